@@ -1,0 +1,234 @@
+//! The contracts: [`Environment`] (what an author writes), [`World`] (what a session drives, native or module),
+//! [`Policy`] (what plays a seat that no person has).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::draw::{DrawList, Sprite};
+
+/// Index into [`Spec::actions`].
+pub type Action = u16;
+
+/// The most seats that an environment may have.
+pub const MAX_SEATS: usize = 16;
+
+/// One action of the action space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionSpec {
+    /// Name in the field's terms, such as `move_up`.
+    pub name: String,
+    /// Whether the action is a press rather than a state that lasts: a press enters one tick only,
+    /// and a peer's prediction never repeats it.
+    pub momentary: bool,
+    /// Default keys, as `KeyboardEvent.code` values. A study may map others.
+    pub keys: Vec<String>,
+}
+
+/// One field of an observation, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldSpec {
+    /// Name of the feature.
+    pub name: String,
+    /// Shape, row-major; the values are `f32`.
+    pub shape: Vec<u32>,
+}
+
+/// What is fixed once the parameters are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Environment id, such as `overcooked`.
+    pub id: String,
+    /// Semantic version; changes whenever the same log would replay differently.
+    pub version: String,
+    /// What a person calls it.
+    pub title: String,
+    /// Number of seats, 1 to [`MAX_SEATS`].
+    pub seats: u8,
+    /// The action space, the same for every seat.
+    pub actions: Vec<ActionSpec>,
+    /// The action that does nothing.
+    pub noop: Action,
+    /// The observation of one seat, field by field, flattened in this order.
+    pub observation: Vec<FieldSpec>,
+    /// Ticks per second; 0 for a turn-based environment.
+    pub tick_hz: u16,
+    /// Steps after which an episode is truncated.
+    pub horizon: u32,
+    /// Names of the event kinds that [`Event::kind`] indexes.
+    pub events: Vec<String>,
+}
+
+impl Spec {
+    /// Number of `f32` values in the observation of one seat.
+    pub fn observation_len(&self) -> usize {
+        self.observation.iter().map(|f| f.shape.iter().product::<u32>() as usize).sum()
+    }
+
+    /// The action that a peer predicts after `last`: the same again, or the no-op after a press.
+    ///
+    /// Source: `DESIGN` of GGPO, repeat-last prediction; presses are exempt because they do not last.
+    pub fn predict(&self, last: Action) -> Action {
+        match self.actions.get(usize::from(last)) {
+            Some(action) if !action.momentary => last,
+            _ => self.noop,
+        }
+    }
+}
+
+/// Something that happened in a step, for rewards by component, sounds and analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Index into [`Spec::events`].
+    pub kind: u16,
+    /// The seat that caused it.
+    pub seat: u8,
+    /// How much; the meaning belongs to the kind.
+    pub value: f32,
+}
+
+/// What a step gave. Reused from step to step; cleared by the environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Reward per seat; entries past the last seat are 0.
+    pub rewards: [f32; MAX_SEATS],
+    /// Bit `s` is set if seat `s` reached a terminal state in this step.
+    pub terminated: u16,
+    /// Bit `s` is set if the horizon cut seat `s` off in this step.
+    pub truncated: u16,
+    /// Whether the episode is over for everyone: no further step counts.
+    pub over: bool,
+    /// What happened, in a fixed order.
+    pub events: Vec<Event>,
+}
+
+impl Outcome {
+    /// Empties the outcome for the next step, keeping its memory.
+    pub fn clear(&mut self) {
+        self.rewards = [0.0; MAX_SEATS];
+        (self.terminated, self.truncated, self.over) = (0, 0, false);
+        self.events.clear();
+    }
+}
+
+/// Why parameters were refused: the field, what is wrong, how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct ParamError {
+    /// The field of the parameters.
+    pub field: String,
+    /// What is wrong and how to mend it.
+    pub reason: String,
+}
+
+/// State bytes that are not a state of this environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("these bytes are not a state of this environment with these parameters")]
+pub struct StateError;
+
+/// A deterministic environment.
+///
+/// The value holds what its parameters fix (layout, tables); the state is apart, plain and comparable,
+/// and its random numbers come from a generator inside it.
+pub trait Environment: Sized {
+    /// Environment id; one noun, also the name of its file, page and module.
+    const ID: &'static str;
+    /// Semantic version of the rules.
+    const VERSION: &'static str;
+
+    /// Parameters, read from JSON.
+    type Params: Serialize + DeserializeOwned + Default + Clone + Debug;
+    /// State: plain data, random generator included.
+    type State: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
+
+    /// Builds the environment.
+    ///
+    /// # Errors
+    /// [`ParamError`] with the field that is wrong.
+    fn new(params: Self::Params) -> Result<Self, ParamError>;
+
+    /// JSON Schema of the parameters.
+    fn params_schema() -> &'static str;
+
+    /// The pictures that its draw lists name.
+    fn sprites() -> &'static [Sprite];
+
+    /// What the parameters fix.
+    fn spec(&self) -> Spec;
+
+    /// The first state of the episode with this seed.
+    fn reset(&self, seed: u64) -> Self::State;
+
+    /// Advances the state by one step. `actions` has one entry a seat; an entry out of range is the no-op.
+    /// Stepping after the end keeps the world still and gives no rewards.
+    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut Outcome);
+
+    /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
+    fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]);
+
+    /// The score that people see: what is confirmed of it also decides their pay.
+    fn score(&self, state: &Self::State) -> i64;
+
+    /// Draws the state.
+    fn draw(&self, state: &Self::State, out: &mut DrawList);
+
+    /// Tells the state in words, as seen from a seat: for screen readers and language models.
+    fn describe(&self, state: &Self::State, seat: usize, out: &mut String);
+
+    /// Checks that a state read from bytes belongs to this environment: indexes in range, no NaN.
+    fn valid(&self, state: &Self::State) -> bool;
+
+    /// Replaces the random draws of the next step, to replay recordings made elsewhere.
+    /// The meaning of the words belongs to the environment; by default there is none.
+    fn inject(&self, _state: &mut Self::State, _draws: &[u32]) {}
+}
+
+/// A running environment as a session sees it: native ([`crate::Instance`]) or a module in the browser.
+pub trait World {
+    /// What the parameters fix.
+    fn spec(&self) -> &Spec;
+    /// Starts the episode with this seed.
+    fn reset(&mut self, seed: u64);
+    /// Advances by one step and gives what came of it.
+    fn step(&mut self, actions: &[Action]) -> &Outcome;
+    /// Writes the observation of a seat; resizes `out` to [`Spec::observation_len`].
+    fn observe(&mut self, seat: usize, out: &mut Vec<f32>);
+    /// Keeps the state in a slot. Slots are few, small numbers; their memory is reused.
+    fn save(&mut self, slot: usize);
+    /// Brings back the state of a slot that was saved.
+    fn load(&mut self, slot: usize);
+    /// The digest of the state: equal on every machine if the states are equal.
+    fn digest(&mut self) -> u64;
+    /// Replaces `out` by the canonical bytes of the state.
+    fn state(&mut self, out: &mut Vec<u8>);
+    /// Takes up a state from its canonical bytes.
+    ///
+    /// # Errors
+    /// [`StateError`]; the state is then unchanged.
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError>;
+    /// The score that people see.
+    fn score(&mut self) -> i64;
+    /// Replaces `out` by the picture of the state.
+    fn draw(&mut self, out: &mut DrawList);
+    /// Replaces `out` by the state in words, as seen from a seat.
+    fn describe(&mut self, seat: usize, out: &mut String);
+    /// Replaces the random draws of the next step; see [`Environment::inject`].
+    fn inject(&mut self, draws: &[u32]);
+}
+
+/// An AI partner inside the simulation: a pure function of the observation and of its own small state.
+/// It runs on every peer and in the server's replica, and is saved and loaded with the world.
+pub trait Policy {
+    /// Starts an episode for a seat.
+    fn reset(&mut self, seat: usize, seed: u64);
+    /// Chooses the action for the observation of its seat.
+    fn act(&mut self, observation: &[f32]) -> Action;
+    /// Keeps its state in a slot.
+    fn save(&mut self, slot: usize);
+    /// Brings back the state of a slot that was saved.
+    fn load(&mut self, slot: usize);
+    /// Digest of its state.
+    fn digest(&self) -> u64;
+}

@@ -1,0 +1,386 @@
+//! Messages between a participant's page and the server, over one WebSocket, in order.
+//!
+//! A message is a byte [`crate::VERSION`] and then its postcard encoding. Times are microseconds:
+//! `sent_us` on the sender's monotonic clock, `server_us` and `t0_us` on the server's clock
+//! (microseconds since the Unix epoch, steady while the server runs).
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{Controller, DecodeError, Era, Seat, Tick, VERSION};
+
+/// The longest message, bytes.
+pub const MAX_MESSAGE: usize = 256 * 1024;
+
+/// How a page comes in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// Through the open door: a new session, if the study has one.
+    Open,
+    /// With the token of a participant link.
+    Invite(String),
+    /// With the token of its session, after a reload or a lost connection.
+    Resume(String),
+}
+
+/// One answer of a survey.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Name of the item.
+    pub name: String,
+    /// The value, as JSON.
+    pub value: String,
+}
+
+/// A key event of the local person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyEvent {
+    /// The tick that it entered.
+    pub tick: Tick,
+    /// The action that it means.
+    pub action: u16,
+    /// Whether the key went down rather than up.
+    pub down: bool,
+    /// `event.timeStamp`, microseconds since `T0`.
+    pub at_us: i64,
+    /// When the frame that answered it was presented, microseconds since `T0`; 0 if not yet known.
+    pub shown_us: i64,
+}
+
+/// What a session saw of time and network since its last upload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Key events.
+    pub keys: Vec<KeyEvent>,
+    /// Rollbacks: the tick at which it happened, and how many ticks were simulated again.
+    pub rollbacks: Vec<(Tick, u8)>,
+    /// Spans in which the view held at the end of the prediction window: tick and milliseconds.
+    pub holds: Vec<(Tick, u32)>,
+    /// Spans in which the page was hidden: first tick and last tick.
+    pub hidden: Vec<(Tick, Tick)>,
+    /// Smoothed round trip to each seat, microseconds; 0 for none.
+    pub rtt_us: Vec<u32>,
+}
+
+/// Confirmed play, streamed to the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upload {
+    /// The episode.
+    pub era: Era,
+    /// The first tick of `rows`.
+    pub first: Tick,
+    /// Confirmed actions, `[tick, seat]`, row-major. Seats with an AI partner carry the action that it chose.
+    pub rows: Vec<u16>,
+    /// State digests: after how many steps, and the digest.
+    pub digests: Vec<(Tick, u64)>,
+    /// Time and network.
+    pub timing: Timing,
+    /// Set once the terminal tick is confirmed: the number of ticks played.
+    pub ended: Option<Tick>,
+}
+
+/// How datagrams travel to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Link {
+    /// WebRTC data channel.
+    Direct,
+    /// Through the server's WebSockets.
+    Relay,
+}
+
+/// From the page to the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ClientMessage {
+    /// The first message.
+    Hello {
+        /// How the page comes in.
+        entry: Entry,
+    },
+    /// Asks for the server's time.
+    Clock {
+        /// Page clock.
+        sent_us: u64,
+    },
+    /// The participant is done with a stage.
+    StageDone {
+        /// Index of the stage.
+        stage: u16,
+        /// Answers, for a survey.
+        answers: Vec<Answer>,
+        /// Time on the stage.
+        elapsed_ms: u32,
+    },
+    /// WebRTC signal for a peer of the episode (matchbox's `PeerSignal`, as JSON).
+    Signal {
+        /// For whom.
+        to: Seat,
+        /// The signal.
+        data: String,
+    },
+    /// A datagram for a peer, while WebRTC is not there.
+    Relay {
+        /// For whom.
+        to: Seat,
+        /// The datagram.
+        bytes: Vec<u8>,
+    },
+    /// Module loaded, links up (or given up): ready to play.
+    Ready {
+        /// The episode.
+        era: Era,
+        /// How datagrams travel to each seat; own and AI seats too, as `Direct`.
+        links: Vec<Link>,
+        /// Median round trip to each seat, microseconds; 0 for none.
+        rtt_us: Vec<u32>,
+    },
+    /// A link changed.
+    LinkChanged {
+        /// The episode.
+        era: Era,
+        /// To whom.
+        seat: Seat,
+        /// How.
+        link: Link,
+    },
+    /// Confirmed play.
+    Upload(Upload),
+    /// The participant leaves on purpose.
+    Leave,
+    /// The page failed; what it can say of it.
+    Trouble {
+        /// What happened.
+        message: String,
+    },
+}
+
+/// What a page shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StageView {
+    /// Pages of sanitised HTML, back and next.
+    Instructions {
+        /// The pages.
+        pages: Vec<String>,
+    },
+    /// Waiting for partners.
+    Lobby {
+        /// Seconds until the study's choice at timeout.
+        timeout_s: u32,
+    },
+    /// An episode; [`ServerMessage::Match`] follows.
+    Env,
+    /// A form: a SurveyJS document, as JSON.
+    Survey {
+        /// The document.
+        surveyjs: String,
+    },
+    /// The last page.
+    End {
+        /// The declared outcome, such as `completed`.
+        outcome: String,
+        /// Sanitised HTML.
+        page: String,
+    },
+}
+
+/// An ICE server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IceServer {
+    /// URLs, `stun:` or `turn:`.
+    pub urls: Vec<String>,
+    /// For TURN.
+    pub username: Option<String>,
+    /// For TURN.
+    pub credential: Option<String>,
+}
+
+/// An episode, as one of its peers needs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Tells its datagrams apart.
+    pub era: Era,
+    /// Id in the archive.
+    pub episode: String,
+    /// The seat of this participant.
+    pub seat: Seat,
+    /// Who controls each seat.
+    pub controllers: Vec<Controller>,
+    /// Environment id.
+    pub env: String,
+    /// Environment version.
+    pub env_version: String,
+    /// SHA-256 of the module, lower-case hex; it is served as `/modules/<sha256>.wasm`.
+    pub module: String,
+    /// Parameters, as JSON.
+    pub params: String,
+    /// Seed.
+    pub seed: u64,
+    /// Ticks per second.
+    pub tick_hz: u16,
+    /// The longest prediction, ticks.
+    pub window: u8,
+    /// Keys for actions: `KeyboardEvent.code` and action; replaces the environment's own if not empty.
+    pub keys: Vec<(String, u16)>,
+    /// Whether people are told which partner is an AI.
+    pub disclose_ai: bool,
+    /// ICE servers.
+    pub ice: Vec<IceServer>,
+}
+
+/// Why a page is refused. The page has the sentence for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// No such link or session.
+    UnknownLink,
+    /// The session of this link is over.
+    Finished,
+    /// The study has no room now.
+    Full,
+    /// The page speaks another version: reload.
+    OldPage,
+    /// A message was malformed.
+    Malformed,
+    /// The server is stopping.
+    Stopping,
+}
+
+/// Why an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndReason {
+    /// The environment said so, on a confirmed tick.
+    Played,
+    /// A person left and did not come back.
+    PartnerLeft,
+    /// The server or the last page was away too long.
+    Technical,
+}
+
+/// From the server to the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ServerMessage {
+    /// The page is in.
+    Welcome {
+        /// Session token, for [`Entry::Resume`].
+        session: String,
+        /// Title of the study.
+        title: String,
+        /// Whether the study asks for its title, contact and so on in another language than `en`.
+        language: String,
+    },
+    /// The page is not in, or no longer.
+    Refused {
+        /// Why.
+        why: Refusal,
+    },
+    /// A newer page of the same session plays on; this one stops.
+    Superseded,
+    /// The server's time.
+    Clock {
+        /// As the page sent it.
+        sent_us: u64,
+        /// Server clock.
+        server_us: u64,
+    },
+    /// The participant's place in the study.
+    Stage {
+        /// Index of the stage.
+        index: u16,
+        /// Number of stages.
+        count: u16,
+        /// Id of the stage in the study file.
+        id: String,
+        /// What to show.
+        view: StageView,
+    },
+    /// The lobby changed.
+    Waiting {
+        /// People here, this one counted.
+        here: u16,
+        /// People needed.
+        needed: u16,
+        /// Milliseconds until the study's choice at timeout.
+        left_ms: u32,
+    },
+    /// An episode was made with this participant in it.
+    Match(Plan),
+    /// Everyone is ready.
+    Start {
+        /// The episode.
+        era: Era,
+        /// When tick 0 is due, server clock.
+        t0_us: u64,
+        /// Input delay of every seat, ticks.
+        input_delay: u8,
+    },
+    /// The session takes part in this running episode: upload from here on.
+    Running {
+        /// The episode.
+        era: Era,
+        /// Ticks that are durable.
+        through: Tick,
+    },
+    /// WebRTC signal from a peer.
+    Signal {
+        /// From whom.
+        from: Seat,
+        /// The signal.
+        data: String,
+    },
+    /// A datagram from a peer.
+    Relay {
+        /// From whom.
+        from: Seat,
+        /// The datagram.
+        bytes: Vec<u8>,
+    },
+    /// Confirmed play is durable.
+    Archived {
+        /// The episode.
+        era: Era,
+        /// Ticks that are durable: everything before this tick may be forgotten.
+        through: Tick,
+    },
+    /// A peer's connection to the server closed or came back.
+    Peer {
+        /// The episode.
+        era: Era,
+        /// Who.
+        seat: Seat,
+        /// Whether it is connected.
+        here: bool,
+    },
+    /// The episode is over, verified by the replica.
+    Ended {
+        /// The episode.
+        era: Era,
+        /// Why.
+        reason: EndReason,
+        /// Ticks in the archive.
+        ticks: Tick,
+        /// Score, from the replica.
+        score: i64,
+        /// Digest of the replica's last state.
+        digest: u64,
+    },
+}
+
+/// Encodes a message: the version and then postcard.
+pub fn encode<M: Serialize>(message: &M) -> Vec<u8> {
+    postcard::to_extend(message, vec![VERSION]).expect("a message has no map of unknown length")
+}
+
+/// Decodes a message.
+///
+/// # Errors
+/// [`DecodeError`] for another version, a message over [`MAX_MESSAGE`], or malformed bytes.
+pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, DecodeError> {
+    if bytes.len() > MAX_MESSAGE {
+        return Err(DecodeError::TooLong { len: bytes.len(), limit: MAX_MESSAGE });
+    }
+    match bytes.split_first() {
+        Some((&VERSION, body)) => match postcard::take_from_bytes(body) {
+            Ok((message, [])) => Ok(message),
+            _ => Err(DecodeError::Malformed("control message")),
+        },
+        Some((&found, _)) => Err(DecodeError::Version { found }),
+        None => Err(DecodeError::Malformed("control message")),
+    }
+}

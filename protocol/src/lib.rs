@@ -1,0 +1,70 @@
+//! Wire and file formats of Coplay, as plain data: `PROTOCOL.md` beside this crate is the prose.
+//!
+//! Three formats: [`datagram`] (peer to peer, each tick), [`control`] (participant's page and server),
+//! [`log`] (one file an episode). Every format starts with its version; every decoder returns a `Result`
+//! and never panics. This crate must not know how anything is sent, stored or simulated.
+
+pub mod control;
+pub mod datagram;
+pub mod log;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the three formats together.
+pub const VERSION: u8 = 1;
+
+/// The most seats of an episode, on the wire.
+pub const MAX_SEATS: usize = 16;
+
+/// A place in an episode, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Seat(pub u8);
+
+impl Seat {
+    /// As an index.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A step of an episode: tick `k` takes the state from `k` steps to `k + 1` steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Tick(pub u32);
+
+/// Tells the episodes of a server apart in datagrams, so that a packet never touches another episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Era(pub u16);
+
+/// Who or what controls a seat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Controller {
+    /// A person, whose inputs come over the network.
+    Human,
+    /// An AI partner, simulated by every peer.
+    Ai {
+        /// Name of the policy.
+        policy: String,
+    },
+}
+
+/// Bytes that are not a message of this version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The first byte names another version.
+    #[error("version {found} of the protocol; this program speaks {VERSION}")]
+    Version {
+        /// The version found.
+        found: u8,
+    },
+    /// Longer than any message of its kind.
+    #[error("{len} bytes, over the limit of {limit}")]
+    TooLong {
+        /// Length found, bytes.
+        len: usize,
+        /// The limit, bytes.
+        limit: usize,
+    },
+    /// Ends too early, has bytes left over, or a value out of its range.
+    #[error("malformed {0}")]
+    Malformed(&'static str),
+}
