@@ -19,7 +19,13 @@ pub enum Entry {
     /// With the token of a participant link.
     Invite(String),
     /// With the token of its session, after a reload or a lost connection.
-    Resume(String),
+    Resume {
+        /// The token.
+        token: String,
+        /// The episode that this page still simulates: set after a lost connection, none after a reload.
+        /// A page that lost its episode leaves it; the server then shows the next stage.
+        playing: Option<Era>,
+    },
 }
 
 /// One answer of a survey.
