@@ -1,0 +1,7 @@
+//! The Coplay server: sessions, lobby, signalling, relay and archive behind one axum router.
+//!
+//! Pure cores ([`lobby`], [`hub`]) decide; thin shells ([`http`], [`socket`], [`driver`]) translate and forward.
+//! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and keeps
+//! what is confirmed.
+
+pub mod lobby;
