@@ -1,0 +1,157 @@
+//! `build`: the page, the environment modules and the server, each only if something it is made of changed.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::setup::{self, WASM};
+use crate::workspace::{Workspace, run};
+
+/// Builds `dist/` and then the server that embeds it.
+pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
+    page(workspace, dev)?;
+    let mut cargo = workspace.cargo(&[
+        "build",
+        "--release",
+        "-p",
+        "signaling-server",
+        "--bin",
+        "coplay",
+    ]);
+    run("building the server", &mut cargo)
+}
+
+/// Builds `dist/`: client, front end and modules, compressed.
+pub(crate) fn page(workspace: &Workspace, dev: bool) -> Result<()> {
+    setup::wasm(workspace)?;
+    let (profile, folder) = if dev {
+        ("dev", "debug")
+    } else {
+        ("wasm-release", "wasm-release")
+    };
+    let built = workspace.target.join(WASM).join(folder);
+    run(
+        "building the page",
+        &mut wasm(workspace, profile, &["-p", "client-wasm", "--lib"]),
+    )?;
+    // Modules are data, named by their hash: they are the same bytes whatever the page's profile is.
+    let modules = modules(workspace);
+    let mut order = vec!["-p", "env-core"];
+    order.extend(modules.iter().flat_map(|name| ["--example", name.as_str()]));
+    if !modules.is_empty() {
+        run(
+            "building the environment modules",
+            &mut wasm(workspace, "wasm-release", &order),
+        )?;
+    }
+    let examples = workspace.target.join(WASM).join("wasm-release/examples");
+    let modules: Vec<_> = modules
+        .iter()
+        .map(|name| examples.join(format!("{name}.wasm")))
+        .collect();
+    bundle(workspace, &built.join("client_wasm.wasm"), &modules, dev)
+}
+
+/// Names of the environment modules: the examples of `env-core` that compile to a C library.
+pub(crate) fn modules(workspace: &Workspace) -> Vec<String> {
+    let packages = workspace.metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let targets = packages
+        .filter(|package| package["name"] == "env-core")
+        .flat_map(|p| p["targets"].as_array());
+    targets
+        .flatten()
+        .filter(|target| target["kind"][0] == "example" && target["crate_types"][0] == "cdylib")
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect()
+}
+
+/// A build for the browser. Paths of this machine are kept out of it: they would be published,
+/// and one source would have another hash on every machine.
+fn wasm(workspace: &Workspace, profile: &str, what: &[&str]) -> Command {
+    let mut flags = vec![remap(&workspace.root, "/coplay")];
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    flags.extend(home.map(|home| remap(&home, "/cargo")));
+    let mut cargo = workspace.cargo(&["build", "--target", WASM, "--profile", profile]);
+    cargo
+        .args(what)
+        .arg("--config")
+        .arg(format!("target.{WASM}.rustflags={flags:?}"));
+    cargo
+}
+
+fn remap(from: &Path, to: &str) -> String {
+    format!("--remap-path-prefix={}={to}", from.display())
+}
+
+fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) -> Result<()> {
+    let web = workspace.root.join("web");
+    let mut inputs = vec![
+        client.to_owned(),
+        workspace.root.join("xtask/src/bundle.rs"),
+    ];
+    inputs.extend_from_slice(modules);
+    let stamp = stamp(&web, inputs, dev)?;
+    let dist = workspace.root.join("dist");
+    let stamp_file = dist.join(".stamp");
+    if fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
+        return Ok(());
+    }
+    let mut cargo = workspace.cargo(&[
+        "run",
+        "-p",
+        "xtask",
+        "--features",
+        "bundle",
+        "--bin",
+        "bundle",
+        "--",
+    ]);
+    cargo
+        .arg("--client")
+        .arg(client)
+        .arg("--web")
+        .arg(&web)
+        .arg("--out")
+        .arg(&dist);
+    for module in modules {
+        cargo.arg("--module").arg(module);
+    }
+    if dev {
+        cargo.arg("--dev");
+    }
+    run("bundling the page into dist/", &mut cargo)?;
+    fs::write(stamp_file, stamp).context("remembering what was bundled")
+}
+
+/// What `dist/` is made of: a hash over every file's path, length and time of change.
+fn stamp(web: &Path, mut inputs: Vec<PathBuf>, dev: bool) -> Result<String> {
+    files(web, &mut inputs)?;
+    inputs.sort();
+    let mut stamp = DefaultHasher::new();
+    dev.hash(&mut stamp);
+    for path in inputs {
+        let facts = fs::metadata(&path)
+            .with_context(|| format!("{} should have been built", path.display()))?;
+        (path, facts.len(), facts.modified()?).hash(&mut stamp);
+    }
+    Ok(format!("{:016x}", stamp.finish()))
+}
+
+fn files(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files(&path, found)?
+        } else {
+            found.push(path)
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Makes `dist/` from the compiled client, the static front end and the environment modules.
+//!
+//! A program of its own because the binding generator takes half a minute to compile:
+//! `cargo xtask build` runs it, and no other command waits for it.
+//! It must not know how its inputs are built. A file whose bytes are unchanged is left alone,
+//! so that the server, which embeds the folder, is only built again when the page changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::{Context as _, Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+/// Files of `dist/` by their path in it, with `/` between folders.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// What the program is asked to do.
+struct Order {
+    client: PathBuf,
+    web: PathBuf,
+    out: PathBuf,
+    modules: Vec<PathBuf>,
+    dev: bool,
+}
+
+fn main() -> Result<()> {
+    let order = order(env::args().skip(1))?;
+    let mut files = Files::new();
+    gather(&order.web, "", &mut files)?;
+    files.extend(bindings(&order.client, order.dev)?);
+    for module in &order.modules {
+        let name = module
+            .file_name()
+            .and_then(|n| n.to_str())
+            .context("a module without a name")?;
+        files.insert(format!("modules/{name}"), read(module)?);
+    }
+    // A fast level while developing: only the release page is measured and sent far.
+    compress(&mut files, if order.dev { 4 } else { 11 })?;
+    write(&order.out, &files)
+}
+
+fn order(mut args: impl Iterator<Item = String>) -> Result<Order> {
+    let mut paths: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let (mut modules, mut dev) = (Vec::new(), false);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--dev" => dev = true,
+            "--module" => modules.push(args.next().context("--module wants a path")?.into()),
+            "--client" | "--web" | "--out" => {
+                let path = args.next().with_context(|| format!("{arg} wants a path"))?;
+                paths.insert(arg, path.into());
+            }
+            _ => bail!("unknown argument {arg}; `cargo xtask build` is the way to run this"),
+        }
+    }
+    let mut take = |name: &str| {
+        paths
+            .remove(name)
+            .with_context(|| format!("{name} is missing"))
+    };
+    Ok(Order {
+        client: take("--client")?,
+        web: take("--web")?,
+        out: take("--out")?,
+        modules,
+        dev,
+    })
+}
+
+/// Adds every file below `dir`, hidden ones left out.
+fn gather(dir: &Path, prefix: &str, files: &mut Files) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .and_then(|n| n.to_str())
+            .context("a file name is not UTF-8")?;
+        if name.starts_with('.') {
+            continue;
+        }
+        let key = format!("{prefix}{name}");
+        if path.is_dir() {
+            gather(&path, &format!("{key}/"), files)?;
+        } else {
+            files.insert(key, read(&path)?);
+        }
+    }
+    Ok(())
+}
+
+/// The client as the browser loads it: the wasm and the JavaScript that binds it.
+fn bindings(client: &Path, dev: bool) -> Result<Files> {
+    let scratch = client.with_extension("bindings");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch)?;
+    }
+    let mut generator = Bindgen::new();
+    generator
+        .input_path(client)
+        .typescript(false)
+        .keep_debug(dev);
+    generator
+        .remove_name_section(!dev)
+        .remove_producers_section(!dev);
+    generator.web(true)?.generate(&scratch)?;
+    let mut files = Files::new();
+    gather(&scratch, "", &mut files)?;
+    fs::remove_dir_all(&scratch)?;
+    Ok(files)
+}
+
+/// Puts a Brotli twin beside every file that gets smaller by it.
+fn compress(files: &mut Files, quality: i32) -> Result<()> {
+    let params = brotli::enc::BrotliEncoderParams {
+        quality,
+        lgwin: 22,
+        ..Default::default()
+    };
+    let mut twins = Files::new();
+    for (name, bytes) in files.iter().filter(|(name, _)| compressible(name)) {
+        let mut twin = Vec::new();
+        brotli::BrotliCompress(&mut bytes.as_slice(), &mut twin, &params)
+            .with_context(|| format!("compressing {name}"))?;
+        if twin.len() < bytes.len() {
+            twins.insert(format!("{name}.br"), twin);
+        }
+    }
+    files.append(&mut twins);
+    Ok(())
+}
+
+fn compressible(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    [
+        "css",
+        "html",
+        "ico",
+        "js",
+        "json",
+        "md",
+        "mjs",
+        "svg",
+        "txt",
+        "wasm",
+        "webmanifest",
+        "xml",
+    ]
+    .contains(&extension)
+}
+
+/// Makes `out` hold exactly `files`, touching only what differs.
+fn write(out: &Path, files: &Files) -> Result<()> {
+    let mut stale = Files::new();
+    if out.exists() {
+        gather(out, "", &mut stale)?;
+    }
+    let wanted: BTreeSet<&String> = files.keys().collect();
+    for name in stale.keys().filter(|name| !wanted.contains(name)) {
+        fs::remove_file(out.join(name)).with_context(|| format!("removing {name}"))?;
+    }
+    for (name, bytes) in files
+        .iter()
+        .filter(|(name, bytes)| stale.get(*name) != Some(bytes))
+    {
+        let path = out.join(name);
+        fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+        fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+    }
+    report(files)
+}
+
+fn report(files: &Files) -> Result<()> {
+    let mut err = std::io::stderr().lock();
+    for (name, bytes) in files.iter().filter(|(name, _)| !name.ends_with(".br")) {
+        let sent = files
+            .get(&format!("{name}.br"))
+            .map_or(bytes.len(), Vec::len);
+        writeln!(err, "    {name:<32} {:>9} B, {sent:>8} B sent", bytes.len())?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("reading {}", path.display()))
+}

@@ -1,0 +1,119 @@
+//! `setup`: whatever the other commands need and the machine lacks. Quick when all is there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace::{Workspace, output, run};
+
+/// The target of the page and of the environment modules.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+const CHROMIUM: [&str; 5] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+];
+
+const NO_CHROMIUM: &str = "no Chromium was found. Install one (Debian: `sudo apt-get install chromium`), \
+                           or name one: `COPLAY_CHROMIUM=/path/to/chrome cargo xtask ...`";
+
+/// Adds the wasm target if it is absent: rustup leaves it out where automatic installation is off.
+pub(crate) fn wasm(workspace: &Workspace) -> Result<()> {
+    let Ok(installed) = output(
+        workspace
+            .command("rustup")
+            .args(["target", "list", "--installed"]),
+    ) else {
+        // Without rustup the compiler comes from elsewhere; ask it where the target's library would be.
+        let libdir = output(workspace.command("rustc").args([
+            "--print",
+            "target-libdir",
+            "--target",
+            WASM,
+        ]))?;
+        if Path::new(libdir.trim()).exists() {
+            return Ok(());
+        }
+        bail!(
+            "the compiler cannot build for {WASM}, and there is no rustup to add it: install rustup, then try again"
+        );
+    };
+    if installed.lines().any(|line| line.trim() == WASM) {
+        return Ok(());
+    }
+    run(
+        "adding the wasm target",
+        workspace.command("rustup").args(["target", "add", WASM]),
+    )
+}
+
+/// Makes the browser tests runnable and gives the Chromium they drive.
+pub(crate) fn browser(workspace: &Workspace) -> Result<PathBuf> {
+    packages(workspace)?;
+    chromium(workspace)
+}
+
+/// Installs the packages of `tests/e2e` as its lock file has them, unless that was done.
+fn packages(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.root.join("tests/e2e");
+    let changed = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).ok();
+    let installed = changed(&folder.join("node_modules/.package-lock.json"));
+    if installed.is_some() && installed >= changed(&folder.join("package-lock.json")) {
+        return Ok(());
+    }
+    if find("node").is_none() || find("npm").is_none() {
+        bail!(
+            "the browser tests want Node 20 or newer with npm: install them (Debian: `nodejs npm`), then try again"
+        );
+    }
+    run(
+        "installing the browser driver",
+        workspace.command("npm").arg("ci").current_dir(folder),
+    )
+}
+
+fn chromium(workspace: &Workspace) -> Result<PathBuf> {
+    if let Some(named) = env::var_os("COPLAY_CHROMIUM") {
+        let path = PathBuf::from(named);
+        return path
+            .exists()
+            .then_some(path)
+            .context("COPLAY_CHROMIUM names a file that does not exist");
+    }
+    let known = || CHROMIUM.iter().find_map(|name| find(name));
+    if let Some(path) = known() {
+        return Ok(path);
+    }
+    if find("apt-get").is_none() || !root() {
+        bail!(NO_CHROMIUM);
+    }
+    run(
+        "reading the list of Debian packages",
+        workspace.command("apt-get").args(["update", "-q"]),
+    )?;
+    let install = ["install", "-y", "-q", "--no-install-recommends", "chromium"];
+    let mut apt = workspace.command("apt-get");
+    run(
+        "installing Chromium",
+        apt.args(install).env("DEBIAN_FRONTEND", "noninteractive"),
+    )?;
+    known().context(NO_CHROMIUM)
+}
+
+fn root() -> bool {
+    let id = Command::new("id").arg("-u").stderr(Stdio::null()).output();
+    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
+}
+
+/// Looks a program up in `PATH`.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}

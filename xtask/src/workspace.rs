@@ -1,0 +1,152 @@
+//! The workspace as cargo describes it, and the running of other programs in it.
+//!
+//! Whatever a program prints goes to stderr unless its output is asked for,
+//! so that a command with `--json` has stdout for itself.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{env, io};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// Where things are.
+pub(crate) struct Workspace {
+    /// The repository's root.
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder.
+    pub(crate) target: PathBuf,
+    /// What `cargo metadata --no-deps` says.
+    pub(crate) metadata: Value,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(crate) fn find() -> Result<Self> {
+        let mut cargo = Command::new(cargo_program());
+        cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+        if let Some(manifest) = env::var_os("CARGO_MANIFEST_DIR") {
+            cargo.current_dir(manifest);
+        }
+        let metadata: Value = serde_json::from_str(&output(&mut cargo)?)?;
+        let folder = |key: &str| {
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .with_context(|| format!("no {key}"))
+        };
+        Ok(Self {
+            root: folder("workspace_root")?,
+            target: folder("target_directory")?,
+            metadata,
+        })
+    }
+
+    /// A command that runs in the root.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        command
+    }
+
+    /// A cargo command that runs in the root.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = self.command(cargo_program());
+        command.args(args);
+        command
+    }
+
+    /// A script of the end-to-end tests, with the browser it is to drive.
+    pub(crate) fn script(&self, script: &str, chromium: &Path) -> Command {
+        let mut node = self.command("node");
+        node.arg(Path::new("tests/e2e").join(script));
+        node.env("COPLAY_CHROMIUM", chromium)
+            .env("COPLAY_BIN", self.server());
+        node
+    }
+
+    /// The release build of the server.
+    pub(crate) fn server(&self) -> PathBuf {
+        self.target
+            .join("release")
+            .join(format!("coplay{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// A module of an environment as the page loads it.
+    pub(crate) fn module(&self, name: &str) -> PathBuf {
+        self.root.join("dist/modules").join(format!("{name}.wasm"))
+    }
+}
+
+fn cargo_program() -> std::ffi::OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Says what is being done, on stderr.
+pub(crate) fn say(text: impl std::fmt::Display) {
+    eprintln!("==> {text}");
+}
+
+/// Runs a program to its end, with its output on stderr, and says how long it took if that was noticeable.
+pub(crate) fn run(what: &str, command: &mut Command) -> Result<()> {
+    say(what);
+    let start = Instant::now();
+    let status = command
+        .stdout(Stdio::from(io::stderr()))
+        .status()
+        .with_context(|| format!("{what}: `{}` could not be started", program(command)))?;
+    if !status.success() {
+        bail!("{what}: `{}` failed ({status})", line(command));
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    if seconds > 2.0 {
+        eprintln!("    {seconds:.0} s");
+    }
+    Ok(())
+}
+
+/// Runs a program to its end and gives what it printed on stdout; stderr passes through.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("`{}` could not be started", program(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed ({})", line(command), output.status);
+    }
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` printed something else than text", program(command)))
+}
+
+/// Becomes the program, so that signals and the exit status are its own.
+pub(crate) fn become_program(mut command: Command) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        let error = command.exec();
+        Err(error).with_context(|| format!("`{}` could not be started", program(&command)))
+    }
+    #[cfg(not(unix))]
+    {
+        let status = command
+            .status()
+            .with_context(|| format!("`{}` could not be started", program(&command)))?;
+        std::process::exit(status.code().unwrap_or(1))
+    }
+}
+
+fn program(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+fn line(command: &Command) -> String {
+    let words = command
+        .get_args()
+        .map(|word| word.to_string_lossy().into_owned());
+    std::iter::once(program(command))
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
