@@ -64,7 +64,10 @@ pub struct Spec {
 impl Spec {
     /// Number of `f32` values in the observation of one seat.
     pub fn observation_len(&self) -> usize {
-        self.observation.iter().map(|f| f.shape.iter().product::<u32>() as usize).sum()
+        self.observation
+            .iter()
+            .map(|f| f.shape.iter().product::<u32>() as usize)
+            .sum()
     }
 
     /// The action that a peer predicts after `last`: the same again, or the no-op after a press.

@@ -90,6 +90,13 @@ impl DrawList {
 
     /// Adds an item.
     pub fn push(&mut self, id: u32, [x, y, w, h]: [f32; 4], shape: Shape) {
-        self.items.push(Item { id, x, y, w, h, shape });
+        self.items.push(Item {
+            id,
+            x,
+            y,
+            w,
+            h,
+            shape,
+        });
     }
 }

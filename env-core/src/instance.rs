@@ -1,1 +1,115 @@
-//! instance
+//! An environment with its state: what a session drives natively, and what a module holds.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::contract::{Action, Environment, Outcome, Spec, StateError, World};
+use crate::digest::digest;
+use crate::draw::DrawList;
+
+/// A running environment.
+#[derive(Debug)]
+pub struct Instance<E: Environment> {
+    env: E,
+    spec: Spec,
+    state: E::State,
+    outcome: Outcome,
+    /// Saved states; the memory of each is reused.
+    slots: Vec<Option<E::State>>,
+}
+
+impl<E: Environment> Instance<E> {
+    /// Starts an environment at the first state of seed 0.
+    pub fn new(env: E) -> Self {
+        let (spec, state) = (env.spec(), env.reset(0));
+        Self {
+            env,
+            spec,
+            state,
+            outcome: Outcome::default(),
+            slots: Vec::new(),
+        }
+    }
+
+    /// The environment.
+    pub fn env(&self) -> &E {
+        &self.env
+    }
+
+    /// The state; [`World::state`] gives its bytes.
+    pub fn current(&self) -> &E::State {
+        &self.state
+    }
+}
+
+impl<E: Environment> World for Instance<E> {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn reset(&mut self, seed: u64) {
+        self.state = self.env.reset(seed);
+    }
+
+    fn step(&mut self, actions: &[Action]) -> &Outcome {
+        self.env.step(&mut self.state, actions, &mut self.outcome);
+        &self.outcome
+    }
+
+    fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
+        out.resize(self.spec.observation_len(), 0.0);
+        self.env.observe(&self.state, seat, out);
+    }
+
+    fn save(&mut self, slot: usize) {
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        match &mut self.slots[slot] {
+            Some(kept) => kept.clone_from(&self.state),
+            empty => *empty = Some(self.state.clone()),
+        }
+    }
+
+    fn load(&mut self, slot: usize) {
+        if let Some(Some(kept)) = self.slots.get(slot) {
+            self.state.clone_from(kept);
+        }
+    }
+
+    fn digest(&mut self) -> u64 {
+        digest(&self.state)
+    }
+
+    fn state(&mut self, out: &mut Vec<u8>) {
+        out.clear();
+        *out = postcard::to_extend(&self.state, core::mem::take(out))
+            .expect("plain data serialises into memory");
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let (state, rest) = postcard::take_from_bytes::<E::State>(bytes).map_err(|_| StateError)?;
+        if !rest.is_empty() || !self.env.valid(&state) {
+            return Err(StateError);
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    fn score(&mut self) -> i64 {
+        self.env.score(&self.state)
+    }
+
+    fn draw(&mut self, out: &mut DrawList) {
+        self.env.draw(&self.state, out);
+    }
+
+    fn describe(&mut self, seat: usize, out: &mut String) {
+        out.clear();
+        self.env.describe(&self.state, seat, out);
+    }
+
+    fn inject(&mut self, draws: &[u32]) {
+        self.env.inject(&mut self.state, draws);
+    }
+}

@@ -1,1 +1,72 @@
-//! envs
+//! The environments, and how to open one by its id.
+
+pub mod overcooked;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use serde_json::{Map, Value};
+
+use crate::contract::{Environment, ParamError, World};
+use crate::instance::Instance;
+use overcooked::Overcooked;
+
+/// The ids that [`open`] knows.
+pub const IDS: [&str; 1] = [Overcooked::ID];
+
+/// Opens an environment natively, at the first state of seed 0.
+///
+/// # Errors
+/// [`ParamError`], also for an unknown id.
+pub fn open(id: &str, params: &str) -> Result<Box<dyn World>, ParamError> {
+    match id {
+        Overcooked::ID => Ok(Box::new(Instance::new(build::<Overcooked>(
+            params.as_bytes(),
+        )?))),
+        _ => Err(ParamError {
+            field: "environment".into(),
+            reason: format!(
+                "there is no environment `{id}`; there is: {}",
+                IDS.join(", ")
+            ),
+        }),
+    }
+}
+
+/// Builds an environment from its parameters as JSON; no bytes stand for the defaults.
+///
+/// # Errors
+/// [`ParamError`] with the field that is refused.
+pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
+    if json.is_empty() {
+        return E::new(E::Params::default());
+    }
+    let refused = |field: String, reason: String| ParamError { field, reason };
+    let value: Value = serde_json::from_slice(json)
+        .map_err(|error| refused("params".into(), error.to_string()))?;
+    let params = serde_json::from_value(value.clone()).map_err(|error| {
+        let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
+        refused(field, error.to_string())
+    })?;
+    E::new(params)
+}
+
+/// The path to the first field that is refused even when it stands alone, every other field at its default.
+fn refused_field<E: Environment>(value: &Value) -> Option<String> {
+    let alone = |path: &[&str], value: &Value| {
+        let nested = path.iter().rev().fold(value.clone(), |inner, &key| {
+            Value::Object(Map::from_iter([(String::from(key), inner)]))
+        });
+        serde_json::from_value::<E::Params>(nested).is_err()
+    };
+    let (key, inner) = value
+        .as_object()?
+        .iter()
+        .find(|(key, value)| alone(&[key], value))?;
+    let deeper = inner.as_object().and_then(|map| {
+        map.iter()
+            .find(|(field, value)| alone(&[key, field], value))
+    });
+    Some(deeper.map_or_else(|| key.clone(), |(field, _)| format!("{key}.{field}")))
+}
