@@ -13,6 +13,7 @@ pub const MAX_MESSAGE: usize = 256 * 1024;
 
 /// How a page comes in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Entry {
     /// Through the open door: a new session, if the study has one.
     Open,
@@ -30,6 +31,7 @@ pub enum Entry {
 
 /// One answer of a survey.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Answer {
     /// Name of the item.
     pub name: String,
@@ -38,7 +40,8 @@ pub struct Answer {
 }
 
 /// A key event of the local person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct KeyEvent {
     /// The tick that it entered.
     pub tick: Tick,
@@ -54,6 +57,7 @@ pub struct KeyEvent {
 
 /// What a session saw of time and network since its last upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Timing {
     /// Key events.
     pub keys: Vec<KeyEvent>,
@@ -69,6 +73,7 @@ pub struct Timing {
 
 /// Confirmed play, streamed to the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Upload {
     /// The episode.
     pub era: Era,
@@ -86,6 +91,7 @@ pub struct Upload {
 
 /// How datagrams travel to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Link {
     /// WebRTC data channel.
     Direct,
@@ -95,6 +101,7 @@ pub enum Link {
 
 /// From the page to the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum ClientMessage {
     /// The first message.
     Hello {
@@ -160,6 +167,7 @@ pub enum ClientMessage {
 
 /// What a page shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum StageView {
     /// Pages of sanitised HTML, back and next.
     Instructions {
@@ -189,6 +197,7 @@ pub enum StageView {
 
 /// An ICE server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct IceServer {
     /// URLs, `stun:` or `turn:`.
     pub urls: Vec<String>,
@@ -200,6 +209,7 @@ pub struct IceServer {
 
 /// An episode, as one of its peers needs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Plan {
     /// Tells its datagrams apart.
     pub era: Era,
@@ -233,6 +243,7 @@ pub struct Plan {
 
 /// Why a page is refused. The page has the sentence for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Refusal {
     /// No such link or session.
     UnknownLink,
@@ -250,6 +261,7 @@ pub enum Refusal {
 
 /// Why an episode ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum EndReason {
     /// The environment said so, on a confirmed tick.
     Played,
@@ -261,6 +273,7 @@ pub enum EndReason {
 
 /// From the server to the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum ServerMessage {
     /// The page is in.
     Welcome {
@@ -379,7 +392,10 @@ pub fn encode<M: Serialize>(message: &M) -> Vec<u8> {
 /// [`DecodeError`] for another version, a message over [`MAX_MESSAGE`], or malformed bytes.
 pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, DecodeError> {
     if bytes.len() > MAX_MESSAGE {
-        return Err(DecodeError::TooLong { len: bytes.len(), limit: MAX_MESSAGE });
+        return Err(DecodeError::TooLong {
+            len: bytes.len(),
+            limit: MAX_MESSAGE,
+        });
     }
     match bytes.split_first() {
         Some((&VERSION, body)) => match postcard::take_from_bytes(body) {

@@ -8,6 +8,9 @@ pub mod control;
 pub mod datagram;
 pub mod log;
 
+#[cfg(test)]
+mod laws;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of the three formats together.
@@ -18,6 +21,7 @@ pub const MAX_SEATS: usize = 16;
 
 /// A place in an episode, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Seat(pub u8);
 
 impl Seat {
@@ -28,15 +32,20 @@ impl Seat {
 }
 
 /// A step of an episode: tick `k` takes the state from `k` steps to `k + 1` steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Tick(pub u32);
 
 /// Tells the episodes of a server apart in datagrams, so that a packet never touches another episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Era(pub u16);
 
 /// Who or what controls a seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Controller {
     /// A person, whose inputs come over the network.
     Human,

@@ -1,18 +1,33 @@
-//! Episode log v1: what is stored of an episode. Header, then records; each framed by length and checksum,
-//! so that a file cut short by a crash is read up to its last whole record.
+//! Episode log v1: what is stored of an episode. [`MAGIC`], the header, then records; header and records are framed
+//! by length and checksum, so that a file cut short by a crash is read up to its last whole record.
+//!
+//! A frame is the length of the body (`u32`, little-endian), the CRC-32 of those four bytes and the body
+//! (`u32`, little-endian), and the body: the postcard encoding of a [`Header`] or a [`Record`], never empty.
 
 use serde::{Deserialize, Serialize};
 
-use crate::control::{EndReason, Timing};
-use crate::{Controller, Seat, Tick};
+use crate::control::{EndReason, MAX_MESSAGE, Timing};
+use crate::{Controller, MAX_SEATS, Seat, Tick, VERSION};
+
+/// The first bytes of a file: the version, and what tells the file apart from others.
+pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
+
+/// The longest body of a frame, bytes: what one message brings fits, with room for the parameters of a header.
+pub const MAX_RECORD: usize = 2 * MAX_MESSAGE;
+
+/// Bytes of a frame before its body.
+const FRAME: usize = 8;
 
 /// The first record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Header {
     /// Id of the episode in the archive.
     pub episode: String,
-    /// Study id and version.
+    /// Study id.
     pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
     /// SHA-256 of the canonical study, lower-case hex.
     pub study_hash: String,
     /// Id of the stage.
@@ -43,6 +58,7 @@ pub struct Header {
 
 /// What follows the header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Record {
     /// Confirmed actions, `[tick, seat]`, row-major; contiguous with the record before.
     Actions {
@@ -77,14 +93,241 @@ pub enum Record {
         timing: Timing,
     },
     /// The end; nothing follows.
-    End {
-        /// Ticks played.
-        ticks: Tick,
-        /// Why.
-        reason: EndReason,
-        /// Score, from the replica.
-        score: i64,
-        /// Digest of the last state, from the replica.
-        digest: u64,
+    End(Ending),
+}
+
+/// How an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Ending {
+    /// Ticks played.
+    pub ticks: Tick,
+    /// Why.
+    pub reason: EndReason,
+    /// Score, from the replica.
+    pub score: i64,
+    /// Digest of the last state, from the replica.
+    pub digest: u64,
+}
+
+/// A log that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// The header.
+    pub header: Header,
+    /// The records, in order; [`Record::Actions`] are contiguous from tick 0.
+    pub records: Vec<Record>,
+    /// Ticks that have their actions.
+    pub through: Tick,
+    /// The end, once written: also the last of `records`.
+    pub ending: Option<Ending>,
+    /// Bytes up to the end of the last whole record.
+    pub valid_len: usize,
+    /// Whether bytes follow that are not a whole record: what was being written in a crash.
+    pub torn: bool,
+}
+
+impl Log {
+    /// Number of seats.
+    pub fn seats(&self) -> usize {
+        self.header.controllers.len()
+    }
+
+    /// All actions, `[tick, seat]`, row-major.
+    pub fn rows(&self) -> Vec<u16> {
+        let actions = self.records.iter().filter_map(|record| match record {
+            Record::Actions { rows, .. } => Some(rows.as_slice()),
+            _ => None,
+        });
+        actions.flatten().copied().collect()
+    }
+}
+
+/// Bytes that are not an episode log, or a record that does not fit into one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// The first byte names another version.
+    #[error("version {found} of the episode log; this program reads {VERSION}")]
+    Version {
+        /// The version found.
+        found: u8,
     },
+    /// The file does not open with [`MAGIC`].
+    #[error("not an episode log")]
+    Foreign,
+    /// The file ends before its header does: nothing was recorded yet.
+    #[error("the episode log ends before its header does")]
+    NoHeader,
+    /// A frame that is damaged although whole ones follow it, or that breaks the order of records.
+    #[error("byte {offset}: {what}")]
+    Corrupt {
+        /// Where the frame begins.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A header or record longer than [`MAX_RECORD`].
+    #[error("a record of {len} bytes, over the limit of {MAX_RECORD}")]
+    TooLong {
+        /// Its length, bytes.
+        len: usize,
+    },
+}
+
+/// The first bytes of a log: [`MAGIC`] and the header.
+///
+/// # Errors
+/// [`LogError::TooLong`].
+pub fn begin(header: &Header) -> Result<Vec<u8>, LogError> {
+    let mut out = MAGIC.to_vec();
+    frame(header, &mut out)?;
+    Ok(out)
+}
+
+/// Adds a record to `out`.
+///
+/// # Errors
+/// [`LogError::TooLong`]; `out` is then unchanged.
+pub fn append(record: &Record, out: &mut Vec<u8>) -> Result<(), LogError> {
+    frame(record, out)
+}
+
+fn frame(body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), LogError> {
+    let body = postcard::to_allocvec(body).expect("a record has no map of unknown length");
+    match u32::try_from(body.len()) {
+        Ok(len) if body.len() <= MAX_RECORD => {
+            out.extend(len.to_le_bytes());
+            out.extend(checksum(len, &body).to_le_bytes());
+            out.extend(body);
+            Ok(())
+        }
+        _ => Err(LogError::TooLong { len: body.len() }),
+    }
+}
+
+fn checksum(len: u32, body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&len.to_le_bytes());
+    hasher.update(body);
+    hasher.finalize()
+}
+
+/// The body of the frame at the start of `bytes`, if a whole and undamaged one is there.
+fn body(bytes: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = bytes.split_first_chunk::<4>()?;
+    let (sum, rest) = rest.split_first_chunk::<4>()?;
+    let (len, sum) = (u32::from_le_bytes(*len), u32::from_le_bytes(*sum));
+    let size = usize::try_from(len)
+        .ok()
+        .filter(|size| (1..=MAX_RECORD).contains(size))?;
+    let body = rest.get(..size)?;
+    (checksum(len, body) == sum).then_some(body)
+}
+
+fn parse<'a, T: Deserialize<'a>>(body: &'a [u8], offset: usize) -> Result<T, LogError> {
+    match postcard::take_from_bytes(body) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(LogError::Corrupt {
+            offset,
+            what: "a record of unknown form",
+        }),
+    }
+}
+
+/// Reads a log.
+///
+/// A damaged tail is what a crash leaves, and is reported as [`Log::torn`]. A damaged frame with a whole one
+/// anywhere after it is no such thing: it is an error, so that nothing acknowledged is dropped in silence.
+///
+/// # Errors
+/// [`LogError`]; for [`LogError::NoHeader`] there is nothing to lose.
+pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
+    match bytes.first() {
+        Some(&found) if found != VERSION => return Err(LogError::Version { found }),
+        _ if MAGIC.starts_with(bytes) => return Err(LogError::NoHeader),
+        _ if !bytes.starts_with(&MAGIC) => return Err(LogError::Foreign),
+        _ => {}
+    }
+    let Some(first) = body(&bytes[MAGIC.len()..]) else {
+        return match damaged(bytes, MAGIC.len()) {
+            None => Err(LogError::NoHeader),
+            Some(error) => Err(error),
+        };
+    };
+    let mut log = Log {
+        header: parse(first, MAGIC.len())?,
+        records: Vec::new(),
+        through: Tick(0),
+        ending: None,
+        valid_len: MAGIC.len() + FRAME + first.len(),
+        torn: false,
+    };
+    let seats = log.seats();
+    if !(1..=MAX_SEATS).contains(&seats) || log.header.participants.len() != seats {
+        return Err(LogError::Corrupt {
+            offset: MAGIC.len(),
+            what: "a header whose seats do not agree",
+        });
+    }
+    while let Some(body) = body(&bytes[log.valid_len..]) {
+        let record = parse(body, log.valid_len)?;
+        log.take(record).map_err(|what| LogError::Corrupt {
+            offset: log.valid_len,
+            what,
+        })?;
+        log.valid_len += FRAME + body.len();
+    }
+    log.torn = log.valid_len < bytes.len();
+    damaged(bytes, log.valid_len).map_or(Ok(log), Err)
+}
+
+/// Whether the bad frame at `offset` is damage rather than a torn tail: a whole frame follows.
+fn damaged(bytes: &[u8], offset: usize) -> Option<LogError> {
+    let follows = (offset + 1..bytes.len()).any(|at| body(&bytes[at..]).is_some());
+    follows.then_some(LogError::Corrupt {
+        offset,
+        what: "a damaged record with whole ones after it",
+    })
+}
+
+impl Log {
+    /// Adds a record if it is in order.
+    fn take(&mut self, record: Record) -> Result<(), &'static str> {
+        let seats = self.seats();
+        if self.ending.is_some() {
+            return Err("a record after the end");
+        }
+        match &record {
+            Record::Actions { first, rows } => {
+                let ticks = u32::try_from(rows.len() / seats).ok();
+                let through = ticks.and_then(|ticks| self.through.0.checked_add(ticks));
+                match through {
+                    Some(through) if *first == self.through && rows.len() % seats == 0 => {
+                        self.through = Tick(through)
+                    }
+                    _ => return Err("actions that do not continue those before"),
+                }
+            }
+            Record::Controller { tick, seat, .. }
+                if *tick != self.through || seat.index() >= seats =>
+            {
+                return Err("a controller for another tick or seat");
+            }
+            Record::Digest {
+                seat: Some(seat), ..
+            }
+            | Record::Timing { seat, .. }
+                if seat.index() >= seats =>
+            {
+                return Err("a record of a seat that is not there");
+            }
+            Record::End(ending) if ending.ticks != self.through => {
+                return Err("an end at another tick");
+            }
+            Record::End(ending) => self.ending = Some(*ending),
+            Record::Controller { .. } | Record::Digest { .. } | Record::Timing { .. } => {}
+        }
+        self.records.push(record);
+        Ok(())
+    }
 }

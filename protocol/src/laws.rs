@@ -1,0 +1,374 @@
+//! Laws of the control messages and of the episode log, by property test; and that `PROTOCOL.md` is up to date.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::control::{self, ClientMessage, EndReason, MAX_MESSAGE, ServerMessage, Timing};
+use crate::log::{self, Ending, Header, LogError, Record};
+use crate::{Controller, DecodeError, MAX_SEATS, Seat, Tick, VERSION};
+
+fn header(seats: usize) -> impl Strategy<Value = Header> {
+    any::<Header>().prop_map(move |header| Header {
+        participants: vec![String::from("P-7K3Q"); seats],
+        controllers: vec![Controller::Human; seats],
+        ..header
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Actions(u8),
+    Controller(Controller),
+    Digest(Tick, Option<u8>, u64),
+    Timing(Timing),
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        (0..20_u8).prop_map(Part::Actions),
+        any::<Controller>().prop_map(Part::Controller),
+        any::<(Tick, Option<u8>, u64)>()
+            .prop_map(|(tick, seat, digest)| Part::Digest(tick, seat, digest)),
+        any::<Timing>().prop_map(Part::Timing),
+    ]
+}
+
+/// Records in order, as the archive writes them.
+fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
+    let seat = |seat: usize| Seat(u8::try_from(seat % seats).unwrap());
+    let mut through = 0;
+    let mut records: Vec<_> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(index, part)| match part {
+            Part::Actions(ticks) => {
+                let first = Tick(through);
+                through += u32::from(ticks);
+                Record::Actions {
+                    first,
+                    rows: vec![index as u16; usize::from(ticks) * seats],
+                }
+            }
+            Part::Controller(controller) => Record::Controller {
+                tick: Tick(through),
+                seat: seat(index),
+                controller,
+            },
+            Part::Digest(tick, whose, digest) => Record::Digest {
+                tick,
+                seat: whose.map(|whose| seat(whose.into())),
+                digest,
+            },
+            Part::Timing(timing) => Record::Timing {
+                seat: seat(index),
+                timing,
+            },
+        })
+        .collect();
+    records.extend(end.map(|score| {
+        Record::End(Ending {
+            ticks: Tick(through),
+            reason: EndReason::Played,
+            score,
+            digest: 7,
+        })
+    }));
+    records
+}
+
+/// The file, and where each frame ends; the first end is that of the header.
+fn file(header: &Header, records: &[Record]) -> (Vec<u8>, Vec<usize>) {
+    let mut bytes = log::begin(header).unwrap();
+    let mut ends = vec![bytes.len()];
+    for record in records {
+        log::append(record, &mut bytes).unwrap();
+        ends.push(bytes.len());
+    }
+    (bytes, ends)
+}
+
+fn episode() -> impl Strategy<Value = (Header, Vec<Record>)> {
+    (1..=MAX_SEATS).prop_flat_map(|seats| {
+        (header(seats), vec(part(), 0..6), any::<Option<i64>>())
+            .prop_map(move |(header, parts, end)| (header, records(seats, parts, end)))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn client_messages_come_back(message: ClientMessage) {
+        prop_assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+
+    #[test]
+    fn server_messages_come_back(message: ServerMessage) {
+        prop_assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+
+    #[test]
+    fn a_message_cut_short_or_too_long_is_refused(message: ClientMessage, cut: prop::sample::Index) {
+        let mut bytes = control::encode(&message);
+        prop_assert!(control::decode::<ClientMessage>(&bytes[..cut.index(bytes.len())]).is_err());
+        bytes.push(0);
+        prop_assert!(control::decode::<ClientMessage>(&bytes).is_err());
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..600), seats in 1..=MAX_SEATS) {
+        let _ = log::read(&bytes);
+        bytes.insert(0, VERSION);
+        let _ = control::decode::<ClientMessage>(&bytes);
+        let _ = control::decode::<ServerMessage>(&bytes);
+        let mut file = log::MAGIC.to_vec();
+        file.extend(&bytes[1..]);
+        prop_assert!(log::read(&file).is_err(), "{seats} seats from noise");
+    }
+
+    #[test]
+    fn a_log_comes_back((header, records) in episode()) {
+        let (bytes, _) = file(&header, &records);
+        let log = log::read(&bytes).unwrap();
+        let through = records.iter().filter_map(|record| match record {
+            Record::Actions { rows, .. } => Some(rows.len()),
+            _ => None,
+        });
+        prop_assert_eq!(through.sum::<usize>(), log.rows().len());
+        prop_assert_eq!(log.rows().len(), log.through.0 as usize * log.seats());
+        prop_assert_eq!(log.ending.is_some(), matches!(records.last(), Some(Record::End(_))));
+        prop_assert_eq!(log.header, header);
+        prop_assert_eq!(log.records, records);
+        prop_assert_eq!((log.valid_len, log.torn), (bytes.len(), false));
+    }
+
+    #[test]
+    fn a_log_cut_anywhere_is_read_up_to_its_last_whole_record(
+        (header, records) in episode(),
+        cut: prop::sample::Index,
+        zeros in 0..40_usize,
+    ) {
+        let (mut bytes, ends) = file(&header, &records);
+        let cut = cut.index(bytes.len() + 1);
+        bytes.truncate(cut);
+        bytes.extend(std::iter::repeat_n(0, zeros));
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        match log::read(&bytes) {
+            // Zeros may happen to be what was cut off; never less is read than was whole.
+            Ok(log) => {
+                prop_assert!(log.records.len() + 1 >= whole);
+                prop_assert!(records.starts_with(&log.records));
+                prop_assert!(ends.contains(&log.valid_len));
+                prop_assert_eq!(log.torn, log.valid_len < bytes.len());
+            }
+            Err(LogError::NoHeader | LogError::Foreign) => prop_assert_eq!(whole, 0),
+            Err(LogError::Version { found: 0 }) => prop_assert_eq!(cut, 0),
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+
+    #[test]
+    fn damage_before_the_last_record_is_an_error_at_its_place(
+        (header, records) in episode().prop_filter("two records", |(_, records)| records.len() > 1),
+        at: prop::sample::Index,
+        bit in 0..8_u8,
+    ) {
+        let (mut bytes, ends) = file(&header, &records);
+        let last = ends[ends.len() - 2];
+        let at = log::MAGIC.len() + at.index(last - log::MAGIC.len());
+        bytes[at] ^= 1 << bit;
+        let start = ends.iter().copied().filter(|end| *end <= at).next_back().unwrap_or(log::MAGIC.len());
+        match log::read(&bytes) {
+            Err(LogError::Corrupt { offset, .. }) => prop_assert_eq!(offset, start),
+            other => prop_assert!(false, "byte {}: {:?}", at, other),
+        }
+    }
+}
+
+#[test]
+fn another_version_is_named() {
+    let mut bytes = control::encode(&ClientMessage::Leave);
+    bytes[0] = VERSION + 1;
+    let refused = Err(DecodeError::Version { found: VERSION + 1 });
+    assert_eq!(control::decode::<ClientMessage>(&bytes), refused);
+    assert_eq!(
+        log::read(&bytes),
+        Err(LogError::Version { found: VERSION + 1 })
+    );
+}
+
+#[test]
+fn a_message_over_the_limit_is_refused_unread() {
+    let bytes = control::encode(&ClientMessage::Trouble {
+        message: "x".repeat(MAX_MESSAGE),
+    });
+    let refused = DecodeError::TooLong {
+        len: bytes.len(),
+        limit: MAX_MESSAGE,
+    };
+    assert_eq!(control::decode::<ClientMessage>(&bytes), Err(refused));
+}
+
+#[test]
+fn a_length_beyond_the_message_allocates_no_more_than_the_message_holds() {
+    // A relay of 2^32 - 1 bytes, announced by a message of nine.
+    let bytes = [VERSION, 4, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0];
+    assert_eq!(
+        control::decode::<ClientMessage>(&bytes),
+        Err(DecodeError::Malformed("control message"))
+    );
+}
+
+#[test]
+fn a_record_over_the_limit_is_refused_whole() {
+    let mut out = vec![1, 2];
+    let rows = vec![u16::MAX; log::MAX_RECORD];
+    let refused = log::append(
+        &Record::Actions {
+            first: Tick(0),
+            rows,
+        },
+        &mut out,
+    );
+    assert!(matches!(refused, Err(LogError::TooLong { .. })));
+    assert_eq!(out, [1, 2]);
+}
+
+#[test]
+fn records_out_of_order_are_refused_at_their_place() {
+    let header = Header {
+        participants: vec![String::new(); 2],
+        controllers: vec![Controller::Human; 2],
+        ..sample()
+    };
+    let ending = Ending {
+        ticks: Tick(0),
+        reason: EndReason::Technical,
+        score: 0,
+        digest: 0,
+    };
+    let two_rows = Record::Actions {
+        first: Tick(0),
+        rows: vec![0; 4],
+    };
+    for wrong in [
+        vec![Record::Actions {
+            first: Tick(1),
+            rows: vec![0; 2],
+        }],
+        vec![Record::Actions {
+            first: Tick(0),
+            rows: vec![0; 3],
+        }],
+        vec![two_rows.clone(), two_rows.clone()],
+        vec![two_rows, Record::End(ending)],
+        vec![Record::Timing {
+            seat: Seat(2),
+            timing: Timing::default(),
+        }],
+        vec![Record::Digest {
+            tick: Tick(0),
+            seat: Some(Seat(2)),
+            digest: 0,
+        }],
+        vec![Record::Controller {
+            tick: Tick(1),
+            seat: Seat(0),
+            controller: Controller::Human,
+        }],
+        vec![Record::End(ending), Record::End(ending)],
+    ] {
+        let (bytes, ends) = file(&header, &wrong);
+        let offset = ends[ends.len() - 2];
+        assert!(
+            matches!(log::read(&bytes), Err(LogError::Corrupt { offset: found, .. }) if found == offset),
+            "{wrong:?}"
+        );
+    }
+}
+
+fn sample() -> Header {
+    Header {
+        episode: "e1".into(),
+        study: "overcooked-dyad".into(),
+        study_version: "1".into(),
+        study_hash: "00".into(),
+        stage: "play".into(),
+        group: "g1".into(),
+        participants: vec!["P-7K3Q".into()],
+        module: "00".into(),
+        env: "overcooked".into(),
+        env_version: "1.0.0".into(),
+        params: "{}".into(),
+        seed: 1,
+        controllers: vec![Controller::Human],
+        tick_hz: 10,
+        input_delay: 1,
+        t0_us: 0,
+    }
+}
+
+/// The definitions of the wire types in `source`, without comments, attributes and white space.
+fn definitions(source: &str) -> String {
+    let mut found = String::new();
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        if !["pub struct ", "pub enum ", "pub const "]
+            .iter()
+            .any(|start| line.starts_with(start))
+        {
+            continue;
+        }
+        let mut next = Some(line);
+        while let Some(line) = next {
+            let code = line.split("//").next().unwrap_or_default();
+            if !code.trim_start().starts_with('#') {
+                found.extend(code.split_whitespace());
+            }
+            if line == "}"
+                || code.ends_with(';') && (line.starts_with("pub ") || line.starts_with(' '))
+            {
+                break;
+            }
+            next = lines.next();
+        }
+    }
+    found
+}
+
+/// FNV-1a, 64 bits, over what defines the three formats.
+fn hash_of_the_wire_types() -> u64 {
+    [
+        include_str!("lib.rs"),
+        include_str!("control.rs"),
+        include_str!("log.rs"),
+        include_str!("datagram.rs"),
+    ]
+    .iter()
+    .flat_map(|source| definitions(source).into_bytes())
+    .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[test]
+fn definitions_are_found_whole() {
+    let source = "/// A.\npub struct A(pub u8);\nimpl A {\n    pub const X: u8 = 1;\n}\n#[derive(B)]\npub enum B {\n    \
+                  /// c\n    #[x]\n    C { d: u8 }, // e\n}\npub const F: [u8; 2] =\n    [1, 2];\n";
+    assert_eq!(
+        definitions(source),
+        "pubstructA(pubu8);pubenumB{C{d:u8},}pubconstF:[u8;2]=[1,2];"
+    );
+}
+
+#[test]
+fn protocol_md_describes_these_wire_types() {
+    let carried = format!("Wire types: `{:016x}`", hash_of_the_wire_types());
+    assert!(
+        include_str!("../PROTOCOL.md")
+            .lines()
+            .any(|line| line == carried),
+        "the wire types changed: describe the change in protocol/PROTOCOL.md, raise VERSION if programs of before \
+         cannot read it, and set its line to\n{carried}"
+    );
+}
