@@ -1,1 +1,53 @@
-//! rollback
+//! The sans-IO rollback session of Coplay: people at the ends of a network play one deterministic world together,
+//! each at full rate, and all end with the same log.
+//!
+//! # The story
+//!
+//! Every peer simulates the same [`World`](env_core::World). Tick `k` is due at `T0 + k / hz` on a clock that all
+//! share. What a person wants at that moment is *sampled* into an input for tick `k + input_delay`, on every machine
+//! alike; the inputs before tick `input_delay` are the no-op by agreement.
+//!
+//! The input travels at once. If a tick is due before a peer's input is there, the session *predicts* it from the
+//! last one known (a lasting action again, the no-op after a press), *saves* the state before the tick, and simulates.
+//! When the true input comes and differs, the session *rolls back*: it loads the state before the wrong tick and
+//! simulates again up to where it was, in the same call, so that the world shown is never known to be wrong.
+//!
+//! A tick is *confirmed* when every person has every person's input for it, which is known from the receipts that
+//! all packets carry: for each seat the minimum over everyone's receipts, and of those the minimum over the seats.
+//! One's own receipts alone would do to know the state, but not to know that everybody will come to know it.
+//! Confirmed ticks never change: [`Session::rows`] and [`Session::digests`] only grow, and they are the data.
+//!
+//! At most `window` ticks are simulated beyond the confirmed ones. At the end of the window the session *holds*:
+//! it simulates nothing and keeps sending. When the missing inputs come, the ticks that have become due are run as
+//! fast as allowed; none is left out.
+//!
+//! AI partners are [`Policy`](env_core::Policy) values inside the simulation, on every peer alike. They see the state
+//! before the tick, are saved and loaded with the world, and need no packets; the log holds what they chose.
+//!
+//! An episode ends when a *confirmed* tick ends it. At an end that is only predicted the session waits, and goes on
+//! if the end turns out to be wrong. A session that knows the end goes on sending until all peers have said so too.
+//!
+//! # Packets
+//!
+//! There is one kind ([`protocol::datagram`]), one per peer and tick, which may be lost, doubled, late or out of order.
+//! It carries all inputs that this peer has not acknowledged, the sender's receipts for all seats, and a clock with
+//! its echo for the round trip. Nothing is resent on a timer of its own, and nothing is acknowledged on its own:
+//! the next packet says it all again. With `window + input_delay` at most 40, the unacknowledged inputs always fit.
+//!
+//! # Use
+//!
+//! A shell calls `handle_*` with the shared clock, then drains [`Session::poll_transmit`] and [`Session::poll_event`],
+//! and calls [`Session::handle_timeout`] again at [`Session::poll_timeout`]. Packets go out as of the last `handle_*`.
+//!
+//! This crate must not know of sockets, clocks, threads, browsers or studies. In steady state it allocates nothing.
+#![forbid(unsafe_code)]
+
+mod effects;
+mod inputs;
+mod link;
+mod presses;
+mod schedule;
+mod session;
+
+pub use effects::{DatagramError, Event, Stats, Transmit};
+pub use session::{Config, Predictor, Session};

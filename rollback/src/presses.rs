@@ -1,0 +1,63 @@
+//! What the local person wants, between one tick and the next.
+//!
+//! A lasting action holds until another replaces it; a momentary one enters exactly one tick.
+//! Nothing that was pressed is lost because a tick was too slow to see it: presses wait in order, a few at most.
+
+use env_core::{Action, Spec};
+
+/// Presses that may wait; more within so few ticks is nobody's intention.
+const WAITING: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct Presses {
+    held: Action,
+    waiting: [Action; WAITING],
+    count: usize,
+}
+
+impl Presses {
+    pub(crate) fn new(noop: Action) -> Self {
+        Self {
+            held: noop,
+            waiting: [noop; WAITING],
+            count: 0,
+        }
+    }
+
+    /// The person now wants this. An action that the environment does not have is the no-op.
+    pub(crate) fn want(&mut self, action: Action, spec: &Spec) {
+        let known = spec.actions.get(usize::from(action));
+        let action = if known.is_some() { action } else { spec.noop };
+        let momentary = known.is_some_and(|known| known.momentary);
+        if !momentary {
+            if action == self.held {
+                return;
+            }
+            self.held = action;
+        }
+        // Letting go needs no tick of its own.
+        if action != spec.noop && self.count < WAITING {
+            self.waiting[self.count] = action;
+            self.count += 1;
+        }
+    }
+
+    /// What the next tick would be given.
+    pub(crate) fn peek(&self) -> Action {
+        if self.count > 0 {
+            self.waiting[0]
+        } else {
+            self.held
+        }
+    }
+
+    /// What the next tick is given.
+    pub(crate) fn next(&mut self) -> Action {
+        let action = self.peek();
+        if self.count > 0 {
+            self.waiting.copy_within(1.., 0);
+            self.count -= 1;
+        }
+        action
+    }
+}
