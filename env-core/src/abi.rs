@@ -1,1 +1,439 @@
-//! abi
+//! The module form of an environment: version 1 of the binary interface that `docs/environment-abi.md` describes.
+//!
+//! [`export_env!`](crate::export_env) gives a `cdylib` the exports; [`Host`] holds what lies behind them.
+//! Rust hosts of modules read outcomes with [`decode_outcome`].
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+
+use crate::contract::{Action, Environment, Event, MAX_SEATS, Outcome, World};
+use crate::draw::DrawList;
+use crate::envs::build;
+use crate::instance::Instance;
+
+/// Version of the interface.
+pub const VERSION: u32 = 1;
+/// Number of slots of a module.
+pub const SLOTS: u32 = 64;
+/// The longest message that a module takes, bytes.
+pub const INBOX_LIMIT: u32 = 1 << 20;
+
+/// Writes an outcome for so many seats: rewards `f32` a seat, terminated `u16`, truncated `u16`, over `u32`,
+/// number of events `u32`, then an event each: kind `u16`, seat `u8`, 0 `u8`, value `f32`; little-endian.
+pub fn encode_outcome(outcome: &Outcome, seats: usize, out: &mut Vec<u8>) {
+    for reward in outcome.rewards.iter().take(seats) {
+        out.extend_from_slice(&reward.to_le_bytes());
+    }
+    out.extend_from_slice(&outcome.terminated.to_le_bytes());
+    out.extend_from_slice(&outcome.truncated.to_le_bytes());
+    out.extend_from_slice(&u32::from(outcome.over).to_le_bytes());
+    out.extend_from_slice(&(outcome.events.len() as u32).to_le_bytes());
+    for event in &outcome.events {
+        out.extend_from_slice(&event.kind.to_le_bytes());
+        out.extend_from_slice(&[event.seat, 0]);
+        out.extend_from_slice(&event.value.to_le_bytes());
+    }
+}
+
+/// Reads what [`encode_outcome`] wrote into `outcome`, whose memory is reused; `None` if the bytes are malformed,
+/// and then `outcome` holds nothing of use.
+pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut Outcome) -> Option<()> {
+    fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+        let (first, rest) = bytes.split_first_chunk::<N>()?;
+        *bytes = rest;
+        Some(*first)
+    }
+    outcome.clear();
+    for reward in outcome.rewards.get_mut(..seats)? {
+        *reward = f32::from_le_bytes(take(&mut bytes)?);
+    }
+    outcome.terminated = u16::from_le_bytes(take(&mut bytes)?);
+    outcome.truncated = u16::from_le_bytes(take(&mut bytes)?);
+    outcome.over = u32::from_le_bytes(take(&mut bytes)?) != 0;
+    for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
+        let kind = u16::from_le_bytes(take(&mut bytes)?);
+        let [seat, _] = take(&mut bytes)?;
+        outcome.events.push(Event {
+            kind,
+            seat,
+            value: f32::from_le_bytes(take(&mut bytes)?),
+        });
+    }
+    bytes.is_empty().then_some(())
+}
+
+/// What lies behind the exports of a module: one instance, and the two buffers of its messages.
+///
+/// It trusts no number of its caller: what is out of range is ignored, clamped or answered by an error.
+#[derive(Debug)]
+pub struct Host<E: Environment> {
+    instance: Instance<E>,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+    observation: Vec<f32>,
+    text: String,
+    picture: DrawList,
+}
+
+impl<E: Environment> Host<E> {
+    /// A module that was just loaded: open with the default parameters, at the first state of seed 0.
+    ///
+    /// # Panics
+    /// If the environment refuses its own defaults, which `conformance::check` rules out.
+    pub fn new() -> Self {
+        let env = E::new(E::Params::default()).expect("defaults are parameters");
+        Self {
+            instance: Instance::new(env),
+            inbox: Vec::new(),
+            outbox: Vec::new(),
+            observation: Vec::new(),
+            text: String::new(),
+            picture: DrawList::default(),
+        }
+    }
+
+    /// Makes room for a message of so many bytes and gives its place; null over [`INBOX_LIMIT`].
+    pub fn inbox(&mut self, len: u32) -> *mut u8 {
+        if len > INBOX_LIMIT {
+            return core::ptr::null_mut();
+        }
+        if self.inbox.len() < len as usize {
+            self.inbox.resize(len as usize, 0);
+        }
+        self.inbox.as_mut_ptr()
+    }
+
+    /// The last message of the module.
+    pub fn outbox(&self) -> &[u8] {
+        &self.outbox
+    }
+
+    /// The last message of the caller; cut to what it made room for.
+    fn message(&self, len: u32) -> &[u8] {
+        &self.inbox[..self.inbox.len().min(len as usize)]
+    }
+
+    fn answer(&mut self, bytes: &[u8]) -> u32 {
+        self.outbox.clear();
+        self.outbox.extend_from_slice(bytes);
+        self.outbox.len() as u32
+    }
+
+    /// Opens the environment with the parameters in the inbox: 0, or minus the length of the reason.
+    pub fn open(&mut self, len: u32) -> i32 {
+        match build::<E>(self.message(len)) {
+            Ok(env) => {
+                self.instance = Instance::new(env);
+                0
+            }
+            Err(error) => -(self.answer(error.to_string().as_bytes()) as i32),
+        }
+    }
+
+    /// Tells spec, schema of the parameters and sprites, as JSON.
+    pub fn facts(&mut self) -> u32 {
+        let spec =
+            serde_json::to_string(self.instance.spec()).expect("a spec has string keys only");
+        let sprites = serde_json::to_string(E::sprites()).expect("a sprite has string keys only");
+        let schema = E::params_schema();
+        self.answer(
+            alloc::format!(r#"{{"spec":{spec},"params_schema":{schema},"sprites":{sprites}}}"#)
+                .as_bytes(),
+        )
+    }
+
+    /// Starts the episode of a seed.
+    pub fn reset(&mut self, seed: i64) {
+        self.instance.reset(seed.cast_unsigned());
+    }
+
+    /// Steps with the actions in the inbox, one `u16` a seat; 1 if the episode is over.
+    pub fn step(&mut self, seats: u32) -> u32 {
+        let seats = MAX_SEATS.min(seats as usize);
+        let mut actions = [self.instance.spec().noop; MAX_SEATS];
+        for (action, bytes) in actions
+            .iter_mut()
+            .zip(self.message(2 * seats as u32).chunks_exact(2))
+        {
+            *action = Action::from_le_bytes([bytes[0], bytes[1]]);
+        }
+        let outcome = self.instance.step(&actions[..seats]);
+        self.outbox.clear();
+        encode_outcome(outcome, seats, &mut self.outbox);
+        u32::from(outcome.over)
+    }
+
+    /// Observes as a seat; 0 bytes for a seat that does not exist.
+    pub fn observe(&mut self, seat: u32) -> u32 {
+        self.outbox.clear();
+        if seat < u32::from(self.instance.spec().seats) {
+            self.instance.observe(seat as usize, &mut self.observation);
+            self.outbox.extend(
+                self.observation
+                    .iter()
+                    .flat_map(|value| value.to_le_bytes()),
+            );
+        }
+        self.outbox.len() as u32
+    }
+
+    /// Describes the state to a seat; 0 bytes for a seat that does not exist.
+    pub fn describe(&mut self, seat: u32) -> u32 {
+        self.outbox.clear();
+        if seat < u32::from(self.instance.spec().seats) {
+            self.instance.describe(seat as usize, &mut self.text);
+            self.outbox.extend_from_slice(self.text.as_bytes());
+        }
+        self.outbox.len() as u32
+    }
+
+    /// Draws the state.
+    pub fn draw(&mut self) -> u32 {
+        self.instance.draw(&mut self.picture);
+        self.outbox.clear();
+        let outbox = core::mem::take(&mut self.outbox);
+        self.outbox =
+            postcard::to_extend(&self.picture, outbox).expect("plain data serialises into memory");
+        self.outbox.len() as u32
+    }
+
+    /// Keeps the state in a slot; a slot that does not exist keeps nothing.
+    pub fn save(&mut self, slot: u32) {
+        if slot < SLOTS {
+            self.instance.save(slot as usize);
+        }
+    }
+
+    /// Brings back the state of a slot; without one the state stays.
+    pub fn load(&mut self, slot: u32) {
+        self.instance.load(slot as usize);
+    }
+
+    /// Digest of the state.
+    pub fn digest(&mut self) -> i64 {
+        self.instance.digest().cast_signed()
+    }
+
+    /// The score.
+    pub fn score(&mut self) -> i64 {
+        self.instance.score()
+    }
+
+    /// Gives the canonical bytes of the state.
+    pub fn state(&mut self) -> u32 {
+        self.instance.state(&mut self.outbox);
+        self.outbox.len() as u32
+    }
+
+    /// Takes up the state in the inbox: 0, or -1 and the state stays.
+    pub fn restore(&mut self, len: u32) -> i32 {
+        let bytes = &self.inbox[..self.inbox.len().min(len as usize)];
+        if self.instance.restore(bytes).is_ok() {
+            0
+        } else {
+            -1
+        }
+    }
+
+    /// Replaces the random draws of the next step by the `u32` words in the inbox.
+    pub fn inject(&mut self, words: u32) {
+        let bytes = self.message(words.saturating_mul(4)).chunks_exact(4);
+        let words: Vec<u32> = bytes
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect();
+        self.instance.inject(&words);
+    }
+}
+
+impl<E: Environment> Default for Host<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The one host of a module, made by the first call.
+#[derive(Debug)]
+pub struct Module<E: Environment>(UnsafeCell<Option<Host<E>>>);
+
+// SAFETY: a module of WebAssembly without threads has one; elsewhere `with` is unsafe and says so.
+#[allow(unsafe_code, reason = "the exports of a module share one instance")]
+unsafe impl<E: Environment> Sync for Module<E> {}
+
+impl<E: Environment> Module<E> {
+    /// A module that nobody called yet.
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new(None))
+    }
+
+    /// Calls the host.
+    ///
+    /// # Safety
+    /// One thread only, and `call` must not call back into the same module.
+    #[allow(unsafe_code, reason = "the exports of a module share one instance")]
+    pub unsafe fn with<T>(&self, call: impl FnOnce(&mut Host<E>) -> T) -> T {
+        // SAFETY: by the contract above, no other reference to the host lives while `call` runs.
+        let host = unsafe { &mut *self.0.get() };
+        call(host.get_or_insert_default())
+    }
+}
+
+impl<E: Environment> Default for Module<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Exports an environment from a `cdylib` by the interface of `docs/environment-abi.md`:
+/// `env_core::export_env!(MyEnvironment);`.
+#[macro_export]
+macro_rules! export_env {
+    ($environment:ty) => {
+        static MODULE: $crate::abi::Module<$environment> = $crate::abi::Module::new();
+
+        $crate::export_env! { @exports
+            coplay_inbox(len: u32) -> *mut u8 = |host| host.inbox(len);
+            coplay_outbox() -> *const u8 = |host| host.outbox().as_ptr();
+            coplay_open(len: u32) -> i32 = |host| host.open(len);
+            coplay_facts() -> u32 = |host| host.facts();
+            coplay_reset(seed: i64) -> () = |host| host.reset(seed);
+            coplay_step(seats: u32) -> u32 = |host| host.step(seats);
+            coplay_observe(seat: u32) -> u32 = |host| host.observe(seat);
+            coplay_describe(seat: u32) -> u32 = |host| host.describe(seat);
+            coplay_draw() -> u32 = |host| host.draw();
+            coplay_save(slot: u32) -> () = |host| host.save(slot);
+            coplay_load(slot: u32) -> () = |host| host.load(slot);
+            coplay_digest() -> i64 = |host| host.digest();
+            coplay_score() -> i64 = |host| host.score();
+            coplay_state() -> u32 = |host| host.state();
+            coplay_restore(len: u32) -> i32 = |host| host.restore(len);
+            coplay_inject(words: u32) -> () = |host| host.inject(words);
+        }
+
+        /// The version of the interface.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn coplay_abi() -> u32 {
+            $crate::abi::VERSION
+        }
+    };
+    (@exports $($name:ident($($argument:ident: $type:ty)?) -> $result:ty = |$host:ident| $call:expr;)*) => {
+        $(
+            #[doc = concat!("See `", stringify!($name), "` in `docs/environment-abi.md`.")]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name($($argument: $type)?) -> $result {
+                // SAFETY: a module has one thread, and it imports nothing that could call it back.
+                unsafe { MODULE.with(|$host| $call) }
+            }
+        )*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envs::overcooked::Overcooked;
+
+    fn host() -> Host<Overcooked> {
+        Host::new()
+    }
+
+    fn send(host: &mut Host<Overcooked>, bytes: &[u8]) -> u32 {
+        assert!(!host.inbox(bytes.len() as u32).is_null());
+        host.inbox[..bytes.len()].copy_from_slice(bytes);
+        bytes.len() as u32
+    }
+
+    #[test]
+    fn outcomes_survive_their_bytes() {
+        let mut outcome = Outcome {
+            terminated: 1,
+            truncated: 2,
+            over: true,
+            ..Outcome::default()
+        };
+        outcome.rewards[1] = -2.5;
+        outcome.events.push(Event {
+            kind: 3,
+            seat: 1,
+            value: 7.25,
+        });
+        let (mut bytes, mut read) = (Vec::new(), Outcome::default());
+        encode_outcome(&outcome, 2, &mut bytes);
+        assert_eq!(bytes.len(), 2 * 4 + 2 + 2 + 4 + 4 + 8);
+        assert_eq!(decode_outcome(&bytes, 2, &mut read), Some(()));
+        assert_eq!(read, outcome);
+        assert_eq!(
+            decode_outcome(&bytes[..bytes.len() - 1], 2, &mut read),
+            None
+        );
+        bytes.push(0);
+        assert_eq!(decode_outcome(&bytes, 2, &mut read), None);
+        assert_eq!(decode_outcome(&bytes, 17, &mut read), None);
+    }
+
+    #[test]
+    fn numbers_out_of_range_do_no_harm() {
+        let mut host = host();
+        let before = host.digest();
+        assert!(host.inbox(INBOX_LIMIT + 1).is_null());
+        host.save(SLOTS);
+        host.save(u32::MAX);
+        host.load(u32::MAX);
+        host.load(5);
+        assert_eq!(host.observe(2), 0);
+        assert_eq!(host.describe(u32::MAX), 0);
+        assert_eq!(host.restore(u32::MAX), -1);
+        host.inject(u32::MAX);
+        assert_eq!(host.digest(), before);
+        assert_eq!(host.step(u32::MAX), 0);
+        assert_eq!(host.outbox().len(), MAX_SEATS * 4 + 12);
+        assert_eq!(host.open(u32::MAX), 0);
+    }
+
+    #[test]
+    fn a_refused_parameter_is_named_and_nothing_changes() {
+        let mut host = host();
+        let len = send(&mut host, br#"{"layout":"counter_circuit"}"#);
+        assert_eq!(host.open(len), 0);
+        let before = host.digest();
+        let len = send(&mut host, br#"{"horizon":9,"rewards":{"delivry":1}}"#);
+        let refused = host.open(len);
+        let reason = core::str::from_utf8(host.outbox()).unwrap();
+        assert_eq!(refused, -(reason.len() as i32));
+        assert!(
+            reason.starts_with("rewards.delivry: unknown field"),
+            "{reason}"
+        );
+        assert_eq!(host.digest(), before);
+    }
+
+    #[test]
+    fn state_bytes_carry_an_episode_over() {
+        let (mut one, mut two) = (host(), host());
+        one.reset(-7);
+        let len = send(&mut one, &[3, 0, 4, 0]);
+        for _ in 0..20 {
+            assert_eq!(one.step(len / 2), 0);
+        }
+        let len = one.state();
+        let bytes = one.outbox().to_vec();
+        assert_eq!(len as usize, bytes.len());
+        let len = send(&mut two, &bytes);
+        assert_eq!(two.restore(len), 0);
+        assert_eq!(one.digest(), two.digest());
+        assert_eq!(two.restore(len - 1), -1);
+    }
+
+    #[test]
+    fn facts_are_json() {
+        let mut host = host();
+        let len = host.facts() as usize;
+        let facts: serde_json::Value = serde_json::from_slice(&host.outbox()[..len]).unwrap();
+        assert_eq!(facts["spec"]["id"], "overcooked");
+        assert_eq!(
+            facts["params_schema"]["properties"]["horizon"]["default"],
+            1000
+        );
+        assert!(facts["sprites"].is_array());
+    }
+}

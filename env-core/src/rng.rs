@@ -72,7 +72,7 @@ mod tests {
             ]
         );
         let small: [u32; 8] = core::array::from_fn(|_| rng.below(10));
-        assert_eq!(small, [0; 8]);
+        assert_eq!(small, [4, 0, 8, 8, 2, 0, 3, 0]);
     }
 
     #[test]

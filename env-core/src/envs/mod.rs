@@ -19,7 +19,7 @@ pub const IDS: [&str; 1] = [Overcooked::ID];
 ///
 /// # Errors
 /// [`ParamError`], also for an unknown id.
-pub fn open(id: &str, params: &str) -> Result<Box<dyn World>, ParamError> {
+pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError> {
     match id {
         Overcooked::ID => Ok(Box::new(Instance::new(build::<Overcooked>(
             params.as_bytes(),
