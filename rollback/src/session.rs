@@ -51,6 +51,7 @@ pub struct Session<W: World> {
     partners: Vec<Option<Box<dyn Policy>>>,
     predictor: Predictor,
     schedule: Schedule,
+    humans: Seats,
     /// The people at the other ends.
     peers: Seats,
     links: [Link; MAX_SEATS],
@@ -122,6 +123,7 @@ impl<W: World> Session<W> {
             partners,
             predictor: |spec, _, last| spec.predict(last),
             schedule: Schedule::new(config.t0_us, config.tick_hz),
+            humans,
             peers: humans.without(config.local),
             links: [Link::default(); MAX_SEATS],
             inputs,
@@ -431,13 +433,12 @@ impl<W: World> Session<W> {
                 self.spec.noop
             };
         }
-        let human = self.peers.contains(seat)
-            || self.config.local.is_some_and(|local| local.index() == seat);
-        match human {
-            false => self.spec.noop,
-            true if self.current < u32::from(self.config.input_delay) => self.spec.noop,
-            true if self.current < self.inputs.have(seat) => self.inputs.row(self.current)[seat],
-            true => (self.predictor)(&self.spec, Seat(seat as u8), self.inputs.last(seat)),
+        if !self.humans.contains(seat) {
+            self.spec.noop
+        } else if self.current < self.inputs.have(seat) {
+            self.inputs.row(self.current)[seat]
+        } else {
+            (self.predictor)(&self.spec, Seat(seat as u8), self.inputs.last(seat))
         }
     }
 
