@@ -1,1 +1,31 @@
-//! study
+//! The study file of Coplay: what a participant goes through, from `study.yaml` to the last page.
+//!
+//! [`load`] reads a study folder and either gives a [`Study`] or every [`Problem`] it found, each with its
+//! file, line and field and with the way to mend it. [`Progress`] takes one participant through the
+//! timeline: events in, the next stage or a refusal out.
+//!
+//! A stage type is one module in [`stage`]: its fields, its reader, its view. Whatever wraps stages
+//! (blocks, treatments) becomes a way to produce the flat [`Study::timeline`] that a participant walks.
+//!
+//! This crate must not know of clocks, networks, databases, browsers or environments; whoever has the
+//! environments passes them to [`Study::check_env`].
+
+#![forbid(unsafe_code)]
+
+mod canonical;
+mod check;
+mod load;
+mod page;
+mod problem;
+pub mod progress;
+mod read;
+pub mod stage;
+pub mod survey;
+mod yaml;
+
+pub use check::{EnvFacts, EnvFault};
+pub use load::{FILE, Study, load};
+pub use page::Page;
+pub use problem::Problem;
+pub use progress::{Event, Progress, Refusal, Step};
+pub use stage::{Kind, Outcome, Stage};

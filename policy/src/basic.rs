@@ -1,0 +1,69 @@
+//! Policies that look at nothing: one that does nothing, one that presses at random. For tests and as
+//! the floor of comparisons.
+
+use env_core::{Action, Policy, Spec};
+
+use crate::state::{Digest, Slots, SplitMix};
+
+/// Does nothing.
+pub(crate) struct Idle {
+    noop: Action,
+}
+
+impl Idle {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        Self { noop: spec.noop }
+    }
+}
+
+impl Policy for Idle {
+    fn reset(&mut self, _seat: usize, _seed: u64) {}
+    fn act(&mut self, _observation: &[f32]) -> Action {
+        self.noop
+    }
+    fn save(&mut self, _slot: usize) {}
+    fn load(&mut self, _slot: usize) {}
+    fn digest(&self) -> u64 {
+        Digest::new().end()
+    }
+}
+
+/// Takes each action with the same probability.
+pub(crate) struct Random {
+    actions: u32,
+    rng: SplitMix,
+    slots: Slots<SplitMix>,
+}
+
+impl Random {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let actions = u32::try_from(spec.actions.len())
+            .unwrap_or(u32::from(Action::MAX))
+            .clamp(1, 1 << 16);
+        Self {
+            actions,
+            rng: SplitMix::default(),
+            slots: Slots::default(),
+        }
+    }
+}
+
+impl Policy for Random {
+    fn reset(&mut self, seat: usize, seed: u64) {
+        self.rng = SplitMix::seeded(seat, seed);
+    }
+    fn act(&mut self, _observation: &[f32]) -> Action {
+        Action::try_from(self.rng.below(self.actions)).unwrap_or_default()
+    }
+    fn save(&mut self, slot: usize) {
+        self.slots.save(slot, &self.rng);
+    }
+    fn load(&mut self, slot: usize) {
+        self.slots.load(slot, &mut self.rng);
+    }
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        self.rng.digest(&mut digest);
+        digest.end()
+    }
+}

@@ -1,0 +1,102 @@
+//! What every policy's state is made of: random numbers, slots to keep it in, and its digest.
+
+/// Random numbers with one word of state.
+///
+/// Source: splitmix64, Steele, Lea and Flood 2014.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SplitMix {
+    state: u64,
+}
+
+impl SplitMix {
+    /// A stream of its own for each seat of an episode.
+    pub(crate) fn seeded(seat: usize, seed: u64) -> Self {
+        let mut rng = Self { state: seed };
+        rng.state = rng.next().wrapping_add(seat as u64);
+        Self { state: rng.next() }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `n`, which is not 0. The bias is below `n` in 2^32.
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    pub(crate) fn digest(self, digest: &mut Digest) {
+        digest.word(self.state);
+    }
+}
+
+/// Saved states by slot. Memory is taken once a slot.
+#[derive(Debug)]
+pub(crate) struct Slots<T>(Vec<Option<T>>);
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone> Slots<T> {
+    pub(crate) fn save(&mut self, slot: usize, state: &T) {
+        if self.0.len() <= slot {
+            self.0.resize_with(slot + 1, || None);
+        }
+        self.0[slot] = Some(state.clone());
+    }
+
+    /// Brings a state back; one that was never saved leaves the state as it is.
+    pub(crate) fn load(&self, slot: usize, state: &mut T) {
+        if let Some(Some(saved)) = self.0.get(slot) {
+            state.clone_from(saved);
+        }
+    }
+}
+
+/// Digest over words.
+///
+/// Source: FNV-1a, 64 bits, over the little-endian bytes.
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) fn new() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+
+    pub(crate) fn word(&mut self, word: u64) {
+        for byte in word.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        }
+    }
+
+    pub(crate) fn end(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splitmix_matches_its_published_stream() {
+        let mut rng = SplitMix { state: 1_234_567 };
+        assert_eq!(
+            [rng.next(), rng.next()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
+    }
+
+    #[test]
+    fn below_stays_below() {
+        let mut rng = SplitMix::seeded(1, 7);
+        let drawn: Vec<u32> = (0..200).map(|_| rng.below(6)).collect();
+        assert!((0..6).all(|n| drawn.contains(&n)) && drawn.iter().all(|n| *n < 6));
+    }
+}

@@ -1,0 +1,245 @@
+//! Checks that look at more than one field: stage beside stage, and the study beside what its host has.
+
+use std::collections::BTreeMap;
+
+use crate::load::{FILE, Study};
+use crate::problem::{Problem, Report, hint};
+use crate::read::Place;
+use crate::stage::{Env, Kind, Lobby, Stage};
+
+/// What an environment with the study's parameters is, as far as a study depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvFacts {
+    /// Number of seats.
+    pub seats: u8,
+    /// Ticks per second.
+    pub tick_hz: u16,
+    /// Names of the actions, by index.
+    pub actions: Vec<String>,
+}
+
+/// Why an environment cannot be opened as the study says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvFault {
+    /// There is none of this id; these are there.
+    Unknown {
+        /// Ids with versions, as a study would name them.
+        known: Vec<String>,
+    },
+    /// It is there in another version.
+    Version {
+        /// The version that is there.
+        found: String,
+    },
+    /// It refuses a parameter.
+    Config {
+        /// The parameter, below `config`; empty for all of them.
+        field: String,
+        /// What is wrong and how to mend it.
+        reason: String,
+    },
+}
+
+/// Reports ids that are there twice.
+pub(crate) fn ids(places: &[Place<'_>], read: &[(Option<String>, Option<Stage>)]) {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for (place, (id, _)) in places.iter().zip(read) {
+        let Some(id) = id else { continue };
+        let at = place.node.locate("id");
+        if let Some(line) = seen.get(id.as_str()) {
+            let message = format!(
+                "`{id}` is already the id of the stage on line {line}; ids name stages in the data, so give each its own"
+            );
+            place.report.add(at, &format!("{}.id", place.path), message);
+        } else {
+            seen.insert(id, at.line);
+        }
+    }
+}
+
+/// Reports timelines in which someone would be stuck. A stage that has faults of its own is not judged.
+pub(crate) fn order(places: &[Place<'_>], stages: &[Option<Stage>]) {
+    let kind = |i: Option<usize>| {
+        i.and_then(|i| stages.get(i))
+            .map(|stage| stage.as_ref().map(|stage| &stage.kind))
+    };
+    for (i, place) in places.iter().enumerate() {
+        let (before, here, after) = (kind(i.checked_sub(1)), kind(Some(i)), kind(Some(i + 1)));
+        match here.flatten() {
+            Some(Kind::End(_)) if after.is_some() => {
+                place.wrong("an end stage before the last stage; what follows is never reached, so move it to the end of the timeline");
+            }
+            Some(Kind::Lobby(lobby)) => after_lobby(place, lobby, after),
+            Some(Kind::Env(env)) => before_env(place, env, before),
+            _ => {}
+        }
+        if after.is_none() && !matches!(here, Some(Some(Kind::End(_)) | None)) {
+            place.wrong("the timeline ends here without an end stage; add one: `- {id: thanks, type: end, file: thanks.md}`");
+        }
+    }
+}
+
+fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: Option<Option<&Kind>>) {
+    let players = match after {
+        Some(None) => return,
+        Some(Some(Kind::Env(env))) => env.players.len(),
+        _ => {
+            place.wrong("a lobby makes a group, but no env stage follows it; put the env stage right after the lobby, or remove the lobby");
+            return;
+        }
+    };
+    if players != usize::from(lobby.group_size) {
+        let path = format!("{}.group_size", place.path);
+        let message = format!(
+            "groups of {}, but the env stage that follows has {players} {}; make the two equal",
+            lobby.group_size,
+            if players == 1 { "player" } else { "players" },
+        );
+        place
+            .report
+            .add(place.node.locate("group_size"), &path, message);
+    }
+}
+
+fn before_env(place: &Place<'_>, env: &Env, before: Option<Option<&Kind>>) {
+    let players = env.players.len();
+    if players > 1 && !matches!(before, Some(None | Some(Kind::Lobby(_)))) {
+        let path = format!("{}.players", place.path);
+        let message = format!(
+            "{players} players, but no lobby comes right before this stage, so nobody would ever have a partner; \
+             add one: `- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
+        );
+        place
+            .report
+            .add(place.node.locate("players"), &path, message);
+    }
+}
+
+impl Study {
+    /// Checks the env stages against the environments that the host has: `open` gives the facts of one with
+    /// the parameters of the stage, or why it cannot be opened. Gives the facts by stage index.
+    ///
+    /// # Errors
+    /// Every [`Problem`], at the line of the field that is at fault.
+    pub fn check_env(
+        &self,
+        mut open: impl FnMut(&Env) -> Result<EnvFacts, EnvFault>,
+    ) -> Result<BTreeMap<u16, EnvFacts>, Vec<Problem>> {
+        let report = Report::new(FILE);
+        let mut all = BTreeMap::new();
+        for (index, stage) in (0u16..).zip(&self.timeline) {
+            let Kind::Env(env) = &stage.kind else {
+                continue;
+            };
+            let path = format!("timeline[{index}]");
+            match open(env) {
+                Ok(facts) => {
+                    self.check_facts(&path, env, &facts, &report);
+                    all.insert(index, facts);
+                }
+                Err(fault) => self.env_fault(&path, env, &fault, &report),
+            }
+        }
+        report.result(Some(all))
+    }
+
+    /// Checks that the policies of AI partners are among those that the host has.
+    ///
+    /// # Errors
+    /// Every [`Problem`], at its line.
+    pub fn check_policies(&self, known: &[&str]) -> Result<(), Vec<Problem>> {
+        let report = Report::new(FILE);
+        for (index, stage) in self.timeline.iter().enumerate() {
+            let Kind::Lobby(Lobby { bot: Some(bot), .. }) = &stage.kind else {
+                continue;
+            };
+            if !known.contains(&bot.policy.as_str()) {
+                let path = format!("timeline[{index}].bot.policy");
+                self.fault(
+                    &path,
+                    format!(
+                        "unknown policy `{}`; {}",
+                        bot.policy,
+                        hint(&bot.policy, known)
+                    ),
+                    &report,
+                );
+            }
+        }
+        report.result(Some(()))
+    }
+
+    fn fault(&self, path: &str, message: String, report: &Report) {
+        report.add(self.source.locate(path), path, message);
+    }
+
+    fn env_fault(&self, path: &str, env: &Env, fault: &EnvFault, report: &Report) {
+        match fault {
+            EnvFault::Unknown { known } => {
+                let ids: Vec<&str> = known.iter().map(String::as_str).collect();
+                let named = format!("{}@{}", env.env, env.version);
+                self.fault(
+                    &format!("{path}.env"),
+                    format!("unknown environment `{}`; {}", env.env, hint(&named, &ids)),
+                    report,
+                );
+            }
+            EnvFault::Version { found } => {
+                let message = format!(
+                    "version {} of `{}` is not here; write `{}@{found}`, after a look at what changed",
+                    env.version, env.env, env.env
+                );
+                self.fault(&format!("{path}.env"), message, report);
+            }
+            EnvFault::Config { field, reason } => {
+                let path = if field.is_empty() {
+                    format!("{path}.config")
+                } else {
+                    format!("{path}.config.{field}")
+                };
+                self.fault(&path, reason.clone(), report);
+            }
+        }
+    }
+
+    fn check_facts(&self, path: &str, env: &Env, facts: &EnvFacts, report: &Report) {
+        if env.players.len() != usize::from(facts.seats) {
+            let message = format!(
+                "{} here, but the environment has {} seats; write one player a seat, such as `[self, partner]`",
+                env.players.len(),
+                facts.seats
+            );
+            self.fault(&format!("{path}.players"), message, report);
+        }
+        let actions: Vec<&str> = facts.actions.iter().map(String::as_str).collect();
+        for action in env
+            .keys
+            .keys()
+            .filter(|action| !actions.contains(&action.as_str()))
+        {
+            let message = format!(
+                "the environment has no action `{action}`; {}",
+                hint(action, &actions)
+            );
+            self.fault(&format!("{path}.keys.{action}"), message, report);
+        }
+    }
+}
+
+impl Env {
+    /// The study's keys as key code and action index, for the page; empty if the study maps none.
+    /// Actions that the facts do not name are left out: [`Study::check_env`] has reported them.
+    pub fn key_map(&self, facts: &EnvFacts) -> Vec<(String, u16)> {
+        let index = |action: &String| {
+            (0u16..)
+                .zip(&facts.actions)
+                .find(|(_, name)| *name == action)
+                .map(|(i, _)| i)
+        };
+        self.keys
+            .iter()
+            .filter_map(|(action, codes)| Some((index(action)?, codes)))
+            .flat_map(|(index, codes)| codes.iter().map(move |code| (code.clone(), index)))
+            .collect()
+    }
+}

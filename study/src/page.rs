@@ -1,0 +1,185 @@
+//! Markdown pages: read from the study folder, turned into sanitised HTML once, when the study is loaded.
+
+use std::path::{Component, Path};
+
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use serde::Serialize;
+
+use crate::problem::Report;
+use crate::read::Place;
+
+/// The longest Markdown file, bytes.
+pub(crate) const MAX_PAGE: u64 = 64 * 1024;
+
+/// A page of the study.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Page {
+    /// The Markdown file, relative to the study folder.
+    pub file: String,
+    /// What it says; part of the study's hash.
+    pub markdown: String,
+    /// Sanitised HTML. Not hashed: it follows from the Markdown, and its spelling belongs to a library.
+    #[serde(skip)]
+    pub html: String,
+}
+
+/// Reads the page that a field names.
+pub(crate) fn read(dir: &Path, place: &Place<'_>) -> Option<Page> {
+    let file = place.text(200)?;
+    let markdown = text(dir, place, &file, MAX_PAGE, "how.md")?;
+    if markdown.trim().is_empty() {
+        place.wrong(format!(
+            "`{file}` is empty; write what participants shall read"
+        ));
+        return None;
+    }
+    let report = Report::new(&file);
+    pictures(&markdown, &report);
+    place.report.absorb(report);
+    let html = html(&markdown);
+    Some(Page {
+        file,
+        markdown,
+        html,
+    })
+}
+
+/// Reads a text file of the study folder.
+pub(crate) fn text(
+    dir: &Path,
+    place: &Place<'_>,
+    file: &str,
+    limit: u64,
+    example: &str,
+) -> Option<String> {
+    let path = Path::new(file);
+    if file.contains('\\')
+        || !path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+    {
+        place.wrong(format!("`{file}` is not inside the study folder; name a file like `{example}` or `pages/{example}`"));
+        return None;
+    }
+    let path = dir.join(path);
+    match std::fs::metadata(&path) {
+        Ok(facts) if facts.is_dir() => place.wrong(format!("`{file}` is a folder; name a file")),
+        Ok(facts) if facts.len() > limit => {
+            place.wrong(format!(
+                "`{file}` has {} bytes; the limit is {limit}",
+                facts.len()
+            ));
+        }
+        Ok(_) => match std::fs::read(&path).map(String::from_utf8) {
+            Ok(Ok(text)) => return Some(text.trim_start_matches('\u{feff}').to_owned()),
+            Ok(Err(_)) => place.wrong(format!("`{file}` is not UTF-8 text; save it as UTF-8")),
+            Err(error) => place.wrong(format!("`{file}` cannot be read: {error}")),
+        },
+        Err(_) => {
+            let names = beside(&path);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            let near = crate::problem::nearest(&name, &names);
+            let hint = near
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            place.wrong(format!(
+                "there is no file `{file}` in the study folder{hint}"
+            ));
+        }
+    }
+    None
+}
+
+/// Names of the files beside a path.
+fn beside(path: &Path) -> Vec<String> {
+    let entries = path
+        .parent()
+        .and_then(|folder| std::fs::read_dir(folder).ok());
+    let names = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    let mut names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Reports pictures: this version serves none, and pages of other sites are never asked for any.
+fn pictures(markdown: &str, report: &Report) {
+    for (event, range) in Parser::new_ext(markdown, OPTIONS).into_offset_iter() {
+        if let Event::Start(Tag::Image { dest_url, .. }) = event {
+            let before = &markdown[..range.start];
+            let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
+            let column = before
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .count()
+                + 1;
+            let column = u32::try_from(column).unwrap_or(u32::MAX);
+            let at = crate::problem::At { line, column };
+            report.add(
+                at,
+                "",
+                format!("the picture `{dest_url}` would not be shown; say it in words"),
+            );
+        }
+    }
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
+
+/// Markdown as HTML that cannot run, load or restyle anything.
+pub(crate) fn html(markdown: &str) -> String {
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, Parser::new_ext(markdown, OPTIONS));
+    sanitised(&html)
+}
+
+/// HTML without what could run, load or restyle anything.
+pub(crate) fn sanitised(html: &str) -> String {
+    ammonia::Builder::default()
+        .rm_tags(["img", "map", "area"])
+        .url_schemes(["http", "https", "mailto"].into())
+        .url_relative(ammonia::UrlRelative::Deny)
+        .set_tag_attribute_value("a", "target", "_blank")
+        .clean(html)
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_html() {
+        assert_eq!(
+            html("# Hi\n\nPress **E**."),
+            "<h1>Hi</h1>\n<p>Press <strong>E</strong>.</p>\n"
+        );
+    }
+
+    #[test]
+    fn nothing_in_a_page_runs_or_loads() {
+        let dirty = "<script>x()</script><img src=https://a.example/p.png onerror=x()>\n\n\
+                     [go](javascript:x()) <a href=\"https://a.example\" onclick=x()>ok</a> <p style=\"color:red\">p</p>";
+        let clean = html(dirty);
+        for bad in ["script", "img", "onerror", "onclick", "style", "javascript"] {
+            assert!(!clean.contains(bad), "{bad} in {clean}");
+        }
+        assert!(
+            clean.contains(
+                "<a href=\"https://a.example\" target=\"_blank\" rel=\"noopener noreferrer\">ok</a>"
+            ),
+            "{clean}"
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! What is wrong with a study, where, and how to mend it; and the collection of such problems.
+
+use std::cell::RefCell;
+use std::fmt;
+
+/// One fault of a study folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file, relative to the study folder.
+    pub file: String,
+    /// Line, from 1; 0 if the fault has no line.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The field, such as `timeline[2].timeout_s`; empty for the whole file.
+    pub path: String,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(out, ":{}:{}", self.line, self.column)?;
+        }
+        if !self.path.is_empty() {
+            write!(out, ": {}", self.path)?;
+        }
+        write!(out, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct At {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+/// Collects the problems of one file, so that a run tells all of them and not the first alone.
+#[derive(Debug)]
+pub(crate) struct Report {
+    file: String,
+    found: RefCell<Vec<Problem>>,
+}
+
+impl Report {
+    pub(crate) fn new(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            found: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn add(&self, at: At, path: &str, message: impl Into<String>) {
+        self.found.borrow_mut().push(Problem {
+            file: self.file.clone(),
+            line: at.line,
+            column: at.column,
+            path: path.to_owned(),
+            message: message.into(),
+        });
+    }
+
+    /// Takes over what was found in another file.
+    pub(crate) fn absorb(&self, other: Report) {
+        self.found
+            .borrow_mut()
+            .append(&mut other.found.into_inner());
+    }
+
+    /// The value, if nothing was found.
+    pub(crate) fn result<T>(self, value: Option<T>) -> Result<T, Vec<Problem>> {
+        let mut found = self.found.into_inner();
+        found.sort_by(|a, b| (a.file != self.file, a).cmp(&(b.file != self.file, b)));
+        found.dedup();
+        match value {
+            Some(value) if found.is_empty() => Ok(value),
+            _ => Err(found),
+        }
+    }
+}
+
+/// The known word that is nearest to a wrong one, if any is near: at most a third of its letters differ.
+pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+    let wrong = wrong.to_lowercase();
+    known
+        .iter()
+        .map(|word| (distance(&wrong, word), *word))
+        .filter(|(distance, word)| *distance <= word.chars().count().max(3) / 3)
+        .min()
+        .map(|(_, word)| word)
+}
+
+/// Edits that turn one word into the other: insertions, deletions, replacements, swaps of neighbours.
+///
+/// Source: Damerau–Levenshtein, optimal string alignment.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                if swapped {
+                    best.min(rows[i - 2][j - 2] + 1)
+                } else {
+                    best
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// `; did you mean …?` or, where nothing is near, the list of what is known.
+pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
+    match nearest(wrong, known) {
+        Some(word) => format!("did you mean `{word}`? Known here: {}", known.join(", ")),
+        None => format!("known here: {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_typing_errors_and_nothing_far() {
+        let known = ["timeout_s", "on_timeout", "group_size", "bot"];
+        assert_eq!(nearest("timeuot_s", &known), Some("timeout_s"));
+        assert_eq!(nearest("groupsize", &known), Some("group_size"));
+        assert_eq!(nearest("colour", &known), None);
+    }
+}
