@@ -7,8 +7,32 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::workspace::{Workspace, run};
+
+const HELP: &str = "\
+cargo xtask build [--dev]
+
+Compiles the page and the environment modules to wasm, generates the bindings,
+compresses everything into dist/, and builds target/release/coplay around it.
+What is up to date is skipped.
+
+--dev    an unoptimised page with names and debug information: quicker to build,
+         several times slower to run";
+
+/// `cargo xtask build`.
+pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
+    let takes = Takes {
+        help: HELP,
+        switches: &["dev"],
+        ..Takes::default()
+    };
+    match Options::parse(parser, takes)? {
+        Some(options) => all(&Workspace::find()?, options.has("dev")),
+        None => Ok(()),
+    }
+}
 
 /// Builds `dist/` and then the server that embeds it.
 pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
@@ -37,26 +61,33 @@ pub(crate) fn page(workspace: &Workspace, dev: bool) -> Result<()> {
         "building the page",
         &mut wasm(workspace, profile, &["-p", "client-wasm", "--lib"]),
     )?;
-    // Modules are data, named by their hash: they are the same bytes whatever the page's profile is.
-    let modules = modules(workspace);
-    let mut order = vec!["-p", "env-core"];
-    order.extend(modules.iter().flat_map(|name| ["--example", name.as_str()]));
-    if !modules.is_empty() {
-        run(
-            "building the environment modules",
-            &mut wasm(workspace, "wasm-release", &order),
-        )?;
-    }
-    let examples = workspace.target.join(WASM).join("wasm-release/examples");
-    let modules: Vec<_> = modules
-        .iter()
-        .map(|name| examples.join(format!("{name}.wasm")))
-        .collect();
+    let modules = modules(workspace)?;
     bundle(workspace, &built.join("client_wasm.wasm"), &modules, dev)
 }
 
-/// Names of the environment modules: the examples of `env-core` that compile to a C library.
-pub(crate) fn modules(workspace: &Workspace) -> Vec<String> {
+/// Builds the environment modules and gives their files. They are data, named by their hash:
+/// the same bytes whatever the page's profile is.
+pub(crate) fn modules(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    setup::wasm(workspace)?;
+    let names = module_names(workspace);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut order = vec!["-p", "env-core"];
+    order.extend(names.iter().flat_map(|name| ["--example", name.as_str()]));
+    run(
+        "building the environment modules",
+        &mut wasm(workspace, "wasm-release", &order),
+    )?;
+    let examples = workspace.target.join(WASM).join("wasm-release/examples");
+    Ok(names
+        .iter()
+        .map(|name| examples.join(format!("{name}.wasm")))
+        .collect())
+}
+
+/// The environment modules are the examples of `env-core` that compile to a C library.
+fn module_names(workspace: &Workspace) -> Vec<String> {
     let packages = workspace.metadata["packages"]
         .as_array()
         .into_iter()

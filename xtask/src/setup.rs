@@ -6,7 +6,17 @@ use std::{env, fs};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::workspace::{Workspace, output, run};
+use crate::options::{Options, Takes};
+use crate::workspace::{Workspace, output, run, say};
+
+const HELP: &str = "\
+cargo xtask setup
+
+Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e)
+and Chromium (apt-get, if this is Debian and you are root), where absent.
+The other commands call the part of it that they need, so it is rarely typed.
+
+COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH";
 
 /// The target of the page and of the environment modules.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
@@ -21,6 +31,28 @@ const CHROMIUM: [&str; 5] = [
 
 const NO_CHROMIUM: &str = "no Chromium was found. Install one (Debian: `sudo apt-get install chromium`), \
                            or name one: `COPLAY_CHROMIUM=/path/to/chrome cargo xtask ...`";
+
+/// `cargo xtask setup`.
+pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
+    let Some(_) = Options::parse(
+        parser,
+        Takes {
+            help: HELP,
+            ..Takes::default()
+        },
+    )?
+    else {
+        return Ok(());
+    };
+    let workspace = Workspace::find()?;
+    wasm(&workspace)?;
+    let chromium = browser(&workspace)?;
+    say(format_args!(
+        "all is there; the browser tests drive {}",
+        chromium.display()
+    ));
+    Ok(())
+}
 
 /// Adds the wasm target if it is absent: rustup leaves it out where automatic installation is off.
 pub(crate) fn wasm(workspace: &Workspace) -> Result<()> {

@@ -58,13 +58,27 @@ impl Workspace {
         command
     }
 
-    /// A script of the end-to-end tests, with the browser it is to drive.
-    pub(crate) fn script(&self, script: &str, chromium: &Path) -> Command {
+    /// Node, told which browser and which server the end-to-end scripts are to use.
+    pub(crate) fn node(&self, chromium: &Path) -> Command {
         let mut node = self.command("node");
-        node.arg(Path::new("tests/e2e").join(script));
         node.env("COPLAY_CHROMIUM", chromium)
             .env("COPLAY_BIN", self.server());
         node
+    }
+
+    /// Names of the crates and their folders, relative to the root.
+    pub(crate) fn packages(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        self.metadata["packages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|package| {
+                let folder = Path::new(package["manifest_path"].as_str()?).parent()?;
+                Some((
+                    package["name"].as_str()?,
+                    folder.strip_prefix(&self.root).ok()?.to_owned(),
+                ))
+            })
     }
 
     /// The release build of the server.

@@ -1,0 +1,84 @@
+//! `bench`: runs the programs that measure, and shows or keeps what they found.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::figures::{Figure, machine, object, record, table};
+use crate::options::{Options, Takes};
+use crate::workspace::{Workspace, output, say};
+use crate::{build, setup};
+
+const HELP: &str = "\
+cargo xtask bench [--json] [--write]
+
+Native: steps per second, save and load, the session tick with and without rollback.
+Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
+at three round trips, and the bytes of a match. Takes some minutes; keep the machine idle.
+
+--json     one object: machine, date, figures [{group, name, value, unit}]
+--write    puts the figures into docs/benchmarks.md, by machine and date";
+
+const DOCUMENT: &str = "docs/benchmarks.md";
+
+/// `cargo xtask bench`.
+pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
+    let takes = Takes {
+        help: HELP,
+        switches: &["json", "write"],
+        ..Takes::default()
+    };
+    let Some(options) = Options::parse(parser, takes)? else {
+        return Ok(());
+    };
+    let workspace = Workspace::find()?;
+    let figures = measure(&workspace)?;
+    let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
+    let (machine, date) = (machine(), date.trim());
+    if options.has("json") {
+        println!("{}", object(&figures, &machine, date));
+    } else {
+        println!("{machine}, {date}\n{}", table(&figures));
+    }
+    if options.has("write") {
+        let path = workspace.root.join(DOCUMENT);
+        let old = fs::read_to_string(&path).with_context(|| format!("reading {DOCUMENT}"))?;
+        fs::write(&path, record(&old, &figures, &machine, date))
+            .with_context(|| format!("writing {DOCUMENT}"))?;
+        say(format_args!("wrote {DOCUMENT}"));
+    }
+    Ok(())
+}
+
+fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
+    let chromium = setup::browser(workspace)?;
+    build::all(workspace, false)?;
+    let mut figures = Vec::new();
+    let mut native = |group, package, bench| {
+        let mut cargo = workspace.cargo(&["bench", "-p", package, "--bench", bench]);
+        gather(group, &mut cargo, &mut figures)
+    };
+    native("environment, native", "env-core", "env")?;
+    native("session, native", "rollback", "session")?;
+    let mut node = workspace.node(&chromium);
+    node.arg("tests/e2e/bench.mjs")
+        .arg("--module")
+        .arg(workspace.module("overcooked"));
+    gather("browser", &mut node, &mut figures)?;
+    Ok(figures)
+}
+
+fn gather(group: &'static str, command: &mut Command, figures: &mut Vec<Figure>) -> Result<()> {
+    say(format_args!("measuring: {group}"));
+    let before = figures.len();
+    figures.extend(
+        output(command)?
+            .lines()
+            .filter_map(|line| Figure::read(group, line)),
+    );
+    if figures.len() == before {
+        bail!("{group}: the program printed no figure");
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Which crate may know which.
+
+use serde_json::Value;
+
+use super::Finding;
+
+/// Crates and those of ours they may depend on. A crate that is not here may not exist.
+const MAY_KNOW: [(&str, &[&str]); 10] = [
+    ("env-core", &[]),
+    ("protocol", &[]),
+    ("study", &["protocol"]),
+    ("rollback", &["env-core", "protocol"]),
+    ("policy", &["env-core"]),
+    (
+        "client-wasm",
+        &["env-core", "policy", "protocol", "rollback", "study"],
+    ),
+    (
+        "signaling-server",
+        &["env-core", "policy", "protocol", "rollback", "study"],
+    ),
+    (
+        "fuzz",
+        &["env-core", "policy", "protocol", "rollback", "study"],
+    ),
+    (
+        "parity",
+        &["env-core", "policy", "protocol", "rollback", "study"],
+    ),
+    ("xtask", &[]),
+];
+
+/// Checks what `cargo metadata` says of dependencies; those of tests alone may go anywhere.
+pub(super) fn arrows(metadata: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let manifest = format!("crate {name}");
+        let Some((_, may)) = MAY_KNOW.iter().find(|(known, _)| *known == name) else {
+            findings.push(Finding::new(
+                &manifest,
+                1,
+                "say in xtask/src/tidy/crates.rs which crates it may know",
+            ));
+            continue;
+        };
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let ours = dependencies.filter(|other| other["path"].is_string() && other["kind"] != "dev");
+        for other in ours
+            .filter_map(|other| other["name"].as_str())
+            .filter(|other| !may.contains(other))
+        {
+            findings.push(Finding::new(&manifest, 1, format!("must not know {other}")));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn one(name: &str, kind: Value) -> Value {
+        let dependency = json!({"name": "rollback", "path": "/r/rollback", "kind": kind});
+        json!({"packages": [{"name": name, "dependencies": [dependency]}]})
+    }
+
+    #[test]
+    fn an_arrow_that_points_back_is_found() {
+        assert_eq!(
+            arrows(&one("env-core", Value::Null))[0].what,
+            "must not know rollback"
+        );
+        assert!(arrows(&one("env-core", json!("dev"))).is_empty());
+        assert!(arrows(&one("client-wasm", Value::Null)).is_empty());
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_is_found() {
+        assert_eq!(arrows(&one("helpers", Value::Null)).len(), 1);
+    }
+}
