@@ -4,4 +4,9 @@
 //! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and keeps
 //! what is confirmed.
 
+pub mod archive;
+pub mod assets;
+pub mod clock;
+pub mod config;
+pub mod hub;
 pub mod lobby;

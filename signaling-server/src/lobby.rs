@@ -5,16 +5,7 @@
 
 use std::collections::VecDeque;
 
-/// What a lobby does with a person who waited too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnTimeout {
-    /// Plays with AI partners.
-    Partner,
-    /// Waits on.
-    Wait,
-    /// Leaves the lobby without a group.
-    Leave,
-}
+use study::stage::OnTimeout;
 
 /// The rules of a lobby.
 #[derive(Clone, Copy, Debug)]
@@ -40,15 +31,6 @@ pub enum Refused {
     Waiting,
 }
 
-/// What a lobby decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Formed<P> {
-    /// These people make a group, in the order in which they came; seats that are left over get AI partners.
-    Group(Vec<P>),
-    /// This person waited too long and leaves.
-    Left(P),
-}
-
 #[derive(Debug)]
 struct Waiting<P> {
     person: P,
@@ -62,7 +44,7 @@ struct Waiting<P> {
 pub struct Lobby<P> {
     rules: Rules,
     waiting: VecDeque<Waiting<P>>,
-    formed: VecDeque<Formed<P>>,
+    formed: VecDeque<Vec<P>>,
 }
 
 impl<P: Copy + Eq> Lobby<P> {
@@ -86,8 +68,7 @@ impl<P: Copy + Eq> Lobby<P> {
         self.waiting.insert(place, Waiting { person, since_us, overdue: false });
         let size = usize::from(self.rules.group_size.max(1));
         if self.waiting.len() >= size {
-            let people = self.waiting.drain(..size).map(|w| w.person).collect();
-            self.formed.push_back(Formed::Group(people));
+            self.formed.push_back(self.waiting.drain(..size).map(|w| w.person).collect());
         }
         self.handle_timeout(now_us);
         Ok(())
@@ -105,14 +86,11 @@ impl<P: Copy + Eq> Lobby<P> {
         let up = |w: &Waiting<P>| now_us.saturating_sub(w.since_us) >= self.rules.timeout_us;
         match self.rules.on_timeout {
             OnTimeout::Wait => self.waiting.iter_mut().filter(|w| up(w)).for_each(|w| w.overdue = true),
-            // In the order of arrival, so those whose time is up stand in front.
-            choice => while self.waiting.front().is_some_and(up) {
-                let Some(Waiting { person, .. }) = self.waiting.pop_front() else { break };
-                self.formed.push_back(match choice {
-                    OnTimeout::Leave => Formed::Left(person),
-                    _ => Formed::Group(vec![person]),
-                });
-            },
+            // The time of the first is up: AI partners take the places that are empty.
+            OnTimeout::Bot if self.waiting.front().is_some_and(up) => {
+                self.formed.push_back(self.waiting.drain(..).map(|w| w.person).collect());
+            }
+            OnTimeout::Bot => {}
         }
     }
 
@@ -122,8 +100,8 @@ impl<P: Copy + Eq> Lobby<P> {
         Some(next.since_us.saturating_add(self.rules.timeout_us))
     }
 
-    /// What was decided and not yet taken.
-    pub fn poll_formed(&mut self) -> Option<Formed<P>> {
+    /// The next group that was made: people in the order in which they came; AI partners take the seats left over.
+    pub fn poll_formed(&mut self) -> Option<Vec<P>> {
         self.formed.pop_front()
     }
 
@@ -153,23 +131,23 @@ mod tests {
 
     #[test]
     fn two_people_make_a_group_in_the_order_of_arrival() {
-        let mut lobby = lobby(OnTimeout::Partner);
+        let mut lobby = lobby(OnTimeout::Bot);
         lobby.join(0, 7, 0).unwrap();
         assert_eq!(lobby.poll_formed(), None);
         lobby.join(5, 3, 5).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(Formed::Group(vec![7, 3])));
+        assert_eq!(lobby.poll_formed(), Some(vec![7, 3]));
         assert_eq!(lobby.poll_timeout(), None);
     }
 
     #[test]
     fn a_lone_person_gets_a_partner_exactly_at_the_timeout() {
-        let mut lobby = lobby(OnTimeout::Partner);
+        let mut lobby = lobby(OnTimeout::Bot);
         lobby.join(10, 7, 10).unwrap();
         assert_eq!(lobby.poll_timeout(), Some(1_010));
         lobby.handle_timeout(1_009);
         assert_eq!(lobby.poll_formed(), None);
         lobby.handle_timeout(1_010);
-        assert_eq!(lobby.poll_formed(), Some(Formed::Group(vec![7])));
+        assert_eq!(lobby.poll_formed(), Some(vec![7]));
     }
 
     #[test]
@@ -179,14 +157,14 @@ mod tests {
         lobby.handle_timeout(1_000);
         assert_eq!((lobby.poll_formed(), lobby.poll_timeout()), (None, None));
         lobby.join(5_000, 8, 5_000).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(Formed::Group(vec![7, 8])));
+        assert_eq!(lobby.poll_formed(), Some(vec![7, 8]));
     }
 
     #[test]
     fn a_returning_person_keeps_the_time_already_waited() {
-        let mut lobby = lobby(OnTimeout::Leave);
+        let mut lobby = lobby(OnTimeout::Bot);
         lobby.join(2_000, 7, 900).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(Formed::Left(7)));
+        assert_eq!(lobby.poll_formed(), Some(vec![7]));
     }
 
     #[test]
@@ -216,7 +194,7 @@ mod tests {
     }
 
     fn choice() -> impl Strategy<Value = OnTimeout> {
-        prop_oneof![Just(OnTimeout::Partner), Just(OnTimeout::Wait), Just(OnTimeout::Leave)]
+        prop_oneof![Just(OnTimeout::Bot), Just(OnTimeout::Wait)]
     }
 
     proptest! {
@@ -243,21 +221,17 @@ mod tests {
                         lobby.handle_timeout(now);
                     }
                 }
-                while let Some(formed) = lobby.poll_formed() {
-                    let (people, timed_out) = match formed {
-                        Formed::Left(person) => (vec![person], true),
-                        Formed::Group(people) => {
-                            let short = people.len() < usize::from(size);
-                            (people, short)
-                        }
-                    };
-                    prop_assert!(people.len() <= usize::from(size));
+                while let Some(people) = lobby.poll_formed() {
+                    prop_assert!((1..=usize::from(size)).contains(&people.len()));
+                    let short = people.len() < usize::from(size);
+                    let mut overdue = false;
                     for person in people {
                         // Removing proves that the person waited, and is named once.
                         let came = since.remove(&person);
                         prop_assert!(came.is_some());
-                        prop_assert!(!timed_out || now - came.unwrap() >= 1_000);
+                        overdue |= now - came.unwrap() >= 1_000;
                     }
+                    prop_assert!(overdue || !short);
                 }
                 prop_assert!(since.len() < usize::from(size));
                 let waiting: Vec<u32> = lobby.waiting(now).map(|(who, _)| who).collect();

@@ -1,0 +1,72 @@
+//! Every limit of the server, with its unit.
+
+use std::time::Duration;
+
+/// Limits. The defaults hold a study of some hundred participants on a small machine.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Open connections at once; more are turned away with HTTP 503.
+    pub connections: usize,
+    /// Sessions that are neither finished nor given up, connected or not; more are refused as `Full`.
+    pub sessions: usize,
+    /// People who wait in one lobby at once.
+    pub lobby: usize,
+    /// Bytes of one message of a page.
+    pub message_bytes: usize,
+    /// Messages of one page in a second, on average; a page over it is closed.
+    pub messages_per_s: u32,
+    /// Messages of one page in a burst.
+    pub messages_burst: u32,
+    /// Bytes of one relayed datagram; longer ones are dropped.
+    pub datagram_bytes: usize,
+    /// Messages that wait for a slow page; one more, and it is closed.
+    pub outgoing: usize,
+    /// Messages that wait for a slow page at which relayed datagrams are dropped.
+    pub outgoing_relay: usize,
+    /// Characters of one answer's value.
+    pub answer_chars: usize,
+    /// Answers of one survey.
+    pub answers: usize,
+    /// Time until the first message.
+    pub hello: Duration,
+    /// Time between pings; a page that is silent for three of them is closed.
+    pub ping: Duration,
+    /// Time from a match until every page is ready to play.
+    pub ready: Duration,
+    /// Time from the last page being ready to tick 0.
+    pub countdown: Duration,
+    /// Matches that a page may fail to get ready for, until its participant moves on.
+    pub attempts: u8,
+    /// Time that the other pages have to upload their last rows once one page has uploaded the end.
+    pub closing: Duration,
+    /// Time without a new archived tick after which an episode ends as technical.
+    pub stalled: Duration,
+    /// Time for the first page to come back to an episode after a restart of the server.
+    pub restart: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 2_000,
+            sessions: 10_000,
+            lobby: 500,
+            message_bytes: protocol::control::MAX_MESSAGE,
+            messages_per_s: 200,
+            messages_burst: 400,
+            datagram_bytes: 1_200,
+            outgoing: 512,
+            outgoing_relay: 64,
+            answer_chars: 10_000,
+            answers: 200,
+            hello: Duration::from_secs(10),
+            ping: Duration::from_secs(5),
+            ready: Duration::from_secs(20),
+            countdown: Duration::from_millis(3_500),
+            attempts: 3,
+            closing: Duration::from_secs(3),
+            stalled: Duration::from_secs(60),
+            restart: Duration::from_secs(60),
+        }
+    }
+}

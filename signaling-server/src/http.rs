@@ -1,0 +1,115 @@
+//! The routes: the front end, the environment modules, and the door to the session.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+
+use crate::app::App;
+use crate::assets::{Bytes, media_type};
+use crate::socket;
+
+/// What a page may load and do: its own files, its own socket, nothing else.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+     img-src 'self' data: blob:; connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// What people see who start a server that was built without its front end.
+const NO_FRONT_END: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Coplay</title>\
+     <h1>The front end is not built</h1><p>This server runs, but it was built without its pages. \
+     Run <code>cargo xtask demo</code> in the checkout, or name a built folder with <code>--dist</code>.</p></html>";
+
+/// Builds the whole service.
+pub fn build_handler(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(index))
+        .route("/healthz", get(healthz))
+        .route("/session", get(socket::upgrade))
+        .route("/modules/{file}", get(module))
+        .fallback(get(asset))
+        .layer(axum::middleware::map_response(secure))
+        .with_state(app)
+}
+
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    match serve(&app, "index.html", &headers) {
+        Some(page) => page,
+        None => (StatusCode::SERVICE_UNAVAILABLE, Html(NO_FRONT_END)).into_response(),
+    }
+}
+
+async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let icon = || (path == "favicon.ico").then(|| serve(&app, "favicon.svg", &headers)).flatten();
+    serve(&app, path, &headers).or_else(icon).unwrap_or_else(not_found)
+}
+
+/// A module under its hash: `<sha256>.wasm`. What has such a name never changes.
+async fn module(State(app): State<Arc<App>>, Path(file): Path<String>, headers: HeaderMap) -> Response {
+    let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
+        return not_found();
+    };
+    let cache = "public, max-age=31536000, immutable";
+    let packed = accepts_brotli(&headers).then(|| app.assets.read(&format!("modules/{}.wasm.br", found.env))).flatten();
+    match packed {
+        Some(bytes) if found.packed => respond("application/wasm", cache, bytes, true),
+        _ => respond("application/wasm", cache, found.bytes.clone().into(), false),
+    }
+}
+
+/// A file of the front end, from its Brotli form where there is one and the browser takes it.
+fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
+    let packed = accepts_brotli(headers).then(|| app.assets.read(&format!("{path}.br"))).flatten();
+    let is_packed = packed.is_some();
+    let bytes = packed.or_else(|| app.assets.read(path))?;
+    Some(respond(media_type(path), "no-cache", bytes, is_packed))
+}
+
+fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool) -> Response {
+    let body = match bytes {
+        std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
+        std::borrow::Cow::Owned(bytes) => Body::from(bytes),
+    };
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if packed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
+    }
+    response
+}
+
+fn accepts_brotli(headers: &HeaderMap) -> bool {
+    let listed = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("");
+    listed.split(',').any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        parts.next() == Some("br") && parts.next() != Some("q=0")
+    })
+}
+
+fn not_found() -> Response {
+    (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response()
+}
+
+async fn secure(mut response: Response) -> Response {
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

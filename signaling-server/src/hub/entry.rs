@@ -1,0 +1,218 @@
+//! The door: pages come in with an entry, and go when their connection closes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::control::{Entry, Plan, Refusal, ServerMessage};
+use protocol::{Era, Tick};
+use study::Study;
+
+use super::group::{Group, Phase, Play};
+use super::{ConnId, EnvStages, EpisodeRow, Hub, Place, Session, SessionId, SessionRow, Write};
+use crate::config::Limits;
+
+/// What a data folder remembers.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Participant links.
+    pub links: Vec<String>,
+    /// Sessions.
+    pub sessions: Vec<SessionRow>,
+    /// Episodes that were running.
+    pub episodes: Vec<RestoredEpisode>,
+    /// The next era.
+    pub next_era: u16,
+}
+
+/// An episode that was running when the server stopped.
+#[derive(Debug)]
+pub struct RestoredEpisode {
+    /// Its row.
+    pub row: EpisodeRow,
+    /// Its plan, rebuilt from the header of its file.
+    pub plan: Plan,
+    /// When tick 0 was due, microseconds.
+    pub t0_us: u64,
+    /// Input delay, ticks.
+    pub input_delay: u8,
+    /// Ticks that are durable.
+    pub through: Tick,
+}
+
+impl Hub {
+    /// Opens the hub with what the data folder remembers. `open` lets people in without a link.
+    /// `stages` has one entry for each env stage.
+    pub fn new(
+        now_us: u64,
+        study: Arc<Study>,
+        limits: Limits,
+        stages: EnvStages,
+        open: bool,
+        random: Box<dyn FnMut(&mut [u8]) + Send>,
+        restored: Restored,
+    ) -> Self {
+        let mut hub = Self {
+            study,
+            limits,
+            stages,
+            random,
+            open,
+            stopping: false,
+            next_era: restored.next_era,
+            sessions: Vec::new(),
+            by_token: HashMap::new(),
+            links: restored.links.into_iter().map(|link| (link, None)).collect(),
+            by_conn: HashMap::new(),
+            lobbies: BTreeMap::new(),
+            crowd_changed: BTreeSet::new(),
+            groups: BTreeMap::new(),
+            effects: VecDeque::new(),
+        };
+        hub.open_lobbies();
+        for row in restored.sessions {
+            hub.keep(row);
+        }
+        for episode in restored.episodes {
+            hub.restore_episode(now_us, episode);
+        }
+        hub
+    }
+
+    /// Adds a session to the tables.
+    fn keep(&mut self, row: SessionRow) -> SessionId {
+        let who = SessionId(self.sessions.len());
+        self.by_token.insert(row.token.clone(), who);
+        if let Some(link) = &row.link {
+            self.links.insert(link.clone(), Some(who));
+        }
+        self.sessions.push(Session { row, conn: None, place: Place::Page, since_us: None, failed: 0 });
+        who
+    }
+
+    fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
+        let RestoredEpisode { row, plan, t0_us, input_delay, through } = episode;
+        let find = |name: &String| self.sessions.iter().position(|s| &s.row.participant == name).map(SessionId);
+        let members: Vec<_> = row.participants.iter().map(find).collect();
+        let until_us = now_us + self.limits.restart.as_micros() as u64;
+        let mut play = Play::new(t0_us, input_delay, members.len());
+        play.through = through;
+        play.moved_us = now_us.max(t0_us);
+        play.away = members.iter().map(|who| who.map(|_| until_us)).collect();
+        (play.open, play.recovered) = (true, true);
+        for who in members.iter().flatten() {
+            self.sessions[who.0].place = Place::Episode(row.era, true);
+        }
+        let (delay, grace_us) = self.env_terms(row.stage);
+        let phase = Phase::Playing(play);
+        let group = Group { id: row.group, stage: row.stage, plan, members, delay, grace_us, phase };
+        self.groups.insert(row.era.0, group);
+    }
+
+    /// Takes the first message of a page.
+    pub(super) fn handle_hello(&mut self, now_us: u64, conn: ConnId, entry: Entry) {
+        if self.stopping {
+            return self.refuse(conn, Refusal::Stopping);
+        }
+        let found = match entry {
+            _ if self.by_conn.contains_key(&conn) => Err(Refusal::Malformed),
+            Entry::Open if self.open => self.admit(None).map(|who| (who, None)),
+            Entry::Open => Err(Refusal::UnknownLink),
+            Entry::Invite(link) => match self.links.get(&link) {
+                None => Err(Refusal::UnknownLink),
+                Some(None) => self.admit(Some(link)).map(|who| (who, None)),
+                Some(&Some(who)) if self.is_finished(who) => Err(Refusal::Finished),
+                Some(&Some(who)) => Ok((who, None)),
+            },
+            Entry::Resume { token, playing } => match self.by_token.get(&token) {
+                None => Err(Refusal::UnknownLink),
+                Some(&who) => Ok((who, playing)),
+            },
+        };
+        match found {
+            Ok((who, playing)) => self.attach(now_us, conn, who, playing),
+            Err(why) => self.refuse(conn, why),
+        }
+    }
+
+    /// Makes a session.
+    fn admit(&mut self, link: Option<String>) -> Result<SessionId, Refusal> {
+        let live = (0..self.sessions.len()).filter(|&who| !self.is_finished(SessionId(who))).count();
+        if live >= self.limits.sessions {
+            return Err(Refusal::Full);
+        }
+        let token = self.random_token();
+        let participant = format!("P-{}", self.random_name(8));
+        let progress = study::Progress::new();
+        let row = SessionRow { token, link, participant, progress };
+        self.effects.push_back(super::Effect::Store(Write::Session(row.clone())));
+        Ok(self.keep(row))
+    }
+
+    /// Gives a session to a page; an older page of it stops.
+    fn attach(&mut self, now_us: u64, conn: ConnId, who: SessionId, playing: Option<Era>) {
+        if let Some(old) = self.sessions[who.0].conn.replace(conn) {
+            self.by_conn.remove(&old);
+            self.send(old, ServerMessage::Superseded);
+            self.effects.push_back(super::Effect::Close(old));
+        }
+        self.by_conn.insert(conn, who);
+        let session = self.sessions[who.0].row.token.clone();
+        let (title, language) = (self.study.title.clone(), self.study.language.clone());
+        self.send(conn, ServerMessage::Welcome { session, title, language });
+        match self.sessions[who.0].place {
+            Place::Episode(era, _) => self.rejoin(now_us, who, era, playing == Some(era)),
+            Place::Page | Place::Lobby(_) => self.show(now_us, who),
+        }
+    }
+
+    /// A page comes back to the episode of its session: with the episode in memory, or without.
+    fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, holds: bool) {
+        self.sessions[who.0].place = Place::Episode(era, holds);
+        let Some(group) = self.groups.get_mut(&era.0) else { return };
+        let seat = group.seat_of(who);
+        match (&mut group.phase, seat) {
+            (Phase::Linking { .. }, _) if !holds => self.unmatch(now_us, era, &[]),
+            (Phase::Playing(play), Some(seat)) if holds => {
+                play.away[seat.index()] = None;
+                play.recovered = false;
+                let (t0_us, input_delay, through) = (play.t0_us, play.input_delay, play.through);
+                if play.open {
+                    self.tell(who, ServerMessage::Start { era, t0_us, input_delay });
+                    self.tell(who, ServerMessage::Running { era, through });
+                }
+                self.tell_others(era, who, &ServerMessage::Peer { era, seat, here: true });
+            }
+            (Phase::Playing(_), _) => self.end_episode(era, protocol::control::EndReason::PartnerLeft),
+            // The end is on its way to the disk; `Ended` follows.
+            (Phase::Ending { .. } | Phase::Linking { .. }, _) => {}
+        }
+    }
+
+    /// A connection is gone.
+    pub(super) fn handle_closed(&mut self, now_us: u64, conn: ConnId) {
+        let Some(who) = self.by_conn.remove(&conn) else { return };
+        self.sessions[who.0].conn = None;
+        match self.sessions[who.0].place {
+            Place::Page => {}
+            Place::Lobby(stage) => {
+                self.leave_lobby(stage, who);
+                self.sessions[who.0].since_us = None;
+            }
+            Place::Episode(era, _) => self.miss(now_us, who, era),
+        }
+    }
+
+    /// The page of a member is away.
+    fn miss(&mut self, now_us: u64, who: SessionId, era: Era) {
+        let Some(group) = self.groups.get_mut(&era.0) else { return };
+        let (seat, grace_us) = (group.seat_of(who), group.grace_us);
+        match (&mut group.phase, seat) {
+            (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
+            (Phase::Playing(play), Some(seat)) => {
+                play.away[seat.index()] = Some(now_us + grace_us);
+                self.tell_others(era, who, &ServerMessage::Peer { era, seat, here: false });
+            }
+            _ => {}
+        }
+    }
+}

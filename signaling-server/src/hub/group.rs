@@ -1,0 +1,165 @@
+//! One group of people from its match to the end of its episode: who is ready, who is away, what is archived.
+
+use protocol::control::{EndReason, Plan};
+use protocol::{Controller, Seat, Tick};
+
+use super::SessionId;
+
+/// What a page said when it was ready to play: its median round trip to each seat, microseconds.
+type Ready = Vec<u32>;
+
+/// People matched for an episode, and where it stands.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Id in the data.
+    pub id: String,
+    /// Index of the env stage.
+    pub stage: u16,
+    /// The plan, as every member gets it but for the seat.
+    pub plan: Plan,
+    /// Who has each seat; nobody for an AI partner.
+    pub members: Vec<Option<SessionId>>,
+    /// The input delay that the study allows, ticks: least and most.
+    pub delay: (u8, u8),
+    /// How long a person may be away, microseconds.
+    pub grace_us: u64,
+    /// Where the episode stands.
+    pub phase: Phase,
+}
+
+/// Where an episode stands.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Pages load the module and link up.
+    Linking { until_us: u64, ready: Vec<Option<Ready>> },
+    /// Tick 0 has its time.
+    Playing(Play),
+    /// The archive writes the end.
+    Ending { reason: EndReason },
+}
+
+/// A running episode.
+#[derive(Debug)]
+pub(super) struct Play {
+    /// When tick 0 is due, microseconds.
+    pub t0_us: u64,
+    /// Input delay of every seat, ticks.
+    pub input_delay: u8,
+    /// Whether the episode file is durable, so that pages may start.
+    pub open: bool,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// When `through` last grew, or tick 0.
+    pub moved_us: u64,
+    /// For each seat whose page is away: when its time is up.
+    pub away: Vec<Option<u64>>,
+    /// Seats whose page has uploaded the end.
+    pub finished: Vec<bool>,
+    /// Once one page has uploaded the end: until when the others may.
+    pub closing_us: Option<u64>,
+    /// Whether nobody has come back since a restart of the server.
+    pub recovered: bool,
+}
+
+impl Play {
+    pub(super) fn new(t0_us: u64, input_delay: u8, seats: usize) -> Self {
+        Self {
+            t0_us,
+            input_delay,
+            open: false,
+            through: Tick(0),
+            moved_us: t0_us,
+            away: vec![None; seats],
+            finished: vec![false; seats],
+            closing_us: None,
+            recovered: false,
+        }
+    }
+
+    /// Takes note of archived ticks.
+    pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
+        if through > self.through {
+            self.through = through;
+            self.moved_us = now_us;
+        }
+    }
+}
+
+impl Group {
+    /// The people of the group and their seats.
+    pub(super) fn people(&self) -> impl Iterator<Item = (Seat, SessionId)> + '_ {
+        self.members.iter().enumerate().filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
+    }
+
+    /// The seat of a person.
+    pub(super) fn seat_of(&self, who: SessionId) -> Option<Seat> {
+        self.people().find(|&(_, member)| member == who).map(|(seat, _)| seat)
+    }
+
+    /// Who has a seat, if a person has.
+    pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
+        self.members.get(seat.index()).copied().flatten()
+    }
+
+    /// The plan for a seat.
+    pub(super) fn plan_for(&self, seat: Seat) -> Plan {
+        Plan { seat, ..self.plan.clone() }
+    }
+
+    /// Takes note that a page is ready; true once every page is.
+    pub(super) fn ready(&mut self, seat: Seat, rtt_us: Vec<u32>) -> bool {
+        let Phase::Linking { ready, .. } = &mut self.phase else { return false };
+        if let Some(slot) = ready.get_mut(seat.index()) {
+            *slot = Some(rtt_us);
+        }
+        self.members.iter().zip(ready.iter()).all(|(who, ready)| who.is_none() || ready.is_some())
+    }
+
+    /// People whose page is not ready.
+    pub(super) fn unready(&self) -> Vec<SessionId> {
+        let Phase::Linking { ready, .. } = &self.phase else { return Vec::new() };
+        let people = self.people();
+        people.filter(|(seat, _)| ready[seat.index()].is_none()).map(|(_, who)| who).collect()
+    }
+
+    /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
+    /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
+    pub(super) fn input_delay(&self) -> u8 {
+        let Phase::Linking { ready, .. } = &self.phase else { return self.delay.0 };
+        let is_human = |seat: usize| matches!(self.plan.controllers.get(seat), Some(Controller::Human));
+        let worst_us = (ready.iter().flatten())
+            .flat_map(|rtts| rtts.iter().enumerate().filter(|(seat, _)| is_human(*seat)).map(|(_, rtt)| *rtt))
+            .max()
+            .unwrap_or(0);
+        let tick_us = 1_000_000 / u64::from(self.plan.tick_hz.max(1));
+        let ticks = u64::from(worst_us / 2).div_ceil(tick_us).saturating_sub(2);
+        let (least, most) = self.delay;
+        (ticks.min(u64::from(most)) as u8).max(least)
+    }
+
+    /// When something is to be decided although nothing came in, microseconds.
+    pub(super) fn poll_timeout(&self, stalled_us: u64) -> Option<u64> {
+        match &self.phase {
+            Phase::Linking { until_us, .. } => Some(*until_us),
+            Phase::Playing(play) => {
+                let away = play.away.iter().flatten().copied();
+                away.chain(play.closing_us).chain([play.moved_us + stalled_us]).min()
+            }
+            Phase::Ending { .. } => None,
+        }
+    }
+
+    /// How a running episode ends now, if it does: all pages are done, somebody is away too long, or nothing moves.
+    pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
+        let Phase::Playing(play) = &self.phase else { return None };
+        let done = |seat: Seat| play.finished[seat.index()] || play.away[seat.index()].is_some();
+        if let Some(closing_us) = play.closing_us {
+            let all = self.people().all(|(seat, _)| done(seat));
+            return (all || closing_us <= now_us).then_some(EndReason::Played);
+        }
+        if play.away.iter().flatten().any(|until_us| *until_us <= now_us) {
+            return Some(if play.recovered { EndReason::Technical } else { EndReason::PartnerLeft });
+        }
+        (play.moved_us + stalled_us <= now_us).then_some(EndReason::Technical)
+    }
+}

@@ -1,0 +1,324 @@
+//! The arbiter: who is in, where each participant stands, who plays with whom, when an episode starts and ends.
+//!
+//! [`Hub`] is a state machine: events go in with the time, effects come out and are to be carried out in their
+//! order. It must not know of sockets, files, databases or clocks. Its random numbers come from the source that
+//! it is given.
+
+mod entry;
+mod flow;
+mod group;
+mod play;
+
+
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::control::{ClientMessage, EndReason, Refusal, ServerMessage, Upload};
+use protocol::log::Header;
+use protocol::{Era, Seat, Tick};
+use study::{EnvFacts, Kind, Study};
+
+use crate::config::Limits;
+use crate::lobby::Lobby;
+
+use group::Group;
+pub use entry::{Restored, RestoredEpisode};
+
+/// A connection of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// A session inside the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(usize);
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A page sent a message.
+    Message(ConnId, ClientMessage),
+    /// A connection closed.
+    Closed(ConnId),
+    /// The file of an episode is durable, or could not be made.
+    Opened(Era, bool),
+    /// The archive has seen an upload.
+    Absorbed(Era, Seat, Absorbed),
+    /// The file of an episode is closed; nothing if it could not be.
+    Ended(Era, Option<Ending>),
+    /// The server stops: nobody is let in any more.
+    Stop,
+}
+
+/// What became of an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absorbed {
+    /// Its rows are durable.
+    Durable {
+        /// Ticks that are durable.
+        through: Tick,
+        /// Whether the replica says that the episode is over.
+        over: bool,
+        /// Whether it was the last upload of its page.
+        last: bool,
+    },
+    /// It begins after what is durable: the page is to upload from this tick on.
+    Gap(Tick),
+    /// It contradicts what is durable, or is malformed.
+    Refused,
+    /// The disk failed.
+    Failed,
+}
+
+/// How an episode ended, from its replica.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Ticks in the archive.
+    pub ticks: Tick,
+    /// Score.
+    pub score: i64,
+    /// Digest of the last state.
+    pub digest: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send a message to a page.
+    Send(ConnId, ServerMessage),
+    /// Send a datagram to a page, or drop it if the page is slow.
+    Relay(ConnId, ServerMessage),
+    /// Close a connection once everything is sent.
+    Close(ConnId),
+    /// Make a change durable before anything that follows.
+    Store(Write),
+    /// Work for the archive of an episode.
+    Archive(Era, Work),
+}
+
+/// A durable change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// A session as it stands.
+    Session(SessionRow),
+    /// The answers of a survey.
+    Answers {
+        /// Participant.
+        participant: String,
+        /// Id of the stage.
+        stage: String,
+        /// Name and JSON value of each.
+        answers: Vec<(String, String)>,
+        /// Time on the stage, milliseconds.
+        elapsed_ms: u32,
+    },
+    /// An episode starts.
+    Episode(EpisodeRow),
+    /// An episode is over.
+    EpisodeEnded {
+        /// Id of the episode.
+        episode: String,
+        /// Why.
+        reason: EndReason,
+        /// What the replica says, if it could.
+        ending: Option<Ending>,
+    },
+    /// The next era.
+    NextEra(u16),
+}
+
+/// A session as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Secret that brings a page back to it.
+    pub token: String,
+    /// Token of the participant link through which it came.
+    pub link: Option<String>,
+    /// Pseudonym.
+    pub participant: String,
+    /// Its place in the study.
+    pub progress: study::Progress,
+}
+
+/// A running episode as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EpisodeRow {
+    /// Id of the episode.
+    pub episode: String,
+    /// Era.
+    pub era: Era,
+    /// Id of the group.
+    pub group: String,
+    /// Index of the stage.
+    pub stage: u16,
+    /// Pseudonym of the participant of each seat; empty for an AI partner.
+    pub participants: Vec<String>,
+}
+
+/// Work for the archive of an episode, in order.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Make its file.
+    Open(Box<Header>),
+    /// Append what is new.
+    Absorb(Seat, Box<Upload>),
+    /// Append the end and close the file.
+    End(EndReason),
+}
+
+/// One participant's visit.
+#[derive(Debug)]
+struct Session {
+    row: SessionRow,
+    /// The page that has it.
+    conn: Option<ConnId>,
+    /// Where it is beyond its stage.
+    place: Place,
+    /// When it first came to the lobby, microseconds; a match that comes to nothing does not reset it.
+    since_us: Option<u64>,
+    /// Matches for which its page did not get ready.
+    failed: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// On a page that it leaves by itself.
+    Page,
+    /// Waiting in the lobby of this stage.
+    Lobby(u16),
+    /// In the group of this episode; whether its page has the episode in memory.
+    Episode(Era, bool),
+}
+
+/// What each env stage plays, by its index.
+pub type EnvStages = BTreeMap<u16, EnvStage>;
+
+/// What an env stage plays.
+#[derive(Clone, Debug)]
+pub struct EnvStage {
+    /// Facts of its environment.
+    pub facts: EnvFacts,
+    /// SHA-256 of the module, lower-case hex; empty if the front end is not built.
+    pub module: String,
+}
+
+/// The arbiter.
+pub struct Hub {
+    study: Arc<Study>,
+    limits: Limits,
+    stages: EnvStages,
+    random: Box<dyn FnMut(&mut [u8]) + Send>,
+    open: bool,
+    stopping: bool,
+    next_era: u16,
+    sessions: Vec<Session>,
+    by_token: HashMap<String, SessionId>,
+    /// Participant links, and the session of each once it was used.
+    links: BTreeMap<String, Option<SessionId>>,
+    by_conn: HashMap<ConnId, SessionId>,
+    lobbies: BTreeMap<u16, Lobby<SessionId>>,
+    /// Lobbies whose people are to be told who is here.
+    crowd_changed: BTreeSet<u16>,
+    groups: BTreeMap<u16, Group>,
+    effects: VecDeque<Effect>,
+}
+
+impl Hub {
+    /// Takes what happened.
+    pub fn handle(&mut self, now_us: u64, event: Event) {
+        match event {
+            Event::Message(conn, message) => self.handle_message(now_us, conn, message),
+            Event::Closed(conn) => self.handle_closed(now_us, conn),
+            Event::Opened(era, ok) => self.handle_opened(era, ok),
+            Event::Absorbed(era, seat, absorbed) => self.handle_absorbed(now_us, era, seat, absorbed),
+            Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
+            Event::Stop => self.stopping = true,
+        }
+        self.settle(now_us);
+    }
+
+    /// Decides what time alone decides.
+    pub fn handle_timeout(&mut self, now_us: u64) {
+        self.lobbies.values_mut().for_each(|lobby| lobby.handle_timeout(now_us));
+        self.settle(now_us);
+    }
+
+    /// When [`Self::handle_timeout`] wants to be called, microseconds.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let stalled_us = self.limits.stalled.as_micros() as u64;
+        let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
+        lobbies.chain(self.groups.values().filter_map(|group| group.poll_timeout(stalled_us))).min()
+    }
+
+    /// What is to be done next.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    fn handle_message(&mut self, now_us: u64, conn: ConnId, message: ClientMessage) {
+        if let ClientMessage::Hello { entry } = message {
+            return self.handle_hello(now_us, conn, entry);
+        }
+        // A superseded or refused page may still have something on the way.
+        let Some(&who) = self.by_conn.get(&conn) else { return };
+        match message {
+            ClientMessage::Hello { .. } => {}
+            ClientMessage::Clock { sent_us } => {
+                self.send(conn, ServerMessage::Clock { sent_us, server_us: now_us });
+            }
+            ClientMessage::StageDone { stage, answers, elapsed_ms } => {
+                self.handle_stage_done(now_us, who, stage, answers, elapsed_ms);
+            }
+            ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
+            ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
+            ClientMessage::Ready { era, rtt_us, .. } => self.handle_ready(now_us, who, era, rtt_us),
+            ClientMessage::LinkChanged { .. } => {}
+            ClientMessage::Upload(upload) => self.handle_upload(who, upload),
+            ClientMessage::Leave => self.handle_leave(now_us, who),
+            ClientMessage::Trouble { message } => {
+                let message: String = message.chars().take(200).collect();
+                tracing::warn!(message, "a page failed");
+            }
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, message: ServerMessage) {
+        self.effects.push_back(Effect::Send(conn, message));
+    }
+
+    fn tell(&mut self, who: SessionId, message: ServerMessage) {
+        if let Some(conn) = self.sessions[who.0].conn {
+            self.send(conn, message);
+        }
+    }
+
+    fn refuse(&mut self, conn: ConnId, why: Refusal) {
+        self.send(conn, ServerMessage::Refused { why });
+        self.effects.push_back(Effect::Close(conn));
+    }
+
+    fn kind(&self, stage: u16) -> &Kind {
+        &self.study.timeline[usize::from(stage)].kind
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        (self.random)(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// A name of `letters` characters that people can read to each other: no I, L, O, U.
+    fn random_name(&mut self, letters: usize) -> String {
+        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        let mut bytes = vec![0; letters];
+        (self.random)(&mut bytes);
+        bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+    }
+
+    /// A secret of 128 bits.
+    fn random_token(&mut self) -> String {
+        let mut bytes = [0; 16];
+        (self.random)(&mut bytes);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
