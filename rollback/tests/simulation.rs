@@ -1,0 +1,215 @@
+//! Whole matches on a simulated network, one per seed; `COPLAY_SEED=n` plays that seed alone.
+//! And the proof that the oracles see what they are for: each test under `mischief` breaks one thing.
+
+mod support;
+
+use protocol::Controller;
+use protocol::datagram::{Datagram, Layout};
+use support::network::Packet;
+use support::play::{Mischief, Report, play};
+use support::scenario::Scenario;
+use support::toy::Defect;
+
+/// Matches in the test command.
+const SEEDS: u64 = 200;
+
+/// Names the seed even if the session itself panics.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "COPLAY_SEED={} cargo test -p rollback --test simulation seeds",
+                self.0
+            );
+        }
+    }
+}
+
+fn play_seed(seed: u64) -> Report {
+    let _named = Named(seed);
+    let scenario = Scenario::new(seed);
+    play(&scenario, &Mischief::none()).unwrap_or_else(|seen| panic!("{seen}\n{scenario:?}"))
+}
+
+#[test]
+fn all_seeds_end_with_one_log() {
+    if let Ok(seed) = std::env::var("COPLAY_SEED") {
+        let report = play_seed(seed.parse().expect("COPLAY_SEED is a number"));
+        println!("{} ticks, {:?}", report.ticks, report.stats);
+        return;
+    }
+    let reports: Vec<Report> = (0..SEEDS).map(play_seed).collect();
+    // The seeds are worth something only if they reach what they are for.
+    let sum = |of: fn(&rollback::Stats) -> u64| {
+        reports
+            .iter()
+            .flat_map(|report| &report.stats)
+            .map(of)
+            .sum::<u64>()
+    };
+    let (rollbacks, held_us) = (sum(|stats| stats.rollbacks), sum(|stats| stats.held_us));
+    let deepest = reports
+        .iter()
+        .flat_map(|report| &report.stats)
+        .map(|stats| stats.max_depth)
+        .max();
+    println!(
+        "{rollbacks} rollbacks, deepest {deepest:?}, held {} s",
+        held_us / 1_000_000
+    );
+    assert!(rollbacks > 10_000 && held_us > 100_000_000 && deepest >= Some(15));
+}
+
+mod mischief {
+    use super::*;
+
+    /// Plays seeds with several people until an oracle fires, and gives what it saw.
+    fn seen(people: usize, partners: bool, mischief: &Mischief) -> String {
+        let mut seen = (0..200).map(Scenario::new).filter(|scenario| {
+            let humans = scenario
+                .controllers
+                .iter()
+                .filter(|c| **c == Controller::Human)
+                .count();
+            humans >= people && (humans < scenario.controllers.len()) == partners
+        });
+        seen.by_ref()
+            .take(12)
+            .find_map(|scenario| play(&scenario, mischief).err())
+            .unwrap_or_default()
+    }
+
+    fn layout(packet: &Packet, config: &rollback::Config) -> Option<(Layout, Datagram)> {
+        let layout = Layout {
+            seats: config.controllers.len() as u8,
+            actions: 6,
+        };
+        Some((layout, Datagram::decode(&packet.bytes, layout).ok()?))
+    }
+
+    #[test]
+    fn an_input_that_differs_from_peer_to_peer_is_seen_in_the_log() {
+        let tamper = |packet: &mut Packet, config: &rollback::Config| {
+            let Some((layout, mut datagram)) = layout(packet, config) else {
+                return;
+            };
+            if (packet.from, packet.to) != (0, 1) {
+                return;
+            }
+            let at = 40_u32.checked_sub(datagram.first.0).map(|at| at as usize);
+            if let Some(input) = at.and_then(|at| datagram.inputs.get_mut(at)) {
+                *input = (*input + 1) % 6;
+            }
+            datagram.encode(layout, &mut packet.bytes);
+        };
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                tamper,
+                ..Mischief::none()
+            },
+        );
+        assert!(seen.starts_with("log: tick 40 seat 0"), "{seen}");
+    }
+
+    #[test]
+    fn receipts_for_what_never_came_are_seen_as_a_match_without_end() {
+        let tamper = |packet: &mut Packet, config: &rollback::Config| {
+            let Some((layout, mut datagram)) = layout(packet, config) else {
+                return;
+            };
+            // Half of the packets arrive without inputs but are acknowledged by the next ones all the same.
+            if packet.to == 1 {
+                datagram.first.0 += datagram.inputs.len() as u32;
+                datagram.inputs.clear();
+            }
+            datagram.encode(layout, &mut packet.bytes);
+        };
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                tamper,
+                ..Mischief::none()
+            },
+        );
+        assert!(seen.starts_with("liveness"), "{seen}");
+    }
+
+    #[test]
+    fn a_dead_direction_is_seen_as_a_match_without_end() {
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                cut: Some((0, 1)),
+                ..Mischief::none()
+            },
+        );
+        assert!(seen.starts_with("liveness"), "{seen}");
+    }
+
+    #[test]
+    fn a_world_that_drifts_is_seen_in_the_digests() {
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                defect: Some((1, Defect::Drift(33))),
+                ..Mischief::none()
+            },
+        );
+        assert!(
+            seen.starts_with("digest") || seen.starts_with("end"),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn a_state_that_is_not_wholly_loaded_is_seen_in_the_digests() {
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                defect: Some((0, Defect::HalfLoad)),
+                ..Mischief::none()
+            },
+        );
+        assert!(
+            seen.starts_with("digest") || seen.starts_with("preview"),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn a_peer_that_sees_another_end_is_seen() {
+        let seen = seen(
+            2,
+            false,
+            &Mischief {
+                defect: Some((0, Defect::LateEnd)),
+                ..Mischief::none()
+            },
+        );
+        assert!(!seen.is_empty(), "no oracle fired");
+    }
+
+    #[test]
+    fn a_partner_that_does_not_go_back_with_the_world_is_seen_in_the_log() {
+        let seen = seen(
+            2,
+            true,
+            &Mischief {
+                stubborn: Some(0),
+                ..Mischief::none()
+            },
+        );
+        assert!(
+            seen.starts_with("log") || seen.starts_with("preview") || seen.starts_with("replay"),
+            "{seen}"
+        );
+    }
+}
