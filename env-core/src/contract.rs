@@ -223,7 +223,7 @@ pub trait World {
 
 /// An AI partner inside the simulation: a pure function of the observation and of its own small state.
 /// It runs on every peer and in the server's replica, and is saved and loaded with the world.
-pub trait Policy {
+pub trait Policy: Send {
     /// Starts an episode for a seat.
     fn reset(&mut self, seat: usize, seed: u64);
     /// Chooses the action for the observation of its seat.
