@@ -4,9 +4,10 @@
 mod support;
 
 use protocol::Controller;
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::Datagram;
+use rollback::Config;
 use support::network::Packet;
-use support::play::{Mischief, Report, play};
+use support::play::{Mischief, Report, layout, play};
 use support::scenario::Scenario;
 use support::toy::Defect;
 
@@ -81,28 +82,24 @@ mod mischief {
             .unwrap_or_default()
     }
 
-    fn layout(packet: &Packet, config: &rollback::Config) -> Option<(Layout, Datagram)> {
-        let layout = Layout {
-            seats: config.controllers.len() as u8,
-            actions: 6,
-        };
-        Some((layout, Datagram::decode(&packet.bytes, layout).ok()?))
+    fn rewrite(packet: &mut Packet, config: &Config, change: impl FnOnce(&mut Datagram)) {
+        let mut datagram =
+            Datagram::decode(&packet.bytes, layout(config)).expect("sessions send datagrams");
+        change(&mut datagram);
+        datagram.encode(layout(config), &mut packet.bytes);
     }
 
     #[test]
     fn an_input_that_differs_from_peer_to_peer_is_seen_in_the_log() {
-        let tamper = |packet: &mut Packet, config: &rollback::Config| {
-            let Some((layout, mut datagram)) = layout(packet, config) else {
-                return;
-            };
-            if (packet.from, packet.to) != (0, 1) {
-                return;
+        let tamper = |packet: &mut Packet, config: &Config| {
+            if (packet.from, packet.to) == (0, 1) {
+                rewrite(packet, config, |datagram| {
+                    let at = 40_u32.checked_sub(datagram.first.0).map(|at| at as usize);
+                    if let Some(input) = at.and_then(|at| datagram.inputs.get_mut(at)) {
+                        *input = (*input + 1) % 6;
+                    }
+                });
             }
-            let at = 40_u32.checked_sub(datagram.first.0).map(|at| at as usize);
-            if let Some(input) = at.and_then(|at| datagram.inputs.get_mut(at)) {
-                *input = (*input + 1) % 6;
-            }
-            datagram.encode(layout, &mut packet.bytes);
         };
         let seen = seen(
             2,
@@ -116,17 +113,14 @@ mod mischief {
     }
 
     #[test]
-    fn receipts_for_what_never_came_are_seen_as_a_match_without_end() {
-        let tamper = |packet: &mut Packet, config: &rollback::Config| {
-            let Some((layout, mut datagram)) = layout(packet, config) else {
-                return;
-            };
-            // Half of the packets arrive without inputs but are acknowledged by the next ones all the same.
+    fn inputs_that_never_come_are_seen_as_a_match_without_end() {
+        let tamper = |packet: &mut Packet, config: &Config| {
             if packet.to == 1 {
-                datagram.first.0 += datagram.inputs.len() as u32;
-                datagram.inputs.clear();
+                rewrite(packet, config, |datagram| {
+                    datagram.first.0 += datagram.inputs.len() as u32;
+                    datagram.inputs.clear();
+                });
             }
-            datagram.encode(layout, &mut packet.bytes);
         };
         let seen = seen(
             2,
@@ -137,6 +131,30 @@ mod mischief {
             },
         );
         assert!(seen.starts_with("liveness"), "{seen}");
+    }
+
+    #[test]
+    fn confirming_what_a_third_peer_lacks_is_seen_in_the_receipts() {
+        // Packets on their way to seat 0 claim that their sender has everything of the third seat.
+        let tamper = |packet: &mut Packet, config: &Config| {
+            if packet.to == 0 {
+                let from = usize::from(packet.from);
+                rewrite(packet, config, |datagram| {
+                    for seat in (1..config.controllers.len()).filter(|&seat| seat != from) {
+                        datagram.have[seat].0 += 20;
+                    }
+                });
+            }
+        };
+        let seen = seen(
+            3,
+            false,
+            &Mischief {
+                tamper,
+                ..Mischief::none()
+            },
+        );
+        assert!(seen.starts_with("receipts"), "{seen}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A whole match in virtual time, watched by oracles.
 
 use env_core::rng::Rng;
-use env_core::{Action, Policy, World};
+use env_core::{Action, MAX_SEATS, Policy, World};
+use protocol::datagram::{Datagram, Layout};
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Event, Session, Stats};
 
@@ -97,6 +98,8 @@ pub(crate) struct Match<'a> {
     mischief: &'a Mischief,
     network: Network,
     peers: Vec<Peer>,
+    /// The receipts that each seat has ever sent, `[peer][seat]`, read from its packets.
+    told: [[u32; MAX_SEATS]; MAX_SEATS],
     /// What has been confirmed by anybody, and the digests.
     log: Vec<Action>,
     digests: Vec<(Tick, u64)>,
@@ -110,6 +113,13 @@ pub(crate) fn play(scenario: &Scenario, mischief: &Mischief) -> Result<Report, S
     let mut game = Match::new(scenario, mischief);
     game.run()?;
     game.judge()
+}
+
+pub(crate) fn layout(config: &Config) -> Layout {
+    Layout {
+        seats: config.controllers.len() as u8,
+        actions: ACTIONS as u16,
+    }
 }
 
 pub(crate) fn config(scenario: &Scenario, local: Option<Seat>) -> Config {
@@ -174,6 +184,7 @@ impl<'a> Match<'a> {
             mischief,
             network,
             peers,
+            told: [[u32::from(scenario.input_delay); MAX_SEATS]; MAX_SEATS],
             log: Vec::new(),
             digests: Vec::new(),
         }
@@ -277,7 +288,13 @@ impl<'a> Match<'a> {
 
     fn drain(&mut self, at: usize, now_us: u64) -> Result<(), String> {
         let peer = &mut self.peers[at];
+        let layout = layout(peer.session.config());
         while let Some(transmit) = peer.session.poll_transmit() {
+            let datagram = Datagram::decode(transmit.bytes, layout)
+                .map_err(|error| format!("packet: {error}"))?;
+            for (told, have) in self.told[peer.seat.index()].iter_mut().zip(&datagram.have) {
+                *told = have.0.max(*told);
+            }
             self.network
                 .send(now_us, peer.seat, transmit.to, transmit.bytes);
         }
@@ -322,6 +339,26 @@ impl<'a> Match<'a> {
         if peer.session.world().state.steps != current {
             return Err(format!("world: it is not at tick {current}"));
         }
+        // Confirmed is what everyone has, and has said so.
+        let seat = peer.seat;
+        let others: Vec<usize> = self
+            .peers
+            .iter()
+            .map(|peer| peer.seat.index())
+            .filter(|&at| at != seat.index())
+            .collect();
+        let people = self.peers.iter().map(|peer| peer.seat.index());
+        for (from, of) in people
+            .flat_map(|of| others.iter().map(move |&from| (from, of)))
+            .filter(|(from, of)| from != of)
+        {
+            if self.told[from][of] < confirmed {
+                return Err(format!(
+                    "receipts: {seat:?} confirmed {confirmed} without seat {from} for seat {of}"
+                ));
+            }
+        }
+        let peer = &mut self.peers[at];
         // One log: what anyone confirms first must be what everyone confirms.
         let rows = &peer.session.rows()[peer.confirmed as usize * seats..];
         let from = peer.confirmed as usize * seats;
