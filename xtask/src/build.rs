@@ -122,16 +122,16 @@ fn remap(from: &Path, to: &str) -> String {
 }
 
 fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) -> Result<()> {
-    let web = workspace.root.join("web");
+    let (web, dist) = (workspace.root.join("web"), workspace.root.join("dist"));
     let mut inputs = vec![
         client.to_owned(),
         workspace.root.join("xtask/src/bundle.rs"),
     ];
     inputs.extend_from_slice(modules);
-    let stamp = stamp(&web, inputs, dev)?;
-    let dist = workspace.root.join("dist");
-    let stamp_file = dist.join(".stamp");
-    if fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
+    let stamp_file = workspace.target.join("dist.stamp");
+    let old = fs::read_to_string(&stamp_file).unwrap_or_default();
+    fs::create_dir_all(&dist)?;
+    if stamp([&web, &dist], &inputs, dev)? == old {
         return Ok(());
     }
     let mut cargo = workspace.cargo(&[
@@ -158,16 +158,21 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
         cargo.arg("--dev");
     }
     run("bundling the page into dist/", &mut cargo)?;
-    fs::write(stamp_file, stamp).context("remembering what was bundled")
+    fs::write(stamp_file, stamp([&web, &dist], &inputs, dev)?)
+        .context("remembering what was bundled")
 }
 
-/// What `dist/` is made of: a hash over every file's path, length and time of change.
-fn stamp(web: &Path, mut inputs: Vec<PathBuf>, dev: bool) -> Result<String> {
-    files(web, &mut inputs)?;
-    inputs.sort();
+/// A hash over the path, length and time of change of what `dist/` is made of, and of itself:
+/// a build with another target folder may have replaced it.
+fn stamp(folders: [&Path; 2], inputs: &[PathBuf], dev: bool) -> Result<String> {
+    let mut paths = inputs.to_owned();
+    for folder in folders {
+        files(folder, &mut paths)?;
+    }
+    paths.sort();
     let mut stamp = DefaultHasher::new();
     dev.hash(&mut stamp);
-    for path in inputs {
+    for path in paths {
         let facts = fs::metadata(&path)
             .with_context(|| format!("{} should have been built", path.display()))?;
         (path, facts.len(), facts.modified()?).hash(&mut stamp);

@@ -85,19 +85,17 @@ pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
     Ok(())
 }
 
-/// Reads `test result: ok. 3 passed; 0 failed; ..` of cargo, and `ℹ pass 3`, `ℹ fail 0` of Node.
+/// Reads `test result: ok. 3 passed; 0 failed; ..` of cargo, `ℹ pass 3` and `ℹ fail 0` of Node,
+/// and `12 compared, 0 not there yet, 0 failed` of the parity program.
 fn read(line: &str) -> Count {
     let line = line.trim();
+    let words: Vec<&str> = line
+        .split([' ', ';', ','])
+        .filter(|word| !word.is_empty())
+        .collect();
     let before = |word: &str| {
-        let words: Vec<_> = line
-            .split([' ', ';'])
-            .filter(|word| !word.is_empty())
-            .collect();
-        words
-            .windows(2)
-            .find(|pair| pair[1] == word)
-            .and_then(|pair| pair[0].parse().ok())
-            .unwrap_or(0)
+        let pair = words.windows(2).find(|pair| pair[1] == word);
+        pair.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
     };
     let after = |prefix: &str| {
         line.strip_prefix(prefix)
@@ -108,6 +106,12 @@ fn read(line: &str) -> Count {
         Count {
             passed: before("passed"),
             failed: before("failed"),
+        }
+    } else if line.contains(" compared, ") {
+        let failed = before("failed");
+        Count {
+            passed: before("compared").saturating_sub(failed),
+            failed,
         }
     } else {
         Count {
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_cargo_and_node_are_counted() {
+    fn the_words_of_the_programs_are_counted() {
         let cargo =
             "test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out";
         assert_eq!(
@@ -143,6 +147,14 @@ mod tests {
             read("\u{2139} fail 2"),
             Count {
                 passed: 0,
+                failed: 2
+            }
+        );
+        let parity = "12 compared, 4 not there yet, 2 failed";
+        assert_eq!(
+            read(parity),
+            Count {
+                passed: 10,
                 failed: 2
             }
         );

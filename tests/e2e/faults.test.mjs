@@ -1,0 +1,148 @@
+// What goes wrong between people, browsers and servers: each ends in a sentence, with nothing acknowledged lost.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Participant, SOON, Server, launch, scratch, studyWith } from './harness.mjs';
+import { equal, figures, verified } from './match.mjs';
+
+const HORIZON = 150;
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+/** A server with a short study of its own. */
+async function serve(t, changes = {}) {
+  const folder = await scratch(t);
+  const study = await studyWith({ horizon: HORIZON, ...changes }, folder);
+  const server = await Server.start({ study, data: `${folder}/data` });
+  t.after(() => server.kill());
+  return Object.assign(server, { study });
+}
+
+/** Both participants of a server, in the match. */
+async function pair(t, server, options = [{}, {}]) {
+  const people = await Promise.all(options.map((each, seat) =>
+    Participant.open(browser, server.links[seat], { name: `page ${seat}`, ...each })));
+  t.after(() => Promise.all(people.map(person => person.context.close())));
+  await Promise.all(people.map(person => person.read()));
+  return people;
+}
+
+/** Both play on, answer, and reach the last page. */
+const finish = people => Promise.all(people.map(async person => {
+  const report = await person.play();
+  await person.goOn();
+  await person.answer();
+  await person.shows('end');
+  return report;
+}));
+
+const stored = async server => {
+  const { code, episodes } = await verified(server.data);
+  assert.equal(code, 0, 'coplay verify finds nothing wrong');
+  assert.equal(episodes.length, 1);
+  return episodes[0];
+};
+
+test('a closed tab leaves a sentence, and the survivor reaches the last page', async t => {
+  const server = await serve(t, { grace_s: 2 });
+  const [leaver, survivor] = await pair(t, server);
+  await Promise.all([leaver, survivor].map(person => person.play(turn => turn.report.confirmed > 30)));
+  await leaver.context.close();
+  await survivor.page.waitForSelector('section.play .overlay button.primary', { timeout: SOON });
+  const sentence = await survivor.page.textContent('section.play .overlay');
+  assert.match(sentence, /partner/i);
+  await survivor.goOn();
+  await survivor.answer();
+  await survivor.shows('end');
+  const episode = await stored(server);
+  assert.ok(episode.ticks > 30, `what was confirmed is kept: ${episode.ticks} ticks`);
+  assert.ok(episode.ticks < HORIZON, 'what nobody played is not there');
+});
+
+test('the server is killed and restarted while two people play: the match goes on and nothing is lost', async t => {
+  const server = await serve(t);
+  const people = await pair(t, server);
+  await Promise.all(people.map(person => person.play(turn => turn.report.archived > 20)));
+  const through = Math.max(...(await Promise.all(people.map(person => person.report()))).map(r => r.archived));
+  await server.kill();
+  // The match does not notice: both play a second and more with no server there.
+  await Promise.all(people.map(person => person.play(turn => turn.report.confirmed > through + 20)));
+  const again = await Server.start({ study: server.study, data: server.data, port: server.port });
+  t.after(() => again.kill());
+  const reports = await finish(people);
+  await again.stop();
+  const result = figures(reports, await stored(again));
+  assert.equal(result.ticks, HORIZON);
+  assert.ok(equal(result.digests), JSON.stringify(result.digests));
+});
+
+test('a reload between stages resumes where the person was', async t => {
+  const server = await serve(t);
+  const people = await pair(t, server);
+  await Promise.all(people.map(async person => {
+    await person.play();
+    await person.goOn();
+    await person.shows('survey');
+    await person.page.reload();
+    await person.shows('survey');
+    await person.answer();
+    await person.shows('end');
+    await person.page.reload();
+    await person.shows('end');
+  }));
+  await stored(server);
+});
+
+test('a wrong link gets a sentence', async t => {
+  const server = await serve(t);
+  const person = await Participant.open(browser, `${server.url}?s=nobody-knows-this-link`);
+  t.after(() => person.context.close());
+  await person.page.waitForFunction(() => /link is not known/i.test(document.body.innerText), null, { timeout: SOON });
+});
+
+test('a link in a second window goes on there, and the first window says so', async t => {
+  const server = await serve(t);
+  const one = await Participant.open(browser, server.links[0], { name: 'first window' });
+  await one.shows('instructions');
+  const two = await Participant.open(browser, server.links[0], { name: 'second window' });
+  t.after(() => Promise.all([one, two].map(person => person.context.close())));
+  await two.shows('instructions');
+  await one.page.waitForFunction(() => /another tab or window/i.test(document.body.innerText), null, { timeout: SOON });
+});
+
+test('browsers without WebRTC play through the server', async t => {
+  const server = await serve(t);
+  const people = await pair(t, server, [{ before: () => { delete window.RTCPeerConnection; } }, {}]);
+  const reports = await finish(people);
+  assert.deepEqual(reports.map(report => report.link), ['relay', 'relay']);
+  const result = figures(reports, await stored(server));
+  assert.equal(result.ticks, HORIZON);
+  assert.ok(equal(result.digests), JSON.stringify(result.digests));
+});
+
+test('one person alone gets an AI partner when the lobby ends', async t => {
+  const server = await serve(t, { timeout_s: 2, horizon: 300 });
+  const person = await Participant.open(browser, server.links[0]);
+  t.after(() => person.context.close());
+  const report = await person.takePart();
+  const episode = await stored(server);
+  assert.equal(episode.ticks, 300);
+  assert.equal(report.digest, episode.digest);
+  assert.ok(episode.deliveries > 0, 'the two of them served a soup');
+});
+
+test('two servers on one port: the second says so', async t => {
+  const server = await serve(t);
+  const folder = await scratch(t);
+  const second = Server.start({ study: server.study, data: `${folder}/data`, port: server.port });
+  t.after(() => second.then(other => other.kill(), () => {}));
+  await assert.rejects(second, new RegExp(`port ${server.port}|:${server.port}`));
+});
+
+test('a study with a typo is refused with its line', async t => {
+  const folder = await scratch(t);
+  const study = await studyWith({ type: 'instructoins' }, folder);
+  await assert.rejects(Server.start({ study, data: `${folder}/data` }), /study\.yaml:\d+:\d+: timeline\[0\]/);
+});

@@ -1,0 +1,49 @@
+// A whole study, played by two headless browsers, and what is left of it: used by the demo and by the tests.
+
+import { Participant, Server, coplay, launch, say, scratch } from './harness.mjs';
+
+/**
+ * Plays a study from the first page to the last with two participants.
+ * `network` is `{ latency_ms, loss }`, on the first participant's side.
+ */
+export async function match({ server, network }) {
+  const browser = await launch();
+  try {
+    const people = [
+      await Participant.open(browser, server.links[0], { name: 'page 0', network }),
+      await Participant.open(browser, server.links[1], { name: 'page 1' }),
+    ];
+    say('two pages are open');
+    const reports = await Promise.all(people.map(person => person.takePart()));
+    say('both have played, answered, and are on the last page');
+    return reports;
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Re-simulates what the server stored: one object for each episode. */
+export async function verified(data) {
+  const { code, stdout, stderr } = await coplay('verify', '--data', data, '--json');
+  if (!stdout.trim()) throw new Error(`coplay verify ended with ${code} and no result: ${stderr}`);
+  return { code, episodes: JSON.parse(stdout).episodes };
+}
+
+/** The figures of a match, from both pages' reports and from the re-simulated episode. */
+export function figures(reports, episode) {
+  const most = key => Math.max(...reports.map(report => report[key]));
+  return {
+    ticks: episode.ticks,
+    deliveries: episode.deliveries,
+    rollbacks: reports.reduce((sum, report) => sum + report.rollbacks, 0),
+    max_rollback_depth: most('max_rollback_depth'),
+    rtt_ms: most('rtt_ms'),
+    digests: { peer_0: bySeat(reports, 0).digest, peer_1: bySeat(reports, 1).digest, replica: episode.digest },
+    episode_path: episode.path,
+  };
+}
+
+/** Whether both peers and the replica ended in the same state. */
+export const equal = digests => new Set(Object.values(digests)).size === 1;
+
+const bySeat = (reports, seat) => reports.find(report => report.seat === seat);
