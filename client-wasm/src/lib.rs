@@ -1,1 +1,46 @@
-//! client
+//! The browser shell of Coplay: clock, keys, links, pictures, pages and uploads around the rollback session.
+//!
+//! One handle, [`Coplay`], is all that the page sees. What can be decided without a browser is decided in modules
+//! that know none ([`clock`], [`keys`], [`link`], [`probe`], [`recorder`], [`survey`], [`tween`]) and is tested
+//! natively; the rest translates and forwards, and exists on `wasm32` alone.
+
+pub mod clock;
+pub mod keys;
+pub mod link;
+pub mod probe;
+pub mod recorder;
+pub mod sentences;
+pub mod survey;
+pub mod tween;
+
+#[cfg(target_arch = "wasm32")]
+mod app;
+#[cfg(target_arch = "wasm32")]
+mod dom;
+#[cfg(target_arch = "wasm32")]
+mod entry;
+#[cfg(target_arch = "wasm32")]
+mod form;
+#[cfg(target_arch = "wasm32")]
+mod handle;
+#[cfg(target_arch = "wasm32")]
+mod module;
+#[cfg(target_arch = "wasm32")]
+mod net;
+#[cfg(target_arch = "wasm32")]
+mod pages;
+#[cfg(target_arch = "wasm32")]
+mod peers;
+#[cfg(target_arch = "wasm32")]
+mod play;
+#[cfg(target_arch = "wasm32")]
+mod rescue;
+#[cfg(target_arch = "wasm32")]
+mod scene;
+#[cfg(target_arch = "wasm32")]
+mod socket;
+#[cfg(target_arch = "wasm32")]
+mod view;
+
+#[cfg(target_arch = "wasm32")]
+pub use handle::Coplay;

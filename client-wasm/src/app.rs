@@ -1,0 +1,591 @@
+//! The page as one state machine: what comes in ([`Input`]) is handled one after the other, never nested.
+//!
+//! The server owns the participant's place in the study; this module shows it, and gives an episode what it needs.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use env_core::Action;
+use protocol::Era;
+use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
+use serde_json::{Value, json};
+
+use crate::clock::Clock;
+use crate::dom;
+use crate::entry::Door;
+use crate::form;
+use crate::module::Module;
+use crate::pages::{self, Lobby, Shell};
+use crate::play::{Now, Play, Verdict};
+use crate::rescue;
+use crate::sentences;
+use crate::socket::{News, Socket};
+use crate::survey::Form;
+
+/// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
+const OUTCOME_MS: f64 = 6_000.0;
+
+/// What comes in.
+pub(crate) enum Input {
+    /// The socket has news; the number tells its connections apart.
+    Socket(u32, News),
+    /// The Worker's beat.
+    Tick,
+    /// The screen wants a frame.
+    Frame(f64),
+    /// A module is loaded, or could not be.
+    Loaded(Era, Box<Result<Module, String>>),
+    /// A key that means an action.
+    Key {
+        /// `KeyboardEvent.code`.
+        code: String,
+        /// Down or up.
+        down: bool,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// A touch button.
+    Pad {
+        /// What it means.
+        action: Action,
+        /// Down or up.
+        down: bool,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// The page lost the focus.
+    Blurred,
+    /// The page went out of sight or came back.
+    Hidden(bool),
+    /// The page is about to go.
+    Leaving,
+    /// The person is done with a stage.
+    StageDone(Vec<Answer>),
+    /// The person has read the outcome of an episode.
+    Onward,
+}
+
+/// The way in, for listeners and tasks.
+#[derive(Clone, Default)]
+pub(crate) struct Post(Rc<Core>);
+
+#[derive(Default)]
+struct Core {
+    queue: RefCell<VecDeque<Input>>,
+    app: RefCell<Option<App>>,
+    /// Whether frames are being asked for.
+    is_animated: Cell<bool>,
+}
+
+impl Post {
+    /// Takes over the page.
+    pub(crate) fn open(&self, app: App) {
+        *self.0.app.borrow_mut() = Some(app);
+    }
+
+    /// Handles an input now, or after the one that is being handled.
+    pub(crate) fn send(&self, input: Input) {
+        self.0.queue.borrow_mut().push_back(input);
+        let Ok(mut app) = self.0.app.try_borrow_mut() else {
+            return;
+        };
+        let Some(app) = app.as_mut() else { return };
+        loop {
+            let Some(input) = self.0.queue.borrow_mut().pop_front() else {
+                return;
+            };
+            app.handle(input);
+        }
+    }
+
+    /// Notes whether frames are being asked for. Gives what was noted before.
+    pub(crate) fn set_animated(&self, is_animated: bool) -> bool {
+        self.0.is_animated.replace(is_animated)
+    }
+
+    /// Asks the page something; none while it is busy.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&mut App) -> T) -> Option<T> {
+        self.0.app.try_borrow_mut().ok()?.as_mut().map(question)
+    }
+}
+
+/// A stage as the server told it.
+#[derive(Clone, PartialEq)]
+struct Stage {
+    index: u16,
+    count: u16,
+    id: String,
+    view: StageView,
+}
+
+impl Stage {
+    fn kind(&self) -> &'static str {
+        match self.view {
+            StageView::Instructions { .. } => "instructions",
+            StageView::Lobby { .. } => "lobby",
+            StageView::Env => "env",
+            StageView::Survey { .. } => "survey",
+            StageView::End { .. } => "end",
+        }
+    }
+}
+
+/// The page.
+pub(crate) struct App {
+    post: Post,
+    shell: Shell,
+    socket: Socket,
+    door: Door,
+    clock: Clock,
+    welcomed: bool,
+    stopped: bool,
+    stage: Option<Stage>,
+    since_ms: f64,
+    /// What the server has not yet answered with another stage.
+    done: Option<ClientMessage>,
+    lobby: Option<Lobby>,
+    play: Option<Play>,
+    /// The outcome of an episode is shown until then; the stage that waits for it.
+    outcome_ms: Option<f64>,
+    next: Option<Stage>,
+    /// The report of the episode before, for tests.
+    last_play: Value,
+    is_marked: bool,
+}
+
+impl App {
+    /// The page inside the element with this id, not connected yet.
+    ///
+    /// # Errors
+    /// A sentence, if there is no such element.
+    pub(crate) fn new(post: Post, root: &str, url: String, door: Door) -> Result<Self, String> {
+        let mut shell = Shell::new(root)?;
+        shell.turn_to(&pages::message("One moment", "Connecting…"));
+        Ok(Self {
+            socket: Socket::new(url, post.clone()),
+            post,
+            shell,
+            door,
+            clock: Clock::default(),
+            welcomed: false,
+            stopped: false,
+            stage: None,
+            since_ms: 0.0,
+            done: None,
+            lobby: None,
+            play: None,
+            outcome_ms: None,
+            next: None,
+            last_play: Value::Null,
+            is_marked: false,
+        })
+    }
+
+    /// The action of a key, if keys belong to the world now.
+    pub(crate) fn wants(&self, code: &str) -> bool {
+        self.play
+            .as_ref()
+            .is_some_and(|play| play.takes_keys() && play.action_of(code).is_some())
+    }
+
+    /// Whether frames are wanted.
+    pub(crate) fn is_playing(&self) -> bool {
+        self.play.is_some()
+    }
+
+    fn handle(&mut self, input: Input) {
+        match input {
+            Input::Socket(generation, news) if self.socket.is_current(generation) => {
+                self.news(news)
+            }
+            Input::Socket(..) => {}
+            Input::Tick => self.tick(),
+            Input::Frame(at_ms) => self.with_play(|play, now| play.frame(now, at_ms)),
+            Input::Loaded(era, module) => self.loaded(era, *module),
+            Input::Key { code, down, at_ms } => self.with_play(|play, now| {
+                if let Some(action) = play.action_of(&code) {
+                    play.key(now, &code, action, down, at_ms);
+                }
+            }),
+            Input::Pad {
+                action,
+                down,
+                at_ms,
+            } => {
+                self.with_play(|play, now| {
+                    play.key(now, &format!("pad {action}"), action, down, at_ms)
+                });
+            }
+            Input::Blurred => self.with_play(|play, now| play.blurred(now)),
+            Input::Hidden(hidden) => self.hidden(hidden),
+            Input::Leaving => self.with_play(|play, now| play.upload(now, true)),
+            Input::StageDone(answers) => self.stage_done(answers),
+            Input::Onward => self.onward(),
+        }
+    }
+
+    fn with_play(&mut self, action: impl FnOnce(&mut Play, &Now)) {
+        let page_us = dom::page_us();
+        let server_us = self.clock.server_us(page_us);
+        let now = Now {
+            page_us,
+            server_us,
+            is_set: self.clock.is_set(),
+            socket: &self.socket,
+        };
+        if let Some(play) = &mut self.play {
+            action(play, &now);
+        }
+    }
+
+    fn tick(&mut self) {
+        if self.stopped {
+            return;
+        }
+        let now_ms = dom::page_ms();
+        self.socket.tick(now_ms);
+        if self.welcomed && self.clock.ask(dom::page_us()) {
+            self.socket.send(&ClientMessage::Clock {
+                sent_us: dom::page_us(),
+            });
+        }
+        if let Some(lobby) = &self.lobby {
+            lobby.tick(now_ms);
+        }
+        self.with_play(|play, now| play.tick(now));
+        if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
+            self.onward();
+        }
+    }
+
+    fn news(&mut self, news: News) {
+        match news {
+            News::Open => {
+                let playing = self
+                    .play
+                    .as_ref()
+                    .filter(|play| !play.is_judged())
+                    .map(Play::era);
+                self.socket.send(&ClientMessage::Hello {
+                    entry: self.door.entry(playing),
+                });
+                rescue::connect(self.socket.raw());
+            }
+            News::Message(message) => self.message(message),
+            News::Garbled(error) => {
+                self.trouble(&format!("a message that cannot be read: {error}"))
+            }
+            News::Closed => self.closed(),
+        }
+    }
+
+    fn closed(&mut self) {
+        self.welcomed = false;
+        self.socket.lost(dom::page_ms());
+        if let Some(play) = &mut self.play {
+            play.disconnected();
+            return;
+        }
+        let at_end = self
+            .stage
+            .as_ref()
+            .is_some_and(|stage| stage.kind() == "end");
+        match self.stage {
+            _ if at_end => {}
+            Some(_) => self.shell.notice(Some(sentences::RECONNECTING)),
+            None if self.socket.failures() > 2 => self.shell.notice(Some(sentences::NO_SERVER)),
+            None => {}
+        }
+    }
+
+    fn message(&mut self, message: ServerMessage) {
+        match message {
+            ServerMessage::Welcome {
+                session,
+                title,
+                language,
+            } => self.welcome(session, &title, &language),
+            ServerMessage::Refused { why } => self.refused(why),
+            ServerMessage::Superseded => self.stop("This page is closed", sentences::SUPERSEDED),
+            ServerMessage::Clock { sent_us, server_us } => {
+                self.clock.answer(sent_us, server_us, dom::page_us())
+            }
+            ServerMessage::Stage {
+                index,
+                count,
+                id,
+                view,
+            } => self.stage(Stage {
+                index,
+                count,
+                id,
+                view,
+            }),
+            ServerMessage::Waiting {
+                here,
+                needed,
+                left_ms,
+            } => {
+                if let Some(lobby) = &mut self.lobby {
+                    lobby.waiting(dom::page_ms(), here, needed, left_ms);
+                }
+            }
+            ServerMessage::Match(plan) => self.matched(plan),
+            message => self.episode(message),
+        }
+    }
+
+    /// A message about an episode; one about another episode than this page plays is late and void.
+    fn episode(&mut self, message: ServerMessage) {
+        let Some(mut play) = self.play.take() else {
+            return;
+        };
+        let own = play.era();
+        let mut failure = None;
+        match message {
+            ServerMessage::Start {
+                era,
+                t0_us,
+                input_delay,
+            } if era == own => {
+                let server_us = self.clock.server_us(dom::page_us());
+                let now = Now {
+                    page_us: dom::page_us(),
+                    server_us,
+                    is_set: true,
+                    socket: &self.socket,
+                };
+                failure = play.start(&now, t0_us, input_delay).err();
+            }
+            ServerMessage::Running { era, through } if era == own => play.running(through),
+            ServerMessage::Archived { era, through } if era == own => play.archived(through),
+            ServerMessage::Signal { from, data } => play.signal(from, &data),
+            ServerMessage::Relay { from, bytes } => play.relayed(from, bytes),
+            ServerMessage::Ended {
+                era,
+                reason,
+                ticks,
+                score,
+                digest,
+            } if era == own => {
+                play.judged(Verdict {
+                    reason,
+                    ticks,
+                    score,
+                    digest,
+                });
+                self.outcome_ms = Some(dom::page_ms() + OUTCOME_MS);
+            }
+            _ => {}
+        }
+        self.play = Some(play);
+        if let Some(failure) = failure {
+            self.broken(&failure);
+        }
+    }
+
+    fn welcome(&mut self, token: String, title: &str, language: &str) {
+        self.door.welcomed(token);
+        self.socket.welcomed();
+        self.welcomed = true;
+        self.shell.name(title, language);
+        self.shell.notice(None);
+        if let Some(play) = &mut self.play {
+            play.reconnected();
+        }
+    }
+
+    fn refused(&mut self, why: Refusal) {
+        match why {
+            // The server comes back; the socket goes on trying.
+            Refusal::Stopping => self.shell.notice(Some(sentences::refusal(why))),
+            Refusal::UnknownLink if self.door.forget() => self.socket.lost(dom::page_ms()),
+            Refusal::Finished => self.stop("All done", sentences::refusal(why)),
+            _ => self.stop("This page cannot go on", sentences::refusal(why)),
+        }
+    }
+
+    /// Nothing more will happen on this page.
+    fn stop(&mut self, heading: &str, sentence: &str) {
+        self.stopped = true;
+        self.socket.stop();
+        (self.play, self.lobby) = (None, None);
+        self.shell.notice(None);
+        self.shell.turn_to(&pages::message(heading, sentence));
+    }
+
+    fn stage(&mut self, stage: Stage) {
+        if self.play.as_ref().is_some_and(Play::is_judged) {
+            self.next = Some(stage);
+            return;
+        }
+        // After a lost connection the server tells the stage again: what was typed into it stays.
+        if self.stage.as_ref() == Some(&stage)
+            && stage.view != StageView::Env
+            && self.play.is_none()
+        {
+            if let Some(done) = &self.done {
+                self.socket.send(done);
+            }
+            return;
+        }
+        self.leave_play();
+        self.show(stage);
+    }
+
+    fn show(&mut self, stage: Stage) {
+        self.lobby = None;
+        self.done = None;
+        self.since_ms = dom::page_ms();
+        self.shell.progress(stage.index, stage.count);
+        let page = match &stage.view {
+            StageView::Instructions { pages } => {
+                pages::instructions(&self.post, self.shell.title(), pages.clone())
+            }
+            StageView::Lobby { timeout_s } => {
+                let lobby = Lobby::new(self.since_ms, *timeout_s);
+                let page = lobby.page.clone();
+                self.lobby = Some(lobby);
+                page
+            }
+            StageView::Env => pages::message("Get ready", "The game is being prepared…"),
+            StageView::Survey { surveyjs } => match Form::read(surveyjs) {
+                Ok(form) => form::form(&self.post, self.shell.title(), form),
+                Err(error) => {
+                    return self.broken(&format!("the form of stage {}: {error}", stage.id));
+                }
+            },
+            StageView::End { page, .. } => pages::end(self.shell.title(), page),
+        };
+        self.shell.turn_to(&page);
+        self.stage = Some(stage);
+        if !self.is_marked {
+            self.is_marked = true;
+            dom::mark("coplay-ready");
+        }
+    }
+
+    fn stage_done(&mut self, answers: Vec<Answer>) {
+        let Some(stage) = self.stage.as_ref().filter(|_| self.done.is_none()) else {
+            return;
+        };
+        let elapsed_ms = (dom::page_ms() - self.since_ms) as u32;
+        let done = ClientMessage::StageDone {
+            stage: stage.index,
+            answers,
+            elapsed_ms,
+        };
+        if self.welcomed {
+            self.socket.send(&done);
+        }
+        self.done = Some(done);
+    }
+
+    fn matched(&mut self, plan: Plan) {
+        self.leave_play();
+        self.lobby = None;
+        if dom::document().hidden() {
+            dom::document().set_title("● Your partner is here");
+        }
+        let (era, url, params) = (
+            plan.era,
+            format!("/modules/{}.wasm", plan.module),
+            plan.params.clone(),
+        );
+        let post = self.post.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let module = Module::load(&url, &params).await;
+            post.send(Input::Loaded(era, Box::new(module)));
+        });
+        let play = Play::new(self.post.clone(), plan, dom::page_us());
+        self.shell.turn_to(&play.scene.page);
+        rescue::remember(play.recorder());
+        self.play = Some(play);
+        crate::handle::animate(self.post.clone());
+    }
+
+    fn loaded(&mut self, era: Era, module: Result<Module, String>) {
+        let Some(play) = self.play.as_mut().filter(|play| play.era() == era) else {
+            return;
+        };
+        let outcome = module.and_then(|module| play.loaded(module));
+        if let Err(error) = outcome {
+            self.trouble(&error);
+            self.shell.notice(Some(sentences::NO_MODULE));
+        }
+    }
+
+    fn onward(&mut self) {
+        self.outcome_ms = None;
+        if let Some(play) = &mut self.play {
+            play.scene.overlay("One moment…", None);
+        }
+        let Some(stage) = self.next.take() else {
+            return;
+        };
+        self.leave_play();
+        self.show(stage);
+    }
+
+    fn leave_play(&mut self) {
+        if let Some(mut play) = self.play.take() {
+            self.last_play = play.report(dom::page_us());
+        }
+        self.outcome_ms = None;
+    }
+
+    fn hidden(&mut self, hidden: bool) {
+        if !hidden {
+            dom::document().set_title(self.shell.title());
+        }
+        self.with_play(|play, now| play.hidden(now, hidden));
+    }
+
+    /// Something failed that the person can only meet by loading the page again.
+    fn broken(&mut self, error: &str) {
+        self.trouble(error);
+        self.shell.notice(Some(sentences::BROKEN));
+    }
+
+    fn trouble(&self, error: &str) {
+        self.socket.send(&ClientMessage::Trouble {
+            message: error.to_owned(),
+        });
+    }
+
+    /// What a scripted cook would do now.
+    pub(crate) fn advise(&mut self) -> Option<Action> {
+        let server_us = self.clock.server_us(dom::page_us());
+        self.play.as_mut()?.advise(server_us)
+    }
+
+    /// The first key of an action.
+    pub(crate) fn key_for(&self, action: Action) -> Option<String> {
+        self.play.as_ref()?.key_for(action)
+    }
+
+    /// Everything that a test or a demonstration asks of the page.
+    pub(crate) fn report(&mut self) -> Value {
+        let mut report = json!({
+            "stage_index": self.stage.as_ref().map(|stage| stage.index),
+            "stage_id": self.stage.as_ref().map(|stage| stage.id.clone()),
+            "stage_kind": self.stage.as_ref().map(Stage::kind),
+            "outcome": self.stage.as_ref().and_then(|stage| match &stage.view {
+                StageView::End { outcome, .. } => Some(outcome.clone()),
+                _ => None,
+            }),
+            "playing": self.play.is_some(),
+            "connected": self.welcomed,
+            "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
+        });
+        let play = match &mut self.play {
+            Some(play) => play.report(dom::page_us()),
+            None => self.last_play.clone(),
+        };
+        if let (Some(report), Value::Object(play)) = (report.as_object_mut(), play) {
+            report.extend(play);
+        }
+        report
+    }
+}

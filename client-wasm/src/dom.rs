@@ -1,0 +1,116 @@
+//! Making and finding elements: the few lines that every page of the shell needs.
+//!
+//! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, Element, Event, EventTarget, HtmlElement, Window};
+
+/// The window.
+pub(crate) fn window() -> Window {
+    web_sys::window().expect("the shell runs in a window")
+}
+
+/// The document.
+pub(crate) fn document() -> Document {
+    window().document().expect("a window has a document")
+}
+
+/// Microseconds on the page's clock, the base of `event.timeStamp` too.
+pub(crate) fn page_us() -> u64 {
+    (page_ms() * 1_000.0) as u64
+}
+
+/// Milliseconds on the page's clock.
+pub(crate) fn page_ms() -> f64 {
+    window()
+        .performance()
+        .map_or(0.0, |performance| performance.now())
+}
+
+/// Leaves a mark for measurements.
+pub(crate) fn mark(name: &str) {
+    if let Some(performance) = window().performance() {
+        // A mark that cannot be set is only a missing measurement.
+        performance.mark(name).ok();
+    }
+}
+
+/// A new element such as `div.hud`: a tag and classes, parted by dots.
+pub(crate) fn make(kind: &str) -> HtmlElement {
+    let mut parts = kind.split('.');
+    let tag = parts.next().unwrap_or("div");
+    let element = document()
+        .create_element(tag)
+        .expect("the shell names its tags correctly");
+    for class in parts {
+        element
+            .class_list()
+            .add_1(class)
+            .expect("the shell names its classes correctly");
+    }
+    element.unchecked_into()
+}
+
+/// A new element with text.
+pub(crate) fn text(kind: &str, content: &str) -> HtmlElement {
+    let element = make(kind);
+    element.set_text_content(Some(content));
+    element
+}
+
+/// A new `div.prose` of HTML that the server sanitised.
+pub(crate) fn prose(sanitised: &str) -> HtmlElement {
+    let element = make("div.prose");
+    element.set_inner_html(sanitised);
+    element
+}
+
+/// A new button that does something.
+pub(crate) fn button(class: &str, label: &str, mut action: impl FnMut() + 'static) -> HtmlElement {
+    let element = text(&format!("button.{class}"), label);
+    set(&element, "type", "button");
+    listen(&element, "click", move |_: Event| action());
+    element
+}
+
+/// Sets an attribute.
+pub(crate) fn set(element: &Element, name: &str, value: &str) {
+    element
+        .set_attribute(name, value)
+        .expect("the shell names its attributes correctly");
+}
+
+/// Adds children at the end.
+pub(crate) fn fill(parent: &Element, children: &[&Element]) {
+    for child in children {
+        parent
+            .append_child(child)
+            .expect("a new element can be added");
+    }
+}
+
+/// Shows or hides an element.
+pub(crate) fn show(element: &HtmlElement, shown: bool) {
+    if element.hidden() == shown {
+        element.set_hidden(!shown);
+    }
+}
+
+/// Sets the text of an element if it differs, so that nothing is laid out or read aloud again.
+pub(crate) fn say(element: &Element, content: &str) {
+    if element.text_content().as_deref() != Some(content) {
+        element.set_text_content(Some(content));
+    }
+}
+
+/// Listens for as long as the page lives; the listener goes with its element.
+pub(crate) fn listen<E: wasm_bindgen::convert::FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+) {
+    let closure = Closure::<dyn FnMut(E)>::new(listener).into_js_value();
+    target
+        .add_event_listener_with_callback(name, closure.unchecked_ref())
+        .expect("a listener can be added");
+}

@@ -1,0 +1,387 @@
+//! The controls of a form: from [`crate::survey`] to elements and back to values.
+//!
+//! Every choice is a native control in a `fieldset`, so that keyboard and screen reader work as people know them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use protocol::control::Answer;
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
+
+use crate::app::{Input, Post};
+use crate::dom;
+use crate::survey::{Choice, Form, Item, Kind, Values, key_of};
+
+/// A form on its way to be answered.
+struct Filling {
+    form: Form,
+    values: Values,
+    page: usize,
+    card: HtmlElement,
+    title: String,
+    post: Post,
+}
+
+type Shared = Rc<RefCell<Filling>>;
+
+/// A form as a page; when it is answered, the stage is done.
+pub(crate) fn form(post: &Post, title: &str, form: Form) -> HtmlElement {
+    let card = dom::make("form.card.survey");
+    dom::set(&card, "novalidate", "");
+    let filling = Filling {
+        form,
+        values: Values::new(),
+        page: 0,
+        card: card.clone(),
+        title: title.to_owned(),
+        post: post.clone(),
+    };
+    let shared: Shared = Rc::new(RefCell::new(filling));
+    draw(&shared);
+    let submitted = Rc::clone(&shared);
+    dom::listen(&card, "submit", move |event: Event| {
+        event.prevent_default();
+        submit(&submitted);
+    });
+    card
+}
+
+fn draw(shared: &Shared) {
+    let filling = shared.borrow();
+    let card = &filling.card;
+    card.set_text_content(None);
+    let page = &filling.form.pages[filling.page];
+    let heading = [&page.title, &filling.form.title, &filling.title]
+        .into_iter()
+        .find(|title| !title.is_empty());
+    dom::fill(
+        card,
+        &[&dom::text(
+            "h1",
+            heading.map_or("Questions", String::as_str),
+        )],
+    );
+    if filling.page == 0 && !filling.form.description.is_empty() {
+        dom::fill(card, &[&dom::text("p", &filling.form.description)]);
+    }
+    for (index, item) in page.items.iter().enumerate() {
+        dom::fill(
+            card,
+            &[&control(
+                shared,
+                item,
+                &format!("item-{index}"),
+                filling.values.get(&item.name),
+            )],
+        );
+    }
+    let actions = dom::make("nav.actions");
+    if filling.page > 0 {
+        let back = Rc::clone(shared);
+        let button = dom::button("secondary", "Back", move || turn(&back, -1));
+        dom::fill(&actions, &[&button]);
+    }
+    let last = filling.page + 1 == filling.form.pages.len();
+    let next = dom::text("button.primary", if last { "Continue" } else { "Next" });
+    dom::set(&next, "type", "submit");
+    dom::fill(&actions, &[&next]);
+    dom::fill(card, &[&actions]);
+}
+
+fn turn(shared: &Shared, by: isize) {
+    {
+        let mut filling = shared.borrow_mut();
+        filling.page = filling
+            .page
+            .saturating_add_signed(by)
+            .min(filling.form.pages.len() - 1);
+    }
+    draw(shared);
+    let card = shared.borrow().card.clone();
+    if let Ok(Some(heading)) = card.query_selector("h1") {
+        dom::set(&heading, "tabindex", "-1");
+        heading.unchecked_into::<HtmlElement>().focus().ok();
+    }
+}
+
+fn submit(shared: &Shared) {
+    let (problems, last) = {
+        let filling = shared.borrow();
+        (
+            filling.form.pages[filling.page].problems(&filling.values),
+            filling.page + 1 == filling.form.pages.len(),
+        )
+    };
+    show_problems(&shared.borrow().card, &problems);
+    match (problems.is_empty(), last) {
+        (false, _) => {}
+        (true, false) => turn(shared, 1),
+        (true, true) => {
+            let filling = shared.borrow();
+            let answer = |(name, value): (&String, &Value)| Answer {
+                name: name.clone(),
+                value: value.to_string(),
+            };
+            filling.post.send(Input::StageDone(
+                filling.values.iter().map(answer).collect(),
+            ));
+        }
+    }
+}
+
+fn show_problems(card: &Element, problems: &[(usize, &str)]) {
+    let Ok(fields) = card.query_selector_all("fieldset.item") else {
+        return;
+    };
+    for index in 0..fields.length() {
+        let Some(field) = fields.get(index) else {
+            continue;
+        };
+        let field: HtmlElement = field.unchecked_into();
+        let sentence = problems
+            .iter()
+            .find(|(item, _)| *item == index as usize)
+            .map(|(_, sentence)| *sentence);
+        if let Ok(Some(problem)) = field.query_selector(".problem") {
+            dom::say(&problem, sentence.unwrap_or_default());
+            dom::show(problem.unchecked_ref(), sentence.is_some());
+        }
+        field
+            .class_list()
+            .toggle_with_force("missing", sentence.is_some())
+            .ok();
+    }
+    if let Ok(Some(first)) =
+        card.query_selector("fieldset.missing input, fieldset.missing textarea")
+    {
+        first.unchecked_into::<HtmlElement>().focus().ok();
+    }
+}
+
+/// An item as a `fieldset`; HTML too, so that items and fieldsets have the same index.
+fn control(shared: &Shared, item: &Item, id: &str, value: Option<&Value>) -> HtmlElement {
+    let field = dom::make("fieldset.item");
+    if let Kind::Html(html) = &item.kind {
+        field.class_list().add_1("plain").ok();
+        dom::fill(&field, &[&dom::prose(html)]);
+        return field;
+    }
+    let legend = dom::text("legend", &item.title);
+    if item.required {
+        let star = dom::text("span.required", " *");
+        dom::set(&star, "aria-label", "required");
+        dom::fill(&legend, &[&star]);
+    }
+    dom::fill(&field, &[&legend]);
+    if !item.description.is_empty() {
+        dom::fill(&field, &[&dom::text("p.hint", &item.description)]);
+    }
+    let set = setter(shared, &item.name);
+    match &item.kind {
+        Kind::One(choices) => dom::fill(&field, &[&radios("div.choices", id, choices, value, set)]),
+        Kind::Many(choices) => dom::fill(&field, &[&checks(choices, value, &set)]),
+        Kind::Rating { points, low, high } => {
+            let ends = dom::make("div.ends");
+            dom::fill(&ends, &[&dom::text("span", low), &dom::text("span", high)]);
+            ends.set_hidden(low.is_empty() && high.is_empty());
+            dom::fill(
+                &field,
+                &[&radios("div.scale", id, points, value, set), &ends],
+            );
+        }
+        Kind::Boolean { yes, no } => {
+            let choice = |value: bool, text: &String| Choice {
+                value: json!(value),
+                text: text.clone(),
+            };
+            let choices = [choice(true, yes), choice(false, no)];
+            dom::fill(&field, &[&radios("div.choices", id, &choices, value, set)]);
+        }
+        Kind::Line { input } => dom::fill(&field, &[&line(item, input, value, set)]),
+        Kind::Lines => dom::fill(&field, &[&lines(item, value, set)]),
+        Kind::Matrix { columns, rows } => {
+            dom::fill(&field, &[&matrix(shared, item, id, columns, rows, value)])
+        }
+        Kind::Html(_) => {}
+    }
+    let problem = dom::make("p.problem");
+    dom::set(&problem, "role", "alert");
+    problem.set_hidden(true);
+    dom::fill(&field, &[&problem]);
+    field
+}
+
+type Setter = Rc<dyn Fn(Option<Value>)>;
+
+/// What writes the value of an item.
+fn setter(shared: &Shared, name: &str) -> Setter {
+    let (shared, name) = (Rc::clone(shared), name.to_owned());
+    Rc::new(move |value| {
+        let values = &mut shared.borrow_mut().values;
+        match value {
+            Some(value) => drop(values.insert(name.clone(), value)),
+            None => drop(values.remove(&name)),
+        }
+    })
+}
+
+/// A native radio button or checkbox inside its label.
+fn choice(
+    kind: &str,
+    group: &str,
+    choice: &Choice,
+    checked: bool,
+) -> (HtmlElement, HtmlInputElement) {
+    let label = dom::make("label.choice");
+    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    input.set_type(kind);
+    input.set_name(group);
+    input.set_value(&key_of(&choice.value));
+    input.set_checked(checked);
+    dom::fill(&label, &[&input, &dom::text("span", &choice.text)]);
+    (label, input)
+}
+
+fn radios(
+    class: &str,
+    group: &str,
+    choices: &[Choice],
+    value: Option<&Value>,
+    set: Setter,
+) -> HtmlElement {
+    let list = dom::make(class);
+    for one in choices {
+        let (label, input) = choice("radio", group, one, value == Some(&one.value));
+        let (set, chosen) = (Rc::clone(&set), one.value.clone());
+        dom::listen(&input, "change", move |_: Event| set(Some(chosen.clone())));
+        dom::fill(&list, &[&label]);
+    }
+    list
+}
+
+fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElement {
+    let list = dom::make("div.choices");
+    let before: Vec<Value> = value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut inputs = Vec::new();
+    for one in choices {
+        let (label, input) = choice("checkbox", "", one, before.contains(&one.value));
+        inputs.push((input, one.value.clone()));
+        dom::fill(&list, &[&label]);
+    }
+    let set = Rc::clone(set);
+    dom::listen(&list, "change", move |_: Event| {
+        let checked = inputs.iter().filter(|(input, _)| input.checked());
+        let checked: Vec<Value> = checked.map(|(_, value)| value.clone()).collect();
+        set(if checked.is_empty() {
+            None
+        } else {
+            Some(Value::Array(checked))
+        });
+    });
+    list
+}
+
+fn line(item: &Item, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
+    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    input.set_type(kind);
+    if kind == "number" {
+        dom::set(&input, "step", "any");
+    }
+    dom::set(&input, "aria-label", &item.title);
+    input.set_value(&value.map(key_of).unwrap_or_default());
+    let (source, item) = (input.clone(), item.clone());
+    dom::listen(&input, "input", move |_: Event| {
+        set(item.value_of(&source.value()))
+    });
+    input.unchecked_into()
+}
+
+fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
+    let area: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
+    area.set_rows(4);
+    dom::set(&area, "aria-label", &item.title);
+    area.set_value(&value.map(key_of).unwrap_or_default());
+    let (source, item) = (area.clone(), item.clone());
+    dom::listen(&area, "input", move |_: Event| {
+        set(item.value_of(&source.value()))
+    });
+    area.unchecked_into()
+}
+
+fn matrix(
+    shared: &Shared,
+    item: &Item,
+    id: &str,
+    columns: &[Choice],
+    rows: &[Choice],
+    value: Option<&Value>,
+) -> HtmlElement {
+    let table = dom::make("table.matrix");
+    let head = dom::make("tr");
+    dom::fill(&head, &[&dom::make("td")]);
+    for column in columns {
+        let cell = dom::text("th", &column.text);
+        dom::set(&cell, "scope", "col");
+        dom::fill(&head, &[&cell]);
+    }
+    let (thead, tbody) = (dom::make("thead"), dom::make("tbody"));
+    dom::fill(&thead, &[&head]);
+    for (index, row) in rows.iter().enumerate() {
+        let key = key_of(&row.value);
+        let chosen = value.and_then(|value| value.get(&key));
+        let set = member_setter(shared, &item.name, key.clone());
+        dom::fill(
+            &tbody,
+            &[&matrix_row(
+                &format!("{id}-{index}"),
+                row,
+                columns,
+                chosen,
+                &set,
+            )],
+        );
+    }
+    dom::fill(&table, &[&thead, &tbody]);
+    table
+}
+
+fn matrix_row(
+    group: &str,
+    row: &Choice,
+    columns: &[Choice],
+    chosen: Option<&Value>,
+    set: &Setter,
+) -> HtmlElement {
+    let line = dom::make("tr");
+    let name = dom::text("th", &row.text);
+    dom::set(&name, "scope", "row");
+    dom::fill(&line, &[&name]);
+    for column in columns {
+        let (_, input) = choice("radio", group, column, chosen == Some(&column.value));
+        dom::set(
+            &input,
+            "aria-label",
+            &format!("{}: {}", row.text, column.text),
+        );
+        let (set, value) = (Rc::clone(set), column.value.clone());
+        dom::listen(&input, "change", move |_: Event| set(Some(value.clone())));
+        let cell = dom::make("td");
+        dom::fill(&cell, &[&input]);
+        dom::fill(&line, &[&cell]);
+    }
+    line
+}
+
+/// What writes one member of the value of a matrix.
+fn member_setter(shared: &Shared, name: &str, member: String) -> Setter {
+    let (shared, name) = (Rc::clone(shared), name.to_owned());
+    Rc::new(move |chosen| {
+        let values = &mut shared.borrow_mut().values;
+        let answers = values.entry(name.clone()).or_insert_with(|| json!({}));
+        if let (Some(answers), Some(chosen)) = (answers.as_object_mut(), chosen) {
+            answers.insert(member.clone(), chosen);
+        }
+    })
+}

@@ -1,0 +1,153 @@
+//! The handle of the page: few methods, called by `web/boot.js`, tests and the demonstration.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, HtmlElement, KeyboardEvent};
+
+use crate::app::{App, Input, Post};
+use crate::dom;
+use crate::entry::Door;
+use crate::rescue;
+
+/// A participant's page.
+#[wasm_bindgen]
+pub struct Coplay {
+    post: Post,
+}
+
+#[wasm_bindgen]
+impl Coplay {
+    /// Takes over the element with this id and begins to connect.
+    ///
+    /// # Errors
+    /// A sentence, if the page has no such element.
+    #[wasm_bindgen(constructor)]
+    pub fn new(root: &str) -> Result<Coplay, JsValue> {
+        rescue::install();
+        let post = Post::default();
+        let app = App::new(post.clone(), root, session_url()?, Door::read())?;
+        post.open(app);
+        subscribe(&post);
+        post.send(Input::Tick);
+        Ok(Self { post })
+    }
+
+    /// One beat of the Worker.
+    pub fn tick(&self) {
+        self.post.send(Input::Tick);
+    }
+
+    /// Everything that a test or a demonstration asks of the page, as JSON.
+    pub fn report(&self) -> String {
+        self.post
+            .ask(|app| app.report().to_string())
+            .unwrap_or_else(|| "{}".to_owned())
+    }
+
+    /// The action that a scripted cook would take now in the seat of this page; -1 for none.
+    pub fn advise(&self) -> i32 {
+        self.post.ask(App::advise).flatten().map_or(-1, i32::from)
+    }
+
+    /// The first key of an action, as `KeyboardEvent.code`; empty for none.
+    pub fn key_for(&self, action: u16) -> String {
+        self.post
+            .ask(|app| app.key_for(action))
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// The page failed outside of this module, or inside an environment module: tells the person and the server.
+    pub fn fail(&self, message: &str) {
+        rescue::fail(message);
+    }
+}
+
+fn session_url() -> Result<String, JsValue> {
+    let location = dom::window().location();
+    let scheme = if location.protocol()? == "https:" {
+        "wss"
+    } else {
+        "ws"
+    };
+    Ok(format!("{scheme}://{}/session", location.host()?))
+}
+
+fn subscribe(post: &Post) {
+    for (name, down) in [("keydown", true), ("keyup", false)] {
+        let post = post.clone();
+        dom::listen(&dom::window(), name, move |event: KeyboardEvent| {
+            key(&post, &event, down)
+        });
+    }
+    let blurred = post.clone();
+    dom::listen(&dom::window(), "blur", move |_: Event| {
+        blurred.send(Input::Blurred)
+    });
+    let leaving = post.clone();
+    dom::listen(&dom::window(), "pagehide", move |_: Event| {
+        leaving.send(Input::Leaving)
+    });
+    let seen = post.clone();
+    dom::listen(&dom::document(), "visibilitychange", move |_: Event| {
+        seen.send(Input::Hidden(dom::document().hidden()));
+    });
+}
+
+fn key(post: &Post, event: &KeyboardEvent, down: bool) {
+    let code = event.code();
+    let shortcut = event.ctrl_key() || event.alt_key() || event.meta_key();
+    if (down && shortcut) || is_field(event) || post.ask(|app| app.wants(&code)) != Some(true) {
+        return;
+    }
+    event.prevent_default();
+    if !event.repeat() {
+        post.send(Input::Key {
+            code,
+            down,
+            at_ms: event.time_stamp(),
+        });
+    }
+}
+
+/// Whether the key goes into a field that people type into.
+fn is_field(event: &KeyboardEvent) -> bool {
+    let target = event
+        .target()
+        .and_then(|target| target.dyn_into::<HtmlElement>().ok());
+    target.is_some_and(|target| {
+        ["INPUT", "TEXTAREA", "SELECT"].contains(&target.tag_name().as_str())
+            || target.is_content_editable()
+    })
+}
+
+type Frames = Rc<RefCell<Option<Closure<dyn FnMut(f64)>>>>;
+
+/// Asks for frames for as long as an episode is on the page.
+pub(crate) fn animate(post: Post) {
+    if post.set_animated(true) {
+        return;
+    }
+    let frames: Frames = Rc::default();
+    let again = Rc::clone(&frames);
+    *frames.borrow_mut() = Some(Closure::new(move |at_ms: f64| {
+        post.send(Input::Frame(at_ms));
+        if post.ask(|app| app.is_playing()) == Some(true) {
+            request(&again);
+        } else {
+            post.set_animated(false);
+        }
+    }));
+    request(&frames);
+}
+
+fn request(frames: &Frames) {
+    if let Some(frame) = &*frames.borrow() {
+        // Without frames the page still plays; it only shows nothing.
+        dom::window()
+            .request_animation_frame(frame.as_ref().unchecked_ref())
+            .ok();
+    }
+}

@@ -1,0 +1,247 @@
+//! The pages around the episodes: bar, notices, instructions, lobby, end.
+//!
+//! Each page is made once, when its stage begins, and removed with it. This module must not know
+//! where in the study a participant is; the server does.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use web_sys::{Element, HtmlElement};
+
+use crate::app::{Input, Post};
+use crate::dom;
+
+/// The frame that all pages share.
+pub(crate) struct Shell {
+    title: HtmlElement,
+    progress: HtmlElement,
+    notice: HtmlElement,
+    root: Element,
+    page: Option<Element>,
+    name: String,
+}
+
+impl Shell {
+    /// Builds the frame inside the element with this id.
+    ///
+    /// # Errors
+    /// A sentence, if there is no such element.
+    pub(crate) fn new(root: &str) -> Result<Self, String> {
+        let root = dom::document()
+            .get_element_by_id(root)
+            .ok_or_else(|| format!("the page has no #{root}"))?;
+        root.set_text_content(None);
+        let bar = dom::make("header.bar");
+        let title = dom::make("strong.title");
+        let progress = dom::make("ol.progress");
+        dom::set(&progress, "aria-label", "Progress");
+        dom::fill(&bar, &[&title, &progress]);
+        let notice = dom::make("div.notice");
+        dom::set(&notice, "role", "alert");
+        notice.set_hidden(true);
+        dom::fill(&root, &[&bar, &notice]);
+        Ok(Self {
+            title,
+            progress,
+            notice,
+            root,
+            page: None,
+            name: String::new(),
+        })
+    }
+
+    /// Names the study and its language.
+    pub(crate) fn name(&mut self, title: &str, language: &str) {
+        title.clone_into(&mut self.name);
+        dom::say(&self.title, title);
+        dom::document().set_title(title);
+        if let Some(html) = dom::document().document_element() {
+            dom::set(
+                &html,
+                "lang",
+                if language.is_empty() { "en" } else { language },
+            );
+        }
+    }
+
+    /// The study's title.
+    pub(crate) fn title(&self) -> &str {
+        &self.name
+    }
+
+    /// Shows how far the participant is.
+    pub(crate) fn progress(&self, index: u16, count: u16) {
+        self.progress.set_text_content(None);
+        for stage in 0..count {
+            let dot = dom::make(match stage {
+                _ if stage < index => "li.done",
+                _ if stage == index => "li.now",
+                _ => "li",
+            });
+            if stage == index {
+                dom::set(&dot, "aria-current", "step");
+            }
+            dom::fill(&self.progress, &[&dot]);
+        }
+    }
+
+    /// Replaces the page. The focus goes to its heading, so that a screen reader begins there.
+    pub(crate) fn turn_to(&mut self, page: &Element) {
+        if let Some(old) = self.page.replace(page.clone()) {
+            old.remove();
+        }
+        dom::fill(&self.root, &[page]);
+        focus_heading(page);
+        dom::window().scroll_to_with_x_and_y(0.0, 0.0);
+    }
+
+    /// Says something above the page, or nothing.
+    pub(crate) fn notice(&self, sentence: Option<&str>) {
+        dom::say(&self.notice, sentence.unwrap_or_default());
+        dom::show(&self.notice, sentence.is_some());
+    }
+}
+
+fn focus_heading(page: &Element) {
+    if let Ok(Some(heading)) = page.query_selector("h1") {
+        dom::set(&heading, "tabindex", "-1");
+        let heading: HtmlElement = wasm_bindgen::JsCast::unchecked_into(heading);
+        heading.focus().ok();
+    }
+}
+
+/// Puts a heading before a text that has none.
+fn ensure_heading(page: &Element, heading: &str) {
+    if let Ok(None) = page.query_selector("h1")
+        && let Some(first) = page.first_child()
+    {
+        page.insert_before(&dom::text("h1", heading), Some(&first))
+            .ok();
+    }
+}
+
+/// A page that only says something.
+pub(crate) fn message(heading: &str, sentence: &str) -> HtmlElement {
+    let card = dom::make("section.card");
+    dom::fill(
+        &card,
+        &[&dom::text("h1", heading), &dom::text("p", sentence)],
+    );
+    card
+}
+
+/// Instructions: pages with back and next; after the last one the stage is done.
+pub(crate) fn instructions(post: &Post, title: &str, pages: Vec<String>) -> HtmlElement {
+    let card = dom::make("section.card");
+    let pages: Rc<[String]> = if pages.is_empty() {
+        vec![String::new()]
+    } else {
+        pages
+    }
+    .into();
+    draw_instructions(&card, post, title, &pages, &Rc::new(Cell::new(0)));
+    card
+}
+
+fn draw_instructions(
+    card: &HtmlElement,
+    post: &Post,
+    title: &str,
+    pages: &Rc<[String]>,
+    at: &Rc<Cell<usize>>,
+) {
+    card.set_text_content(None);
+    let last = at.get() + 1 >= pages.len();
+    dom::fill(card, &[&dom::prose(&pages[at.get()])]);
+    ensure_heading(card, title);
+    let turn = |by: isize| {
+        let (card, post, title) = (card.clone(), post.clone(), title.to_owned());
+        let (pages, at) = (Rc::clone(pages), Rc::clone(at));
+        move || {
+            at.set(at.get().saturating_add_signed(by).min(pages.len() - 1));
+            draw_instructions(&card, &post, &title, &pages, &at);
+            focus_heading(&card);
+        }
+    };
+    let actions = dom::make("nav.actions");
+    if at.get() > 0 {
+        dom::fill(&actions, &[&dom::button("secondary", "Back", turn(-1))]);
+    }
+    let next = if last {
+        let post = post.clone();
+        dom::button("primary", "Continue", move || {
+            post.send(Input::StageDone(Vec::new()))
+        })
+    } else {
+        dom::button("primary", "Next", turn(1))
+    };
+    dom::fill(&actions, &[&next]);
+    dom::fill(card, &[&actions]);
+}
+
+/// The lobby: who is here, and what happens when nobody comes.
+pub(crate) struct Lobby {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    status: HtmlElement,
+    hint: HtmlElement,
+    until_ms: f64,
+}
+
+impl Lobby {
+    /// A lobby whose time runs out `timeout_s` from now.
+    pub(crate) fn new(now_ms: f64, timeout_s: u32) -> Self {
+        let page = dom::make("section.card.lobby");
+        let pulse = dom::make("div.pulse");
+        dom::set(&pulse, "aria-hidden", "true");
+        let status = dom::text("p.status", "Looking for your partner…");
+        dom::set(&status, "role", "status");
+        let hint = dom::make("p.hint");
+        dom::fill(
+            &page,
+            &[&dom::text("h1", "Waiting room"), &pulse, &status, &hint],
+        );
+        Self {
+            page,
+            status,
+            hint,
+            until_ms: now_ms + f64::from(timeout_s) * 1_000.0,
+        }
+    }
+
+    /// The server's count.
+    pub(crate) fn waiting(&mut self, now_ms: f64, here: u16, needed: u16, left_ms: u32) {
+        let missing = needed.saturating_sub(here);
+        let whom = if missing == 1 {
+            "one more person".to_owned()
+        } else {
+            format!("{missing} more people")
+        };
+        let status = if missing == 0 {
+            "Everybody is here.".to_owned()
+        } else {
+            format!("Waiting for {whom}…")
+        };
+        dom::say(&self.status, &status);
+        self.until_ms = now_ms + f64::from(left_ms);
+    }
+
+    /// Counts down.
+    pub(crate) fn tick(&self, now_ms: f64) {
+        let left_s = ((self.until_ms - now_ms) / 1_000.0).ceil().max(0.0);
+        let hint = if left_s > 0.0 {
+            format!("If nobody comes, you go on in {left_s} s. Please stay on this page.")
+        } else {
+            "One moment, please.".to_owned()
+        };
+        dom::say(&self.hint, &hint);
+    }
+}
+
+/// The last page.
+pub(crate) fn end(title: &str, page: &str) -> HtmlElement {
+    let card = dom::make("section.card.end");
+    dom::fill(&card, &[&dom::prose(page)]);
+    ensure_heading(&card, title);
+    card
+}

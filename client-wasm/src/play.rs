@@ -1,0 +1,640 @@
+//! One episode on this page: module, session, links, keys, picture and uploads, each fed by the others.
+//!
+//! The clockwork is [`Play::tick`]; it is called by the Worker, hidden page or not. Drawing follows the screen and
+//! decides nothing. This module must not know of stages.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use env_core::{Action, Policy, Spec, World};
+use protocol::control::{ClientMessage, EndReason, KeyEvent, Link, Plan};
+use protocol::datagram::Layout;
+use protocol::{Controller, Era, Seat, Tick};
+use rollback::{Config, Event, Session};
+use serde_json::{Value, json};
+
+use crate::app::Post;
+use crate::dom;
+use crate::keys::Keys;
+use crate::module::Module;
+use crate::net::Net;
+use crate::recorder::Recorder;
+use crate::scene::{Badge, Scene};
+use crate::sentences;
+use crate::socket::Socket;
+use crate::view::View;
+
+/// Pause between uploads, microseconds.
+const UPLOAD_US: u64 = 250_000;
+/// Pause between round trips in the timing, microseconds.
+const RTT_US: u64 = 1_000_000;
+/// A hold is told to the person after this long, microseconds.
+const HOLD_US: u64 = 300_000;
+/// A peer that was not heard for this long is shown as lost, microseconds.
+const LOST_US: u64 = 1_500_000;
+/// A key event whose frame was not presented by then is told without one, microseconds.
+const FRAME_WITHIN_US: i64 = 2_000_000;
+
+/// What every step of the clockwork needs to know.
+pub(crate) struct Now<'a> {
+    /// The page's clock, microseconds.
+    pub(crate) page_us: u64,
+    /// The server's clock, microseconds.
+    pub(crate) server_us: u64,
+    /// Whether the server's clock is known well enough to start by.
+    pub(crate) is_set: bool,
+    /// The way to the server.
+    pub(crate) socket: &'a Socket,
+}
+
+impl Now<'_> {
+    /// A moment of the server's clock on the page's, milliseconds.
+    fn page_ms(&self, server_us: u64) -> f64 {
+        let ahead = server_us.wrapping_sub(self.server_us).cast_signed();
+        (self.page_us as f64 + ahead as f64) / 1_000.0
+    }
+
+    /// A moment of the page's clock on the server's, microseconds since `t0_us`.
+    fn since(&self, t0_us: u64, page_ms: f64) -> i64 {
+        let ago = self.page_us as i64 - (page_ms * 1_000.0) as i64;
+        self.server_us.wrapping_sub(t0_us).cast_signed() - ago
+    }
+}
+
+/// A key event whose answer is not on the screen yet.
+struct Unseen {
+    event: KeyEvent,
+    drawn: bool,
+}
+
+/// The server's word on the end.
+pub(crate) struct Verdict {
+    /// Why it ended.
+    pub(crate) reason: EndReason,
+    /// Ticks in the archive.
+    pub(crate) ticks: Tick,
+    /// Score, from the replica.
+    pub(crate) score: i64,
+    /// Digest of the replica's last state.
+    pub(crate) digest: u64,
+}
+
+/// An episode.
+pub(crate) struct Play {
+    post: Post,
+    plan: Plan,
+    /// The page.
+    pub(crate) scene: Scene,
+    net: Net,
+    keys: Keys,
+    spec: Option<Spec>,
+    module: Option<Module>,
+    session: Option<Session<Module>>,
+    view: Option<View>,
+    recorder: Rc<RefCell<Recorder>>,
+    is_ready: bool,
+    t0_us: u64,
+    may_upload: bool,
+    upload_us: u64,
+    rtt_us: u64,
+    held_us: Option<u64>,
+    hidden: Option<Tick>,
+    unseen: Vec<Unseen>,
+    is_playable: bool,
+    advisor: Option<Box<dyn Policy>>,
+    advised: Option<(Tick, Tick)>,
+    verdict: Option<Verdict>,
+}
+
+impl Play {
+    /// Begins to link up and shows the page; the module is given later.
+    pub(crate) fn new(post: Post, plan: Plan, page_us: u64) -> Self {
+        let scene = Scene::new(&partner_name(&plan));
+        let net = Net::new(&plan, page_us);
+        let recorder = Rc::new(RefCell::new(Recorder::new(
+            plan.era,
+            plan.controllers.len() as u8,
+        )));
+        Self {
+            post,
+            plan,
+            scene,
+            net,
+            keys: Keys::default(),
+            spec: None,
+            module: None,
+            session: None,
+            view: None,
+            recorder,
+            is_ready: false,
+            t0_us: 0,
+            may_upload: false,
+            upload_us: 0,
+            rtt_us: 0,
+            held_us: None,
+            hidden: None,
+            unseen: Vec::new(),
+            is_playable: false,
+            advisor: None,
+            advised: None,
+            verdict: None,
+        }
+    }
+
+    /// The episode.
+    pub(crate) fn era(&self) -> Era {
+        self.plan.era
+    }
+
+    /// What must not be lost.
+    pub(crate) fn recorder(&self) -> Rc<RefCell<Recorder>> {
+        Rc::clone(&self.recorder)
+    }
+
+    /// Whether keys belong to the world now.
+    pub(crate) fn takes_keys(&self) -> bool {
+        self.session
+            .as_ref()
+            .is_some_and(|session| session.ended().is_none())
+            && self.verdict.is_none()
+    }
+
+    /// The action of a key.
+    pub(crate) fn action_of(&self, code: &str) -> Option<Action> {
+        self.keys.action_of(code)
+    }
+
+    /// The first key of an action.
+    pub(crate) fn key_for(&self, action: Action) -> Option<String> {
+        self.keys.keys_of(action).next().map(str::to_owned)
+    }
+
+    /// Whether the server's word on the end is there.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.verdict.is_some()
+    }
+
+    /// The module is there: shows the first state.
+    ///
+    /// # Errors
+    /// A sentence for the log.
+    pub(crate) fn loaded(&mut self, mut module: Module) -> Result<(), String> {
+        let spec = module.spec().clone();
+        if usize::from(spec.seats) != self.plan.controllers.len() {
+            return Err(format!(
+                "the module has {} seats, the plan {}",
+                spec.seats,
+                self.plan.controllers.len()
+            ));
+        }
+        self.keys = Keys::new(&spec, &self.plan.keys);
+        self.scene.explain(&self.post, &spec, &self.keys);
+        self.net.probe(Layout {
+            seats: spec.seats,
+            actions: spec.actions.len() as u16,
+        });
+        let canvas = self.scene.canvas.clone();
+        let mut view = View::new(canvas, module.sprites()).map_err(|error| format!("{error:?}"))?;
+        module.reset(self.plan.seed);
+        module.draw(view.list());
+        let now_ms = dom::page_ms();
+        view.aim(now_ms, now_ms);
+        self.scene
+            .figures(module.score(), left_ms(&spec, self.plan.tick_hz, 0));
+        (self.view, self.spec, self.module) = (Some(view), Some(spec), Some(module));
+        Ok(())
+    }
+
+    /// Everyone is ready.
+    pub(crate) fn start(&mut self, now: &Now, t0_us: u64, input_delay: u8) -> Result<(), String> {
+        let Some(module) = self.module.take() else {
+            return Ok(());
+        };
+        let spec = module.spec();
+        let mut partners = Vec::new();
+        for controller in &self.plan.controllers {
+            partners.push(match controller {
+                Controller::Human => None,
+                Controller::Ai { policy } => Some(
+                    policy::by_name(policy, spec)
+                        .ok_or_else(|| format!("there is no policy {policy} here"))?,
+                ),
+            });
+        }
+        let config = Config {
+            era: self.plan.era,
+            local: Some(self.plan.seat),
+            controllers: self.plan.controllers.clone(),
+            seed: self.plan.seed,
+            tick_hz: self.plan.tick_hz,
+            input_delay,
+            window: self.plan.window,
+            t0_us,
+        };
+        self.session = Some(Session::new(config, module, partners));
+        (self.t0_us, self.may_upload) = (t0_us, true);
+        self.refresh(now);
+        Ok(())
+    }
+
+    /// The server takes uploads of this episode, and has everything before this tick.
+    pub(crate) fn running(&mut self, through: Tick) {
+        self.recorder.borrow_mut().resume(through);
+        self.may_upload = true;
+    }
+
+    /// Confirmed play is durable.
+    pub(crate) fn archived(&mut self, through: Tick) {
+        self.recorder.borrow_mut().archived(through);
+    }
+
+    /// The connection to the server is gone; the match goes on.
+    pub(crate) fn disconnected(&mut self) {
+        self.may_upload = false;
+    }
+
+    /// The server is back. It may have missed that this page was ready.
+    pub(crate) fn reconnected(&mut self) {
+        self.is_ready = self.session.is_some();
+    }
+
+    /// The episode is over.
+    pub(crate) fn judged(&mut self, verdict: Verdict) {
+        self.keys.release_all();
+        let sentence = match sentences::early_end(verdict.reason) {
+            Some(sentence) => sentence.to_owned(),
+            None => format!("Well played! Your score: {}.", verdict.score),
+        };
+        self.verdict = Some(verdict);
+        self.scene.outcome(&self.post, &sentence);
+    }
+
+    /// Takes a signal from a peer.
+    pub(crate) fn signal(&mut self, from: Seat, data: &str) {
+        self.net.signal(from, data);
+    }
+
+    /// Takes a datagram that came through the server.
+    pub(crate) fn relayed(&mut self, from: Seat, bytes: Vec<u8>) {
+        self.net.relayed(from, bytes);
+    }
+
+    /// One turn of the clockwork.
+    pub(crate) fn tick(&mut self, now: &Now) {
+        let mut send = |message| now.socket.send(&message);
+        let came = self.net.poll(now.page_us, &mut send);
+        match &mut self.session {
+            Some(session) => {
+                let before = (session.current(), session.stats().rollbacks);
+                for (_, bytes) in &came {
+                    // What is refused is counted in the statistics.
+                    session.handle_datagram(now.server_us, bytes).ok();
+                }
+                session.handle_timeout(now.server_us);
+                while let Some(packet) = session.poll_transmit() {
+                    self.net
+                        .send(now.page_us, packet.to, packet.bytes, &mut send);
+                }
+                self.net.tell_changes(now.page_us, &mut send);
+                let changed = before != (session.current(), session.stats().rollbacks);
+                self.take_events(now);
+                if changed {
+                    self.refresh(now);
+                }
+                self.upload(now, false);
+            }
+            None => {
+                self.net.measure(now.page_us, &came, &mut send);
+                if self.module.is_some()
+                    && !self.is_ready
+                    && now.is_set
+                    && self.net.is_ready(now.page_us)
+                {
+                    self.is_ready = true;
+                    send(self.net.ready(now.page_us));
+                }
+            }
+        }
+        self.show(now);
+    }
+
+    fn take_events(&mut self, now: &Now) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let mut recorder = self.recorder.borrow_mut();
+        while let Some(event) = session.poll_event() {
+            match event {
+                Event::RolledBack { at, depth } => recorder.timing().rollbacks.push((at, depth)),
+                Event::Held { .. } => self.held_us = Some(now.page_us),
+                Event::Resumed { since, held_ms } => {
+                    self.held_us = None;
+                    recorder.timing().holds.push((since, held_ms));
+                }
+                Event::Over { .. } => {}
+            }
+        }
+        recorder.absorb(session.rows(), session.digests(), session.ended());
+    }
+
+    /// Sends what is confirmed and not yet sent, every so often or at once.
+    pub(crate) fn upload(&mut self, now: &Now, at_once: bool) {
+        let Some(session) = &self.session else { return };
+        let due = at_once || now.page_us >= self.upload_us;
+        if !due || !self.may_upload || !now.socket.is_open() {
+            return;
+        }
+        self.upload_us = now.page_us + UPLOAD_US;
+        let mut recorder = self.recorder.borrow_mut();
+        if now.page_us >= self.rtt_us {
+            self.rtt_us = now.page_us + RTT_US;
+            let seats = 0..self.plan.controllers.len() as u8;
+            recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
+        }
+        while let Some(upload) = recorder.upload() {
+            now.socket.send(&ClientMessage::Upload(upload));
+        }
+    }
+
+    /// Shows the next tick as far as it is known, by the time it is due.
+    fn refresh(&mut self, now: &Now) {
+        let (Some(session), Some(view), Some(spec)) =
+            (&mut self.session, &mut self.view, &self.spec)
+        else {
+            return;
+        };
+        let mut score = 0;
+        session.preview(|world| {
+            world.draw(view.list());
+            score = world.score();
+        });
+        view.aim(
+            now.page_us as f64 / 1_000.0,
+            now.page_ms(session.poll_timeout()),
+        );
+        self.scene
+            .figures(score, left_ms(spec, self.plan.tick_hz, session.current().0));
+        if self.scene.may_describe(now.page_us as f64 / 1_000.0) {
+            let mut words = String::new();
+            session.world().describe(self.plan.seat.index(), &mut words);
+            self.scene.describe(&words);
+        }
+    }
+
+    /// Shows where things stand around the world.
+    fn show(&mut self, now: &Now) {
+        if self.verdict.is_some() {
+            return;
+        }
+        let Some(session) = &self.session else {
+            let waits = if self.is_ready {
+                "Waiting for everybody to be ready…"
+            } else {
+                "Connecting…"
+            };
+            return self.scene.overlay(waits, None);
+        };
+        let held = self
+            .held_us
+            .is_some_and(|since| now.page_us > since + HOLD_US);
+        let countdown = self.t0_us.saturating_sub(now.server_us).div_ceil(1_000_000);
+        match () {
+            () if session.ended().is_some() => self.scene.overlay("Time is up. Saving…", None),
+            () if countdown > 0 => self.scene.overlay("Get ready", Some(countdown)),
+            () if held => self.scene.overlay("Waiting for your partner…", None),
+            () => self.scene.overlay("", None),
+        }
+        let missing = countdown == 0
+            && session.ended().is_none()
+            && self.net.is_missing(now.page_us, LOST_US);
+        self.scene.badge(match self.net.link(now.page_us) {
+            _ if !now.socket.is_open() => Badge::Unsaved,
+            None => Badge::None,
+            Some(_) if missing => Badge::Lost,
+            Some(Link::Direct) => Badge::Direct,
+            Some(Link::Relay) => Badge::Relay,
+        });
+    }
+
+    /// Draws; `at_ms` is the time of the frame.
+    pub(crate) fn frame(&mut self, now: &Now, at_ms: f64) {
+        let Some(view) = &mut self.view else { return };
+        // What was drawn for the frame before is on the screen when this one begins.
+        let shown_us = now.since(self.t0_us, at_ms);
+        let mut recorder = self.recorder.borrow_mut();
+        self.unseen.retain_mut(|unseen| {
+            if unseen.drawn {
+                recorder.key(KeyEvent {
+                    shown_us,
+                    ..unseen.event
+                });
+            }
+            !unseen.drawn
+        });
+        view.frame(dom::page_ms().max(at_ms));
+        self.unseen
+            .iter_mut()
+            .for_each(|unseen| unseen.drawn = true);
+        if view.is_complete() && !self.is_playable {
+            self.is_playable = true;
+            dom::mark("coplay-playable");
+        }
+    }
+
+    /// A key or button goes down or up.
+    pub(crate) fn key(&mut self, now: &Now, source: &str, action: Action, down: bool, at_ms: f64) {
+        if !self.takes_keys() {
+            return;
+        }
+        let (meant, wanted) = if down {
+            (action, self.keys.press(source, action))
+        } else {
+            let Some(released) = self.keys.release(source) else {
+                return;
+            };
+            released
+        };
+        if down && wanted.is_none() {
+            return;
+        }
+        self.note_key(now, meant, down, at_ms);
+        if let Some(wanted) = wanted {
+            self.want(now, wanted);
+        }
+    }
+
+    /// The page lost the focus: nothing is held any more.
+    pub(crate) fn blurred(&mut self, now: &Now) {
+        let held = self.keys.release_all();
+        for &action in &held {
+            self.note_key(now, action, false, now.page_us as f64 / 1_000.0);
+        }
+        if !held.is_empty() {
+            self.want(now, self.keys.lasting());
+        }
+    }
+
+    /// The page went out of sight or came back.
+    pub(crate) fn hidden(&mut self, now: &Now, hidden: bool) {
+        self.blurred(now);
+        let Some(session) = &self.session else { return };
+        let mut recorder = self.recorder.borrow_mut();
+        if hidden {
+            self.hidden = Some(session.current());
+            // No frame will answer these.
+            self.unseen
+                .drain(..)
+                .for_each(|unseen| recorder.key(unseen.event));
+        } else if let Some(first) = self.hidden.take() {
+            recorder.timing().hidden.push((first, session.current()));
+        }
+    }
+
+    fn want(&mut self, now: &Now, action: Action) {
+        if let Some(session) = &mut self.session {
+            session.handle_action(now.server_us, action);
+        }
+        self.refresh(now);
+    }
+
+    fn note_key(&mut self, now: &Now, action: Action, down: bool, at_ms: f64) {
+        let Some(session) = &self.session else { return };
+        let at_us = now.since(self.t0_us, at_ms);
+        let event = KeyEvent {
+            tick: session.input_tick(),
+            action,
+            down,
+            at_us,
+            shown_us: 0,
+        };
+        let mut recorder = self.recorder.borrow_mut();
+        self.unseen.retain(|unseen| {
+            let late = at_us - unseen.event.at_us > FRAME_WITHIN_US;
+            if late {
+                recorder.key(unseen.event);
+            }
+            !late
+        });
+        self.unseen.push(Unseen {
+            event,
+            drawn: false,
+        });
+    }
+
+    /// What a scripted cook would do now in the seat of this person; none while its last action is on the way.
+    pub(crate) fn advise(&mut self, server_us: u64) -> Option<Action> {
+        let (Some(session), Some(spec)) = (&mut self.session, &self.spec) else {
+            return None;
+        };
+        let current = session.current();
+        let waits = self
+            .advised
+            .is_some_and(|(asked, until)| asked == current || current <= until);
+        if session.ended().is_some() || server_us < self.t0_us || waits {
+            return None;
+        }
+        if self.advisor.is_none() {
+            let mut cook = policy::by_name("cook", spec)?;
+            cook.reset(self.plan.seat.index(), self.plan.seed);
+            self.advisor = Some(cook);
+        }
+        let mut observation = Vec::new();
+        session
+            .world()
+            .observe(self.plan.seat.index(), &mut observation);
+        let action = self.advisor.as_mut()?.act(&observation);
+        let still = action == spec.noop;
+        self.advised = Some((
+            current,
+            if still {
+                Tick(current.0.saturating_sub(1))
+            } else {
+                session.input_tick()
+            },
+        ));
+        (!still).then_some(action)
+    }
+
+    /// Everything that a test or a demonstration asks of an episode.
+    pub(crate) fn report(&mut self, page_us: u64) -> Value {
+        let names = |spec: &Spec| {
+            spec.actions
+                .iter()
+                .map(|action| action.name.clone())
+                .collect::<Vec<_>>()
+        };
+        let mut report = json!({
+            "era": self.plan.era.0,
+            "episode": self.plan.episode,
+            "seat": self.plan.seat.0,
+            "env": self.plan.env,
+            "ai_seats": self.plan.controllers.iter().filter(|c| **c != Controller::Human).count(),
+            "action_names": self.spec.as_ref().map(names).unwrap_or_default(),
+            "link": match self.net.link(page_us) {
+                None => "none",
+                Some(Link::Direct) => "direct",
+                Some(Link::Relay) => "relay",
+            },
+            "unsaved": self.recorder.borrow().unsaved(),
+            "started_us": self.t0_us,
+            "verdict": self.verdict.as_ref().map(|verdict| json!({
+                "reason": format!("{:?}", verdict.reason),
+                "ticks": verdict.ticks.0,
+                "score": verdict.score,
+                "digest": format!("{:016x}", verdict.digest),
+            })),
+        });
+        if let Some(session) = &mut self.session {
+            let of_session = session_report(session, &self.plan);
+            if let (Some(report), Value::Object(more)) = (report.as_object_mut(), of_session) {
+                report.extend(more);
+            }
+        }
+        report
+    }
+}
+
+fn session_report(session: &mut Session<Module>, plan: &Plan) -> Value {
+    let score = session.world().score();
+    let rtt_us = (0..plan.controllers.len())
+        .map(|seat| session.rtt_us(Seat(seat as u8)))
+        .max()
+        .unwrap_or(0);
+    let digest = session.ended().and(session.digests().last());
+    let stats = session.stats();
+    json!({
+        "tick": session.current().0,
+        "confirmed": session.confirmed().0,
+        "ended": session.ended().map(|tick| tick.0),
+        "score": score,
+        "rollbacks": stats.rollbacks,
+        "max_rollback_depth": stats.max_depth,
+        "resimulated": stats.resimulated,
+        "held_ms": stats.held_us / 1_000,
+        "rtt_ms": f64::from(rtt_us) / 1_000.0,
+        "input_delay": session.config().input_delay,
+        "datagrams_sent": stats.datagrams_sent,
+        "bytes_sent": stats.bytes_sent,
+        "datagrams_received": stats.datagrams_received,
+        "dropped": stats.dropped,
+        "digest": digest.map(|(_, digest)| format!("{digest:016x}")),
+    })
+}
+
+/// What the partners are called; nothing if there are none.
+fn partner_name(plan: &Plan) -> String {
+    let others = plan
+        .controllers
+        .iter()
+        .enumerate()
+        .filter(|(seat, _)| *seat != plan.seat.index());
+    let name = |(_, controller): (usize, &Controller)| match controller {
+        Controller::Ai { .. } if plan.disclose_ai => "Partner (AI)",
+        _ => "Partner",
+    };
+    others.map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn left_ms(spec: &Spec, tick_hz: u16, current: u32) -> u64 {
+    u64::from(spec.horizon.saturating_sub(current)) * 1_000 / u64::from(tick_hz.max(1))
+}

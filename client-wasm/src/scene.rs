@@ -1,0 +1,207 @@
+//! The page of an episode: figures, canvas, key hints, touch buttons, overlay.
+//!
+//! This module must not know of sessions; it is told what to show.
+
+use env_core::Spec;
+use web_sys::{HtmlElement, PointerEvent};
+
+use crate::app::{Input, Post};
+use crate::dom;
+use crate::keys::Keys;
+use crate::sentences;
+
+/// Pause between descriptions for screen readers, milliseconds.
+const DESCRIBE_MS: f64 = 2_000.0;
+
+/// How a link is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Badge {
+    /// Alone, or not linked yet: nothing.
+    None,
+    /// Over the data channel.
+    Direct,
+    /// Through the server.
+    Relay,
+    /// The partner is not heard.
+    Lost,
+    /// The server is away: rows wait here.
+    Unsaved,
+}
+
+/// The elements of the page.
+pub(crate) struct Scene {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    /// The canvas.
+    pub(crate) canvas: HtmlElement,
+    score: HtmlElement,
+    time: HtmlElement,
+    link: HtmlElement,
+    words: HtmlElement,
+    keys: HtmlElement,
+    pad: HtmlElement,
+    overlay: HtmlElement,
+    shown: String,
+    described_ms: f64,
+}
+
+impl Scene {
+    /// An empty page; `partner` is what the partner is called.
+    pub(crate) fn new(partner: &str) -> Self {
+        let page = dom::make("section.play");
+        let hud = dom::make("div.hud");
+        let (score, time) = (dom::make("div.score"), dom::make("div.time"));
+        let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
+        dom::fill(&hud, &[&score, &time, &partner, &link]);
+        let canvas = dom::make("canvas");
+        canvas.set_id("stage");
+        dom::set(&canvas, "tabindex", "0");
+        dom::set(&canvas, "role", "img");
+        let words = dom::make("p.sr-only");
+        dom::set(&words, "aria-live", "polite");
+        let (keys, pad, overlay) = (
+            dom::make("div.keys"),
+            dom::make("div.pad"),
+            dom::make("div.overlay"),
+        );
+        dom::set(&overlay, "role", "status");
+        dom::fill(&page, &[&hud, &canvas, &words, &keys, &pad, &overlay]);
+        link.set_hidden(true);
+        partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
+        let mut scene = Self {
+            page,
+            canvas,
+            score,
+            time,
+            link,
+            words,
+            keys,
+            pad,
+            overlay,
+            shown: String::new(),
+            described_ms: f64::NEG_INFINITY,
+        };
+        scene.overlay("Getting the game ready…", None);
+        scene
+    }
+
+    /// Names the world and its controls.
+    pub(crate) fn explain(&self, post: &Post, spec: &Spec, keys: &Keys) {
+        dom::set(&self.canvas, "aria-label", &spec.title);
+        for (index, action) in spec
+            .actions
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| *index != usize::from(spec.noop))
+        {
+            let action_index = index as u16;
+            let hint = dom::make("span");
+            for code in keys.keys_of(action_index).take(2) {
+                dom::fill(&hint, &[&dom::text("kbd", &sentences::key_name(code))]);
+            }
+            dom::fill(
+                &hint,
+                &[&dom::text(
+                    "span",
+                    &format!(" {}", sentences::action_name(action)),
+                )],
+            );
+            dom::fill(&self.keys, &[&hint]);
+            let button = dom::text("button", &sentences::button_name(action));
+            dom::set(&button, "type", "button");
+            dom::set(&button, "data-action", &action.name);
+            dom::set(&button, "aria-label", &sentences::action_name(action));
+            touch(post, &button, action_index);
+            dom::fill(&self.pad, &[&button]);
+        }
+        self.canvas.focus().ok();
+    }
+
+    /// Shows the score and the time left.
+    pub(crate) fn figures(&self, score: i64, left_ms: u64) {
+        dom::say(&self.score, &format!("Score {score}"));
+        dom::say(&self.time, &sentences::clock_face(left_ms));
+    }
+
+    /// Shows how packets travel.
+    pub(crate) fn badge(&self, badge: Badge) {
+        let (class, text) = match badge {
+            Badge::None => ("", ""),
+            Badge::Direct => ("", "direct"),
+            Badge::Relay => ("relay", "via server"),
+            Badge::Lost => ("lost", "partner not heard"),
+            Badge::Unsaved => ("lost", sentences::SAVING_PAUSED),
+        };
+        dom::say(&self.link, text);
+        let class = format!("link {class}");
+        if self.link.class_name() != class {
+            self.link.set_class_name(&class);
+        }
+        dom::show(&self.link, badge != Badge::None);
+    }
+
+    /// Covers the world with a sentence, and a large number if there is one; an empty sentence uncovers it.
+    pub(crate) fn overlay(&mut self, sentence: &str, count: Option<u64>) {
+        let key = format!("{sentence}{count:?}");
+        if key == self.shown {
+            return;
+        }
+        self.shown = key;
+        self.overlay.set_text_content(None);
+        if let Some(count) = count {
+            dom::fill(&self.overlay, &[&dom::text("p.count", &count.to_string())]);
+        }
+        if !sentence.is_empty() {
+            dom::fill(&self.overlay, &[&dom::text("p", sentence)]);
+        }
+    }
+
+    /// Covers the world with its outcome and the way on.
+    pub(crate) fn outcome(&mut self, post: &Post, sentence: &str) {
+        self.overlay(sentence, None);
+        let post = post.clone();
+        let on = dom::button("primary", "Continue", move || post.send(Input::Onward));
+        let actions = dom::make("nav.actions");
+        dom::fill(&actions, &[&on]);
+        dom::fill(&self.overlay, &[&actions]);
+        on.focus().ok();
+    }
+
+    /// Whether it is time for another description.
+    pub(crate) fn may_describe(&mut self, now_ms: f64) -> bool {
+        let due = now_ms >= self.described_ms + DESCRIBE_MS;
+        if due {
+            self.described_ms = now_ms;
+        }
+        due
+    }
+
+    /// Tells the world in words.
+    pub(crate) fn describe(&self, words: &str) {
+        dom::say(&self.words, words);
+    }
+}
+
+/// A touch button goes the same way as a key.
+fn touch(post: &Post, button: &HtmlElement, action: u16) {
+    let send = |down: bool| {
+        let (post, button) = (post.clone(), button.clone());
+        move |event: PointerEvent| {
+            event.prevent_default();
+            button.class_list().toggle_with_force("down", down).ok();
+            post.send(Input::Pad {
+                action,
+                down,
+                at_ms: event.time_stamp(),
+            });
+        }
+    };
+    dom::listen(button, "pointerdown", send(true));
+    for end in ["pointerup", "pointercancel", "pointerleave"] {
+        dom::listen(button, end, send(false));
+    }
+    // A long press must not open a menu.
+    dom::listen(button, "contextmenu", |event: web_sys::Event| {
+        event.prevent_default()
+    });
+}

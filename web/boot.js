@@ -1,0 +1,31 @@
+// The only script of the page: loads the client, gives it a steady beat, and tells it of failures.
+import init, { Coplay } from "/client_wasm.js";
+
+const sorry = (message) => {
+  const main = document.getElementById("app");
+  const notice = document.createElement("div");
+  notice.className = "notice";
+  notice.setAttribute("role", "alert");
+  notice.textContent = message;
+  main.replaceChildren(notice);
+};
+
+const start = async () => {
+  if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
+    return sorry("This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.");
+  }
+  await init();
+  const coplay = new Coplay("app");
+  window.coplay = coplay;
+  addEventListener("error", (event) => coplay.fail(`${event.message} (${event.filename}:${event.lineno})`));
+  addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)));
+  const ticker = new Worker("/ticker.js");
+  ticker.onmessage = () => coplay.tick();
+  // A page that holds a lock is not frozen while it is out of sight: the partner plays on.
+  navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(() => {}));
+};
+
+start().catch((error) => {
+  console.error(error);
+  sorry("The page could not be loaded. Please reload it; if this stays, try a current Firefox, Chrome, Edge or Safari.");
+});
