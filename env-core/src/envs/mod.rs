@@ -45,6 +45,12 @@ pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
     let refused = |field: String, reason: String| ParamError { field, reason };
     let value: Value = serde_json::from_slice(json)
         .map_err(|error| refused("params".into(), error.to_string()))?;
+    if !value.is_object() {
+        return Err(refused(
+            "params".into(),
+            "must be an object, such as {}".into(),
+        ));
+    }
     let params = serde_json::from_value(value.clone()).map_err(|error| {
         let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
         refused(field, error.to_string())
