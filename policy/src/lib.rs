@@ -7,17 +7,19 @@
 #![forbid(unsafe_code)]
 
 mod basic;
+mod cook;
 mod state;
 
 use env_core::{Policy, Spec};
 
 /// Names that [`by_name`] knows.
-pub const NAMES: [&str; 2] = ["idle", "random"];
+pub const NAMES: [&str; 3] = ["cook", "idle", "random"];
 
 /// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions.
 pub fn by_name(name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
     match name {
+        "cook" => Some(Box::new(cook::Cook::new(spec)?)),
         "idle" => Some(Box::new(basic::Idle::new(spec))),
         "random" => Some(Box::new(basic::Random::new(spec))),
         _ => None,

@@ -1,0 +1,230 @@
+//! A cook for Overcooked that follows rules: it fills pots, waits for the soup, plates it and serves it,
+//! works around a partner who does the same, and carries on beside one who does nothing.
+//!
+//! It knows the kitchen from its observation alone, so it plays either seat of any layout. What it does
+//! depends on the observation and on a few integers of its own; random numbers only break ties in which two
+//! cooks block each other.
+
+mod path;
+mod plan;
+mod view;
+
+use env_core::{Action, Policy, Spec};
+
+use crate::state::{Digest, Slots, SplitMix};
+use path::{Map, NONE, distances, neighbours};
+use plan::{Goal, Plan};
+use view::{Reader, View};
+
+/// Ticks an action takes, so that the cook is no faster than a person at the keys.
+const PACE_TICKS: u8 = 2;
+
+/// Turns without success after which the cook gives way.
+const PATIENCE: u8 = 2;
+
+/// Turns for which the cook then keeps to ways around the partner, however long.
+const DETOUR: u8 = 16;
+
+/// Turns of waiting after which the cook counts on nothing from its partner.
+const TRUST: u8 = 30;
+
+/// What the cook remembers from tick to tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    rng: SplitMix,
+    seat: u8,
+    /// Ticks until the next action.
+    rest: u8,
+    /// Turns in which the partner was in the way.
+    blocked: u8,
+    /// Turns left in which only ways around the partner count.
+    detour: u8,
+    /// Turns to wait after stepping aside.
+    aside: u8,
+    /// Turns since the hands last had something to do.
+    waited: u8,
+}
+
+/// The scripted cook.
+pub(crate) struct Cook {
+    reader: Reader,
+    memory: Memory,
+    slots: Slots<Memory>,
+}
+
+impl Cook {
+    /// A cook for an environment with Overcooked's observation and actions.
+    pub(crate) fn new(spec: &Spec) -> Option<Self> {
+        Some(Self {
+            reader: Reader::new(spec)?,
+            memory: Memory::default(),
+            slots: Slots::default(),
+        })
+    }
+
+    fn turn(&mut self, view: &View) -> Action {
+        let memory = &mut self.memory;
+        if memory.aside > 0 {
+            memory.aside -= 1;
+            return self.reader.noop;
+        }
+        memory.detour = memory.detour.saturating_sub(1);
+        let free = distances(view, view.own.cell, None);
+        let around = distances(view, view.own.cell, Some(view.other.cell));
+        let plan = Plan::new(view, &free, &around, memory.seat, memory.waited >= TRUST);
+        match plan.goal() {
+            Goal::Use(cell) => self.approach(view, cell, true, &free, &around),
+            Goal::Face(cell) => self.approach(view, cell, false, &free, &around),
+            Goal::Wait => self.wait(view, &around),
+        }
+    }
+
+    /// Goes to a cell, faces it, and uses it or waits there.
+    fn approach(&mut self, view: &View, target: u8, act: bool, free: &Map, around: &Map) -> Action {
+        let stand = |map: &Map| {
+            let stands =
+                neighbours(target).map(|(side, cell)| (map[usize::from(cell)], side, cell));
+            stands.filter(|(steps, ..)| *steps != NONE).min()
+        };
+        let (direct, open) = (stand(free), stand(around));
+        // A longer way is for when the partner stays: who turns round for one that is only walking by
+        // may turn for ever.
+        let short = |open: u8| direct.is_none_or(|(direct, ..)| open <= direct);
+        let open = open.filter(|(steps, ..)| self.memory.detour > 0 || short(*steps));
+        let Some((_, side, cell)) = open.or(direct) else {
+            return self.reader.noop;
+        };
+        if cell != view.own.cell {
+            return self.walk(view, cell, open.is_some());
+        }
+        self.memory.blocked = 0;
+        // The side of the target on which the cook stands is opposite to where the cook must look.
+        let facing = (side + 2) % 4;
+        if view.own.facing != facing {
+            return self.reader.moves[usize::from(facing)];
+        }
+        if !act {
+            self.memory.waited = self.memory.waited.saturating_add(1);
+            return self.reader.noop;
+        }
+        (self.memory.waited, self.memory.detour) = (0, 0);
+        self.reader.act
+    }
+
+    /// Takes a step of a shortest path to a cell, around the partner or through where they stand now.
+    fn walk(&mut self, view: &View, to: u8, around: bool) -> Action {
+        let map = distances(view, to, around.then_some(view.other.cell));
+        let steps = neighbours(view.own.cell).filter(|(_, cell)| map[usize::from(*cell)] != NONE);
+        match steps.min_by_key(|(_, cell)| (map[usize::from(*cell)], *cell == view.other.cell)) {
+            Some((side, cell)) if cell != view.other.cell => {
+                self.memory.blocked = 0;
+                self.reader.moves[usize::from(side)]
+            }
+            _ => self.yield_way(view),
+        }
+    }
+
+    /// Waits for the partner to move on; if that does not happen, goes the long way or steps aside.
+    /// The second seat gives way first, so that two cooks do not both turn round in a corridor.
+    fn yield_way(&mut self, view: &View) -> Action {
+        self.memory.blocked += 1;
+        self.memory.waited = self.memory.waited.saturating_add(1);
+        let patience = if self.memory.seat == 0 {
+            2 * PATIENCE
+        } else {
+            PATIENCE
+        };
+        if self.memory.blocked < patience {
+            return self.reader.noop;
+        }
+        self.memory.blocked = 0;
+        if self.memory.detour == 0 {
+            self.memory.detour = DETOUR;
+            return self.reader.noop;
+        }
+        self.memory.aside = u8::try_from(self.memory.rng.below(4)).unwrap_or_default();
+        self.stray(view)
+    }
+
+    /// A step to a free neighbour, drawn evenly.
+    fn stray(&mut self, view: &View) -> Action {
+        let free: Vec<u8> = neighbours(view.own.cell)
+            .filter(|(_, cell)| view.walkable(*cell) && *cell != view.other.cell)
+            .map(|(side, _)| side)
+            .collect();
+        match u32::try_from(free.len()) {
+            Ok(count) if count > 0 => {
+                let side = free[self.memory.rng.below(count) as usize];
+                self.reader.moves[usize::from(side)]
+            }
+            _ => self.reader.noop,
+        }
+    }
+
+    /// Waits where nobody needs to stand, or at least not in the partner's way.
+    fn wait(&mut self, view: &View, around: &Map) -> Action {
+        self.memory.waited = self.memory.waited.saturating_add(1);
+        let quiet = |cell: &u8| around[usize::from(*cell)] != NONE && !view.busy(*cell);
+        match view
+            .cells()
+            .filter(quiet)
+            .min_by_key(|cell| around[usize::from(*cell)])
+        {
+            Some(cell) if cell == view.own.cell => self.reader.noop,
+            Some(cell) => self.walk(view, cell, true),
+            None if neighbours(view.own.cell).any(|(_, cell)| cell == view.other.cell) => {
+                self.stray(view)
+            }
+            None => self.reader.noop,
+        }
+    }
+}
+
+impl Policy for Cook {
+    fn reset(&mut self, seat: usize, seed: u64) {
+        self.memory = Memory {
+            rng: SplitMix::seeded(seat, seed),
+            seat: u8::try_from(seat).unwrap_or(u8::MAX),
+            ..Memory::default()
+        };
+    }
+
+    fn act(&mut self, observation: &[f32]) -> Action {
+        if self.memory.rest > 0 {
+            self.memory.rest -= 1;
+            return self.reader.noop;
+        }
+        self.memory.rest = PACE_TICKS - 1;
+        match self.reader.read(observation) {
+            Some(view) => self.turn(&view),
+            None => self.reader.noop,
+        }
+    }
+
+    fn save(&mut self, slot: usize) {
+        self.slots.save(slot, &self.memory);
+    }
+
+    fn load(&mut self, slot: usize) {
+        self.slots.load(slot, &mut self.memory);
+    }
+
+    fn digest(&self) -> u64 {
+        let Memory {
+            rng,
+            seat,
+            rest,
+            blocked,
+            detour,
+            aside,
+            waited,
+        } = self.memory;
+        let mut digest = Digest::new();
+        rng.digest(&mut digest);
+        [seat, rest, blocked, detour, aside, waited]
+            .map(u64::from)
+            .into_iter()
+            .for_each(|word| digest.word(word));
+        digest.end()
+    }
+}

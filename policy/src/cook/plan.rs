@@ -1,0 +1,241 @@
+//! What to do next, by what the hands hold and what the kitchen needs.
+
+use super::path::{Map, NONE, distances, neighbours};
+use super::view::{Item, Tile, View};
+
+/// What the cook wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// To stand before a cell and use it.
+    Use(u8),
+    /// To stand before a cell.
+    Face(u8),
+    /// To wait out of the way.
+    Wait,
+}
+
+/// Onions that make a soup.
+const SOUP_ONIONS: u8 = 3;
+
+/// Steps that a way through the partner counts longer.
+const DETOUR: u16 = 30;
+
+/// The thoughts of one turn.
+pub(super) struct Plan<'a> {
+    view: &'a View,
+    free: &'a Map,
+    around: &'a Map,
+    seat: u8,
+    /// The partner's ways.
+    theirs: Map,
+    /// What the partner holds, as far as the cook counts on it.
+    partner: Option<Item>,
+}
+
+impl<'a> Plan<'a> {
+    /// `free` and `around` are the cook's ways through the partner and around them; a cook who is `alone`
+    /// counts on nothing that the partner holds.
+    pub(super) fn new(
+        view: &'a View,
+        free: &'a Map,
+        around: &'a Map,
+        seat: u8,
+        alone: bool,
+    ) -> Self {
+        let theirs = distances(view, view.other.cell, None);
+        let partner = view.other.held.filter(|_| !alone);
+        Self {
+            view,
+            free,
+            around,
+            seat,
+            theirs,
+            partner,
+        }
+    }
+
+    pub(super) fn goal(&self) -> Goal {
+        let goal = match self.view.own.held {
+            None => self.fetch(),
+            Some(Item::Onion) => self.with_onion(),
+            Some(Item::Plate) => self.with_plate(),
+            Some(Item::Soup) => self
+                .nearest(|cell| self.view.tile(cell) == Tile::Delivery)
+                .or_else(|| self.handover())
+                .map(Goal::Use),
+            Some(Item::Other) => self.put_down(),
+        };
+        goal.unwrap_or(Goal::Wait)
+    }
+
+    fn fetch(&self) -> Option<Goal> {
+        let delivers = self
+            .nearest(|cell| self.view.tile(cell) == Tile::Delivery)
+            .is_some();
+        let soup = self.nearest(|cell| delivers && self.view.lying(cell) == Some(Item::Soup));
+        if let Some(soup) = soup {
+            return Some(Goal::Use(soup));
+        }
+        let (plate, onion) = (
+            self.source(Tile::Plates, Item::Plate),
+            self.source(Tile::Onions, Item::Onion),
+        );
+        if !self.cooks() {
+            return self.supply(plate, onion).map(Goal::Use);
+        }
+        let plate = plate.filter(|_| self.plates_wanted() > 0);
+        // When nothing is wanted, an onion in hand is a head start for the next soup.
+        plate.or(onion).map(Goal::Use)
+    }
+
+    /// What to bring to the counter between the two, for a partner who alone can reach the pots.
+    fn supply(&self, plate: Option<u8>, onion: Option<u8>) -> Option<u8> {
+        let shared = |item: Option<Item>| {
+            i16::try_from(
+                self.view
+                    .cells()
+                    .filter(|cell| self.shared(*cell) && self.view.lying(*cell) == item)
+                    .count(),
+            )
+            .unwrap_or(0)
+        };
+        let free = shared(None);
+        let plate = plate.filter(|_| free > 0 && self.plates_wanted() > shared(Some(Item::Plate)));
+        // One place stays free for the plate that a soup will need.
+        plate.or(onion.filter(|_| free > 1 && self.onions_wanted() > shared(Some(Item::Onion))))
+    }
+
+    fn with_onion(&self) -> Option<Goal> {
+        if !self.cooks() {
+            return self.handover().map(Goal::Use);
+        }
+        let open = self.view.pots().filter(|pot| pot.onions < SOUP_ONIONS);
+        let reached =
+            open.filter_map(|pot| Some((SOUP_ONIONS - pot.onions, self.cost(pot.cell)?, pot.cell)));
+        if let Some((_, _, pot)) = reached.min() {
+            return Some(Goal::Use(pot));
+        }
+        let plate = self.source(Tile::Plates, Item::Plate)?;
+        // Of two cooks with onions, the one nearer to the plates goes.
+        let mine = self.partner != Some(Item::Onion) || self.nearer_than_partner(plate);
+        if self.plates_wanted() > 0 && mine {
+            self.put_down()
+        } else {
+            None
+        }
+    }
+
+    fn with_plate(&self) -> Option<Goal> {
+        if !self.cooks() {
+            return self.handover().map(Goal::Use);
+        }
+        let soups = self.view.pots().filter(|pot| pot.ready || pot.cooking);
+        let reached = soups.filter_map(|pot| {
+            Some((
+                if pot.ready { 0 } else { pot.left },
+                self.cost(pot.cell)?,
+                pot,
+            ))
+        });
+        let Some((_, cost, pot)) = reached.min_by_key(|(left, cost, _)| (*left, *cost)) else {
+            return self.put_down();
+        };
+        let rival = self.partner == Some(Item::Plate)
+            && self.soups() < 2
+            && !self.nearer_than_partner(pot.cell);
+        if rival {
+            self.put_down()
+        } else if pot.ready {
+            Some(Goal::Use(pot.cell))
+        } else if u16::from(pot.left) <= 3 * cost + 4 {
+            Some(Goal::Face(pot.cell))
+        } else {
+            None
+        }
+    }
+
+    fn put_down(&self) -> Option<Goal> {
+        self.nearest(|cell| {
+            self.view.tile(cell) == Tile::Counter && self.view.lying(cell).is_none()
+        })
+        .map(Goal::Use)
+    }
+
+    /// The nearest free place on a counter that the partner reaches too.
+    fn handover(&self) -> Option<u8> {
+        self.nearest(|cell| self.shared(cell) && self.view.lying(cell).is_none())
+    }
+
+    /// Whether a counter lies between the two cooks.
+    fn shared(&self, cell: u8) -> bool {
+        let reached = |map: &Map| neighbours(cell).any(|(_, next)| map[usize::from(next)] != NONE);
+        self.view.tile(cell) == Tile::Counter && reached(self.free) && reached(&self.theirs)
+    }
+
+    /// Whether the cook reaches a pot.
+    fn cooks(&self) -> bool {
+        self.view.pots().any(|pot| self.cost(pot.cell).is_some())
+    }
+
+    /// Soups that cook or are ready.
+    fn soups(&self) -> i16 {
+        i16::try_from(
+            self.view
+                .pots()
+                .filter(|pot| pot.ready || pot.cooking)
+                .count(),
+        )
+        .unwrap_or(0)
+    }
+
+    fn plates_wanted(&self) -> i16 {
+        self.soups() - i16::from(self.partner == Some(Item::Plate))
+    }
+
+    fn onions_wanted(&self) -> i16 {
+        let missing: i16 = self
+            .view
+            .pots()
+            .map(|pot| i16::from(SOUP_ONIONS.saturating_sub(pot.onions)))
+            .sum();
+        missing - i16::from(self.partner == Some(Item::Onion))
+    }
+
+    fn source(&self, tile: Tile, item: Item) -> Option<u8> {
+        self.nearest(|cell| self.view.tile(cell) == tile || self.view.lying(cell) == Some(item))
+    }
+
+    fn nearest(&self, wanted: impl Fn(u8) -> bool) -> Option<u8> {
+        let reached = self
+            .view
+            .cells()
+            .filter(|cell| wanted(*cell))
+            .filter_map(|cell| Some((self.cost(cell)?, cell)));
+        reached.min().map(|(_, cell)| cell)
+    }
+
+    /// Steps until the cook can use a cell.
+    fn cost(&self, cell: u8) -> Option<u16> {
+        let best = |map: &Map| {
+            neighbours(cell)
+                .map(|(_, next)| map[usize::from(next)])
+                .min()
+                .filter(|steps| *steps != NONE)
+        };
+        best(self.around)
+            .map(u16::from)
+            .or_else(|| best(self.free).map(|steps| u16::from(steps) + DETOUR))
+    }
+
+    /// Whether the cook is nearer to a cell than the partner; the lower seat wins a draw.
+    fn nearer_than_partner(&self, cell: u8) -> bool {
+        let steps = |map: &Map| {
+            neighbours(cell)
+                .map(|(_, next)| map[usize::from(next)])
+                .min()
+                .unwrap_or(NONE)
+        };
+        let (own, theirs) = (steps(self.free), steps(&self.theirs));
+        own < theirs || (own == theirs && self.seat == 0)
+    }
+}
