@@ -54,7 +54,8 @@ pub enum Shape {
 /// One item of the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// Stable identity for tweening; 0 for none.
+    /// Stable identity for tweening; 0 for none. What stands for seat `s` has `s + 1`,
+    /// so that a view can point out the seat of its person.
     pub id: u32,
     /// Left edge, cells.
     pub x: f32,

@@ -1,4 +1,5 @@
 //! What the corrected rules mend of CoGrid 0.3.2, fix by fix, and what both rules share.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use env_core::envs::overcooked::kitchen::{COLS, Kitchen, Layout};
 use env_core::envs::overcooked::state::{COOK_STEPS, Direction, Item, Pot, State};

@@ -1,5 +1,6 @@
 //! A readable playthrough by each kind of rules, kept in `tests/golden/overcooked.txt`:
 //! a change of the rules is a change that a person can read. `UPDATE_GOLDEN=1` writes it anew.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fmt::Write as _;
 use std::path::Path;
