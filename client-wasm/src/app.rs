@@ -144,6 +144,8 @@ pub(crate) struct App {
     since_ms: f64,
     /// What the server has not yet answered with another stage.
     done: Option<ClientMessage>,
+    /// Whether it went out over this connection.
+    is_done_sent: bool,
     lobby: Option<Lobby>,
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
@@ -173,6 +175,7 @@ impl App {
             stage: None,
             since_ms: 0.0,
             done: None,
+            is_done_sent: false,
             lobby: None,
             play: None,
             outcome_ms: None,
@@ -281,7 +284,7 @@ impl App {
     }
 
     fn closed(&mut self) {
-        self.welcomed = false;
+        (self.welcomed, self.is_done_sent) = (false, false);
         self.socket.lost(dom::page_ms());
         if let Some(play) = &mut self.play {
             play.disconnected();
@@ -425,16 +428,31 @@ impl App {
             && stage.view != StageView::Env
             && self.play.is_none()
         {
-            if let Some(done) = &self.done {
-                self.socket.send(done);
-            }
+            self.told_again();
             return;
         }
         self.leave_play();
         self.show(stage);
     }
 
+    /// The server tells a stage again that the person is done with: either it did not hear so, or it refused.
+    fn told_again(&mut self) {
+        if !self.is_done_sent {
+            self.send_done();
+        } else if self.done.take().is_some() {
+            self.shell.notice(Some(sentences::NOT_TAKEN));
+        }
+    }
+
+    fn send_done(&mut self) {
+        if let Some(done) = self.done.as_ref().filter(|_| self.welcomed) {
+            self.socket.send(done);
+            self.is_done_sent = true;
+        }
+    }
+
     fn show(&mut self, stage: Stage) {
+        self.shell.notice(None);
         self.lobby = None;
         self.done = None;
         self.since_ms = dom::page_ms();
@@ -476,10 +494,8 @@ impl App {
             answers,
             elapsed_ms,
         };
-        if self.welcomed {
-            self.socket.send(&done);
-        }
-        self.done = Some(done);
+        (self.done, self.is_done_sent) = (Some(done), false);
+        self.send_done();
     }
 
     fn matched(&mut self, plan: Plan) {

@@ -194,7 +194,8 @@ impl Play {
             actions: spec.actions.len() as u16,
         });
         let canvas = self.scene.canvas.clone();
-        let mut view = View::new(canvas, module.sprites()).map_err(|error| format!("{error:?}"))?;
+        let mut view = View::new(canvas, module.sprites(), self.plan.seat.index())
+            .map_err(|error| format!("{error:?}"))?;
         module.reset(self.plan.seed);
         module.draw(view.list());
         let now_ms = dom::page_ms();

@@ -88,13 +88,12 @@ impl Scene {
     /// Names the world and its controls.
     pub(crate) fn explain(&self, post: &Post, spec: &Spec, keys: &Keys) {
         dom::set(&self.canvas, "aria-label", &spec.title);
-        for (index, action) in spec
-            .actions
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| *index != usize::from(spec.noop))
-        {
+        for (index, action) in spec.actions.iter().enumerate() {
             let action_index = index as u16;
+            // What no key reaches does nothing here.
+            if keys.keys_of(action_index).next().is_none() {
+                continue;
+            }
             let hint = dom::make("span");
             for code in keys.keys_of(action_index).take(2) {
                 dom::fill(&hint, &[&dom::text("kbd", &sentences::key_name(code))]);

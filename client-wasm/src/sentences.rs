@@ -13,6 +13,8 @@ pub const NO_SERVER: &str = "The server cannot be reached right now. Please keep
 pub const RECONNECTING: &str = "The connection was lost. Please keep this page open: it connects again by itself, and nothing is lost.";
 /// The connection was lost during a match.
 pub const SAVING_PAUSED: &str = "saving paused";
+/// The server refused the answers.
+pub const NOT_TAKEN: &str = "Your answers could not be saved. Please check them and try again.";
 /// A newer page of this session plays on.
 pub const SUPERSEDED: &str =
     "This study was opened in another tab or window and goes on there. You can close this one.";

@@ -46,14 +46,20 @@ pub(crate) struct View {
     list: DrawList,
     tween: Tween,
     size: (u32, u32),
+    /// The item that stands for the person at this page.
+    own: u32,
 }
 
 impl View {
-    /// A view on a canvas; the sprites load in the background.
+    /// A view on a canvas, for the person in a seat; the sprites load in the background.
     ///
     /// # Errors
     /// The browser's error, if the canvas has no 2D context.
-    pub(crate) fn new(canvas: HtmlElement, sprites: &[Sprite]) -> Result<Self, JsValue> {
+    pub(crate) fn new(
+        canvas: HtmlElement,
+        sprites: &[Sprite],
+        seat: usize,
+    ) -> Result<Self, JsValue> {
         let canvas: HtmlCanvasElement = canvas.unchecked_into();
         let context = canvas
             .get_context("2d")?
@@ -69,6 +75,7 @@ impl View {
             list,
             tween,
             size: (0, 0),
+            own: seat as u32 + 1,
         })
     }
 
@@ -103,6 +110,10 @@ impl View {
         for item in &list.items {
             self.draw(item, place(self.tween.at(item, now_ms), frame));
         }
+        if let Some(item) = list.items.iter().find(|item| item.id == self.own) {
+            let [x, y, w, _] = place(self.tween.at(item, now_ms), frame);
+            self.point_at(x + w / 2.0, y, frame.scale * 0.11);
+        }
         self.list = list;
     }
 
@@ -121,13 +132,32 @@ impl View {
             self.rasters.clear();
         }
         let (width, height) = (f64::from(self.list.width), f64::from(self.list.height));
-        let scale = (f64::from(size.0) / width).min(f64::from(size.1) / height);
-        let margin = |pixels: u32, cells: f64| (f64::from(pixels) - cells * scale) / 2.0;
+        // Whole pixels a cell, so that neighbouring tiles meet.
+        let scale = (f64::from(size.0) / width)
+            .min(f64::from(size.1) / height)
+            .floor();
+        let margin = |pixels: u32, cells: f64| ((f64::from(pixels) - cells * scale) / 2.0).floor();
         Frame {
             scale,
             left: margin(size.0, width),
             top: margin(size.1, height),
         }
+    }
+
+    /// An arrow with its tip at a point: this is you.
+    fn point_at(&self, x: f64, y: f64, size: f64) {
+        let context = &self.context;
+        context.begin_path();
+        context.move_to(x - size, y - size * 1.2);
+        context.line_to(x + size, y - size * 1.2);
+        context.line_to(x, y);
+        context.close_path();
+        context.set_line_join("round");
+        context.set_line_width(size * 0.6);
+        context.set_stroke_style_str("#1d2731");
+        context.stroke();
+        context.set_fill_style_str("#ffd257");
+        context.fill();
     }
 
     fn draw(&mut self, item: &Item, place: [f64; 4]) {
