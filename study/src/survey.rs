@@ -137,7 +137,11 @@ fn in_file(dir: &Path, language: &str, place: &Place<'_>) -> Option<Survey> {
                 line: number(error.line()),
                 column: number(error.column()),
             };
-            report.add(at, "", format!("this is not JSON: {error}"));
+            report.add(
+                at,
+                "",
+                format!("this is not JSON: {error}; check its commas, quotes and brackets"),
+            );
             None
         }
     };
@@ -304,16 +308,14 @@ fn choice(place: &Place<'_>) -> Option<Value> {
         }
         _ => place.clone(),
     };
-    match value.json() {
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            value.wrong(format!(
-                "expected a word or a number as the value of a choice, found {}",
-                value.node.what()
-            ));
-            None
-        }
-        scalar => Some(scalar),
+    if value.node.is_null() || matches!(value.node.data, Data::List(_) | Data::Map(_)) {
+        value.wrong(format!(
+            "expected a word or a number as the value of a choice, found {}",
+            value.node.what()
+        ));
+        return None;
     }
+    Some(value.json())
 }
 
 fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {

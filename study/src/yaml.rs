@@ -176,16 +176,9 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
         match item {
             Ok((event, span)) => build.event(event, span),
             Err(error) => {
-                let at = at(error.marker());
-                report.add(
-                    at,
-                    "",
-                    format!(
-                        "this is not well-formed: {}; {}",
-                        error.info(),
-                        mend(text, at)
-                    ),
-                );
+                let (at, mend) = mend(text, at(error.marker()));
+                let message = format!("this is not well-formed: {}; {mend}", error.info());
+                report.add(at, "", message);
                 return None;
             }
         }
@@ -196,19 +189,26 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
     build.root
 }
 
-/// The usual cause of a line that does not parse.
-fn mend(text: &str, at: At) -> &'static str {
-    let line = text
-        .lines()
-        .nth(at.line.saturating_sub(1) as usize)
-        .unwrap_or_default();
-    if line.trim_start_matches(' ').starts_with('\t') {
-        "indent with spaces, not tabs"
-    } else if line.matches(": ").count() > 1 {
+/// The usual cause of text that does not parse, and where it stands: a tab is noticed a line too early.
+fn mend(text: &str, at: At) -> (At, &'static str) {
+    let lines = || {
+        (1..)
+            .zip(text.lines())
+            .skip_while(|(number, _)| *number < at.line)
+    };
+    let tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
+    if let Some((line, _)) = lines().take(2).find(|(_, line)| tab(line)) {
+        return (At { line, column: 1 }, "indent with spaces, not tabs");
+    }
+    let colons = lines()
+        .next()
+        .is_some_and(|(_, line)| line.matches(": ").count() > 1);
+    let mend = if colons {
         "put text that contains a colon in quotes"
     } else {
         "check the indentation, quotes and brackets of this line and the one before"
-    }
+    };
+    (at, mend)
 }
 
 fn at(marker: &granit_parser::Marker) -> At {
@@ -309,7 +309,21 @@ impl Build<'_> {
         self.value(node);
     }
 
+    /// The path of the block that is open now.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for open in self.open.iter().take(self.open.len().saturating_sub(1)) {
+            path = match open {
+                Open::List(_, items) => format!("{path}[{}]", items.len()),
+                Open::Map(_, _, Some(key)) => join(&path, &key.name),
+                Open::Map(_, _, None) => path,
+            };
+        }
+        path
+    }
+
     fn value(&mut self, node: Node) {
+        let path = self.path();
         match self.open.last_mut() {
             Some(Open::List(_, items)) => items.push(node),
             Some(Open::Map(_, entries, waiting)) => match waiting.take() {
@@ -317,7 +331,7 @@ impl Build<'_> {
                 Some(key) => match entries.iter().find(|(earlier, _)| earlier.name == key.name) {
                     Some((earlier, _)) => self.report.add(
                         key.at,
-                        &key.name,
+                        &join(&path, &key.name),
                         format!(
                             "this key is already on line {}; keep one of the two",
                             earlier.at.line

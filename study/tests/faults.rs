@@ -1,0 +1,395 @@
+//! Seeded faults: each is reported at its line, with the way to mend it.
+
+mod folder;
+
+use folder::{Folder, STUDY};
+
+/// Changes one thing of a good study and gives what is then reported.
+fn faults(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String> {
+    let folder = Folder::new(name);
+    let mut text = STUDY.to_owned();
+    change(&folder, &mut text);
+    folder.write("study.yaml", &text);
+    match study::load(&folder.path) {
+        Ok(_) => panic!("{name}: nothing was reported"),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Replaces the one place where a text stands.
+fn swap(text: &mut String, from: &str, to: &str) {
+    assert_eq!(
+        text.matches(from).count(),
+        1,
+        "`{from}` must stand once in the study"
+    );
+    *text = text.replace(from, to);
+}
+
+/// One replacement, one report.
+fn fault(from: &str, to: &str) -> String {
+    let name: String = format!("{from}-{to}")
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let name: String = name
+        .chars()
+        .take(60)
+        .chain(to.len().to_string().chars())
+        .collect();
+    let mut found = faults(&name, |_, text| swap(text, from, to));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
+}
+
+#[test]
+fn the_study_that_the_faults_are_seeded_into_is_good() {
+    let folder = Folder::new("good");
+    folder.write("study.yaml", STUDY);
+    assert!(study::load(&folder.path).is_ok());
+}
+
+#[test]
+fn misspelt_keys_get_the_nearest_known_one() {
+    assert_eq!(
+        fault("timeout_s: 30", "timeuot_s: 30\n    timeout_s: 30"),
+        "study.yaml:15:5: timeline[1].timeuot_s: unknown key; did you mean `timeout_s`? \
+         Known here: id, type, group_size, timeout_s, on_timeout, bot"
+    );
+    assert_eq!(
+        fault("  language: en", "  language: en\n  retention_days: 30"),
+        "study.yaml:8:3: study.retention_days: unknown key; known here: id, version, language, title, contact"
+    );
+    assert_eq!(
+        fault("format: 1", "format: 1\nrecruitment: {provider: prolific}"),
+        "study.yaml:2:1: recruitment: unknown key; known here: format, study, timeline"
+    );
+}
+
+#[test]
+fn missing_keys_come_with_an_example() {
+    assert_eq!(
+        fault("    group_size: 2\n", ""),
+        "study.yaml:12:5: timeline[1].group_size: missing; write for example `group_size: 2`"
+    );
+    assert_eq!(
+        fault("    bot: {policy: cook}\n", ""),
+        "study.yaml:12:5: timeline[1].bot: missing, but `on_timeout: bot` needs it; \
+         write for example `bot: {policy: cook, disclose: true}`"
+    );
+    assert_eq!(
+        fault("  contact: lab@example.edu\n", ""),
+        "study.yaml:3:3: study.contact: missing; write for example `contact: lab@example.edu`"
+    );
+}
+
+#[test]
+fn words_numbers_and_ranges_are_checked() {
+    assert_eq!(
+        fault("type: lobby", "type: loby"),
+        "study.yaml:13:11: timeline[1].type: unknown stage type `loby`; did you mean `lobby`? \
+         Known here: instructions, lobby, env, survey, end"
+    );
+    assert_eq!(
+        fault("timeout_s: 30", "timeout_s: 7200"),
+        "study.yaml:15:16: timeline[1].timeout_s: expected a whole number from 5 to 3600 seconds, found `7200`"
+    );
+    assert_eq!(
+        fault("timeout_s: 30", "timeout_s: 30s"),
+        "study.yaml:15:16: timeline[1].timeout_s: expected a whole number from 5 to 3600 seconds, found `30s`"
+    );
+    assert_eq!(
+        fault("on_timeout: bot", "on_timeout: bots"),
+        "study.yaml:16:17: timeline[1].on_timeout: unknown choice `bots`; did you mean `bot`? Known here: bot, wait"
+    );
+    assert_eq!(
+        fault("outcome: completed", "outcome: complete"),
+        "study.yaml:43:14: timeline[4].outcome: unknown outcome `complete`; did you mean `completed`? Known here: \
+         completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, \
+         study_full"
+    );
+    assert_eq!(
+        fault("format: 1", "format: 2"),
+        "study.yaml:1:9: format: expected 1, the only format that this version reads, found `2`"
+    );
+    assert_eq!(
+        fault("{min: 0, max: 3}", "{min: 4, max: 3}"),
+        "study.yaml:25:18: timeline[2].input_delay: `min` is 4 and `max` is 3; `min` must not be above `max`"
+    );
+    assert_eq!(
+        fault("window: 8", "window: 0"),
+        "study.yaml:24:13: timeline[2].window: expected a whole number from 1 to 30 ticks, found `0`"
+    );
+    assert_eq!(
+        fault("grace_s: 15", "grace_s: -1"),
+        "study.yaml:29:30: timeline[2].on_disconnect.grace_s: expected a whole number from 1 to 600 seconds, found `-1`"
+    );
+}
+
+#[test]
+fn ids_versions_and_keys_are_checked() {
+    assert_eq!(
+        fault("id: small", "id: Small Study"),
+        "study.yaml:3:7: study.id: `Small Study` is not an id; use lower-case letters, digits, `_` and `-`, \
+         a letter first, at most 40 in all"
+    );
+    assert_eq!(
+        fault("id: after", "id: how"),
+        "study.yaml:30:5: timeline[3].id: `how` is already the id of the stage on line 9; \
+         ids name stages in the data, so give each its own"
+    );
+    assert_eq!(
+        fault("env: overcooked@1.0.0", "env: overcooked"),
+        "study.yaml:20:10: timeline[2].env: `overcooked` names no version; write `id@version` with three numbers, \
+         such as `overcooked@1.0.0`"
+    );
+    assert_eq!(
+        fault("[Space]", "[w]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `w` is not the code of a key; did you mean `KeyW`?"
+    );
+    assert_eq!(
+        fault("[Space]", "[ArrowUP]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `ArrowUP` is not the code of a key; \
+         did you mean `ArrowUp`?"
+    );
+    assert_eq!(
+        fault("[Space]", "[KeyW]"),
+        "study.yaml:28:24: timeline[2].keys.pick_up_or_drop: `KeyW` is already a key of `move_up`; \
+         a key can mean one action only"
+    );
+    assert_eq!(
+        fault("language: en", "language: english"),
+        "study.yaml:7:13: study.language: `english` is not a language tag; write one like en, de or pt-BR"
+    );
+    assert_eq!(
+        fault("title: Small", "title: {de: Klein}"),
+        "study.yaml:5:10: study.title: no text for `en`, the language of the study; add a line `en: …`"
+    );
+}
+
+#[test]
+fn nobody_gets_stuck() {
+    assert_eq!(
+        fault("[self, partner]", "[self, partner, partner]"),
+        "study.yaml:14:5: timeline[1].group_size: groups of 2, but the env stage that follows has 3 players; \
+         make the two equal"
+    );
+    assert_eq!(
+        fault("[self, partner]", "[partner, partner]"),
+        "study.yaml:21:14: timeline[2].players: `self` is there 0 times; write it once, and `partner` for each other \
+         seat: `[self, partner]`"
+    );
+    let lobby = STUDY.find("  - id: lobby").expect("a lobby")
+        ..STUDY.find("  - id: play").expect("an env stage");
+    assert_eq!(
+        fault(&STUDY[lobby], ""),
+        "study.yaml:15:5: timeline[1].players: 2 players, but no lobby comes right before this stage, so nobody would \
+         ever have a partner; add one: `- {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}`"
+    );
+    let play = STUDY.find("  - id: play").expect("an env stage")
+        ..STUDY.find("  - id: after").expect("a survey");
+    assert_eq!(
+        fault(&STUDY[play], ""),
+        "study.yaml:12:5: timeline[1]: a lobby makes a group, but no env stage follows it; put the env stage right \
+         after the lobby, or remove the lobby"
+    );
+    let end = &STUDY[STUDY.find("  - id: thanks").expect("an end stage")..];
+    assert_eq!(
+        fault(end, ""),
+        "study.yaml:30:5: timeline[3]: the timeline ends here without an end stage; \
+         add one: `- {id: thanks, type: end, file: thanks.md}`"
+    );
+    assert_eq!(
+        fault(
+            "  - id: how\n",
+            "  - {id: early, type: end, file: thanks.md}\n  - id: how\n"
+        ),
+        "study.yaml:9:5: timeline[0]: an end stage before the last stage; what follows is never reached, \
+         so move it to the end of the timeline"
+    );
+    assert_eq!(
+        fault("on_timeout: bot", "on_timeout: wait"),
+        "study.yaml:17:5: timeline[1].bot: never used, as `on_timeout` is `wait`; remove it or write `on_timeout: bot`"
+    );
+}
+
+#[test]
+fn files_must_be_there_and_inside() {
+    assert_eq!(
+        fault("pages: [how.md]", "pages: [howto.md, thanks.md]"),
+        "study.yaml:11:13: timeline[0].pages[0]: there is no file `howto.md` in the study folder; did you mean `how.md`?"
+    );
+    assert_eq!(
+        fault("file: thanks.md", "file: tanks.md"),
+        "study.yaml:44:11: timeline[4].file: there is no file `tanks.md` in the study folder; did you mean `thanks.md`?"
+    );
+    assert_eq!(
+        fault("file: thanks.md", "file: ../secret.md"),
+        "study.yaml:44:11: timeline[4].file: `../secret.md` is not inside the study folder; \
+         name a file like `how.md` or `pages/how.md`"
+    );
+    assert_eq!(
+        faults("empty-page", |folder, _| folder.write("how.md", " \n")),
+        [
+            "study.yaml:11:13: timeline[0].pages[0]: `how.md` is empty; write what participants shall read"
+        ]
+    );
+    assert_eq!(
+        faults("latin-page", |folder, _| folder.write("how.md", b"caf\xe9")),
+        ["study.yaml:11:13: timeline[0].pages[0]: `how.md` is not UTF-8 text; save it as UTF-8"]
+    );
+    assert_eq!(
+        faults("picture", |folder, _| folder
+            .write("how.md", "# Hi\n\nLook: ![soup](soup.png)\n")),
+        ["how.md:3:7: the picture `soup.png` would not be shown; say it in words"]
+    );
+    let long = "x".repeat(70_000);
+    assert_eq!(
+        faults("long-page", |folder, _| folder.write("how.md", &long)),
+        ["study.yaml:11:13: timeline[0].pages[0]: `how.md` has 70000 bytes; the limit is 65536"]
+    );
+}
+
+#[test]
+fn a_folder_without_a_study_says_what_is_looked_for() {
+    let folder = Folder::new("none");
+    let problems = study::load(&folder.path).expect_err("there is no study.yaml");
+    let text = problems[0].to_string();
+    assert!(
+        text.starts_with("study.yaml: cannot be read in ")
+            && text.ends_with("such as examples/overcooked-dyad"),
+        "{text}"
+    );
+}
+
+#[test]
+fn yaml_on_which_programs_differ_is_refused() {
+    assert_eq!(
+        fault("  version: 1.10", "  version: 1.10\n  version: 1.11"),
+        "study.yaml:5:3: study.version: this key is already on line 4; keep one of the two"
+    );
+    assert_eq!(
+        fault("{policy: cook}", "{policy: cook, disclose: no}"),
+        "study.yaml:17:35: timeline[1].bot.disclose: `no` means different things to different programs; \
+         write true or false"
+    );
+    assert_eq!(
+        fault("choices: [first, second]", "choices: [yes, \"no\"]"),
+        "study.yaml:40:21: timeline[3].surveyjs.elements[1].choices[0]: `yes` without quotes is a word for some programs \
+         and true or false for others; write \"yes\" in quotes, or true or false"
+    );
+    assert_eq!(
+        fault("title: Small", "title: &t Small"),
+        "study.yaml:5:13: anchors (`&name`) are not read; remove it"
+    );
+    assert_eq!(
+        fault("title: Small", "title: !!str Small"),
+        "study.yaml:5:16: tags (`!name`) are not read; remove it"
+    );
+    let tab = fault("    group_size: 2", "\tgroup_size: 2");
+    assert!(
+        tab.starts_with("study.yaml:14:") && tab.ends_with("; indent with spaces, not tabs"),
+        "{tab}"
+    );
+    let colon = fault("title: Small", "title: Small: a study");
+    assert!(
+        colon.starts_with("study.yaml:5:")
+            && colon.ends_with("; put text that contains a colon in quotes"),
+        "{colon}"
+    );
+}
+
+#[test]
+fn text_fields_take_scalars_as_they_are_written() {
+    let folder = Folder::new("as-written");
+    folder.write("study.yaml", STUDY.replace("title: Small", "title: No"));
+    let study = study::load(&folder.path).expect("a good study");
+    assert_eq!(
+        (study.title.as_str(), study.version.as_str()),
+        ("No", "1.10")
+    );
+}
+
+#[test]
+fn forms_are_checked() {
+    assert_eq!(
+        fault("type: rating", "type: ratings"),
+        "study.yaml:34:17: timeline[3].surveyjs.elements[0].type: unknown element type `ratings`; did you mean `rating`? \
+         Known here: radiogroup, dropdown, checkbox, rating, boolean, text, comment, html, matrix"
+    );
+    assert_eq!(
+        fault("          name: fun\n", ""),
+        "study.yaml:34:11: timeline[3].surveyjs.elements[0].name: missing; write for example `name: thoughts`"
+    );
+    assert_eq!(
+        fault("name: place", "name: fun"),
+        "study.yaml:39:17: timeline[3].surveyjs.elements[1].name: `fun` is already the name of another element; \
+         names are the columns of the data"
+    );
+    assert_eq!(
+        faults("choice-key", |_, text| swap(
+            text,
+            "[first, second]",
+            "[first, {valeu: b}]"
+        )),
+        [
+            "study.yaml:40:28: timeline[3].surveyjs.elements[1].choices[1].value: missing; write for example `value: a`",
+            "study.yaml:40:29: timeline[3].surveyjs.elements[1].choices[1].valeu: unknown key; did you mean `value`? \
+             Known here: value, text",
+        ]
+    );
+}
+
+#[test]
+fn a_run_tells_every_fault() {
+    let found = faults("many", |folder, text| {
+        swap(text, "timeout_s: 30", "timeout_s: never");
+        swap(text, "rateMax: 7", "rateMax: 700");
+        swap(text, "type: env", "type: envy");
+        folder.write("thanks.md", "![x](x.png)");
+    });
+    let places: Vec<&str> = found
+        .iter()
+        .map(|line| line.split(": ").next().expect("a place"))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "study.yaml:15:16",
+            "study.yaml:19:11",
+            "study.yaml:36:20",
+            "thanks.md:1:1"
+        ],
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_form_in_a_file_is_reported_in_that_file() {
+    let with = |name: &str, json: &str| {
+        faults(name, |folder, text| {
+            let inline = text.find("    surveyjs:").expect("a form")
+                ..text.find("  - id: thanks").expect("an end");
+            text.replace_range(inline, "    surveyjs_file: post.json\n");
+            folder.write("post.json", json);
+        })
+    };
+    assert_eq!(
+        with(
+            "json-type",
+            "{\n\t\"elements\": [\n\t\t{\"type\": \"rate\", \"name\": \"fun \\ud83d\\ude00\"}\n\t]\n}"
+        )[0],
+        "post.json:3:12: elements[0].type: unknown element type `rate`; known here: \
+         radiogroup, dropdown, checkbox, rating, boolean, text, comment, html, matrix"
+    );
+    assert_eq!(
+        with("json-comma", "{\n\"elements\": [],\n}"),
+        [
+            "post.json:3:1: this is not JSON: key must be a string at line 3 column 1; check its commas, quotes and brackets"
+        ]
+    );
+    assert_eq!(
+        with("json-empty", "{\"elements\": []}"),
+        ["post.json:1:14: elements: 0 elements; there must be 1 to 200"]
+    );
+}

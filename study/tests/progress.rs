@@ -1,0 +1,362 @@
+//! The way of one participant, and the study beside its host.
+
+mod folder;
+
+use folder::{Folder, STUDY};
+use proptest::prelude::*;
+use protocol::control::{Answer, EndReason, StageView};
+use study::{EnvFacts, EnvFault, Event, Outcome, Progress, Refusal, Step, Study};
+
+fn small(name: &str) -> Study {
+    let folder = Folder::new(name);
+    folder.write("study.yaml", STUDY);
+    study::load(&folder.path).expect("a good study")
+}
+
+fn answers(pairs: &[(&str, &str)]) -> Vec<Answer> {
+    pairs
+        .iter()
+        .map(|(name, value)| Answer {
+            name: (*name).into(),
+            value: (*value).into(),
+        })
+        .collect()
+}
+
+fn done(stage: u16) -> Event<'static> {
+    Event::StageDone {
+        stage,
+        answers: &[],
+    }
+}
+
+const PLAYED: Event<'static> = Event::EpisodeEnded {
+    reason: EndReason::Played,
+};
+
+#[test]
+fn the_whole_way_ends_in_the_declared_outcome() {
+    let study = small("whole-way");
+    let mut at = Progress::new();
+    assert_eq!(at.stage(&study).id, "how");
+    assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
+    assert_eq!(at.handle(&study, Event::Matched), Ok(Step::Enter(2)));
+    assert_eq!(at.view(&study), StageView::Env);
+    assert_eq!(at.handle(&study, PLAYED), Ok(Step::Enter(3)));
+    assert_eq!(at.outcome(&study), None);
+    let given = answers(&[("fun", "7"), ("place", "\"second\"")]);
+    assert_eq!(
+        at.handle(
+            &study,
+            Event::StageDone {
+                stage: 3,
+                answers: &given
+            }
+        ),
+        Ok(Step::Enter(4))
+    );
+    assert_eq!(at.outcome(&study), Some(Outcome::Completed));
+    let StageView::End { outcome, page } = at.view(&study) else {
+        panic!("not the end")
+    };
+    assert_eq!(
+        (outcome.as_str(), page.as_str()),
+        ("completed", "<h1>Thanks</h1>\n")
+    );
+    assert_eq!(at.handle(&study, Event::Left), Ok(Step::Stay));
+}
+
+#[test]
+fn a_message_sent_again_changes_nothing() {
+    let study = small("again");
+    let mut at = Progress::new();
+    assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
+    let here = at;
+    assert_eq!(at.handle(&study, done(0)), Ok(Step::Stay));
+    assert_eq!(at.handle(&study, done(3)), Ok(Step::Stay));
+    assert_eq!(at.handle(&study, PLAYED), Ok(Step::Stay));
+    assert_eq!(at, here);
+}
+
+#[test]
+fn a_page_cannot_skip_lobby_and_episode() {
+    let study = small("skip");
+    let mut at = Progress::new();
+    at.handle(&study, done(0)).expect("the first stage");
+    let refused = at
+        .handle(&study, done(1))
+        .expect_err("a lobby ends by itself");
+    assert_eq!(
+        refused.to_string(),
+        "the stage `lobby` ends by itself, not by a page"
+    );
+    at.handle(&study, Event::Matched).expect("a group");
+    assert_eq!(
+        at.handle(&study, done(2)),
+        Err(Refusal::NotByPage {
+            stage: "play".into()
+        })
+    );
+    assert_eq!(at.index(), 2);
+}
+
+#[test]
+fn answers_must_be_ones_that_the_form_takes() {
+    let study = small("answers");
+    let mut at = Progress::new();
+    for event in [done(0), Event::Matched, PLAYED] {
+        at.handle(&study, event).expect("a step on");
+    }
+    let here = at;
+    for (given, sentence) in [
+        (vec![], "the question `fun` must be answered"),
+        (
+            vec![("place", "\"first\"")],
+            "the question `fun` must be answered",
+        ),
+        (
+            vec![("fun", "8")],
+            "the answer to `fun` is not one that this question takes",
+        ),
+        (
+            vec![("fun", "\"7\"")],
+            "the answer to `fun` is not one that this question takes",
+        ),
+        (
+            vec![("fun", "7"), ("place", "oops")],
+            "the answer to `place` is not one that this question takes",
+        ),
+        (
+            vec![("fun", "7"), ("fun", "6")],
+            "the question `fun` was answered twice",
+        ),
+        (
+            vec![("fun", "7"), ("funny", "6")],
+            "this stage has no question `funny`",
+        ),
+    ] {
+        let given = answers(&given);
+        let refused = at
+            .handle(
+                &study,
+                Event::StageDone {
+                    stage: 3,
+                    answers: &given,
+                },
+            )
+            .expect_err(sentence);
+        assert_eq!((refused.to_string().as_str(), at), (sentence, here));
+    }
+    let given = answers(&[("fun", "1")]);
+    assert_eq!(
+        at.handle(
+            &study,
+            Event::StageDone {
+                stage: 3,
+                answers: &given
+            }
+        ),
+        Ok(Step::Enter(4))
+    );
+}
+
+#[test]
+fn what_cut_the_way_short_is_the_outcome() {
+    let study = small("cut");
+    let mut at = Progress::new();
+    for event in [
+        done(0),
+        Event::Matched,
+        Event::EpisodeEnded {
+            reason: EndReason::PartnerLeft,
+        },
+    ] {
+        at.handle(&study, event).expect("a step on");
+    }
+    assert_eq!(at.index(), 3, "the survey is still theirs");
+    let given = answers(&[("fun", "1")]);
+    at.handle(
+        &study,
+        Event::StageDone {
+            stage: 3,
+            answers: &given,
+        },
+    )
+    .expect("good answers");
+    assert_eq!(at.outcome(&study), Some(Outcome::PartnerLeft));
+
+    let mut at = Progress::new();
+    assert_eq!(at.handle(&study, Event::Left), Ok(Step::Enter(4)));
+    assert_eq!(at.outcome(&study), Some(Outcome::Withdrew));
+    let StageView::End { outcome, .. } = at.view(&study) else {
+        panic!("not the end")
+    };
+    assert_eq!(outcome, "withdrew");
+}
+
+fn event(answers: &'static [Answer]) -> impl Strategy<Value = Event<'static>> {
+    prop_oneof![
+        4 => (0u16..7).prop_map(done),
+        3 => (0u16..7).prop_map(move |stage| Event::StageDone { stage, answers }),
+        2 => Just(Event::Matched),
+        2 => Just(PLAYED),
+        1 => Just(Event::EpisodeEnded { reason: EndReason::PartnerLeft }),
+        1 => Just(Event::EpisodeEnded { reason: EndReason::Technical }),
+        1 => Just(Event::Left),
+    ]
+}
+
+#[test]
+fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
+    let study = small("laws");
+    let good: &'static [Answer] = answers(&[("fun", "3")]).leak();
+    proptest!(|(events in proptest::collection::vec(event(good), 0..40))| {
+        let mut at = Progress::new();
+        for event in events {
+            let before = at;
+            match at.handle(&study, event) {
+                Ok(Step::Enter(index)) => {
+                    prop_assert!(index > before.index());
+                    prop_assert_eq!(index, at.index());
+                }
+                Ok(Step::Stay) | Err(_) => prop_assert_eq!(at, before),
+            }
+            prop_assert!(usize::from(at.index()) < study.timeline.len());
+            prop_assert_eq!(at.outcome(&study).is_some(), usize::from(at.index()) == study.timeline.len() - 1);
+            let kept = serde_json::to_string(&at).expect("plain data");
+            prop_assert_eq!(serde_json::from_str::<Progress>(&kept).expect("as written"), at);
+        }
+    });
+}
+
+#[test]
+fn a_position_beyond_the_study_is_its_end() {
+    let study = small("beyond");
+    let mut at: Progress =
+        serde_json::from_str(r#"{"stage": 900, "cut": null}"#).expect("a position");
+    assert_eq!(at.stage(&study).id, "thanks");
+    assert_eq!(at.handle(&study, done(900)), Ok(Step::Stay));
+}
+
+#[test]
+fn the_hash_follows_the_meaning_and_not_the_spelling() {
+    let (folder, study) = (Folder::new("hash"), small("hash-base"));
+    let hash = |text: &str| {
+        folder.write("study.yaml", text);
+        study::load(&folder.path).expect("a good study").hash
+    };
+    assert_eq!(
+        hash(&STUDY.replace("    window: 8\n", "    # the default\n")),
+        study.hash
+    );
+    assert_eq!(
+        hash(&STUDY.replace("title: Small", "title: {de: Klein, en: \"Small\"}")),
+        study.hash
+    );
+    assert_ne!(
+        hash(&STUDY.replace("timeout_s: 30", "timeout_s: 31")),
+        study.hash
+    );
+    folder.write("how.md", "# How\n\nPlay well.\n");
+    assert_ne!(hash(STUDY), study.hash);
+    assert!(
+        study
+            .canonical
+            .starts_with(r#"{"format":1,"study":{"contact":"lab@example.edu","id":"small","#)
+    );
+}
+
+fn facts() -> EnvFacts {
+    EnvFacts {
+        seats: 2,
+        tick_hz: 10,
+        actions: ["move_up", "noop", "pick_up_or_drop"]
+            .map(String::from)
+            .into(),
+    }
+}
+
+#[test]
+fn environments_are_checked_at_the_lines_of_their_fields() {
+    let study = small("env");
+    let good = study.check_env(|env| {
+        assert_eq!(
+            (env.env.as_str(), env.version.as_str()),
+            ("overcooked", "1.0.0")
+        );
+        Ok(facts())
+    });
+    let good = good.expect("a good environment");
+    let study::Kind::Env(env) = &study.timeline[2].kind else {
+        panic!("not an env stage")
+    };
+    let keys = env.key_map(&good[&2]);
+    assert_eq!(
+        keys,
+        [("KeyW", 0), ("ArrowUp", 0), ("Space", 2)].map(|(code, action)| (code.to_owned(), action))
+    );
+
+    let told = |result: Result<EnvFacts, EnvFault>| {
+        let problems = study.check_env(|_| result.clone()).expect_err("a fault");
+        problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let config = |field: &str| EnvFault::Config {
+        field: field.into(),
+        reason: "no such kitchen".into(),
+    };
+    assert_eq!(
+        told(Err(config("layout"))),
+        "study.yaml:23:7: timeline[2].config.layout: no such kitchen"
+    );
+    assert_eq!(
+        told(Err(config("rewards.delivery"))),
+        "study.yaml:22:5: timeline[2].config.rewards.delivery: no such kitchen"
+    );
+    assert_eq!(
+        told(Err(EnvFault::Unknown {
+            known: vec!["overcooked@1.0.1".into()]
+        })),
+        "study.yaml:20:5: timeline[2].env: unknown environment `overcooked`; did you mean `overcooked@1.0.1`? \
+         Known here: overcooked@1.0.1"
+    );
+    assert_eq!(
+        told(Err(EnvFault::Version {
+            found: "1.1.0".into()
+        })),
+        "study.yaml:20:5: timeline[2].env: version 1.0.0 of `overcooked` is not here; write `overcooked@1.1.0`, \
+         after a look at what changed"
+    );
+    assert_eq!(
+        told(Ok(EnvFacts {
+            seats: 3,
+            ..facts()
+        })),
+        "study.yaml:21:5: timeline[2].players: 2 here, but the environment has 3 seats; write one player a seat, \
+         such as `[self, partner]`"
+    );
+    assert_eq!(
+        told(Ok(EnvFacts {
+            actions: vec!["move_upp".into(), "pick_up_or_drop".into()],
+            ..facts()
+        })),
+        "study.yaml:27:7: timeline[2].keys.move_up: the environment has no action `move_up`; \
+         did you mean `move_upp`? Known here: move_upp, pick_up_or_drop"
+    );
+}
+
+#[test]
+fn policies_are_checked_at_their_line() {
+    let study = small("policies");
+    assert!(study.check_policies(&["cook", "idle"]).is_ok());
+    let problems = study
+        .check_policies(&["cooks", "idle"])
+        .expect_err("an unknown policy");
+    assert_eq!(
+        problems[0].to_string(),
+        "study.yaml:17:11: timeline[1].bot.policy: unknown policy `cook`; did you mean `cooks`? Known here: cooks, idle"
+    );
+}
