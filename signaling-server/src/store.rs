@@ -12,7 +12,10 @@ use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use protocol::{Era, Seat, Tick};
 use sha2::{Digest as _, Sha256};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
+};
 use sqlx::{Row as _, raw_sql};
 
 /// The file of [`SqliteStore`] in a data folder.
@@ -23,7 +26,10 @@ const MIGRATIONS: [&str; 1] = [include_str!("store/1_tables.sql")];
 
 /// What is stored of a token: its SHA-256, lower-case hex.
 pub fn token_hash(token: &str) -> String {
-    Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(token)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// A participant link.
@@ -193,14 +199,24 @@ pub trait Store: Send + Sync {
     /// Moves a session to another place in the study.
     async fn save_position(&self, participant: &str, position: &str) -> Result<(), StoreError>;
     /// Keeps answers and moves the session on, both or neither. The first answer to an item stands.
-    async fn save_answers(&self, participant: &str, answers: &Answers, position: &str) -> Result<(), StoreError>;
+    async fn save_answers(
+        &self,
+        participant: &str,
+        answers: &Answers,
+        position: &str,
+    ) -> Result<(), StoreError>;
     /// Ends a session; the first outcome stands.
     async fn set_outcome(&self, participant: &str, outcome: &str) -> Result<(), StoreError>;
 
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError>;
     /// Ends an episode; the first end stands.
-    async fn end_episode(&self, id: &str, reason: EndReason, ending: Option<Ending>) -> Result<(), StoreError>;
+    async fn end_episode(
+        &self,
+        id: &str,
+        reason: EndReason,
+        ending: Option<Ending>,
+    ) -> Result<(), StoreError>;
     /// All episodes, oldest first.
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError>;
     /// Episodes without an end, oldest first.
@@ -230,7 +246,9 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let store = Self { pool: connect(options).await? };
+        let store = Self {
+            pool: connect(options).await?,
+        };
         store.migrate().await?;
         Ok(store)
     }
@@ -240,7 +258,9 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`], also if there is none.
     pub async fn read(data: &Path) -> Result<Self, StoreError> {
-        let store = Self { pool: connect(options(data).read_only(true)).await? };
+        let store = Self {
+            pool: connect(options(data).read_only(true)).await?,
+        };
         store.version().await?;
         Ok(store)
     }
@@ -252,9 +272,14 @@ impl SqliteStore {
 
     /// How many migrations the file has.
     async fn version(&self) -> Result<usize, StoreError> {
-        let found: i64 = sqlx::query("PRAGMA user_version").fetch_one(&self.pool).await?.try_get(0)?;
+        let found: i64 = sqlx::query("PRAGMA user_version")
+            .fetch_one(&self.pool)
+            .await?
+            .try_get(0)?;
         let known = MIGRATIONS.len();
-        let version = usize::try_from(found).ok().filter(|version| *version <= known);
+        let version = usize::try_from(found)
+            .ok()
+            .filter(|version| *version <= known);
         version.ok_or(StoreError::Newer { found, known })
     }
 
@@ -270,7 +295,11 @@ impl SqliteStore {
         Ok(())
     }
 
-    async fn sessions_where(&self, sql: &'static str, value: Option<&str>) -> Result<Vec<Session>, StoreError> {
+    async fn sessions_where(
+        &self,
+        sql: &'static str,
+        value: Option<&str>,
+    ) -> Result<Vec<Session>, StoreError> {
         let rows = match value {
             Some(value) => sqlx::query(sql).bind(value).fetch_all(&self.pool).await?,
             None => sqlx::query(sql).fetch_all(&self.pool).await?,
@@ -279,8 +308,15 @@ impl SqliteStore {
     }
 
     /// Runs a statement about one row.
-    async fn change(&self, what: &'static str, sql: &'static str, values: &[&str]) -> Result<(), StoreError> {
-        let query = values.iter().fold(sqlx::query(sql), |query, value| query.bind(*value));
+    async fn change(
+        &self,
+        what: &'static str,
+        sql: &'static str,
+        values: &[&str],
+    ) -> Result<(), StoreError> {
+        let query = values
+            .iter()
+            .fold(sqlx::query(sql), |query, value| query.bind(*value));
         match query.execute(&self.pool).await?.rows_affected() {
             0 => Err(StoreError::Unknown(what)),
             _ => Ok(()),
@@ -289,12 +325,18 @@ impl SqliteStore {
 }
 
 fn options(data: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(data.join(FILE)).foreign_keys(true).busy_timeout(Duration::from_secs(10))
+    SqliteConnectOptions::new()
+        .filename(data.join(FILE))
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10))
 }
 
 /// One connection: SQLite has one writer, and its own queue is fairer than a busy file.
 async fn connect(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
-    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None);
     Ok(pool.connect_with(options).await?)
 }
 
@@ -302,7 +344,10 @@ async fn connect(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError
 impl Store for SqliteStore {
     async fn issue_link(&self, token: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO links (token_hash) VALUES (?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql).bind(token_hash(token)).execute(&self.pool).await?;
+        sqlx::query(sql)
+            .bind(token_hash(token))
+            .execute(&self.pool)
+            .await?;
         Ok(())
     }
 
@@ -311,7 +356,11 @@ impl Store for SqliteStore {
                    LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         let link = |row: &SqliteRow| {
-            Ok(Link { token_hash: row.try_get(0)?, participant: row.try_get(1)?, created_at: row.try_get(2)? })
+            Ok(Link {
+                token_hash: row.try_get(0)?,
+                participant: row.try_get(1)?,
+                created_at: row.try_get(2)?,
+            })
         };
         Ok(rows.iter().map(link).collect::<Result<_, sqlx::Error>>()?)
     }
@@ -319,7 +368,10 @@ impl Store for SqliteStore {
     async fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
         let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
-        sqlx::query(sql).bind(&new.participant).execute(&mut *transaction).await?;
+        sqlx::query(sql)
+            .bind(&new.participant)
+            .execute(&mut *transaction)
+            .await?;
         let sql = "INSERT INTO sessions \
                    (id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
                    VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, ?)";
@@ -338,21 +390,29 @@ impl Store for SqliteStore {
 
     async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET token_hash = ? WHERE participant = ?";
-        self.change("session", sql, &[&token_hash(token), participant]).await
+        self.change("session", sql, &[&token_hash(token), participant])
+            .await
     }
 
     async fn session_by_token(&self, token: &str) -> Result<Option<Session>, StoreError> {
         let sql = "SELECT * FROM sessions WHERE token_hash = ?";
-        Ok(self.sessions_where(sql, Some(&token_hash(token))).await?.pop())
+        Ok(self
+            .sessions_where(sql, Some(&token_hash(token)))
+            .await?
+            .pop())
     }
 
     async fn session_by_link(&self, link: &str) -> Result<Option<Session>, StoreError> {
         let sql = "SELECT * FROM sessions WHERE link_hash = ?";
-        Ok(self.sessions_where(sql, Some(&token_hash(link))).await?.pop())
+        Ok(self
+            .sessions_where(sql, Some(&token_hash(link)))
+            .await?
+            .pop())
     }
 
     async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        self.sessions_where("SELECT * FROM sessions ORDER BY rowid", None).await
+        self.sessions_where("SELECT * FROM sessions ORDER BY rowid", None)
+            .await
     }
 
     async fn save_position(&self, participant: &str, position: &str) -> Result<(), StoreError> {
@@ -360,10 +420,19 @@ impl Store for SqliteStore {
         self.change("session", sql, &[position, participant]).await
     }
 
-    async fn save_answers(&self, participant: &str, answers: &Answers, position: &str) -> Result<(), StoreError> {
+    async fn save_answers(
+        &self,
+        participant: &str,
+        answers: &Answers,
+        position: &str,
+    ) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
         let sql = "UPDATE sessions SET position = ? WHERE participant = ?";
-        let moved = sqlx::query(sql).bind(position).bind(participant).execute(&mut *transaction).await?;
+        let moved = sqlx::query(sql)
+            .bind(position)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
         if moved.rows_affected() == 0 {
             return Err(StoreError::Unknown("session"));
         }
@@ -392,11 +461,23 @@ impl Store for SqliteStore {
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
         let sql = "INSERT INTO groups (id, stage) VALUES (?, ?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql).bind(&new.group).bind(&new.stage).execute(&mut *transaction).await?;
-        let people = (0_u8..).map(Seat).zip(&new.participants).filter(|(_, participant)| !participant.is_empty());
+        sqlx::query(sql)
+            .bind(&new.group)
+            .bind(&new.stage)
+            .execute(&mut *transaction)
+            .await?;
+        let people = (0_u8..)
+            .map(Seat)
+            .zip(&new.participants)
+            .filter(|(_, participant)| !participant.is_empty());
         for (seat, participant) in people {
             let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-            sqlx::query(sql).bind(&new.group).bind(seat.0).bind(participant).execute(&mut *transaction).await?;
+            sqlx::query(sql)
+                .bind(&new.group)
+                .bind(seat.0)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
         }
         let sql = "INSERT INTO episodes (id, era, group_id, stage, path) VALUES (?, ?, ?, ?, ?)";
         sqlx::query(sql)
@@ -410,7 +491,12 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    async fn end_episode(&self, id: &str, reason: EndReason, ending: Option<Ending>) -> Result<(), StoreError> {
+    async fn end_episode(
+        &self,
+        id: &str,
+        reason: EndReason,
+        ending: Option<Ending>,
+    ) -> Result<(), StoreError> {
         // A second end changes nothing, and is no error.
         let sql = "UPDATE episodes SET state = 'ended', \
                    ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
@@ -424,11 +510,17 @@ impl Store for SqliteStore {
             .bind(id)
             .execute(&self.pool)
             .await?;
-        if ended.rows_affected() == 0 { Err(StoreError::Unknown("episode")) } else { Ok(()) }
+        if ended.rows_affected() == 0 {
+            Err(StoreError::Unknown("episode"))
+        } else {
+            Ok(())
+        }
     }
 
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM episodes ORDER BY rowid").fetch_all(&self.pool).await?;
+        let rows = sqlx::query("SELECT * FROM episodes ORDER BY rowid")
+            .fetch_all(&self.pool)
+            .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
@@ -468,7 +560,10 @@ const REASONS: [(EndReason, &str); 3] = [
 
 /// The name of a reason in tables.
 pub fn reason_name(reason: EndReason) -> &'static str {
-    REASONS.iter().find(|(known, _)| *known == reason).map_or("", |(_, name)| name)
+    REASONS
+        .iter()
+        .find(|(known, _)| *known == reason)
+        .map_or("", |(_, name)| name)
 }
 
 fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
@@ -487,13 +582,20 @@ fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
 
 fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
     let reason: Option<&str> = row.try_get("reason")?;
-    let reason = reason.and_then(|name| REASONS.iter().find(|(_, known)| *known == name)).map(|(reason, _)| *reason);
+    let reason = reason
+        .and_then(|name| REASONS.iter().find(|(_, known)| *known == name))
+        .map(|(reason, _)| *reason);
     let ticks: Option<u32> = row.try_get("ticks")?;
     let ending = match (reason, ticks) {
         (Some(reason), Some(ticks)) => {
             let digest: i64 = row.try_get("digest")?;
             let (score, digest) = (row.try_get("score")?, digest.cast_unsigned());
-            Some(Ending { ticks: Tick(ticks), reason, score, digest })
+            Some(Ending {
+                ticks: Tick(ticks),
+                reason,
+                score,
+                digest,
+            })
         }
         _ => None,
     };

@@ -17,7 +17,7 @@ use protocol::control::{EndReason, Upload};
 use protocol::log::{self, Ending, Header, LogError, MAX_RECORD, Record};
 use protocol::{Controller, Seat, Tick};
 
-pub use replica::{Replica, ReplayError, ReplicaError, RowError, replay};
+pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 use seen::Seen;
 
 /// Extension of an episode file.
@@ -102,7 +102,11 @@ impl Episode {
         let bytes = log::begin(&header)?;
         let path = path(dir, &header.episode)?;
         if path.try_exists()? {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is there", path.display())).into());
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("{} is there", path.display()),
+            )
+            .into());
         }
         // A file under its own name always has a whole header.
         let part = path.with_extension("part");
@@ -118,7 +122,17 @@ impl Episode {
     fn new(file: File, path: PathBuf, header: Header, replica: Replica) -> Self {
         let seen = header.controllers.iter().map(|_| Seen::default()).collect();
         let (rows, claims) = (Vec::new(), BTreeMap::new());
-        Self { file, path, header, replica, rows, claims, seen, ending: None, broken: false }
+        Self {
+            file,
+            path,
+            header,
+            replica,
+            rows,
+            claims,
+            seen,
+            ending: None,
+            broken: false,
+        }
     }
 
     /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick.
@@ -142,7 +156,11 @@ impl Episode {
         episode.ending = log.ending;
         for record in log.records {
             match record {
-                Record::Digest { tick, seat: Some(seat), digest } => {
+                Record::Digest {
+                    tick,
+                    seat: Some(seat),
+                    digest,
+                } => {
                     episode.claims.insert((tick, seat), digest);
                 }
                 Record::Timing { seat, timing } => episode.seen[seat.index()].take(&timing),
@@ -173,20 +191,30 @@ impl Episode {
         }
         let first = self.replica.ticks();
         let mut diverged = BTreeSet::new();
-        let rows = if disagreed || self.ending.is_some() { &[] } else { rows };
+        let rows = if disagreed || self.ending.is_some() {
+            &[]
+        } else {
+            rows
+        };
         if self.step(rows).is_err() {
             diverged.insert(seat);
         }
         self.append(first, &notes)?;
         if self.ending.is_none() {
             self.claims.extend(claims.iter().copied());
-            news.iter().for_each(|news| self.seen[seat.index()].take(news));
+            news.iter()
+                .for_each(|news| self.seen[seat.index()].take(news));
         }
         diverged.extend(self.unlike(first, &claims));
         if !disagreed && upload.ended.is_some_and(|end| !self.may_end_at(end)) {
             diverged.insert(seat);
         }
-        Ok(Absorbed { through: self.through(), over: self.over(), diverged: diverged.into_iter().collect(), disagreed })
+        Ok(Absorbed {
+            through: self.through(),
+            over: self.over(),
+            diverged: diverged.into_iter().collect(),
+            disagreed,
+        })
     }
 
     /// Refuses what no page of this episode sends.
@@ -202,14 +230,22 @@ impl Episode {
         if upload.rows.len() % seats != 0 || upload.rows.len() > MAX_RECORD / 4 {
             return Err(Refused::Malformed("rows that are not whole, or too many"));
         }
-        if upload.rows.iter().any(|action| usize::from(*action) >= spec.actions.len()) {
-            return Err(Refused::Malformed("an action that the environment does not have"));
+        if upload
+            .rows
+            .iter()
+            .any(|action| usize::from(*action) >= spec.actions.len())
+        {
+            return Err(Refused::Malformed(
+                "an action that the environment does not have",
+            ));
         }
         if upload.digests.iter().any(|(tick, _)| tick.0 > spec.horizon) {
             return Err(Refused::Malformed("a digest after the horizon"));
         }
         if upload.timing.rtt_us.len() > seats {
-            return Err(Refused::Malformed("round trips to more seats than there are"));
+            return Err(Refused::Malformed(
+                "round trips to more seats than there are",
+            ));
         }
         match self.through() {
             through if upload.first > through => Err(Refused::Gap { through }),
@@ -232,10 +268,18 @@ impl Episode {
         news: Option<&protocol::control::Timing>,
         notes: &mut Vec<u8>,
     ) -> Result<(), Refused> {
-        let claims = claims.iter().map(|&((tick, seat), digest)| Record::Digest { tick, seat: Some(seat), digest });
-        let news = news.map(|timing| Record::Timing { seat, timing: timing.clone() });
+        let claims = claims.iter().map(|&((tick, seat), digest)| Record::Digest {
+            tick,
+            seat: Some(seat),
+            digest,
+        });
+        let news = news.map(|timing| Record::Timing {
+            seat,
+            timing: timing.clone(),
+        });
         for record in claims.chain(news) {
-            log::append(&record, notes).map_err(|_| Refused::Malformed("more timing than a record holds"))?;
+            log::append(&record, notes)
+                .map_err(|_| Refused::Malformed("more timing than a record holds"))?;
         }
         Ok(())
     }
@@ -253,14 +297,24 @@ impl Episode {
     fn append(&mut self, first: Tick, notes: &[u8]) -> Result<(), Refused> {
         let through = self.through();
         let mut bytes = Vec::new();
-        let mut add = |record: Record| log::append(&record, &mut bytes).expect("the rows of an upload fit");
+        let mut add =
+            |record: Record| log::append(&record, &mut bytes).expect("the rows of an upload fit");
         if first < through {
-            add(Record::Actions { first, rows: self.rows[first.0 as usize * self.seats()..].to_vec() });
+            add(Record::Actions {
+                first,
+                rows: self.rows[first.0 as usize * self.seats()..].to_vec(),
+            });
         }
         let each = u32::from(self.header.tick_hz.max(1));
         let marks = (first.0 + 1..=through.0).map(Tick);
-        for tick in marks.filter(|tick| tick.0 % each == 0 || *tick == through && self.replica.outcome().over) {
-            add(Record::Digest { tick, seat: None, digest: self.replica.digest(tick).expect("the tick was played") });
+        for tick in marks
+            .filter(|tick| tick.0 % each == 0 || *tick == through && self.replica.outcome().over)
+        {
+            add(Record::Digest {
+                tick,
+                seat: None,
+                digest: self.replica.digest(tick).expect("the tick was played"),
+            });
         }
         bytes.extend(notes);
         Ok(self.write(&bytes)?)
@@ -270,7 +324,10 @@ impl Episode {
         if bytes.is_empty() {
             return Ok(());
         }
-        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .write_all(bytes)
+            .and_then(|()| self.file.sync_data());
         self.broken = written.is_err();
         written
     }
@@ -280,7 +337,9 @@ impl Episode {
     fn unlike(&self, first: Tick, new: &[((Tick, Seat), u64)]) -> Vec<Seat> {
         let over = self.replica.outcome().over;
         let waited = self.claims.range((Tick(first.0 + 1), Seat(0))..);
-        let claims = waited.map(|(key, digest)| (*key, *digest)).chain(new.iter().copied());
+        let claims = waited
+            .map(|(key, digest)| (*key, *digest))
+            .chain(new.iter().copied());
         let unlike = claims.filter(|((tick, _), claim)| match self.replica.digest(*tick) {
             Some(digest) => digest != *claim,
             None => over,
@@ -290,7 +349,11 @@ impl Episode {
 
     /// Whether the environment may have ended after so many ticks, as far as it was simulated.
     fn may_end_at(&self, end: Tick) -> bool {
-        if self.replica.outcome().over { end == self.through() } else { end > self.through() }
+        if self.replica.outcome().over {
+            end == self.through()
+        } else {
+            end > self.through()
+        }
     }
 
     /// Writes the end; once written, gives it again. If the environment has ended, the reason is
@@ -307,7 +370,9 @@ impl Episode {
             return Err(io::Error::other("an earlier write failed").into());
         }
         if reason == EndReason::Played && self.over().is_none() {
-            return Err(Refused::NotOver { through: self.through() });
+            return Err(Refused::NotOver {
+                through: self.through(),
+            });
         }
         let ending = self.replica.ending(reason);
         let mut bytes = Vec::new();
@@ -324,7 +389,10 @@ impl Episode {
 
     /// The end, once the environment has ended on the last durable tick.
     pub fn over(&self) -> Option<Ending> {
-        self.replica.outcome().over.then(|| self.replica.ending(EndReason::Played))
+        self.replica
+            .outcome()
+            .over
+            .then(|| self.replica.ending(EndReason::Played))
     }
 
     /// The end, once written.
@@ -336,8 +404,12 @@ impl Episode {
     /// those whose last upload is still to come.
     pub fn awaited(&self) -> Vec<Seat> {
         let seats = (0..).map(Seat).zip(&self.header.controllers);
-        let people = seats.filter(|(_, controller)| **controller == Controller::Human).map(|(seat, _)| seat);
-        people.filter(|seat| !self.claims.contains_key(&(self.through(), *seat))).collect()
+        let people = seats
+            .filter(|(_, controller)| **controller == Controller::Human)
+            .map(|(seat, _)| seat);
+        people
+            .filter(|seat| !self.claims.contains_key(&(self.through(), *seat)))
+            .collect()
     }
 
     /// The header of the file.
@@ -369,7 +441,10 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
 
 fn lock(file: &File) -> io::Result<()> {
     file.try_lock().map_err(|error| match error {
-        fs::TryLockError::WouldBlock => io::Error::new(io::ErrorKind::ResourceBusy, "another program has the episode"),
+        fs::TryLockError::WouldBlock => io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "another program has the episode",
+        ),
         fs::TryLockError::Error(error) => error,
     })
 }

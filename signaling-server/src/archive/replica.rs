@@ -116,13 +116,23 @@ impl Replica {
     /// [`ReplicaError`]
     pub fn open(header: &Header) -> Result<Self, ReplicaError> {
         let mut world = env_core::envs::open(&header.env, &header.params)?;
-        let (version, here) = (world.spec().version.clone(), usize::from(world.spec().seats));
+        let (version, here) = (
+            world.spec().version.clone(),
+            usize::from(world.spec().seats),
+        );
         if version != header.env_version {
             let (env, recorded) = (header.env.clone(), header.env_version.clone());
-            return Err(ReplicaError::Version { env, recorded, here: version });
+            return Err(ReplicaError::Version {
+                env,
+                recorded,
+                here: version,
+            });
         }
         if header.controllers.len() != here {
-            return Err(ReplicaError::Seats { recorded: header.controllers.len(), here });
+            return Err(ReplicaError::Seats {
+                recorded: header.controllers.len(),
+                here,
+            });
         }
         world.reset(header.seed);
         let (digest, score) = (world.digest(), world.score());
@@ -158,7 +168,10 @@ impl Replica {
 
     fn partner(&self, seat: Seat, name: &str) -> Result<Box<dyn Policy>, ReplicaError> {
         let spec = self.world.spec();
-        let unknown = || ReplicaError::Policy { name: name.into(), env: spec.id.clone() };
+        let unknown = || ReplicaError::Policy {
+            name: name.into(),
+            env: spec.id.clone(),
+        };
         let mut policy = policy::by_name(name, spec).ok_or_else(unknown)?;
         policy.reset(seat.index(), self.seed);
         Ok(policy)
@@ -170,7 +183,11 @@ impl Replica {
             self.world.observe(seat, &mut self.observation);
             let action = policy.act(&self.observation);
             let spec = self.world.spec();
-            if usize::from(action) < spec.actions.len() { action } else { spec.noop }
+            if usize::from(action) < spec.actions.len() {
+                action
+            } else {
+                spec.noop
+            }
         });
     }
 
@@ -183,12 +200,18 @@ impl Replica {
             return Err(RowError::Over);
         }
         let actions = self.spec().actions.len();
-        if row.len() != self.chosen.len() || row.iter().any(|action| usize::from(*action) >= actions) {
+        if row.len() != self.chosen.len()
+            || row.iter().any(|action| usize::from(*action) >= actions)
+        {
             return Err(RowError::Malformed);
         }
         for (seat, (&found, chosen)) in (0..).map(Seat).zip(row.iter().zip(&self.chosen)) {
             if let Some(expected) = chosen.filter(|expected| *expected != found) {
-                return Err(RowError::Partner { seat, expected, found });
+                return Err(RowError::Partner {
+                    seat,
+                    expected,
+                    found,
+                });
             }
         }
         self.outcome.clone_from(self.world.step(row));
@@ -220,9 +243,9 @@ impl Replica {
         self.score
     }
 
-    /// Whether an AI partner has the seat now.
-    pub fn is_ai(&self, seat: Seat) -> bool {
-        self.chosen[seat.index()].is_some()
+    /// What the AI partner of a seat plays in the next tick; none for a person.
+    pub fn chosen(&self, seat: Seat) -> Option<Action> {
+        self.chosen[seat.index()]
     }
 
     /// The digest after so many steps, if they were played.
@@ -232,9 +255,18 @@ impl Replica {
 
     /// The end as it would be written now, for this reason unless the environment itself has ended.
     pub fn ending(&self, reason: protocol::control::EndReason) -> Ending {
-        let reason = if self.outcome.over { protocol::control::EndReason::Played } else { reason };
+        let reason = if self.outcome.over {
+            protocol::control::EndReason::Played
+        } else {
+            reason
+        };
         let digest = *self.digests.last().expect("the first state has a digest");
-        Ending { ticks: self.ticks(), reason, score: self.score, digest }
+        Ending {
+            ticks: self.ticks(),
+            reason,
+            score: self.score,
+            digest,
+        }
     }
 }
 
@@ -242,29 +274,48 @@ impl Replica {
 ///
 /// # Errors
 /// [`ReplayError`] at the first thing that differs.
-pub fn replay(log: &Log, mut each: impl FnMut(&[Action], &Replica)) -> Result<Replica, ReplayError> {
+pub fn replay(
+    log: &Log,
+    mut each: impl FnMut(&[Action], &Replica),
+) -> Result<Replica, ReplayError> {
     let mut replica = Replica::open(&log.header)?;
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {
                 for row in rows.chunks_exact(log.seats()) {
                     let tick = replica.ticks();
-                    replica.step(row).map_err(|error| ReplayError::Row { tick, error })?;
+                    replica
+                        .step(row)
+                        .map_err(|error| ReplayError::Row { tick, error })?;
                     each(row, &replica);
                 }
             }
-            Record::Controller { seat, controller, .. } => replica.control(*seat, controller)?,
-            Record::Digest { tick, seat: None, digest: recorded } => {
+            Record::Controller {
+                seat, controller, ..
+            } => replica.control(*seat, controller)?,
+            Record::Digest {
+                tick,
+                seat: None,
+                digest: recorded,
+            } => {
                 let found = replica.digest(*tick).unwrap_or_default();
                 if found != *recorded {
-                    return Err(ReplayError::Digest { tick: *tick, recorded: *recorded, found });
+                    return Err(ReplayError::Digest {
+                        tick: *tick,
+                        recorded: *recorded,
+                        found,
+                    });
                 }
             }
             Record::End(recorded) => {
                 let found = replica.ending(recorded.reason);
-                let claimed = recorded.reason == protocol::control::EndReason::Played && !replica.outcome.over;
+                let claimed = recorded.reason == protocol::control::EndReason::Played
+                    && !replica.outcome.over;
                 if found != *recorded || claimed {
-                    return Err(ReplayError::End { recorded: *recorded, found });
+                    return Err(ReplayError::End {
+                        recorded: *recorded,
+                        found,
+                    });
                 }
             }
             Record::Digest { seat: Some(_), .. } | Record::Timing { .. } => {}

@@ -23,7 +23,11 @@ impl Seen {
     /// What is new; nothing if there is nothing, or no room.
     pub(super) fn news(&self, timing: &Timing) -> Option<Timing> {
         fn new<T: Ord + Copy>(seen: &BTreeSet<T>, items: &[T]) -> Vec<T> {
-            items.iter().copied().filter(|item| !seen.contains(item)).collect()
+            items
+                .iter()
+                .copied()
+                .filter(|item| !seen.contains(item))
+                .collect()
         }
         let news = Timing {
             keys: new(&self.keys, &timing.keys),

@@ -29,40 +29,91 @@ fn episode(id: &str) -> NewEpisode {
 }
 
 fn answers() -> Answers {
-    let answer = |name: &str, value: &str| Answer { name: name.into(), value: value.into() };
+    let answer = |name: &str, value: &str| Answer {
+        name: name.into(),
+        value: value.into(),
+    };
     let answers = vec![answer("fun", "5"), answer("why", "\"söups, \\\"hot\\\"\"")];
-    Answers { stage: "survey".into(), stage_index: 3, answers, elapsed_ms: 4_000 }
+    Answers {
+        stage: "survey".into(),
+        stage_index: 3,
+        answers,
+        elapsed_ms: 4_000,
+    }
 }
 
 #[tokio::test]
 async fn everything_is_there_after_reopening() {
     let data = tempfile::tempdir().unwrap();
-    let ending = Ending { ticks: Tick(900), reason: EndReason::Played, score: -3, digest: u64::MAX - 1 };
+    let ending = Ending {
+        ticks: Tick(900),
+        reason: EndReason::Played,
+        score: -3,
+        digest: u64::MAX - 1,
+    };
     {
         let store = SqliteStore::open(data.path()).await.unwrap();
         store.issue_link("invite").await.unwrap();
-        store.create_session(&new("P-A", Some("invite"))).await.unwrap();
-        store.save_answers("P-A", &answers(), "{\"stage\":4}").await.unwrap();
+        store
+            .create_session(&new("P-A", Some("invite")))
+            .await
+            .unwrap();
+        store
+            .save_answers("P-A", &answers(), "{\"stage\":4}")
+            .await
+            .unwrap();
         store.set_outcome("P-A", "completed").await.unwrap();
         store.create_episode(&episode("e1")).await.unwrap();
         store.create_episode(&episode("e2")).await.unwrap();
-        store.end_episode("e1", EndReason::Played, Some(ending)).await.unwrap();
+        store
+            .end_episode("e1", EndReason::Played, Some(ending))
+            .await
+            .unwrap();
         store.set_next_era(Era(7)).await.unwrap();
         // Dropped, not closed: as a killed process leaves it.
     }
     let store = SqliteStore::open(data.path()).await.unwrap();
-    let session = store.session_by_token("token of P-A").await.unwrap().unwrap();
-    assert_eq!((session.position.as_str(), session.outcome.as_deref()), ("{\"stage\":4}", Some("completed")));
-    assert!(session.ended_at.is_some_and(|at| at.ends_with('Z') && at >= session.created_at));
-    assert_eq!(store.session_by_link("invite").await.unwrap().unwrap().id, session.id);
-    assert_eq!(store.links().await.unwrap()[0].participant.as_deref(), Some("P-A"));
+    let session = store
+        .session_by_token("token of P-A")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (session.position.as_str(), session.outcome.as_deref()),
+        ("{\"stage\":4}", Some("completed"))
+    );
+    assert!(
+        session
+            .ended_at
+            .is_some_and(|at| at.ends_with('Z') && at >= session.created_at)
+    );
+    assert_eq!(
+        store.session_by_link("invite").await.unwrap().unwrap().id,
+        session.id
+    );
+    assert_eq!(
+        store.links().await.unwrap()[0].participant.as_deref(),
+        Some("P-A")
+    );
     let running = store.running_episodes().await.unwrap();
-    assert_eq!(running.iter().map(|episode| episode.id.as_str()).collect::<Vec<_>>(), ["e2"]);
+    assert_eq!(
+        running
+            .iter()
+            .map(|episode| episode.id.as_str())
+            .collect::<Vec<_>>(),
+        ["e2"]
+    );
     assert_eq!((running[0].era, running[0].ending), (Era(65_535), None));
     assert_eq!(store.episodes().await.unwrap()[0].ending, Some(ending));
     assert_eq!(store.next_era().await.unwrap(), Era(7));
     let responses = store.responses().await.unwrap();
-    assert_eq!(responses.iter().map(|response| response.item.as_str()).collect::<Vec<_>>(), ["fun", "why"]);
+    assert_eq!(
+        responses
+            .iter()
+            .map(|response| response.item.as_str())
+            .collect::<Vec<_>>(),
+        ["fun", "why"]
+    );
     assert_eq!(responses[1].session, session.id);
 }
 
@@ -71,13 +122,24 @@ async fn no_token_is_stored_as_it_is() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     store.issue_link("invite").await.unwrap();
-    store.create_session(&new("P-A", Some("invite"))).await.unwrap();
+    store
+        .create_session(&new("P-A", Some("invite")))
+        .await
+        .unwrap();
     store.close().await;
     let bytes = std::fs::read(data.path().join(FILE)).unwrap();
     for secret in ["token of P-A", "invite"] {
-        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+        assert!(
+            !bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes())
+        );
     }
-    assert!(bytes.windows(64).any(|window| window == token_hash("invite").as_bytes()));
+    assert!(
+        bytes
+            .windows(64)
+            .any(|window| window == token_hash("invite").as_bytes())
+    );
 }
 
 #[tokio::test]
@@ -87,7 +149,15 @@ async fn a_new_token_replaces_the_one_before() {
     store.create_session(&new("P-A", None)).await.unwrap();
     store.set_token("P-A", "fresh").await.unwrap();
     assert_eq!(store.session_by_token("token of P-A").await.unwrap(), None);
-    assert_eq!(store.session_by_token("fresh").await.unwrap().unwrap().participant, "P-A");
+    assert_eq!(
+        store
+            .session_by_token("fresh")
+            .await
+            .unwrap()
+            .unwrap()
+            .participant,
+        "P-A"
+    );
 }
 
 #[tokio::test]
@@ -95,10 +165,23 @@ async fn a_session_is_made_once_and_whole() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     store.issue_link("invite").await.unwrap();
-    store.create_session(&new("P-A", Some("invite"))).await.unwrap();
+    store
+        .create_session(&new("P-A", Some("invite")))
+        .await
+        .unwrap();
     // The link is taken, or unknown: neither session nor participant is made.
-    assert!(store.create_session(&new("P-B", Some("invite"))).await.is_err());
-    assert!(store.create_session(&new("P-B", Some("never issued"))).await.is_err());
+    assert!(
+        store
+            .create_session(&new("P-B", Some("invite")))
+            .await
+            .is_err()
+    );
+    assert!(
+        store
+            .create_session(&new("P-B", Some("never issued")))
+            .await
+            .is_err()
+    );
     store.create_session(&new("P-B", None)).await.unwrap();
     assert_eq!(store.sessions().await.unwrap().len(), 2);
 }
@@ -107,13 +190,22 @@ async fn a_session_is_made_once_and_whole() {
 async fn answers_and_position_are_stored_together_and_the_first_answers_stand() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
-    assert!(matches!(store.save_answers("P-A", &answers(), "{}").await, Err(StoreError::Unknown("session"))));
+    assert!(matches!(
+        store.save_answers("P-A", &answers(), "{}").await,
+        Err(StoreError::Unknown("session"))
+    ));
     assert!(store.responses().await.unwrap().is_empty());
     store.create_session(&new("P-A", None)).await.unwrap();
-    store.save_answers("P-A", &answers(), "{\"stage\":4}").await.unwrap();
+    store
+        .save_answers("P-A", &answers(), "{\"stage\":4}")
+        .await
+        .unwrap();
     let mut second = answers();
     second.answers[0].value = "1".into();
-    store.save_answers("P-A", &second, "{\"stage\":4}").await.unwrap();
+    store
+        .save_answers("P-A", &second, "{\"stage\":4}")
+        .await
+        .unwrap();
     let responses = store.responses().await.unwrap();
     assert_eq!((responses.len(), responses[0].value.as_str()), (2, "5"));
 }
@@ -122,10 +214,16 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
 async fn what_is_not_there_is_named() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
-    assert!(matches!(store.save_position("P-A", "{}").await, Err(StoreError::Unknown("session"))));
+    assert!(matches!(
+        store.save_position("P-A", "{}").await,
+        Err(StoreError::Unknown("session"))
+    ));
     let ended = store.end_episode("e1", EndReason::Technical, None).await;
     assert!(matches!(ended, Err(StoreError::Unknown("episode"))));
-    assert!(store.create_episode(&episode("e1")).await.is_err(), "a member who is no participant");
+    assert!(
+        store.create_episode(&episode("e1")).await.is_err(),
+        "a member who is no participant"
+    );
     assert!(store.episodes().await.unwrap().is_empty());
 }
 
@@ -135,20 +233,40 @@ async fn the_first_end_of_an_episode_stands() {
     let store = SqliteStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     store.create_episode(&episode("e1")).await.unwrap();
-    store.end_episode("e1", EndReason::Technical, None).await.unwrap();
-    let ending = Ending { ticks: Tick(9), reason: EndReason::Played, score: 1, digest: 2 };
-    store.end_episode("e1", EndReason::Played, Some(ending)).await.unwrap();
+    store
+        .end_episode("e1", EndReason::Technical, None)
+        .await
+        .unwrap();
+    let ending = Ending {
+        ticks: Tick(9),
+        reason: EndReason::Played,
+        score: 1,
+        digest: 2,
+    };
+    store
+        .end_episode("e1", EndReason::Played, Some(ending))
+        .await
+        .unwrap();
     let episode = &store.episodes().await.unwrap()[0];
-    assert_eq!((episode.reason, episode.ending), (Some(EndReason::Technical), None));
+    assert_eq!(
+        (episode.reason, episode.ending),
+        (Some(EndReason::Technical), None)
+    );
 }
 
 #[tokio::test]
 async fn the_file_is_as_durable_as_promised() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
-    for (sql, expected) in [("PRAGMA synchronous", "2"), ("PRAGMA journal_mode", "wal"), ("PRAGMA foreign_keys", "1")] {
+    for (sql, expected) in [
+        ("PRAGMA synchronous", "2"),
+        ("PRAGMA journal_mode", "wal"),
+        ("PRAGMA foreign_keys", "1"),
+    ] {
         let row = sqlx::query(sql).fetch_one(&store.pool).await.unwrap();
-        let found = row.try_get::<i64, _>(0).map_or_else(|_| row.get::<String, _>(0), |number| number.to_string());
+        let found = row
+            .try_get::<i64, _>(0)
+            .map_or_else(|_| row.get::<String, _>(0), |number| number.to_string());
         assert_eq!(found, expected, "{sql}");
     }
 }
@@ -156,12 +274,21 @@ async fn the_file_is_as_durable_as_promised() {
 #[tokio::test]
 async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
     let data = tempfile::tempdir().unwrap();
-    assert!(SqliteStore::read(data.path()).await.is_err(), "there is none yet");
+    assert!(
+        SqliteStore::read(data.path()).await.is_err(),
+        "there is none yet"
+    );
     let store = SqliteStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let reader = SqliteStore::read(data.path()).await.unwrap();
     assert_eq!(reader.sessions().await.unwrap().len(), 1);
     assert!(reader.save_position("P-A", "{}").await.is_err());
-    raw_sql("PRAGMA user_version = 99").execute(&store.pool).await.unwrap();
-    assert!(matches!(SqliteStore::read(data.path()).await, Err(StoreError::Newer { found: 99, .. })));
+    raw_sql("PRAGMA user_version = 99")
+        .execute(&store.pool)
+        .await
+        .unwrap();
+    assert!(matches!(
+        SqliteStore::read(data.path()).await,
+        Err(StoreError::Newer { found: 99, .. })
+    ));
 }

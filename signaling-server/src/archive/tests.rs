@@ -1,0 +1,613 @@
+use protocol::Era;
+use protocol::control::{KeyEvent, Timing};
+
+use super::*;
+
+const PERSON: Controller = Controller::Human;
+const ZERO: Seat = Seat(0);
+const ONE: Seat = Seat(1);
+
+fn ai(policy: &str) -> Controller {
+    Controller::Ai {
+        policy: policy.into(),
+    }
+}
+
+fn header(controllers: [Controller; 2], horizon: u32) -> Header {
+    Header {
+        episode: "e-1".into(),
+        study: "overcooked-dyad".into(),
+        study_version: "1".into(),
+        study_hash: "ab".into(),
+        stage: "play".into(),
+        group: "G-1".into(),
+        participants: vec!["P-A".into(), "P-B".into()],
+        module: "cd".into(),
+        env: "overcooked".into(),
+        env_version: "1.0.0".into(),
+        params: format!("{{\"horizon\":{horizon}}}"),
+        seed: 42,
+        controllers: controllers.into(),
+        tick_hz: 4,
+        input_delay: 0,
+        t0_us: 1_700_000_000_000_000,
+    }
+}
+
+/// A whole episode as the pages of all its people confirm it: rows, and digests at each second and the end.
+fn played(header: &Header) -> Upload {
+    let mut replica = Replica::open(header).unwrap();
+    let actions = replica.spec().actions.len() as u32;
+    let mut upload = Upload {
+        era: Era(1),
+        first: Tick(0),
+        rows: Vec::new(),
+        digests: Vec::new(),
+        timing: Timing::default(),
+        ended: None,
+    };
+    while !replica.outcome().over {
+        let pressed = |seat: u32| ((replica.ticks().0 * 7 + seat * 3) / 2 % actions) as u16;
+        let row = [0, 1].map(|seat| {
+            replica
+                .chosen(Seat(seat))
+                .unwrap_or_else(|| pressed(seat.into()))
+        });
+        replica.step(&row).unwrap();
+        upload.rows.extend(row);
+        let tick = replica.ticks();
+        if tick.0.is_multiple_of(header.tick_hz.into()) || replica.outcome().over {
+            upload.digests.push((tick, replica.digest(tick).unwrap()));
+        }
+    }
+    upload.ended = Some(replica.ticks());
+    upload
+}
+
+/// The part of an upload that a page sends when it has confirmed the ticks up to `to`.
+fn part(all: &Upload, from: u32, to: u32) -> Upload {
+    Upload {
+        first: Tick(from),
+        rows: all.rows[from as usize * 2..to as usize * 2].to_vec(),
+        digests: all
+            .digests
+            .iter()
+            .copied()
+            .filter(|(tick, _)| (from + 1..=to).contains(&tick.0))
+            .collect(),
+        ended: all.ended.filter(|end| end.0 <= to),
+        ..all.clone()
+    }
+}
+
+fn log_of(episode: &Episode) -> protocol::log::Log {
+    log::read(&fs::read(episode.path()).unwrap()).unwrap()
+}
+
+fn fine(through: u32) -> Absorbed {
+    Absorbed {
+        through: Tick(through),
+        over: None,
+        diverged: vec![],
+        disagreed: false,
+    }
+}
+
+#[test]
+fn two_pages_fill_one_archive_to_the_environments_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 7)).unwrap(), fine(7));
+    assert_eq!(episode.absorb(ONE, &part(&all, 0, 5)).unwrap(), fine(7));
+    assert_eq!(episode.absorb(ONE, &part(&all, 5, 13)).unwrap(), fine(13));
+    assert!(matches!(
+        episode.end(EndReason::Played),
+        Err(Refused::NotOver { through: Tick(13) })
+    ));
+    let last = episode.absorb(ZERO, &part(&all, 7, 20)).unwrap();
+    let over = last.over.unwrap();
+    assert_eq!(
+        (over.ticks, over.reason, over.digest),
+        (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
+    );
+    assert_eq!(episode.awaited(), [ONE]);
+    assert_eq!(episode.absorb(ONE, &part(&all, 13, 20)).unwrap(), last);
+    assert_eq!(episode.awaited(), []);
+    // The environment has the last word on the reason.
+    assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
+    assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
+    let log = log_of(&episode);
+    assert_eq!(
+        (log.header.clone(), log.rows(), log.ending, log.torn),
+        (header, all.rows, Some(over), false)
+    );
+    assert!(replay(&log, |_, _| ()).is_ok());
+}
+
+#[test]
+fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("random")], 9);
+    let mut all = played(&header);
+    all.timing.keys.push(KeyEvent {
+        tick: Tick(1),
+        action: 1,
+        down: true,
+        at_us: 5,
+        shown_us: 9,
+    });
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let start = fs::metadata(episode.path()).unwrap().len() as usize;
+    // What is durable after each answer: length of the file and ticks.
+    let mut answers = vec![(start, 0)];
+    for to in [4, 6, 9] {
+        let first = episode.through().0;
+        episode.absorb(ZERO, &part(&all, first, to)).unwrap();
+        answers.push((fs::metadata(episode.path()).unwrap().len() as usize, to));
+    }
+    let ending = episode.end(EndReason::Played).unwrap();
+    let (path, whole) = (episode.path().to_owned(), fs::read(episode.path()).unwrap());
+    drop(episode);
+    for cut in 0..=whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        if cut < start {
+            assert!(
+                matches!(
+                    Episode::recover(&path),
+                    Err(OpenError::Log(LogError::NoHeader))
+                ),
+                "byte {cut}"
+            );
+            continue;
+        }
+        let acknowledged = answers
+            .iter()
+            .filter(|(len, _)| *len <= cut)
+            .map(|(_, ticks)| *ticks)
+            .max();
+        let mut episode = Episode::recover(&path).unwrap();
+        let through = episode.through().0;
+        assert!(through >= acknowledged.unwrap(), "byte {cut}");
+        assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
+        // The page still has what was not acknowledged, and sends it again.
+        let back = episode
+            .absorb(ZERO, &part(&all, acknowledged.unwrap(), 9))
+            .unwrap();
+        assert_eq!(
+            (back.over, back.diverged, back.disagreed),
+            (Some(ending), vec![], false),
+            "byte {cut}"
+        );
+        assert_eq!(episode.end(EndReason::Played).unwrap(), ending);
+        let log = log_of(&episode);
+        assert_eq!(
+            (log.rows(), log.ending, log.torn),
+            (all.rows.clone(), Some(ending), false),
+            "byte {cut}"
+        );
+        let keys = log.records.iter().filter(
+            |record| matches!(record, Record::Timing { timing, .. } if !timing.keys.is_empty()),
+        );
+        assert_eq!(keys.count(), 1, "byte {cut}");
+    }
+}
+
+#[test]
+fn what_is_uploaded_twice_is_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let mut all = played(&header);
+    all.timing = Timing {
+        keys: vec![KeyEvent {
+            tick: Tick(1),
+            action: 1,
+            down: true,
+            at_us: 5,
+            shown_us: 9,
+        }],
+        rollbacks: vec![(Tick(3), 2)],
+        holds: vec![(Tick(4), 120)],
+        hidden: vec![(Tick(5), Tick(6))],
+        rtt_us: vec![0, 30_000],
+    };
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
+    let stored = fs::read(episode.path()).unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 0, 10)).unwrap(), answer);
+    assert_eq!(fs::read(episode.path()).unwrap(), stored);
+    drop(episode);
+    let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 2, 10)).unwrap(), answer);
+    assert_eq!(fs::read(episode.path()).unwrap(), stored);
+    // One new key among the old ones: only that is added.
+    let mut more = part(&all, 2, 10);
+    more.timing.keys.push(KeyEvent {
+        tick: Tick(8),
+        action: 2,
+        down: true,
+        at_us: 8,
+        shown_us: 9,
+    });
+    episode.absorb(ONE, &more).unwrap();
+    let Some(Record::Timing { seat: ONE, timing }) = log_of(&episode).records.pop() else {
+        panic!("no timing")
+    };
+    assert_eq!(
+        (timing.keys, timing.rollbacks),
+        (vec![more.timing.keys[1]], vec![])
+    );
+}
+
+#[test]
+fn what_no_page_sends_is_refused_without_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("idle")], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 4)).unwrap();
+    let stored = fs::read(episode.path()).unwrap();
+    let good = part(&all, 4, 8);
+    let with = |change: &dyn Fn(&mut Upload)| {
+        let mut upload = good.clone();
+        change(&mut upload);
+        upload
+    };
+    for wrong in [
+        with(&|upload| upload.rows[2] = 999),
+        with(&|upload| drop(upload.rows.pop())),
+        with(&|upload| upload.rows = vec![0; MAX_RECORD]),
+        with(&|upload| upload.digests.push((Tick(21), 0))),
+        with(&|upload| upload.timing.rtt_us = vec![0; 3]),
+    ] {
+        assert!(
+            matches!(episode.absorb(ZERO, &wrong), Err(Refused::Malformed(_))),
+            "{wrong:?}"
+        );
+    }
+    for nobody in [ONE, Seat(2), Seat(255)] {
+        assert!(matches!(
+            episode.absorb(nobody, &good),
+            Err(Refused::Malformed(_))
+        ));
+    }
+    for first in [5, u32::MAX] {
+        let gap = with(&|upload| upload.first = Tick(first));
+        assert!(matches!(
+            episode.absorb(ZERO, &gap),
+            Err(Refused::Gap { through: Tick(4) })
+        ));
+    }
+    assert_eq!(
+        (fs::read(episode.path()).unwrap(), episode.through()),
+        (stored, Tick(4))
+    );
+    assert_eq!(episode.absorb(ZERO, &good).unwrap(), fine(8));
+}
+
+#[test]
+fn an_action_that_the_partner_did_not_choose_is_not_archived() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("idle")], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut forged = part(&all, 0, 8);
+    forged.rows[2 * 3 + 1] = 0;
+    forged.digests.clear();
+    let answer = episode.absorb(ZERO, &forged).unwrap();
+    assert_eq!(
+        answer,
+        Absorbed {
+            diverged: vec![ZERO],
+            ..fine(3)
+        }
+    );
+    assert_eq!(log_of(&episode).rows(), all.rows[..6]);
+    assert_eq!(episode.absorb(ZERO, &part(&all, 3, 8)).unwrap(), fine(8));
+}
+
+#[test]
+fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    let mut other = part(&all, 4, 12);
+    other.rows[0] ^= 1;
+    other.digests.clear();
+    assert_eq!(
+        episode.absorb(ONE, &other).unwrap(),
+        Absorbed {
+            disagreed: true,
+            ..fine(8)
+        }
+    );
+    assert_eq!(log_of(&episode).rows(), all.rows[..16]);
+    // So does one that takes back a digest.
+    let mut claim = part(&all, 4, 8);
+    episode.absorb(ONE, &claim).unwrap();
+    claim.digests[0].1 ^= 1;
+    let answer = episode.absorb(ONE, &claim).unwrap();
+    assert!(answer.disagreed);
+}
+
+#[test]
+fn a_page_with_another_state_is_named_even_if_its_digest_came_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut early = part(&all, 0, 2);
+    early.digests = vec![(Tick(8), 7)];
+    assert_eq!(episode.absorb(ONE, &early).unwrap(), fine(2));
+    drop(episode);
+    let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
+    assert_eq!(episode.absorb(ZERO, &part(&all, 2, 6)).unwrap(), fine(6));
+    assert_eq!(
+        episode.absorb(ZERO, &part(&all, 6, 10)).unwrap(),
+        Absorbed {
+            diverged: vec![ONE],
+            ..fine(10)
+        }
+    );
+    assert_eq!(episode.absorb(ZERO, &part(&all, 10, 12)).unwrap(), fine(12));
+    let late = Upload {
+        digests: vec![(Tick(4), 7)],
+        ..part(&all, 12, 12)
+    };
+    assert_eq!(episode.absorb(ONE, &late).unwrap().diverged, [ONE]);
+}
+
+#[test]
+fn a_page_that_sees_another_end_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 12);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let too_soon = Upload {
+        ended: Some(Tick(5)),
+        ..part(&all, 0, 5)
+    };
+    assert_eq!(episode.absorb(ZERO, &too_soon).unwrap().diverged, [ZERO]);
+    let mut too_late = part(&all, 5, 12);
+    too_late.rows.extend([0, 0]);
+    let answer = episode.absorb(ONE, &too_late).unwrap();
+    assert_eq!((answer.through, answer.diverged), (Tick(12), vec![ONE]));
+}
+
+#[test]
+fn nothing_follows_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 9)).unwrap();
+    let ending = episode.end(EndReason::PartnerLeft).unwrap();
+    assert_eq!(
+        (ending.ticks, ending.reason),
+        (Tick(9), EndReason::PartnerLeft)
+    );
+    let stored = fs::read(episode.path()).unwrap();
+    let mut late = part(&all, 0, 15);
+    late.timing.rtt_us = vec![5, 5];
+    assert_eq!(episode.absorb(ONE, &late).unwrap().through, Tick(9));
+    assert_eq!(fs::read(episode.path()).unwrap(), stored);
+    drop(episode);
+    let episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
+    assert_eq!(episode.ending(), Some(ending));
+}
+
+#[test]
+fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 5)).unwrap();
+    // A handle that cannot write stands for a full disk.
+    episode.file = File::open(episode.path()).unwrap();
+    assert!(matches!(
+        episode.absorb(ZERO, &part(&all, 5, 9)),
+        Err(Refused::Disk(_))
+    ));
+    assert!(matches!(
+        episode.absorb(ZERO, &part(&all, 0, 5)),
+        Err(Refused::Disk(_))
+    ));
+    assert!(matches!(
+        episode.end(EndReason::Technical),
+        Err(Refused::Disk(_))
+    ));
+    drop(episode);
+    let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
+    assert_eq!(episode.through(), Tick(5));
+    assert_eq!(episode.absorb(ZERO, &part(&all, 5, 9)).unwrap(), fine(9));
+}
+
+#[test]
+fn an_episode_has_one_file_and_one_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let episode = Episode::create(dir.path(), header.clone()).unwrap();
+    assert!(matches!(
+        Episode::create(dir.path(), header.clone()),
+        Err(OpenError::Io(_))
+    ));
+    assert!(matches!(
+        Episode::recover(episode.path()),
+        Err(OpenError::Io(_))
+    ));
+    for name in ["", "../e", "a/b", "a.b", &"e".repeat(65)] {
+        let header = Header {
+            episode: name.into(),
+            ..header.clone()
+        };
+        assert!(
+            matches!(Episode::create(dir.path(), header), Err(OpenError::Name(_))),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_this_program_cannot_simulate_is_not_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = header([PERSON, ai("idle")], 20);
+    let error = |header: Header| match Episode::create(dir.path(), header) {
+        Err(OpenError::Replay(ReplayError::Replica(error))) => error,
+        _ => panic!("not refused"),
+    };
+    let version = error(Header {
+        env_version: "0.9.0".into(),
+        ..good.clone()
+    });
+    assert_eq!(
+        version.to_string(),
+        "recorded with overcooked 0.9.0; this program has 1.0.0"
+    );
+    let policy = error(Header {
+        controllers: vec![PERSON, ai("nobody")],
+        ..good.clone()
+    });
+    assert_eq!(
+        policy.to_string(),
+        "there is no policy `nobody` for overcooked"
+    );
+    let seats = error(Header {
+        controllers: vec![PERSON],
+        participants: vec![String::new()],
+        ..good.clone()
+    });
+    assert!(matches!(
+        seats,
+        ReplicaError::Seats {
+            recorded: 1,
+            here: 2
+        }
+    ));
+    let environment = error(Header {
+        env: "chess".into(),
+        ..good
+    });
+    assert!(matches!(environment, ReplicaError::Environment(_)));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_log_that_comes_out_differently_is_not_taken_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let write = |records: &[Record]| {
+        let mut bytes = log::begin(&header).unwrap();
+        records
+            .iter()
+            .for_each(|record| log::append(record, &mut bytes).unwrap());
+        let path = dir.path().join("e-1.coplay");
+        fs::write(&path, bytes).unwrap();
+        match Episode::recover(&path) {
+            Err(OpenError::Replay(error)) => error,
+            _ => panic!("not refused"),
+        }
+    };
+    let rows = Record::Actions {
+        first: Tick(0),
+        rows: all.rows[..16].to_vec(),
+    };
+    let digest = Record::Digest {
+        tick: Tick(4),
+        seat: None,
+        digest: 1,
+    };
+    assert!(matches!(
+        write(&[rows.clone(), digest]),
+        ReplayError::Digest {
+            tick: Tick(4),
+            recorded: 1,
+            ..
+        }
+    ));
+    let end = Ending {
+        ticks: Tick(8),
+        reason: EndReason::Technical,
+        score: 99,
+        digest: 0,
+    };
+    assert!(matches!(
+        write(&[rows.clone(), Record::End(end)]),
+        ReplayError::End { .. }
+    ));
+    let mut replica = Replica::open(&header).unwrap();
+    all.rows[..16]
+        .chunks(2)
+        .for_each(|row| replica.step(row).unwrap());
+    let claimed = Ending {
+        reason: EndReason::Played,
+        ..replica.ending(EndReason::Technical)
+    };
+    assert!(matches!(
+        write(&[rows, Record::End(claimed)]),
+        ReplayError::End { .. }
+    ));
+    let wild = Record::Actions {
+        first: Tick(0),
+        rows: vec![0, 999],
+    };
+    assert!(matches!(
+        write(&[wild]),
+        ReplayError::Row {
+            tick: Tick(0),
+            error: RowError::Malformed
+        }
+    ));
+}
+
+#[test]
+fn a_partner_takes_a_seat_over_from_its_tick_on() {
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut replica = Replica::open(&header).unwrap();
+    all.rows[..8]
+        .chunks(2)
+        .for_each(|row| replica.step(row).unwrap());
+    replica.control(ONE, &ai("idle")).unwrap();
+    let idle = replica.chosen(ONE).unwrap();
+    let mut bytes = log::begin(&header).unwrap();
+    for record in [
+        Record::Actions {
+            first: Tick(0),
+            rows: all.rows[..8].to_vec(),
+        },
+        Record::Controller {
+            tick: Tick(4),
+            seat: ONE,
+            controller: ai("idle"),
+        },
+        Record::Actions {
+            first: Tick(4),
+            rows: vec![1, idle, 2, idle],
+        },
+    ] {
+        log::append(&record, &mut bytes).unwrap();
+    }
+    let mut log = log::read(&bytes).unwrap();
+    assert_eq!(replay(&log, |_, _| ()).unwrap().ticks(), Tick(6));
+    log.records[2] = Record::Actions {
+        first: Tick(4),
+        rows: vec![1, idle, 2, 0],
+    };
+    let error = RowError::Partner {
+        seat: ONE,
+        expected: idle,
+        found: 0,
+    };
+    assert_eq!(
+        replay(&log, |_, _| ()).err(),
+        Some(ReplayError::Row {
+            tick: Tick(5),
+            error
+        })
+    );
+}
