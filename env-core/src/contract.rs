@@ -165,7 +165,8 @@ pub trait Environment: Sized {
     fn reset(&self, seed: u64) -> Self::State;
 
     /// Advances the state by one step. `actions` has one entry a seat; an entry out of range is the no-op.
-    /// Stepping after the end keeps the world still and gives no rewards.
+    /// Stepping after the end stays over, gives no rewards and leaves the score; the world had better stand still,
+    /// but rules that equal an original elsewhere may let it go on.
     fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut Outcome);
 
     /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
