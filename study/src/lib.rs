@@ -14,6 +14,7 @@
 
 mod canonical;
 mod check;
+mod keys;
 mod load;
 mod page;
 mod problem;

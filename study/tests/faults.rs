@@ -393,3 +393,26 @@ fn a_form_in_a_file_is_reported_in_that_file() {
         ["post.json:1:14: elements: 0 elements; there must be 1 to 200"]
     );
 }
+
+#[test]
+fn a_study_with_any_part_cut_out_or_put_twice_loads_or_is_reported_with_lines() {
+    use proptest::prelude::*;
+    let folder = Folder::new("any-cut");
+    let len = STUDY.len();
+    proptest!(|(a in 0..len, b in 0..len, twice: bool, junk in "[ -~\\n\u{e9}\u{1f600}]{0,6}")| {
+        let (from, to) = (a.min(b), a.max(b).min(a.min(b) + 60));
+        let kept = if twice { &STUDY[from..to] } else { "" };
+        let text = format!("{}{kept}{junk}{kept}{}", &STUDY[..from], &STUDY[to..]);
+        folder.write("study.yaml", &text);
+        let lines = u32::try_from(text.lines().count()).expect("a short file");
+        match study::load(&folder.path) {
+            Ok(study) => prop_assert!(!study.timeline.is_empty()),
+            Err(problems) => {
+                prop_assert!(!problems.is_empty());
+                for problem in problems.iter().filter(|problem| problem.file == "study.yaml") {
+                    prop_assert!((1..=lines + 1).contains(&problem.line), "{}", problem);
+                }
+            }
+        }
+    });
+}
