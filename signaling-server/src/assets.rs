@@ -44,12 +44,18 @@ impl Assets {
 
 /// Whether a path names a file below its folder, with no step up or aside.
 fn is_plain(path: &str) -> bool {
-    !path.contains('\\') && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    !path.contains('\\')
+        && Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// SHA-256, lower-case hex: the name of a module.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The media type of a file, by the end of its name.
@@ -75,7 +81,13 @@ mod tests {
 
     #[test]
     fn a_path_never_leaves_its_folder() {
-        for bad in ["../secret", "a/../../b", "/etc/passwd", "a\\..\\b", "./x/.."] {
+        for bad in [
+            "../secret",
+            "a/../../b",
+            "/etc/passwd",
+            "a\\..\\b",
+            "./x/..",
+        ] {
             assert!(!is_plain(bad), "{bad}");
         }
         assert!(is_plain("modules/overcooked.wasm"));

@@ -14,8 +14,13 @@ pub struct Clock {
 impl Clock {
     /// Starts the clock at the system's time.
     pub fn start() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { started: Instant::now(), epoch_us: since.as_micros() as u64 }
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            started: Instant::now(),
+            epoch_us: since.as_micros() as u64,
+        }
     }
 
     /// Now, microseconds since the Unix epoch.

@@ -48,26 +48,37 @@ async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
 
 async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    let icon = || (path == "favicon.ico").then(|| serve(&app, "favicon.svg", &headers)).flatten();
-    serve(&app, path, &headers).or_else(icon).unwrap_or_else(not_found)
+    let icon = || {
+        (path == "favicon.ico")
+            .then(|| serve(&app, "favicon.svg", &headers))
+            .flatten()
+    };
+    serve(&app, path, &headers)
+        .or_else(icon)
+        .unwrap_or_else(not_found)
 }
 
 /// A module under its hash: `<sha256>.wasm`. What has such a name never changes.
-async fn module(State(app): State<Arc<App>>, Path(file): Path<String>, headers: HeaderMap) -> Response {
+async fn module(
+    State(app): State<Arc<App>>,
+    Path(file): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
         return not_found();
     };
     let cache = "public, max-age=31536000, immutable";
-    let packed = accepts_brotli(&headers).then(|| app.assets.read(&format!("modules/{}.wasm.br", found.env))).flatten();
-    match packed {
-        Some(bytes) if found.packed => respond("application/wasm", cache, bytes, true),
-        _ => respond("application/wasm", cache, found.bytes.clone().into(), false),
+    match found.packed.filter(|_| accepts_brotli(&headers)) {
+        Some(packed) => respond("application/wasm", cache, packed, true),
+        None => respond("application/wasm", cache, found.bytes, false),
     }
 }
 
 /// A file of the front end, from its Brotli form where there is one and the browser takes it.
 fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
-    let packed = accepts_brotli(headers).then(|| app.assets.read(&format!("{path}.br"))).flatten();
+    let packed = accepts_brotli(headers)
+        .then(|| app.assets.read(&format!("{path}.br")))
+        .flatten();
     let is_packed = packed.is_some();
     let bytes = packed.or_else(|| app.assets.read(path))?;
     Some(respond(media_type(path), "no-cache", bytes, is_packed))
@@ -90,7 +101,10 @@ fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool)
 }
 
 fn accepts_brotli(headers: &HeaderMap) -> bool {
-    let listed = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let listed = headers
+        .get(header::ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("");
     listed.split(',').any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
         parts.next() == Some("br") && parts.next() != Some("q=0")
@@ -106,10 +120,15 @@ async fn secure(mut response: Response) -> Response {
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
     ];
     for (name, value) in fixed {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
     response
 }

@@ -4,9 +4,20 @@
 //! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and keeps
 //! what is confirmed.
 
+pub mod app;
 pub mod archive;
 pub mod assets;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod data;
+pub mod driver;
+pub mod http;
 pub mod hub;
+pub mod keeper;
+pub mod links;
 pub mod lobby;
+pub mod memory;
+pub mod server;
+pub mod socket;
+pub mod store;

@@ -50,7 +50,11 @@ pub struct Lobby<P> {
 impl<P: Copy + Eq> Lobby<P> {
     /// Opens an empty lobby.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, waiting: VecDeque::new(), formed: VecDeque::new() }
+        Self {
+            rules,
+            waiting: VecDeque::new(),
+            formed: VecDeque::new(),
+        }
     }
 
     /// Lets a person in who has waited since `since_us`: now, or earlier if their last group came to nothing.
@@ -65,10 +69,18 @@ impl<P: Copy + Eq> Lobby<P> {
             return Err(Refused::Full);
         }
         let place = self.waiting.partition_point(|w| w.since_us <= since_us);
-        self.waiting.insert(place, Waiting { person, since_us, overdue: false });
+        self.waiting.insert(
+            place,
+            Waiting {
+                person,
+                since_us,
+                overdue: false,
+            },
+        );
         let size = usize::from(self.rules.group_size.max(1));
         if self.waiting.len() >= size {
-            self.formed.push_back(self.waiting.drain(..size).map(|w| w.person).collect());
+            self.formed
+                .push_back(self.waiting.drain(..size).map(|w| w.person).collect());
         }
         self.handle_timeout(now_us);
         Ok(())
@@ -85,10 +97,15 @@ impl<P: Copy + Eq> Lobby<P> {
     pub fn handle_timeout(&mut self, now_us: u64) {
         let up = |w: &Waiting<P>| now_us.saturating_sub(w.since_us) >= self.rules.timeout_us;
         match self.rules.on_timeout {
-            OnTimeout::Wait => self.waiting.iter_mut().filter(|w| up(w)).for_each(|w| w.overdue = true),
+            OnTimeout::Wait => self
+                .waiting
+                .iter_mut()
+                .filter(|w| up(w))
+                .for_each(|w| w.overdue = true),
             // The time of the first is up: AI partners take the places that are empty.
             OnTimeout::Bot if self.waiting.front().is_some_and(up) => {
-                self.formed.push_back(self.waiting.drain(..).map(|w| w.person).collect());
+                self.formed
+                    .push_back(self.waiting.drain(..).map(|w| w.person).collect());
             }
             OnTimeout::Bot => {}
         }
@@ -108,7 +125,9 @@ impl<P: Copy + Eq> Lobby<P> {
     /// Who waits, and how long each has until the timeout, microseconds.
     pub fn waiting(&self, now_us: u64) -> impl Iterator<Item = (P, u64)> {
         let timeout_us = self.rules.timeout_us;
-        self.waiting.iter().map(move |w| (w.person, (w.since_us + timeout_us).saturating_sub(now_us)))
+        self.waiting
+            .iter()
+            .map(move |w| (w.person, (w.since_us + timeout_us).saturating_sub(now_us)))
     }
 
     /// People of a group.
@@ -126,7 +145,12 @@ mod tests {
     use super::*;
 
     fn lobby(on_timeout: OnTimeout) -> Lobby<u32> {
-        Lobby::new(Rules { group_size: 2, timeout_us: 1_000, on_timeout, capacity: 3 })
+        Lobby::new(Rules {
+            group_size: 2,
+            timeout_us: 1_000,
+            on_timeout,
+            capacity: 3,
+        })
     }
 
     #[test]
@@ -169,7 +193,12 @@ mod tests {
 
     #[test]
     fn a_full_lobby_and_a_second_visit_are_refused() {
-        let mut lobby = Lobby::new(Rules { group_size: 9, timeout_us: 1, on_timeout: OnTimeout::Wait, capacity: 1 });
+        let mut lobby = Lobby::new(Rules {
+            group_size: 9,
+            timeout_us: 1,
+            on_timeout: OnTimeout::Wait,
+            capacity: 1,
+        });
         lobby.join(0, 1, 0).unwrap();
         assert_eq!(lobby.join(0, 1, 0), Err(Refused::Waiting));
         assert_eq!(lobby.join(0, 2, 0), Err(Refused::Full));

@@ -1,1 +1,178 @@
-fn main() {}
+//! The `coplay` command.
+
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use serde_json::json;
+use signaling_server::assets::Assets;
+use signaling_server::cli::{Cli, Command, StudyArgs};
+use signaling_server::config::Limits;
+use signaling_server::server::{Options, Server, StartError};
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+/// The command line or the study file is wrong.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    match run(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("coplay: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Logs go to the standard error; `RUST_LOG` chooses, such as `RUST_LOG=debug`.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,signaling_server=info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_target(false)
+        .init();
+}
+
+#[tokio::main]
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Dev { study, port, json } => {
+            let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            serve(study, listen, None, true, json).await
+        }
+        Command::Serve {
+            study,
+            listen,
+            url,
+            open,
+            json,
+        } => serve(study, listen, url, open, json).await,
+    }
+}
+
+async fn serve(
+    args: StudyArgs,
+    listen: SocketAddr,
+    url: Option<String>,
+    open: bool,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let options = Options {
+        study: args.study.clone(),
+        data: args.data.clone(),
+        links: args.links,
+        open,
+        assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
+        limits: Limits::default(),
+    };
+    // The port first: if it is taken, nothing of the data folder is touched.
+    let listener = bind(listen).await?;
+    let server = match Server::start(options).await {
+        Ok(server) => server,
+        Err(StartError::Study(problems)) => {
+            let file = args.study.display();
+            eprintln!(
+                "coplay: the study in {file} has {}:",
+                count(problems.len(), "problem")
+            );
+            problems.iter().for_each(|problem| eprintln!("  {problem}"));
+            return Ok(ExitCode::from(USAGE));
+        }
+        Err(StartError::Other(error)) => return Err(error),
+    };
+    let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
+    let url = url.trim_end_matches('/');
+    announce(url, &server.links, &args.data, json).context("the standard output")?;
+    server.serve(listener, stopped()).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(listen)
+        .await
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => anyhow::anyhow!(
+                "port {0} is in use by another program; stop that program, or choose another port \
+             (0 takes a free one, for dev: `--port 0`)",
+                listen.port()
+            ),
+            io::ErrorKind::PermissionDenied => {
+                anyhow::anyhow!(
+                    "port {} needs more rights; choose one above 1023",
+                    listen.port()
+                )
+            }
+            _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
+        })
+}
+
+/// Says where participants come in and where the data goes.
+fn announce(url: &str, tokens: &[String], data: &Path, json: bool) -> io::Result<()> {
+    let links: Vec<String> = tokens
+        .iter()
+        .map(|token| format!("{url}/?s={token}"))
+        .collect();
+    let data = std::path::absolute(data)?;
+    let mut out = io::stdout().lock();
+    if json {
+        return writeln!(
+            out,
+            "{}",
+            json!({ "url": format!("{url}/"), "links": links, "data": data })
+        );
+    }
+    writeln!(out, "The study runs at {url}/\n")?;
+    match links.as_slice() {
+        [] => writeln!(out, "No participant links were asked for.")?,
+        links => {
+            writeln!(out, "Participant links, one for each person:")?;
+            links
+                .iter()
+                .try_for_each(|link| writeln!(out, "  {link}"))?;
+        }
+    }
+    writeln!(
+        out,
+        "\nThe data goes to {}\nCtrl-C stops; nothing that was acknowledged is lost.",
+        data.display()
+    )
+}
+
+fn count(n: usize, what: &str) -> String {
+    if n == 1 {
+        format!("one {what}")
+    } else {
+        format!("{n} {what}s")
+    }
+}
+
+/// Waits for Ctrl-C or a request to end.
+async fn stopped() {
+    let ctrl_c = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let asked = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let asked = std::future::pending::<()>();
+    tokio::select! {
+        () = ctrl_c => {}
+        () = asked => {}
+    }
+    tracing::info!("stopping");
+}

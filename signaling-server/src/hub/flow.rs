@@ -3,14 +3,16 @@
 use protocol::control::{Answer, EndReason, Refusal, ServerMessage};
 use study::Kind;
 
-use super::{Effect, Hub, Place, SessionId, Write};
+use super::{Answers, Effect, Hub, Place, Session, SessionId, Write};
 use crate::lobby::{Lobby, Refused, Rules};
 
 impl Hub {
     /// Opens the lobby of each lobby stage.
     pub(super) fn open_lobbies(&mut self) {
         for (index, stage) in (0..).zip(&self.study.timeline) {
-            let Kind::Lobby(lobby) = &stage.kind else { continue };
+            let Kind::Lobby(lobby) = &stage.kind else {
+                continue;
+            };
             let rules = Rules {
                 group_size: u16::from(lobby.group_size),
                 timeout_us: u64::from(lobby.timeout_s) * 1_000_000,
@@ -24,35 +26,56 @@ impl Hub {
     /// Index of the stage at which a session is.
     pub(super) fn stage_of(&self, who: SessionId) -> u16 {
         let last = self.study.timeline.len().saturating_sub(1) as u16;
-        self.sessions[who.0].row.progress.index().min(last)
+        self.sessions[who.0].progress.index().min(last)
     }
 
     /// Whether a session is on its last page.
     pub(super) fn is_finished(&self, who: SessionId) -> bool {
-        self.sessions[who.0].row.progress.outcome(&self.study).is_some()
+        self.sessions[who.0].progress.outcome(&self.study).is_some()
     }
 
     /// Moves a session on and makes its new place durable, before anything that is sent from now on.
     /// False if the event does not belong to its place.
     pub(super) fn advance(&mut self, who: SessionId, event: study::Event<'_>) -> bool {
         let session = &mut self.sessions[who.0];
-        let step = session.row.progress.handle(&self.study, event);
-        let moved = matches!(step, Ok(study::Step::Enter(_)));
+        let moved = matches!(
+            session.progress.handle(&self.study, event),
+            Ok(study::Step::Enter(_))
+        );
         if moved {
-            self.effects.push_back(Effect::Store(Write::Session(session.row.clone())));
+            self.store_place(who, None);
         }
         moved
+    }
+
+    fn store_place(&mut self, who: SessionId, answers: Option<Answers>) {
+        let Session {
+            participant,
+            progress,
+            ..
+        } = &self.sessions[who.0];
+        let write = Write::Place {
+            participant: participant.clone(),
+            progress: *progress,
+            answers,
+        };
+        self.effects.push_back(Effect::Store(write));
     }
 
     /// The message that shows a stage.
     pub(super) fn stage_message(&self, who: SessionId, index: u16) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
         let view = match &stage.kind {
-            Kind::End(_) => self.sessions[who.0].row.progress.view(&self.study),
+            Kind::End(_) => self.sessions[who.0].progress.view(&self.study),
             _ => stage.view(),
         };
         let count = self.study.timeline.len() as u16;
-        ServerMessage::Stage { index, count, id: stage.id.clone(), view }
+        ServerMessage::Stage {
+            index,
+            count,
+            id: stage.id.clone(),
+            view,
+        }
     }
 
     /// Shows a connected participant the stage at which they are, and does what the stage begins with.
@@ -91,14 +114,18 @@ impl Hub {
 
     fn join_lobby(&mut self, now_us: u64, who: SessionId, stage: u16) {
         let since_us = *self.sessions[who.0].since_us.get_or_insert(now_us);
-        let Some(lobby) = self.lobbies.get_mut(&stage) else { return };
+        let Some(lobby) = self.lobbies.get_mut(&stage) else {
+            return;
+        };
         match lobby.join(now_us, who, since_us) {
             Ok(()) | Err(Refused::Waiting) => {
                 self.sessions[who.0].place = Place::Lobby(stage);
                 self.crowd_changed.insert(stage);
             }
             Err(Refused::Full) => {
-                let Some(conn) = self.sessions[who.0].conn.take() else { return };
+                let Some(conn) = self.sessions[who.0].conn.take() else {
+                    return;
+                };
                 self.by_conn.remove(&conn);
                 self.sessions[who.0].since_us = None;
                 self.refuse(conn, Refusal::Full);
@@ -108,7 +135,11 @@ impl Hub {
 
     pub(super) fn leave_lobby(&mut self, stage: u16, who: SessionId) {
         self.sessions[who.0].place = Place::Page;
-        if self.lobbies.get_mut(&stage).is_some_and(|lobby| lobby.leave(who)) {
+        if self
+            .lobbies
+            .get_mut(&stage)
+            .is_some_and(|lobby| lobby.leave(who))
+        {
             self.crowd_changed.insert(stage);
         }
     }
@@ -123,12 +154,21 @@ impl Hub {
             }
         }
         while let Some(stage) = self.crowd_changed.pop_first() {
-            let Some(lobby) = self.lobbies.get(&stage) else { continue };
+            let Some(lobby) = self.lobbies.get(&stage) else {
+                continue;
+            };
             let waiting: Vec<_> = lobby.waiting(now_us).collect();
             let (here, needed) = (waiting.len() as u16, lobby.group_size());
             for (who, left_us) in waiting {
                 let left_ms = (left_us / 1_000).min(u64::from(u32::MAX)) as u32;
-                self.tell(who, ServerMessage::Waiting { here, needed, left_ms });
+                self.tell(
+                    who,
+                    ServerMessage::Waiting {
+                        here,
+                        needed,
+                        left_ms,
+                    },
+                );
             }
         }
     }
@@ -142,23 +182,25 @@ impl Hub {
         answers: Vec<Answer>,
         elapsed_ms: u32,
     ) {
-        let too_long = |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_chars;
+        let too_long =
+            |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_chars;
         if answers.len() > self.limits.answers || answers.iter().any(too_long) {
             return self.turn_away(now_us, who, Refusal::Malformed);
         }
-        let before = self.effects.len();
-        if self.advance(who, study::Event::StageDone { stage, answers: &answers }) {
-            if !answers.is_empty() {
-                let row = &self.sessions[who.0].row;
-                let write = Write::Answers {
-                    participant: row.participant.clone(),
-                    stage: self.study.timeline[usize::from(stage)].id.clone(),
-                    answers: answers.into_iter().map(|answer| (answer.name, answer.value)).collect(),
-                    elapsed_ms,
-                };
-                // A crash between the two writes then asks again, rather than losing the answers.
-                self.effects.insert(before, Effect::Store(write));
-            }
+        let event = study::Event::StageDone {
+            stage,
+            answers: &answers,
+        };
+        if matches!(
+            self.sessions[who.0].progress.handle(&self.study, event),
+            Ok(study::Step::Enter(_))
+        ) {
+            let given = (!answers.is_empty()).then_some(Answers {
+                stage,
+                answers,
+                elapsed_ms,
+            });
+            self.store_place(who, given);
             self.show(now_us, who);
         } else if matches!(self.sessions[who.0].place, Place::Page) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.

@@ -31,7 +31,10 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Pages load the module and link up.
-    Linking { until_us: u64, ready: Vec<Option<Ready>> },
+    Linking {
+        until_us: u64,
+        ready: Vec<Option<Ready>>,
+    },
     /// Tick 0 has its time.
     Playing(Play),
     /// The archive writes the end.
@@ -88,12 +91,17 @@ impl Play {
 impl Group {
     /// The people of the group and their seats.
     pub(super) fn people(&self) -> impl Iterator<Item = (Seat, SessionId)> + '_ {
-        self.members.iter().enumerate().filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
+        self.members
+            .iter()
+            .enumerate()
+            .filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
     }
 
     /// The seat of a person.
     pub(super) fn seat_of(&self, who: SessionId) -> Option<Seat> {
-        self.people().find(|&(_, member)| member == who).map(|(seat, _)| seat)
+        self.people()
+            .find(|&(_, member)| member == who)
+            .map(|(seat, _)| seat)
     }
 
     /// Who has a seat, if a person has.
@@ -103,32 +111,53 @@ impl Group {
 
     /// The plan for a seat.
     pub(super) fn plan_for(&self, seat: Seat) -> Plan {
-        Plan { seat, ..self.plan.clone() }
+        Plan {
+            seat,
+            ..self.plan.clone()
+        }
     }
 
     /// Takes note that a page is ready; true once every page is.
     pub(super) fn ready(&mut self, seat: Seat, rtt_us: Vec<u32>) -> bool {
-        let Phase::Linking { ready, .. } = &mut self.phase else { return false };
+        let Phase::Linking { ready, .. } = &mut self.phase else {
+            return false;
+        };
         if let Some(slot) = ready.get_mut(seat.index()) {
             *slot = Some(rtt_us);
         }
-        self.members.iter().zip(ready.iter()).all(|(who, ready)| who.is_none() || ready.is_some())
+        self.members
+            .iter()
+            .zip(ready.iter())
+            .all(|(who, ready)| who.is_none() || ready.is_some())
     }
 
     /// People whose page is not ready.
     pub(super) fn unready(&self) -> Vec<SessionId> {
-        let Phase::Linking { ready, .. } = &self.phase else { return Vec::new() };
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return Vec::new();
+        };
         let people = self.people();
-        people.filter(|(seat, _)| ready[seat.index()].is_none()).map(|(_, who)| who).collect()
+        people
+            .filter(|(seat, _)| ready[seat.index()].is_none())
+            .map(|(_, who)| who)
+            .collect()
     }
 
     /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
     /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
     pub(super) fn input_delay(&self) -> u8 {
-        let Phase::Linking { ready, .. } = &self.phase else { return self.delay.0 };
-        let is_human = |seat: usize| matches!(self.plan.controllers.get(seat), Some(Controller::Human));
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return self.delay.0;
+        };
+        let is_human =
+            |seat: usize| matches!(self.plan.controllers.get(seat), Some(Controller::Human));
         let worst_us = (ready.iter().flatten())
-            .flat_map(|rtts| rtts.iter().enumerate().filter(|(seat, _)| is_human(*seat)).map(|(_, rtt)| *rtt))
+            .flat_map(|rtts| {
+                rtts.iter()
+                    .enumerate()
+                    .filter(|(seat, _)| is_human(*seat))
+                    .map(|(_, rtt)| *rtt)
+            })
             .max()
             .unwrap_or(0);
         let tick_us = 1_000_000 / u64::from(self.plan.tick_hz.max(1));
@@ -143,7 +172,9 @@ impl Group {
             Phase::Linking { until_us, .. } => Some(*until_us),
             Phase::Playing(play) => {
                 let away = play.away.iter().flatten().copied();
-                away.chain(play.closing_us).chain([play.moved_us + stalled_us]).min()
+                away.chain(play.closing_us)
+                    .chain([play.moved_us + stalled_us])
+                    .min()
             }
             Phase::Ending { .. } => None,
         }
@@ -151,14 +182,25 @@ impl Group {
 
     /// How a running episode ends now, if it does: all pages are done, somebody is away too long, or nothing moves.
     pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
-        let Phase::Playing(play) = &self.phase else { return None };
+        let Phase::Playing(play) = &self.phase else {
+            return None;
+        };
         let done = |seat: Seat| play.finished[seat.index()] || play.away[seat.index()].is_some();
         if let Some(closing_us) = play.closing_us {
             let all = self.people().all(|(seat, _)| done(seat));
             return (all || closing_us <= now_us).then_some(EndReason::Played);
         }
-        if play.away.iter().flatten().any(|until_us| *until_us <= now_us) {
-            return Some(if play.recovered { EndReason::Technical } else { EndReason::PartnerLeft });
+        if play
+            .away
+            .iter()
+            .flatten()
+            .any(|until_us| *until_us <= now_us)
+        {
+            return Some(if play.recovered {
+                EndReason::Technical
+            } else {
+                EndReason::PartnerLeft
+            });
         }
         (play.moved_us + stalled_us <= now_us).then_some(EndReason::Technical)
     }

@@ -9,21 +9,19 @@ mod flow;
 mod group;
 mod play;
 
-
-
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use protocol::control::{ClientMessage, EndReason, Refusal, ServerMessage, Upload};
-use protocol::log::Header;
+use protocol::control::{Answer, ClientMessage, EndReason, Refusal, ServerMessage, Upload};
+use protocol::log::{Ending, Header};
 use protocol::{Era, Seat, Tick};
 use study::{EnvFacts, Kind, Study};
 
 use crate::config::Limits;
 use crate::lobby::Lobby;
 
+pub use entry::{Restored, RestoredEpisode, RestoredSession};
 use group::Group;
-pub use entry::{Restored, RestoredEpisode};
 
 /// A connection of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,21 +62,12 @@ pub enum Absorbed {
     },
     /// It begins after what is durable: the page is to upload from this tick on.
     Gap(Tick),
-    /// It contradicts what is durable, or is malformed.
-    Refused,
+    /// It contradicts what is durable: its page plays another game.
+    Disagreed,
+    /// Not an upload of a page of this episode.
+    Malformed,
     /// The disk failed.
     Failed,
-}
-
-/// How an episode ended, from its replica.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ending {
-    /// Ticks in the archive.
-    pub ticks: Tick,
-    /// Score.
-    pub score: i64,
-    /// Digest of the last state.
-    pub digest: u64,
 }
 
 /// What is to be done.
@@ -99,18 +88,30 @@ pub enum Effect {
 /// A durable change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// A session as it stands.
-    Session(SessionRow),
-    /// The answers of a survey.
-    Answers {
-        /// Participant.
+    /// A session begins.
+    NewSession {
+        /// Pseudonym.
         participant: String,
-        /// Id of the stage.
-        stage: String,
-        /// Name and JSON value of each.
-        answers: Vec<(String, String)>,
-        /// Time on the stage, milliseconds.
-        elapsed_ms: u32,
+        /// Secret that brings a page back to it.
+        token: String,
+        /// Token of the participant link through which it came.
+        link: Option<String>,
+    },
+    /// A session has another secret; the one before is void.
+    Token {
+        /// Pseudonym.
+        participant: String,
+        /// The secret.
+        token: String,
+    },
+    /// A session has another place in the study, perhaps with answers that brought it there.
+    Place {
+        /// Pseudonym.
+        participant: String,
+        /// Its place.
+        progress: study::Progress,
+        /// Answers of the survey that it left.
+        answers: Option<Answers>,
     },
     /// An episode starts.
     Episode(EpisodeRow),
@@ -124,20 +125,18 @@ pub enum Write {
         ending: Option<Ending>,
     },
     /// The next era.
-    NextEra(u16),
+    NextEra(Era),
 }
 
-/// A session as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionRow {
-    /// Secret that brings a page back to it.
-    pub token: String,
-    /// Token of the participant link through which it came.
-    pub link: Option<String>,
-    /// Pseudonym.
-    pub participant: String,
-    /// Its place in the study.
-    pub progress: study::Progress,
+/// The answers of a survey.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// Index of the stage.
+    pub stage: u16,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// Time on the stage, milliseconds.
+    pub elapsed_ms: u32,
 }
 
 /// A running episode as it is stored.
@@ -169,7 +168,12 @@ pub enum Work {
 /// One participant's visit.
 #[derive(Debug)]
 struct Session {
-    row: SessionRow,
+    /// Pseudonym.
+    participant: String,
+    /// Hash of the secret that brings a page back to it.
+    token_hash: String,
+    /// Its place in the study.
+    progress: study::Progress,
     /// The page that has it.
     conn: Option<ConnId>,
     /// Where it is beyond its stage.
@@ -212,8 +216,9 @@ pub struct Hub {
     stopping: bool,
     next_era: u16,
     sessions: Vec<Session>,
+    /// By the hash of the token.
     by_token: HashMap<String, SessionId>,
-    /// Participant links, and the session of each once it was used.
+    /// Participant links by the hash of their token, and the session of each once it was used.
     links: BTreeMap<String, Option<SessionId>>,
     by_conn: HashMap<ConnId, SessionId>,
     lobbies: BTreeMap<u16, Lobby<SessionId>>,
@@ -230,7 +235,9 @@ impl Hub {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
             Event::Opened(era, ok) => self.handle_opened(era, ok),
-            Event::Absorbed(era, seat, absorbed) => self.handle_absorbed(now_us, era, seat, absorbed),
+            Event::Absorbed(era, seat, absorbed) => {
+                self.handle_absorbed(now_us, era, seat, absorbed)
+            }
             Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
             Event::Stop => self.stopping = true,
         }
@@ -239,7 +246,9 @@ impl Hub {
 
     /// Decides what time alone decides.
     pub fn handle_timeout(&mut self, now_us: u64) {
-        self.lobbies.values_mut().for_each(|lobby| lobby.handle_timeout(now_us));
+        self.lobbies
+            .values_mut()
+            .for_each(|lobby| lobby.handle_timeout(now_us));
         self.settle(now_us);
     }
 
@@ -247,7 +256,13 @@ impl Hub {
     pub fn poll_timeout(&self) -> Option<u64> {
         let stalled_us = self.limits.stalled.as_micros() as u64;
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
-        lobbies.chain(self.groups.values().filter_map(|group| group.poll_timeout(stalled_us))).min()
+        lobbies
+            .chain(
+                self.groups
+                    .values()
+                    .filter_map(|group| group.poll_timeout(stalled_us)),
+            )
+            .min()
     }
 
     /// What is to be done next.
@@ -260,13 +275,25 @@ impl Hub {
             return self.handle_hello(now_us, conn, entry);
         }
         // A superseded or refused page may still have something on the way.
-        let Some(&who) = self.by_conn.get(&conn) else { return };
+        let Some(&who) = self.by_conn.get(&conn) else {
+            return;
+        };
         match message {
             ClientMessage::Hello { .. } => {}
             ClientMessage::Clock { sent_us } => {
-                self.send(conn, ServerMessage::Clock { sent_us, server_us: now_us });
+                self.send(
+                    conn,
+                    ServerMessage::Clock {
+                        sent_us,
+                        server_us: now_us,
+                    },
+                );
             }
-            ClientMessage::StageDone { stage, answers, elapsed_ms } => {
+            ClientMessage::StageDone {
+                stage,
+                answers,
+                elapsed_ms,
+            } => {
                 self.handle_stage_done(now_us, who, stage, answers, elapsed_ms);
             }
             ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
@@ -312,7 +339,10 @@ impl Hub {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         let mut bytes = vec![0; letters];
         (self.random)(&mut bytes);
-        bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+        bytes
+            .iter()
+            .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+            .collect()
     }
 
     /// A secret of 128 bits.

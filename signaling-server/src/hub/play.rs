@@ -1,12 +1,12 @@
 //! Episodes: from a match over the start to the end, and what passes between their pages.
 
 use protocol::control::{EndReason, Plan, Refusal, ServerMessage, Upload};
-use protocol::log::Header;
+use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Seat};
 use study::Kind;
 
 use super::group::{Group, Phase, Play};
-use super::{Absorbed, Effect, Ending, EpisodeRow, Hub, Place, SessionId, Work, Write};
+use super::{Absorbed, Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
 
 impl Hub {
     /// Bounds of the input delay of an env stage, ticks, and how long a person may be away, microseconds.
@@ -25,16 +25,29 @@ impl Hub {
         let era = self.fresh_era();
         let Some(plan) = self.plan(era, stage, people.len()) else {
             tracing::error!(stage, "an env stage has no environment");
-            return people.into_iter().for_each(|who| self.put_back(now_us, who));
+            return people
+                .into_iter()
+                .for_each(|who| self.put_back(now_us, who));
         };
         let (delay, grace_us) = self.env_terms(stage);
         let seats = plan.controllers.len();
         let mut members: Vec<_> = people.iter().copied().map(Some).collect();
         members.resize(seats, None);
         let until_us = now_us + self.limits.ready.as_micros() as u64;
-        let phase = Phase::Linking { until_us, ready: vec![None; seats] };
+        let phase = Phase::Linking {
+            until_us,
+            ready: vec![None; seats],
+        };
         let id = format!("G-{}", self.random_name(8));
-        let group = Group { id, stage, plan, members, delay, grace_us, phase };
+        let group = Group {
+            id,
+            stage,
+            plan,
+            members,
+            delay,
+            grace_us,
+            phase,
+        };
         for (seat, who) in group.people() {
             self.sessions[who.0].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage);
@@ -51,29 +64,38 @@ impl Hub {
         }
         let era = Era(self.next_era);
         self.next_era = self.next_era.wrapping_add(1);
-        self.effects.push_back(Effect::Store(Write::NextEra(self.next_era)));
+        self.effects
+            .push_back(Effect::Store(Write::NextEra(Era(self.next_era))));
         era
     }
 
     fn plan(&mut self, era: Era, stage: u16, people: usize) -> Option<Plan> {
         let seed = self.random_u64();
         let episode = format!("E-{}", self.random_name(10));
-        let Kind::Env(env) = self.kind(stage) else { return None };
+        let Kind::Env(env) = self.kind(stage) else {
+            return None;
+        };
         let playing = self.stages.get(&stage)?;
-        let bot = stage.checked_sub(1).and_then(|lobby| match self.kind(lobby) {
-            Kind::Lobby(lobby) => lobby.bot.as_ref(),
-            _ => None,
-        });
+        let bot = stage
+            .checked_sub(1)
+            .and_then(|lobby| match self.kind(lobby) {
+                Kind::Lobby(lobby) => lobby.bot.as_ref(),
+                _ => None,
+            });
         let controller = |seat: usize| match bot {
             _ if seat < people => Some(Controller::Human),
-            Some(bot) => Some(Controller::Ai { policy: bot.policy.clone() }),
+            Some(bot) => Some(Controller::Ai {
+                policy: bot.policy.clone(),
+            }),
             None => None,
         };
         Some(Plan {
             era,
             episode,
             seat: Seat(0),
-            controllers: (0..usize::from(playing.facts.seats)).map(controller).collect::<Option<_>>()?,
+            controllers: (0..usize::from(playing.facts.seats))
+                .map(controller)
+                .collect::<Option<_>>()?,
             env: env.env.clone(),
             env_version: env.version.clone(),
             module: playing.module.clone(),
@@ -90,7 +112,9 @@ impl Hub {
     /// A group comes to nothing before its start; `unready` are those who kept it waiting.
     /// Everyone goes back to the lobby with the time already waited; who fails too often moves on.
     pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
-        let Some(group) = self.groups.remove(&era.0) else { return };
+        let Some(group) = self.groups.remove(&era.0) else {
+            return;
+        };
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
         for &who in &people {
             self.sessions[who.0].place = Place::Page;
@@ -115,14 +139,24 @@ impl Hub {
     }
 
     pub(super) fn tell_others(&mut self, era: Era, who: SessionId, message: &ServerMessage) {
-        let Some(group) = self.groups.get(&era.0) else { return };
-        let others: Vec<SessionId> = group.people().map(|(_, other)| other).filter(|other| *other != who).collect();
-        others.into_iter().for_each(|other| self.tell(other, message.clone()));
+        let Some(group) = self.groups.get(&era.0) else {
+            return;
+        };
+        let others: Vec<SessionId> = group
+            .people()
+            .map(|(_, other)| other)
+            .filter(|other| *other != who)
+            .collect();
+        others
+            .into_iter()
+            .for_each(|other| self.tell(other, message.clone()));
     }
 
     /// The group that a session is in, its own seat, and who has the seat `to`.
     fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
-        let Place::Episode(era, _) = self.sessions[who.0].place else { return None };
+        let Place::Episode(era, _) = self.sessions[who.0].place else {
+            return None;
+        };
         let group = self.groups.get(&era.0)?;
         let peer = group.at(to).filter(|peer| *peer != who)?;
         Some((group.seat_of(who)?, self.sessions[peer.0].conn?))
@@ -139,14 +173,19 @@ impl Hub {
             return;
         }
         if let Some((from, conn)) = self.peers(who, to) {
-            self.effects.push_back(Effect::Relay(conn, ServerMessage::Relay { from, bytes }));
+            self.effects
+                .push_back(Effect::Relay(conn, ServerMessage::Relay { from, bytes }));
         }
     }
 
     /// A page is ready; once all are, the episode gets its delay, its time and its file.
     pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, rtt_us: Vec<u32>) {
-        let Some(group) = self.groups.get_mut(&era.0) else { return };
-        let Some(seat) = group.seat_of(who) else { return };
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
+        let Some(seat) = group.seat_of(who) else {
+            return;
+        };
         if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
             return;
         }
@@ -154,7 +193,8 @@ impl Hub {
         let t0_us = now_us + self.limits.countdown.as_micros() as u64;
         group.phase = Phase::Playing(Play::new(t0_us, input_delay, group.members.len()));
         let header = self.header(era, t0_us, input_delay);
-        self.effects.extend(header.map(|header| Effect::Archive(era, Work::Open(Box::new(header)))));
+        self.effects
+            .extend(header.map(|header| Effect::Archive(era, Work::Open(Box::new(header)))));
     }
 
     fn header(&self, era: Era, t0_us: u64, input_delay: u8) -> Option<Header> {
@@ -181,14 +221,22 @@ impl Hub {
     }
 
     fn participants(&self, group: &Group) -> Vec<String> {
-        let name = |who: &Option<SessionId>| who.map_or(String::new(), |who| self.sessions[who.0].row.participant.clone());
+        let name = |who: &Option<SessionId>| {
+            who.map_or(String::new(), |who| {
+                self.sessions[who.0].participant.clone()
+            })
+        };
         group.members.iter().map(name).collect()
     }
 
     /// The file of an episode is durable: people may start.
     pub(super) fn handle_opened(&mut self, era: Era, ok: bool) {
-        let Some(group) = self.groups.get_mut(&era.0) else { return };
-        let Phase::Playing(play) = &mut group.phase else { return };
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
+        let Phase::Playing(play) = &mut group.phase else {
+            return;
+        };
         if !ok {
             return self.end_episode(era, EndReason::Technical);
         }
@@ -209,58 +257,92 @@ impl Hub {
             self.advance(who, study::Event::Matched);
         }
         for who in people {
-            self.tell(who, ServerMessage::Start { era, t0_us, input_delay });
+            self.tell(
+                who,
+                ServerMessage::Start {
+                    era,
+                    t0_us,
+                    input_delay,
+                },
+            );
         }
     }
 
     pub(super) fn handle_upload(&mut self, who: SessionId, upload: Upload) {
         let era = upload.era;
-        let Some(group) = self.groups.get(&era.0) else { return };
+        let Some(group) = self.groups.get(&era.0) else {
+            return;
+        };
         let open = matches!(&group.phase, Phase::Playing(play) if play.open);
         if let (true, Some(seat)) = (open, group.seat_of(who)) {
-            self.effects.push_back(Effect::Archive(era, Work::Absorb(seat, Box::new(upload))));
+            self.effects
+                .push_back(Effect::Archive(era, Work::Absorb(seat, Box::new(upload))));
         }
     }
 
     /// The archive has seen an upload.
-    pub(super) fn handle_absorbed(&mut self, now_us: u64, era: Era, seat: Seat, absorbed: Absorbed) {
-        let Some(group) = self.groups.get_mut(&era.0) else { return };
+    pub(super) fn handle_absorbed(
+        &mut self,
+        now_us: u64,
+        era: Era,
+        seat: Seat,
+        absorbed: Absorbed,
+    ) {
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
         let Some(who) = group.at(seat) else { return };
-        let Phase::Playing(play) = &mut group.phase else { return };
+        let Phase::Playing(play) = &mut group.phase else {
+            return;
+        };
         match absorbed {
-            Absorbed::Durable { through, over, last } => {
+            Absorbed::Durable {
+                through,
+                over,
+                last,
+            } => {
                 play.absorbed(now_us, through);
                 play.finished[seat.index()] |= last;
                 if over {
-                    play.closing_us.get_or_insert(now_us + self.limits.closing.as_micros() as u64);
+                    play.closing_us
+                        .get_or_insert(now_us + self.limits.closing.as_micros() as u64);
                 }
                 self.tell(who, ServerMessage::Archived { era, through });
             }
             Absorbed::Gap(through) => self.tell(who, ServerMessage::Running { era, through }),
-            Absorbed::Refused => {
-                tracing::warn!(era = era.0, seat = seat.0, "an upload contradicts the archive");
+            Absorbed::Malformed => {
+                tracing::warn!(era = era.0, seat = seat.0, "an upload is malformed");
                 if let Some(conn) = self.sessions[who.0].conn {
                     self.handle_closed(now_us, conn);
                     self.refuse(conn, Refusal::Malformed);
                 }
             }
-            Absorbed::Failed => self.end_episode(era, EndReason::Technical),
+            Absorbed::Disagreed | Absorbed::Failed => self.end_episode(era, EndReason::Technical),
         }
     }
 
     /// Ends a running episode: the archive closes its file, then everyone is told.
     pub(super) fn end_episode(&mut self, era: Era, reason: EndReason) {
-        let Some(group) = self.groups.get_mut(&era.0) else { return };
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
         if !matches!(group.phase, Phase::Ending { .. }) {
             group.phase = Phase::Ending { reason };
-            self.effects.push_back(Effect::Archive(era, Work::End(reason)));
+            self.effects
+                .push_back(Effect::Archive(era, Work::End(reason)));
         }
     }
 
     /// A member leaves on purpose.
     pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
-        let Some(group) = self.groups.get_mut(&era.0) else { return };
-        for member in group.members.iter_mut().filter(|member| **member == Some(who)) {
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
+        for member in group
+            .members
+            .iter_mut()
+            .filter(|member| **member == Some(who))
+        {
             *member = None;
         }
         match group.phase {
@@ -271,15 +353,35 @@ impl Hub {
 
     /// The end of an episode is durable: everyone is told, and moves on.
     pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, ending: Option<Ending>) {
-        let Some(group) = self.groups.remove(&era.0) else { return };
-        let Phase::Ending { reason } = group.phase else { return };
+        let Some(group) = self.groups.remove(&era.0) else {
+            return;
+        };
+        let Phase::Ending { reason } = group.phase else {
+            return;
+        };
+        // The replica has the last word: an episode that was over when its end was asked for was played.
+        let reason = ending.map_or(reason, |ending| ending.reason);
         let episode = group.plan.episode.clone();
-        self.effects.push_back(Effect::Store(Write::EpisodeEnded { episode, reason, ending }));
+        self.effects.push_back(Effect::Store(Write::EpisodeEnded {
+            episode,
+            reason,
+            ending,
+        }));
+        let (ticks, score, digest) = ending
+            .map(|end| (end.ticks, end.score, end.digest))
+            .unwrap_or_default();
         for (_, who) in group.people() {
-            let Place::Episode(own, holds) = self.sessions[who.0].place else { continue };
-            if own == era && holds {
-                let Ending { ticks, score, digest } = ending.unwrap_or_default();
-                self.tell(who, ServerMessage::Ended { era, reason, ticks, score, digest });
+            if self.sessions[who.0].place == Place::Episode(era, true) {
+                self.tell(
+                    who,
+                    ServerMessage::Ended {
+                        era,
+                        reason,
+                        ticks,
+                        score,
+                        digest,
+                    },
+                );
             }
         }
         for (_, who) in group.people() {
@@ -292,7 +394,9 @@ impl Hub {
         let stalled_us = self.limits.stalled.as_micros() as u64;
         let eras: Vec<u16> = self.groups.keys().copied().collect();
         for era in eras.into_iter().map(Era) {
-            let Some(group) = self.groups.get(&era.0) else { continue };
+            let Some(group) = self.groups.get(&era.0) else {
+                continue;
+            };
             if matches!(group.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
                 let unready = group.unready();
                 self.unmatch(now_us, era, &unready);

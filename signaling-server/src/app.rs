@@ -1,0 +1,73 @@
+//! What the handlers share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::assets::{Assets, Bytes};
+use crate::clock::Clock;
+use crate::config::Limits;
+use crate::hub::Event;
+use crate::socket::Connections;
+
+/// What the handlers share.
+#[derive(Debug)]
+pub struct App {
+    /// Limits.
+    pub limits: Limits,
+    /// The server's clock.
+    pub clock: Clock,
+    /// The front end.
+    pub assets: Assets,
+    /// The environment modules of the study.
+    pub modules: Vec<Module>,
+    /// Folder of the modules that episodes of this data folder were played with.
+    pub modules_dir: PathBuf,
+    /// Open connections.
+    pub connections: Arc<Connections>,
+    /// One permit for each connection that may still open.
+    pub slots: Arc<Semaphore>,
+    /// To the driver.
+    pub events: mpsc::Sender<Event>,
+}
+
+/// An environment module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Environment id.
+    pub env: String,
+    /// SHA-256, lower-case hex.
+    pub hash: String,
+    /// The module.
+    pub bytes: Bytes,
+}
+
+/// A module as it is served.
+#[derive(Debug)]
+pub struct ServedModule {
+    /// The module.
+    pub bytes: Bytes,
+    /// Its Brotli form.
+    pub packed: Option<Bytes>,
+}
+
+impl App {
+    /// The module with this hash.
+    pub fn module(&self, hash: &str) -> Option<ServedModule> {
+        if let Some(module) = self.modules.iter().find(|module| module.hash == hash) {
+            let packed = self.assets.read(&format!("modules/{}.wasm.br", module.env));
+            return Some(ServedModule {
+                bytes: module.bytes.clone(),
+                packed,
+            });
+        }
+        let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let path = self.modules_dir.join(format!("{hash}.wasm"));
+        let bytes = is_hash.then(|| std::fs::read(path).ok()).flatten()?;
+        Some(ServedModule {
+            bytes: bytes.into(),
+            packed: None,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs studies in which people play reinforcement-learning environments together, in their browsers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "coplay",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  coplay dev examples/overcooked-dyad
+      Try a study on this machine: open the two printed links in two windows.
+  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40
+      Run it for participants, who each get one of 40 links.
+
+Exit codes: 0 done, 1 something failed or did not verify, 2 the command line or the study file is wrong."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Try a study on this machine.
+    #[command(after_help = "\
+Opens on 127.0.0.1 only and prints participant links; a page without a link gets a new session too.
+Stop it with Ctrl-C and start it again: unfinished participants go on where they were.
+
+Examples:
+  coplay dev examples/overcooked-dyad
+  coplay dev my-study --port 0 --data /tmp/trial
+      On a free port, with the data somewhere else.
+  coplay dev my-study --json | head -1
+      One JSON line for scripts: {\"url\":…,\"links\":[…],\"data\":…}")]
+    Dev {
+        /// The study and its data.
+        #[command(flatten)]
+        study: StudyArgs,
+        /// Port on 127.0.0.1; 0 takes a free one.
+        #[arg(long, default_value_t = 8080)]
+        port: u16,
+        /// Print one JSON line on the standard output instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a study for participants.
+    #[command(after_help = "\
+Put a web server with TLS in front of it: browsers allow WebRTC on https pages only.
+
+Examples:
+  coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40
+  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu")]
+    Serve {
+        /// The study and its data.
+        #[command(flatten)]
+        study: StudyArgs,
+        /// Address and port to listen on.
+        #[arg(long, value_name = "ADDR")]
+        listen: SocketAddr,
+        /// Address under which participants reach the server, for the printed links.
+        #[arg(long)]
+        url: Option<String>,
+        /// Let people in without a link: everyone who opens the address gets a session.
+        #[arg(long)]
+        open: bool,
+        /// Print one JSON line on the standard output instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The study and its data.
+#[derive(Clone, Debug, Args)]
+pub struct StudyArgs {
+    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    pub study: PathBuf,
+    /// Data folder; it is made if it is not there.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Participant links to have that nobody has finished.
+    #[arg(long, default_value_t = 2)]
+    pub links: usize,
+    /// Folder of a built front end, instead of the one in this program.
+    #[arg(long)]
+    pub dist: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

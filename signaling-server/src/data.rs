@@ -1,0 +1,139 @@
+//! The data folder: `episodes/`, `modules/`, `coplay.sqlite`, and the lock that one server holds.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::app::Module;
+use crate::assets::{Assets, sha256_hex};
+
+/// A data folder that this process alone writes to.
+#[derive(Debug)]
+pub struct DataDir {
+    dir: PathBuf,
+    /// Held until the folder is dropped.
+    _lock: File,
+}
+
+/// Why a data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// Another process has it.
+    #[error("another coplay uses the data folder {}; stop it, or name another folder with --data", .0.display())]
+    Locked(PathBuf),
+    /// The disk refused.
+    #[error("the data folder {} cannot be used: {error}", .dir.display())]
+    Io {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl DataDir {
+    /// Makes the folder where it is missing, and locks it.
+    ///
+    /// # Errors
+    /// [`DataError`]
+    pub fn open(dir: &Path) -> Result<Self, DataError> {
+        let failed = |error| DataError::Io {
+            dir: dir.into(),
+            error,
+        };
+        for part in ["episodes", "modules"] {
+            fs::create_dir_all(dir.join(part)).map_err(failed)?;
+        }
+        let lock = File::create(dir.join("lock")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                dir: dir.into(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(DataError::Locked(dir.into())),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Folder of the episode files.
+    pub fn episodes(&self) -> PathBuf {
+        self.dir.join("episodes")
+    }
+
+    /// Folder of the environment modules, each under its hash.
+    pub fn modules(&self) -> PathBuf {
+        self.dir.join("modules")
+    }
+
+    /// Keeps the module of an environment under its hash, as the front end has it now.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn keep_module(&self, assets: &Assets, env: &str) -> Result<Option<Module>, DataError> {
+        let Some(bytes) = assets.module(env) else {
+            return Ok(None);
+        };
+        let hash = sha256_hex(&bytes);
+        let path = self.modules().join(format!("{hash}.wasm"));
+        self.write_once(&path, &bytes)
+            .map_err(|error| DataError::Io {
+                dir: self.dir.clone(),
+                error,
+            })?;
+        Ok(Some(Module {
+            env: env.into(),
+            hash,
+            bytes,
+        }))
+    }
+
+    /// Writes a file that is whole as soon as it has its name.
+    fn write_once(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        if path.try_exists()? {
+            return Ok(());
+        }
+        let part = path.with_extension("part");
+        let mut file = File::create(&part)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, path)?;
+        File::open(self.modules())?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_server_is_told_who_has_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DataDir::open(dir.path()).unwrap();
+        let error = DataDir::open(dir.path()).unwrap_err();
+        assert!(matches!(error, DataError::Locked(_)), "{error}");
+        drop(first);
+        DataDir::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_module_is_kept_under_its_hash() {
+        let dist = tempfile::tempdir().unwrap();
+        fs::create_dir(dist.path().join("modules")).unwrap();
+        fs::write(dist.path().join("modules/pong.wasm"), b"module").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        let assets = Assets::Folder(dist.path().into());
+        let kept = data.keep_module(&assets, "pong").unwrap().unwrap();
+        let stored = fs::read(data.modules().join(format!("{}.wasm", kept.hash))).unwrap();
+        assert_eq!(
+            (stored.as_slice(), kept.hash),
+            (&b"module"[..], sha256_hex(b"module"))
+        );
+        assert!(data.keep_module(&assets, "chess").unwrap().is_none());
+    }
+}

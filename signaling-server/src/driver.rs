@@ -1,0 +1,124 @@
+//! Runs the hub: events and time in, effects carried out in their order.
+//!
+//! Two tasks: one steps the hub and never waits for a disk; the other carries effects out one after the other,
+//! so that what is shown is durable before it is sent. Relayed datagrams overtake.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use protocol::Era;
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::hub::{Effect, Event, Hub, Work};
+use crate::keeper::Keeper;
+use crate::memory::Memory;
+use crate::socket::Connections;
+
+/// Effects that may wait to be carried out.
+const EFFECTS: usize = 4_096;
+
+/// What carries effects out.
+pub struct Executor {
+    /// The database.
+    pub memory: Memory,
+    /// The pages.
+    pub connections: Arc<Connections>,
+    /// Folder of the episode files.
+    pub episodes: PathBuf,
+    /// The threads of running episodes.
+    pub keepers: HashMap<Era, Keeper>,
+    /// What the archive reports, back to the hub.
+    pub results: mpsc::UnboundedSender<Event>,
+}
+
+/// Steps the hub until [`Event::Stop`]; gives the executor back once everything is carried out.
+///
+/// # Errors
+/// The database failed: nothing can be kept any more, so the server stops rather than going on without memory.
+pub async fn run(
+    mut hub: Hub,
+    clock: Clock,
+    mut events: mpsc::Receiver<Event>,
+    mut results: mpsc::UnboundedReceiver<Event>,
+    executor: Executor,
+    waiting_datagrams: usize,
+) -> anyhow::Result<()> {
+    let connections = Arc::clone(&executor.connections);
+    let (effects, todo) = mpsc::channel(EFFECTS);
+    let carrying = tokio::spawn(carry_out(executor, todo));
+    let mut stop = false;
+    while !stop {
+        let at_us = hub.poll_timeout();
+        let wake = async {
+            match at_us {
+                Some(at_us) => tokio::time::sleep_until(clock.instant(at_us)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            event = events.recv() => {
+                let event = event.unwrap_or(Event::Stop);
+                stop = matches!(event, Event::Stop);
+                hub.handle(clock.now_us(), event);
+            }
+            Some(event) = results.recv() => hub.handle(clock.now_us(), event),
+            () = wake => hub.handle_timeout(clock.now_us()),
+        }
+        while let Some(effect) = hub.poll_effect() {
+            match effect {
+                Effect::Relay(conn, message) => {
+                    connections.relay(conn, &message, waiting_datagrams)
+                }
+                effect => stop |= effects.send(effect).await.is_err(),
+            }
+        }
+    }
+    drop(effects);
+    carrying.await?
+}
+
+async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> anyhow::Result<()> {
+    while let Some(effect) = todo.recv().await {
+        match effect {
+            Effect::Send(conn, message) => executor.connections.send(conn, &message),
+            Effect::Relay(..) => unreachable!("the hub's task relays"),
+            Effect::Close(conn) => executor.connections.close(conn),
+            Effect::Store(write) => executor.memory.write(write).await?,
+            Effect::Archive(era, work) => executor.archive(era, work),
+        }
+    }
+    let keepers = std::mem::take(&mut executor.keepers);
+    tokio::task::spawn_blocking(move || keepers.into_values().for_each(Keeper::finish)).await?;
+    executor.memory.close().await;
+    Ok(())
+}
+
+impl Executor {
+    fn archive(&mut self, era: Era, work: Work) {
+        let failed = match &work {
+            Work::Open(_) => Event::Opened(era, false),
+            Work::Absorb(seat, _) => Event::Absorbed(era, *seat, crate::hub::Absorbed::Failed),
+            Work::End(_) => Event::Ended(era, None),
+        };
+        if matches!(work, Work::Open(_)) {
+            match Keeper::start(era, self.episodes.clone(), || None, self.results.clone()) {
+                Ok(keeper) => drop(self.keepers.insert(era, keeper)),
+                Err(error) => tracing::error!(%error, "no thread for an episode"),
+            }
+        }
+        let is_end = matches!(work, Work::End(_));
+        let handed = self
+            .keepers
+            .get(&era)
+            .is_some_and(|keeper| keeper.hand(work));
+        if !handed {
+            // The driver's own loop holds the receiving end until this task is done.
+            let _ = self.results.send(failed);
+        }
+        if is_end {
+            self.keepers.remove(&era);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One thread an episode, which does the archive's work in order and reports what became of it.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use protocol::control::Upload;
+use protocol::{Era, Seat};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::archive::{Episode, Refused};
+use crate::hub::{Absorbed, Event, Work};
+
+/// To the thread of an episode.
+#[derive(Debug)]
+pub struct Keeper {
+    work: mpsc::Sender<Work>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Starts the thread of an episode. `open` gives the episode, or nothing: its file is then made by
+    /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub fn start(
+        era: Era,
+        dir: PathBuf,
+        open: impl FnOnce() -> Option<Episode> + Send + 'static,
+        results: UnboundedSender<Event>,
+    ) -> std::io::Result<Self> {
+        let (work, todo) = mpsc::channel();
+        let name = format!("episode-{}", era.0);
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            let mut episode = open();
+            for work in todo {
+                let result = perform(era, &dir, &mut episode, work);
+                let is_end = matches!(result, Event::Ended(..));
+                // The driver drops its end only when the server has stopped.
+                if results.send(result).is_err() || is_end {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { work, thread })
+    }
+
+    /// Hands over work; false if the thread is gone.
+    pub fn hand(&self, work: Work) -> bool {
+        self.work.send(work).is_ok()
+    }
+
+    /// Waits until all work is done.
+    pub fn finish(self) {
+        drop(self.work);
+        if self.thread.join().is_err() {
+            tracing::error!("the thread of an episode panicked");
+        }
+    }
+}
+
+fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work: Work) -> Event {
+    match (work, episode) {
+        (Work::Open(header), episode) => {
+            let made = Episode::create(dir, *header);
+            if let Err(error) = &made {
+                tracing::error!(%error, era = era.0, "an episode file cannot be made");
+            }
+            *episode = made.ok();
+            Event::Opened(era, episode.is_some())
+        }
+        (Work::Absorb(seat, upload), Some(episode)) => {
+            Event::Absorbed(era, seat, absorb(episode, seat, &upload))
+        }
+        (Work::Absorb(seat, _), None) => Event::Absorbed(era, seat, Absorbed::Failed),
+        (Work::End(reason), Some(episode)) => {
+            let ending = episode.end(reason);
+            if let Err(error) = &ending {
+                tracing::error!(%error, era = era.0, "the end of an episode cannot be written");
+            }
+            Event::Ended(era, ending.ok())
+        }
+        (Work::End(_), None) => Event::Ended(era, None),
+    }
+}
+
+fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
+    match episode.absorb(seat, upload) {
+        Ok(taken) => {
+            for seat in &taken.diverged {
+                tracing::warn!(
+                    seat = seat.0,
+                    through = taken.through.0,
+                    "a page simulates something else than the replica"
+                );
+            }
+            match taken.disagreed {
+                true => Absorbed::Disagreed,
+                false => Absorbed::Durable {
+                    through: taken.through,
+                    over: taken.over.is_some(),
+                    last: upload.ended.is_some(),
+                },
+            }
+        }
+        Err(Refused::Gap { through }) => Absorbed::Gap(through),
+        Err(error @ (Refused::Malformed(_) | Refused::NotOver { .. })) => {
+            tracing::warn!(%error, seat = seat.0, "an upload is refused");
+            Absorbed::Malformed
+        }
+        Err(Refused::Disk(error)) => {
+            tracing::error!(%error, "the disk failed under an episode");
+            Absorbed::Failed
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Between the hub and the database: writes go down, and what was written comes up after a restart.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use protocol::control::{EndReason, Plan};
+use protocol::{Era, Seat};
+use study::{Kind, Study};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::archive::{self, Episode};
+use crate::data::DataDir;
+use crate::hub::{EpisodeRow, Event, Restored, RestoredEpisode, RestoredSession, Write};
+use crate::keeper::Keeper;
+use crate::links::LinkKey;
+use crate::store::{
+    Answers, NewEpisode, NewSession, SqliteStore, Store as _, StoreError, token_hash,
+};
+
+/// The database, and the study whose sessions it keeps.
+pub struct Memory {
+    store: SqliteStore,
+    study: Arc<Study>,
+}
+
+impl Memory {
+    /// Opens the database of a data folder.
+    ///
+    /// # Errors
+    /// The database cannot be opened.
+    pub async fn open(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
+        let store = SqliteStore::open(data.path())
+            .await
+            .context("the database cannot be opened")?;
+        Ok(Self { store, study })
+    }
+
+    /// Closes the database.
+    pub async fn close(self) {
+        self.store.close().await;
+    }
+
+    /// Makes a change durable.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is then stored.
+    pub async fn write(&self, write: Write) -> Result<(), StoreError> {
+        match write {
+            Write::NewSession {
+                participant,
+                token,
+                link,
+            } => self.new_session(participant, token, link).await,
+            Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
+            Write::Place {
+                participant,
+                progress,
+                answers,
+            } => self.place(&participant, progress, answers).await,
+            Write::Episode(row) => {
+                let path = format!("episodes/{}.{}", row.episode, archive::EXTENSION);
+                let EpisodeRow {
+                    episode: id,
+                    era,
+                    group,
+                    stage,
+                    participants,
+                } = row;
+                let stage = self.stage_id(stage);
+                self.store
+                    .create_episode(&NewEpisode {
+                        id,
+                        era,
+                        group,
+                        stage,
+                        path,
+                        participants,
+                    })
+                    .await
+            }
+            Write::EpisodeEnded {
+                episode,
+                reason,
+                ending,
+            } => self.store.end_episode(&episode, reason, ending).await,
+            Write::NextEra(era) => self.store.set_next_era(era).await,
+        }
+    }
+
+    async fn new_session(
+        &self,
+        participant: String,
+        token: String,
+        link: Option<String>,
+    ) -> Result<(), StoreError> {
+        let new = NewSession {
+            participant,
+            token,
+            link,
+            study: self.study.id.clone(),
+            study_version: self.study.version.clone(),
+            study_hash: self.study.hash.clone(),
+            position: position(study::Progress::new()),
+        };
+        self.store.create_session(&new).await
+    }
+
+    async fn place(
+        &self,
+        participant: &str,
+        progress: study::Progress,
+        answers: Option<crate::hub::Answers>,
+    ) -> Result<(), StoreError> {
+        let position = position(progress);
+        match answers {
+            Some(crate::hub::Answers {
+                stage,
+                answers,
+                elapsed_ms,
+            }) => {
+                let answers = Answers {
+                    stage: self.stage_id(stage),
+                    stage_index: stage,
+                    answers,
+                    elapsed_ms,
+                };
+                self.store
+                    .save_answers(participant, &answers, &position)
+                    .await?;
+            }
+            None => self.store.save_position(participant, &position).await?,
+        }
+        match progress.outcome(&self.study) {
+            Some(outcome) => self.store.set_outcome(participant, outcome.name()).await,
+            None => Ok(()),
+        }
+    }
+
+    fn stage_id(&self, index: u16) -> String {
+        self.study.timeline[usize::from(index)].id.clone()
+    }
+
+    /// What the data folder remembers. Episodes that were running are opened again, each with its keeper;
+    /// one whose file cannot be read ends as technical, with its file left for `coplay verify`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn restore(
+        &self,
+        data: &DataDir,
+        results: &UnboundedSender<Event>,
+    ) -> anyhow::Result<(Restored, HashMap<Era, Keeper>)> {
+        let mut restored = Restored {
+            next_era: self.store.next_era().await?.0,
+            ..Restored::default()
+        };
+        restored.links = self
+            .store
+            .links()
+            .await?
+            .into_iter()
+            .map(|link| link.token_hash)
+            .collect();
+        for session in self.store.sessions().await? {
+            let progress = serde_json::from_str(&session.position)
+                .with_context(|| format!("the place of {} is damaged", session.participant))?;
+            let (participant, token_hash, link_hash) =
+                (session.participant, session.token_hash, session.link_hash);
+            restored.sessions.push(RestoredSession {
+                participant,
+                token_hash,
+                link_hash,
+                progress,
+            });
+        }
+        let mut keepers = HashMap::new();
+        for row in self.store.running_episodes().await? {
+            let path = data.path().join(&row.path);
+            let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
+            let found = read.map_err(anyhow::Error::from).and_then(|file| {
+                let episode = self.running(row.era, &file)?;
+                let keeper = Keeper::start(
+                    row.era,
+                    data.episodes(),
+                    move || Some(file),
+                    results.clone(),
+                )?;
+                Ok((episode, keeper))
+            });
+            match found {
+                Ok((episode, keeper)) => {
+                    restored.episodes.push(episode);
+                    keepers.insert(row.era, keeper);
+                }
+                Err(error) => {
+                    tracing::error!(%error, episode = row.id, "a running episode cannot be taken up again");
+                    self.store
+                        .end_episode(&row.id, EndReason::Technical, None)
+                        .await?;
+                }
+            }
+        }
+        Ok((restored, keepers))
+    }
+
+    /// A running episode as the hub needs it, from its file.
+    fn running(&self, era: Era, file: &Episode) -> anyhow::Result<RestoredEpisode> {
+        let header = file.header();
+        let timeline = &self.study.timeline;
+        let stage = timeline
+            .iter()
+            .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
+        let stage = stage.context("the study has no such stage any more")?;
+        let row = EpisodeRow {
+            episode: header.episode.clone(),
+            era,
+            group: header.group.clone(),
+            stage: u16::try_from(stage)?,
+            participants: header.participants.clone(),
+        };
+        let plan = Plan {
+            era,
+            episode: header.episode.clone(),
+            seat: Seat(0),
+            controllers: header.controllers.clone(),
+            env: header.env.clone(),
+            env_version: header.env_version.clone(),
+            module: header.module.clone(),
+            params: header.params.clone(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
+            // What follows only matters before a start.
+            window: 0,
+            keys: Vec::new(),
+            disclose_ai: true,
+            ice: Vec::new(),
+        };
+        let (through, ending) = (file.through(), file.ending());
+        let (t0_us, input_delay) = (header.t0_us, header.input_delay);
+        Ok(RestoredEpisode {
+            row,
+            plan,
+            t0_us,
+            input_delay,
+            through,
+            ending,
+        })
+    }
+
+    /// Issues participant links until `wanted` of them are not finished; gives their tokens.
+    ///
+    /// # Errors
+    /// The secret of the data folder or the database failed.
+    pub async fn links(
+        &self,
+        data: &DataDir,
+        restored: &mut Restored,
+        wanted: usize,
+    ) -> anyhow::Result<Vec<String>> {
+        let key = LinkKey::open(data.path()).context("the secret of the participant links")?;
+        let is_finished =
+            |session: &&RestoredSession| session.progress.outcome(&self.study).is_some();
+        let finished: HashSet<String> = restored
+            .sessions
+            .iter()
+            .filter(is_finished)
+            .filter_map(|session| session.link_hash.clone())
+            .collect();
+        let mut issued: HashSet<String> = restored.links.iter().cloned().collect();
+        let mut open = Vec::new();
+        for number in 0.. {
+            let token = key.token(number);
+            let hash = token_hash(&token);
+            let is_new = issued.insert(hash.clone());
+            if open.len() >= wanted && is_new {
+                break;
+            }
+            if is_new {
+                self.store.issue_link(&token).await?;
+                restored.links.push(hash);
+                open.push(token);
+            } else if !finished.contains(&hash) {
+                open.push(token);
+            }
+        }
+        Ok(open)
+    }
+}
+
+/// A place in the study, as it is stored.
+fn position(progress: study::Progress) -> String {
+    serde_json::to_string(&progress).expect("a place is plain data")
+}

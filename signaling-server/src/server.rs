@@ -1,0 +1,278 @@
+//! From a study folder and a data folder to a running server, and back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use study::stage::Env;
+use study::{EnvFacts, EnvFault, Kind, Problem, Study};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+use crate::app::{App, Module};
+use crate::assets::Assets;
+use crate::clock::Clock;
+use crate::config::Limits;
+use crate::data::DataDir;
+use crate::driver::{self, Executor};
+use crate::http::build_handler;
+use crate::hub::{EnvStage, EnvStages, Event, Hub};
+use crate::memory::Memory;
+use crate::socket::Connections;
+
+/// Messages of pages that may wait for the hub.
+const EVENTS: usize = 1_024;
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Study folder.
+    pub study: PathBuf,
+    /// Data folder.
+    pub data: PathBuf,
+    /// Participant links to have that nobody has finished.
+    pub links: usize,
+    /// Whether people are let in without a link.
+    pub open: bool,
+    /// The front end.
+    pub assets: Assets,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The study file is wrong.
+    #[error("the study has {} problem(s)", .0.len())]
+    Study(Vec<Problem>),
+    /// Anything else.
+    #[error(transparent)]
+    Other(#[from] anyhow::Error),
+}
+
+/// A server that runs, whether or not anything listens for it.
+pub struct Server {
+    /// What its handlers share.
+    pub app: Arc<App>,
+    /// Tokens of the participant links that nobody has finished.
+    pub links: Vec<String>,
+    driver: JoinHandle<anyhow::Result<()>>,
+    data: DataDir,
+}
+
+impl Server {
+    /// Reads the study, opens the data folder, takes up what was running, and starts the hub.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing runs then.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
+        let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
+        let modules = keep_modules(&study, &data, &options.assets)?;
+        let hash = |env: &str| {
+            modules
+                .iter()
+                .find(|m| m.env == env)
+                .map_or(String::new(), |m| m.hash.clone())
+        };
+        let stage = |(index, facts): (u16, EnvFacts)| {
+            let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
+                return None;
+            };
+            Some((
+                index,
+                EnvStage {
+                    facts,
+                    module: hash(&env.env),
+                },
+            ))
+        };
+        let stages: EnvStages = facts.into_iter().filter_map(stage).collect();
+        let clock = Clock::start();
+        let (events, incoming) = mpsc::channel(EVENTS);
+        let (results, reported) = mpsc::unbounded_channel();
+        let study = Arc::new(study);
+        let memory = Memory::open(&data, Arc::clone(&study)).await?;
+        let (mut restored, keepers) = memory.restore(&data, &results).await?;
+        let links = memory.links(&data, &mut restored, options.links).await?;
+        let limits = options.limits;
+        let connections = Arc::new(Connections::default());
+        let hub = Hub::new(
+            clock.now_us(),
+            study,
+            limits.clone(),
+            stages,
+            options.open,
+            Box::new(os_random),
+            restored,
+        );
+        let executor = Executor {
+            memory,
+            connections: Arc::clone(&connections),
+            episodes: data.episodes(),
+            keepers,
+            results,
+        };
+        let driver = tokio::spawn(driver::run(
+            hub,
+            clock,
+            incoming,
+            reported,
+            executor,
+            limits.outgoing_relay,
+        ));
+        let slots = Arc::new(Semaphore::new(limits.connections));
+        let modules_dir = data.modules();
+        let app = Arc::new(App {
+            limits,
+            clock,
+            assets: options.assets,
+            modules,
+            modules_dir,
+            connections,
+            slots,
+            events,
+        });
+        Ok(Self {
+            app,
+            links,
+            driver,
+            data,
+        })
+    }
+
+    /// Serves until `stop`, and then stops: nobody new is let in, everything is kept, pages are told to come back.
+    ///
+    /// # Errors
+    /// The listener or the database failed.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
+        let Self {
+            app,
+            mut driver,
+            data,
+            ..
+        } = self;
+        let (shut, shutting) = tokio::sync::oneshot::channel::<()>();
+        let handler = build_handler(Arc::clone(&app));
+        let serving = axum::serve(listener, handler).with_graceful_shutdown(async {
+            // A sender that is gone means the same.
+            let _ = shutting.await;
+        });
+        let serving = tokio::spawn(serving.into_future());
+        let kept = tokio::select! {
+            () = stop => {
+                // If the driver is gone already, its own result tells.
+                let _ = app.events.send(Event::Stop).await;
+                (&mut driver).await
+            }
+            ended = &mut driver => ended,
+        };
+        app.connections.close_all();
+        drop(shut);
+        let patience = Duration::from_secs(5);
+        let sockets = u32::try_from(app.limits.connections).unwrap_or(u32::MAX);
+        // Close frames leave with the last permit; a page that does not answer is not waited for.
+        let _ = tokio::time::timeout(patience, app.slots.acquire_many(sockets)).await;
+        serving.abort();
+        drop(data);
+        kept?
+    }
+}
+
+fn os_random(bytes: &mut [u8]) {
+    getrandom::fill(bytes).expect("the system gives random numbers");
+}
+
+/// Reads a study and checks it against the environments and AI partners of this program.
+///
+/// # Errors
+/// Every [`Problem`].
+pub fn read_study(dir: &Path) -> Result<(Study, BTreeMap<u16, EnvFacts>), Vec<Problem>> {
+    let study = study::load(dir)?;
+    let mut problems = Vec::new();
+    let facts = study.check_env(open_env).unwrap_or_else(|found| {
+        problems.extend(found);
+        Default::default()
+    });
+    problems.extend(
+        study
+            .check_policies(&policy::NAMES)
+            .err()
+            .into_iter()
+            .flatten(),
+    );
+    if problems.is_empty() {
+        Ok((study, facts))
+    } else {
+        Err(problems)
+    }
+}
+
+fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
+    let known = || -> Vec<String> {
+        let open = |id: &&str| Some(env_core::envs::open(id, "").ok()?.spec().version.clone());
+        env_core::envs::IDS
+            .iter()
+            .filter_map(|id| Some(format!("{id}@{}", open(id)?)))
+            .collect()
+    };
+    if !env_core::envs::IDS.contains(&env.env.as_str()) {
+        return Err(EnvFault::Unknown { known: known() });
+    }
+    let world = env_core::envs::open(&env.env, &env.config.to_string()).map_err(|error| {
+        EnvFault::Config {
+            field: error.field,
+            reason: error.reason,
+        }
+    })?;
+    let spec = world.spec();
+    if spec.version != env.version {
+        return Err(EnvFault::Version {
+            found: spec.version.clone(),
+        });
+    }
+    let actions = spec
+        .actions
+        .iter()
+        .map(|action| action.name.clone())
+        .collect();
+    Ok(EnvFacts {
+        seats: spec.seats,
+        tick_hz: spec.tick_hz,
+        actions,
+    })
+}
+
+/// Keeps the modules of the study's environments. A program without a front end has none; its page says so.
+fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Result<Vec<Module>> {
+    let mut modules: Vec<Module> = Vec::new();
+    for stage in &study.timeline {
+        let Kind::Env(env) = &stage.kind else {
+            continue;
+        };
+        if modules.iter().any(|module| module.env == env.env) {
+            continue;
+        }
+        match data.keep_module(assets, &env.env)? {
+            Some(module) => modules.push(module),
+            None if assets.read("index.html").is_none() => {
+                tracing::warn!(
+                    env = env.env,
+                    "built without its front end: pages cannot play"
+                );
+            }
+            None => anyhow::bail!(
+                "the front end has no module of `{0}` (modules/{0}.wasm); build it with `cargo xtask build`",
+                env.env
+            ),
+        }
+    }
+    Ok(modules)
+}

@@ -1,0 +1,273 @@
+//! The session socket of one page: frames to messages and back, with every limit that a page must keep.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use protocol::DecodeError;
+use protocol::control::{ClientMessage, Refusal, ServerMessage, decode, encode};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, interval, timeout};
+
+use crate::app::App;
+use crate::config::Limits;
+use crate::hub::{ConnId, Event};
+
+/// The open connections, and the queue of what each is to be sent.
+#[derive(Debug, Default)]
+pub struct Connections {
+    next: AtomicU64,
+    queues: Mutex<HashMap<ConnId, mpsc::Sender<Vec<u8>>>>,
+}
+
+impl Connections {
+    fn open(&self, limits: &Limits) -> (ConnId, mpsc::Receiver<Vec<u8>>) {
+        let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
+        let (queue, outgoing) = mpsc::channel(limits.outgoing);
+        self.queues().insert(conn, queue);
+        (conn, outgoing)
+    }
+
+    /// Queues a message; a page that is too slow for its queue is closed.
+    pub fn send(&self, conn: ConnId, message: &ServerMessage) {
+        let mut queues = self.queues();
+        let Some(queue) = queues.get(&conn) else {
+            return;
+        };
+        if queue.try_send(encode(message)).is_err() {
+            tracing::warn!("a page is too slow for its messages and is closed");
+            queues.remove(&conn);
+        }
+    }
+
+    /// Queues a datagram, or drops it if `waiting` messages wait already.
+    pub fn relay(&self, conn: ConnId, message: &ServerMessage, waiting: usize) {
+        let queues = self.queues();
+        let Some(queue) = queues.get(&conn) else {
+            return;
+        };
+        if queue.max_capacity() - queue.capacity() < waiting {
+            // A datagram that finds no room is a lost datagram.
+            let _ = queue.try_send(encode(message));
+        }
+    }
+
+    /// Closes a connection once what waits is sent.
+    pub fn close(&self, conn: ConnId) {
+        self.queues().remove(&conn);
+    }
+
+    /// Closes every connection.
+    pub fn close_all(&self) {
+        self.queues().clear();
+    }
+
+    fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<ConnId, mpsc::Sender<Vec<u8>>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the session socket of a page.
+pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> Response {
+    let Ok(permit) = Arc::clone(&app.slots).try_acquire_owned() else {
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Too many connections; try again in a minute.\n",
+        )
+            .into_response();
+    };
+    let bytes = app.limits.message_bytes;
+    socket
+        .max_message_size(bytes)
+        .max_frame_size(bytes)
+        .on_upgrade(move |socket| async move {
+            serve(&app, socket).await;
+            drop(permit);
+        })
+}
+
+/// What a page did.
+enum Heard {
+    Message(ClientMessage),
+    Noise,
+    Gone,
+    Bad(Refusal),
+}
+
+async fn serve(app: &App, mut socket: WebSocket) {
+    let (conn, mut outgoing) = app.connections.open(&app.limits);
+    let close = converse(app, conn, &mut socket, &mut outgoing).await;
+    app.connections.close(conn);
+    // The driver outlives every connection; if it is gone, so is the state that wants to know.
+    let _ = app.events.send(Event::Closed(conn)).await;
+    if let Some(why) = close {
+        let refused = encode(&ServerMessage::Refused { why });
+        let _ = write(app, &mut socket, Message::Binary(refused.into())).await;
+    }
+    let frame = CloseFrame {
+        code: close_code::NORMAL,
+        reason: "".into(),
+    };
+    let _ = write(app, &mut socket, Message::Close(Some(frame))).await;
+}
+
+/// Passes messages both ways until one side is done. Gives a reason if the page is turned away.
+async fn converse(
+    app: &App,
+    conn: ConnId,
+    socket: &mut WebSocket,
+    outgoing: &mut mpsc::Receiver<Vec<u8>>,
+) -> Option<Refusal> {
+    let hello = match timeout(app.limits.hello, socket.recv()).await {
+        Ok(frame) => heard(frame),
+        Err(_) => return Some(Refusal::Malformed),
+    };
+    match hello {
+        Heard::Message(hello @ ClientMessage::Hello { .. }) => {
+            if app.events.send(Event::Message(conn, hello)).await.is_err() {
+                return Some(Refusal::Stopping);
+            }
+        }
+        Heard::Bad(why) => return Some(why),
+        Heard::Gone => return None,
+        Heard::Message(_) | Heard::Noise => return Some(Refusal::Malformed),
+    }
+    let mut ping = interval(app.limits.ping);
+    let mut budget = Budget::new(&app.limits, Instant::now());
+    let mut last_heard = Instant::now();
+    loop {
+        let frame = tokio::select! {
+            bytes = outgoing.recv() => {
+                // None: the hub has closed this connection, and everything before is sent.
+                if !write(app, socket, Message::Binary(bytes?.into())).await {
+                    return None;
+                }
+                continue;
+            }
+            frame = socket.recv() => frame,
+            _ = ping.tick() => {
+                let silent = last_heard.elapsed() > app.limits.ping * 3;
+                if silent || !write(app, socket, Message::Ping(Vec::new().into())).await {
+                    return None;
+                }
+                continue;
+            }
+        };
+        last_heard = Instant::now();
+        if !budget.take(last_heard) {
+            tracing::warn!("a page sends too many messages and is closed");
+            return Some(Refusal::Malformed);
+        }
+        match heard(frame) {
+            Heard::Message(ClientMessage::Hello { .. }) => return Some(Refusal::Malformed),
+            Heard::Message(ClientMessage::Clock { sent_us }) => {
+                let message = ServerMessage::Clock {
+                    sent_us,
+                    server_us: app.clock.now_us(),
+                };
+                app.connections.send(conn, &message);
+            }
+            Heard::Message(message) => app.events.send(Event::Message(conn, message)).await.ok()?,
+            Heard::Noise => {}
+            Heard::Gone => return None,
+            Heard::Bad(why) => return Some(why),
+        }
+    }
+}
+
+fn heard(frame: Option<Result<Message, axum::Error>>) -> Heard {
+    match frame {
+        Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
+            Ok(message) => Heard::Message(message),
+            Err(DecodeError::Version { .. }) => Heard::Bad(Refusal::OldPage),
+            Err(_) => Heard::Bad(Refusal::Malformed),
+        },
+        Some(Ok(Message::Text(_))) => Heard::Bad(Refusal::Malformed),
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Heard::Noise,
+        Some(Ok(Message::Close(_))) | None => Heard::Gone,
+        // A frame over the limit, or a socket that broke: the page may still read why.
+        Some(Err(_)) => Heard::Bad(Refusal::Malformed),
+    }
+}
+
+/// Writes a frame; false if the page takes none within three pings.
+async fn write(app: &App, socket: &mut WebSocket, message: Message) -> bool {
+    matches!(
+        timeout(app.limits.ping * 3, socket.send(message)).await,
+        Ok(Ok(()))
+    )
+}
+
+/// A bucket of messages that fills steadily.
+struct Budget {
+    left: f64,
+    most: f64,
+    per_s: f64,
+    at: Instant,
+}
+
+impl Budget {
+    fn new(limits: &Limits, now: Instant) -> Self {
+        let most = f64::from(limits.messages_burst);
+        Self {
+            left: most,
+            most,
+            per_s: f64::from(limits.messages_per_s),
+            at: now,
+        }
+    }
+
+    fn take(&mut self, now: Instant) -> bool {
+        let filled: Duration = now - self.at;
+        self.left = (self.left + filled.as_secs_f64() * self.per_s).min(self.most);
+        self.at = now;
+        let enough = self.left >= 1.0;
+        self.left -= f64::from(u8::from(enough));
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_taken_and_then_the_steady_rate() {
+        let limits = Limits {
+            messages_per_s: 10,
+            messages_burst: 3,
+            ..Limits::default()
+        };
+        let start = Instant::now();
+        let mut budget = Budget::new(&limits, start);
+        let taken = (0..5).filter(|_| budget.take(start)).count();
+        assert_eq!(taken, 3);
+        assert!(!budget.take(start + Duration::from_millis(90)));
+        assert!(budget.take(start + Duration::from_millis(110)));
+    }
+
+    #[test]
+    fn a_slow_page_loses_datagrams_first_and_then_its_connection() {
+        let limits = Limits {
+            outgoing: 4,
+            ..Limits::default()
+        };
+        let connections = Connections::default();
+        let (conn, mut outgoing) = connections.open(&limits);
+        for _ in 0..9 {
+            connections.relay(conn, &ServerMessage::Superseded, 2);
+        }
+        assert_eq!(outgoing.len(), 2);
+        for _ in 0..3 {
+            connections.send(conn, &ServerMessage::Superseded);
+        }
+        assert_eq!(outgoing.len(), 4);
+        while outgoing.try_recv().is_ok() {}
+        assert!(outgoing.is_closed());
+    }
+}
