@@ -3,13 +3,15 @@
 
 mod support;
 
+use env_core::envs::overcooked::Overcooked;
+use env_core::{Instance, envs};
 use protocol::Controller;
-use protocol::datagram::Datagram;
+use protocol::datagram::{Datagram, Layout};
 use rollback::Config;
 use support::network::Packet;
-use support::play::{Mischief, Report, layout, play};
+use support::play::{Mischief, Report, play, play_in};
 use support::scenario::Scenario;
-use support::toy::Defect;
+use support::toy::{ACTIONS, Defect};
 
 /// Matches in the test command.
 const SEEDS: u64 = 200;
@@ -63,6 +65,33 @@ fn all_seeds_end_with_one_log() {
     assert!(rollbacks > 10_000 && held_us > 100_000_000 && deepest >= Some(15));
 }
 
+#[test]
+fn people_and_partners_cook_on_bad_networks() {
+    let mut rollbacks = 0;
+    for seed in 0..6 {
+        let _named = Named(seed);
+        let mut scenario = Scenario {
+            tick_hz: 10,
+            horizon: 300,
+            ..Scenario::new(seed)
+        };
+        scenario.controllers.truncate(2);
+        scenario.heals_us += 20_000_000;
+        let kitchen = |_| {
+            Instance::new(envs::build::<Overcooked>(br#"{"horizon": 300}"#).expect("300 steps"))
+        };
+        let report = play_in(&scenario, &Mischief::none(), kitchen)
+            .unwrap_or_else(|seen| panic!("{seen}\n{scenario:?}"));
+        assert_eq!(report.ticks, 300);
+        rollbacks += report
+            .stats
+            .iter()
+            .map(|stats| stats.rollbacks)
+            .sum::<u64>();
+    }
+    assert!(rollbacks > 100, "{rollbacks} rollbacks");
+}
+
 mod mischief {
     use super::*;
 
@@ -80,6 +109,13 @@ mod mischief {
             .take(12)
             .find_map(|scenario| play(&scenario, mischief).err())
             .unwrap_or_default()
+    }
+
+    fn layout(config: &Config) -> Layout {
+        Layout {
+            seats: config.controllers.len() as u8,
+            actions: ACTIONS as u16,
+        }
     }
 
     fn rewrite(packet: &mut Packet, config: &Config, change: impl FnOnce(&mut Datagram)) {
