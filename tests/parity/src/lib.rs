@@ -68,13 +68,17 @@ pub struct FileReport {
 }
 
 impl FileReport {
+    /// Fields that differed.
+    pub fn mismatches(&self) -> u64 {
+        match self.report {
+            Report::Compared { mismatches, .. } => mismatches,
+            Report::Unknown { .. } | Report::Malformed { .. } => 0,
+        }
+    }
+
     /// Whether something differed or could not be read.
     pub fn failed(&self) -> bool {
-        match self.report {
-            Report::Compared { mismatches, .. } => mismatches > 0,
-            Report::Unknown { .. } => false,
-            Report::Malformed { .. } => true,
-        }
+        self.mismatches() > 0 || matches!(self.report, Report::Malformed { .. })
     }
 }
 
@@ -106,6 +110,46 @@ pub fn run(folder: &Path, module: Option<&Path>) -> Result<Vec<FileReport>> {
         }
     }
     Ok(reports)
+}
+
+/// Plays random episodes of every environment natively and in a module, and compares every byte.
+///
+/// # Errors
+/// The host of the module does not start or breaks down.
+pub fn agree(module: &Path) -> Result<FileReport> {
+    let mut module = host::Module::start(module)?;
+    let mut tally = Tally::default();
+    for episode in overcooked::random_episodes() {
+        let (native, module) = (host::Native.play(&episode)?, module.play(&episode)?);
+        for (at, (native, module)) in native.iter().zip(&module).enumerate() {
+            let place = format!("{} seed {}, step {at}", episode.params, episode.seed);
+            Check {
+                place,
+                tally: &mut tally,
+            }
+            .field("frame", native, module);
+        }
+        tally.episodes += 1;
+        tally.steps += episode.actions.len() as u64;
+    }
+    let Tally {
+        episodes,
+        steps,
+        mismatches,
+        first,
+    } = tally;
+    let report = Report::Compared {
+        env: "overcooked".into(),
+        episodes,
+        steps,
+        mismatches,
+        first,
+    };
+    Ok(FileReport {
+        file: "random play".into(),
+        host: "module",
+        report,
+    })
 }
 
 fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {

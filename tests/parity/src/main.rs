@@ -32,60 +32,53 @@ fn main() -> Result<ExitCode> {
     }
     let folder = folder.context("name the folder of the recordings")?;
     let reports = parity::run(&folder, module.as_deref())?;
-    let failed = reports.iter().any(FileReport::failed);
+    let random_play = module.as_deref().map(parity::agree).transpose()?;
+    let failed = reports.iter().chain(&random_play).any(FileReport::failed);
     if as_json {
-        println!(
-            "{}",
-            json!({ "files": reports, "mismatches": mismatches(&reports), "ok": !failed })
-        );
+        let report = json!({
+            "files": reports,
+            "random_play": random_play,
+            "mismatches": reports.iter().chain(&random_play).map(FileReport::mismatches).sum::<u64>(),
+            "ok": !failed,
+        });
+        println!("{report}");
     } else {
-        print_table(&folder, &reports);
+        print_table(&folder, &reports, random_play.as_ref());
     }
-    Ok(if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(ExitCode::from(u8::from(failed)))
 }
 
-fn mismatches(reports: &[FileReport]) -> u64 {
-    let of = |report: &FileReport| {
-        if let Report::Compared { mismatches, .. } = report.report {
-            mismatches
-        } else {
-            0
-        }
-    };
-    reports.iter().map(of).sum()
-}
-
-fn print_table(folder: &Path, reports: &[FileReport]) {
+fn print_table(folder: &Path, reports: &[FileReport], random_play: Option<&FileReport>) {
     println!("{}", folder.display());
-    for FileReport { file, host, report } in reports {
-        match report {
-            Report::Compared {
-                episodes,
-                steps,
-                mismatches,
-                first,
-                ..
-            } => {
-                println!(
-                    "  {file}  {host}: {episodes} episodes, {steps} steps, {mismatches} mismatches"
-                );
-                first.iter().for_each(|line| println!("    {line}"));
-            }
-            Report::Unknown { env } => println!("  {file}  {host}: {env} is not there yet"),
-            Report::Malformed { reason } => println!("  {file}  {host}: malformed: {reason}"),
-        }
-    }
-    let failed = reports.iter().filter(|report| report.failed()).count();
-    let unknown = reports
+    reports.iter().chain(random_play).for_each(print_report);
+    let failed = reports
         .iter()
-        .filter(|report| matches!(report.report, Report::Unknown { .. }))
+        .chain(random_play)
+        .filter(|report| report.failed())
         .count();
+    let is_unknown = |report: &&FileReport| matches!(report.report, Report::Unknown { .. });
+    let unknown = reports.iter().filter(is_unknown).count();
     println!(
         "{} compared, {unknown} not there yet, {failed} failed",
         reports.len() - unknown
     );
+}
+
+fn print_report(FileReport { file, host, report }: &FileReport) {
+    match report {
+        Report::Compared {
+            episodes,
+            steps,
+            mismatches,
+            first,
+            ..
+        } => {
+            println!(
+                "  {file}  {host}: {episodes} episodes, {steps} steps, {mismatches} mismatches"
+            );
+            first.iter().for_each(|line| println!("    {line}"));
+        }
+        Report::Unknown { env } => println!("  {file}  {host}: {env} is not there yet"),
+        Report::Malformed { reason } => println!("  {file}  {host}: malformed: {reason}"),
+    }
 }

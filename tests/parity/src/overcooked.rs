@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use env_core::Environment;
 use env_core::envs::overcooked::kitchen::{CELLS, COLS, Ground, Kitchen, Layout, POTS, ROWS};
 use env_core::envs::overcooked::state::{COOK_STEPS, Chef, Direction, Draws, Item, Pot, State};
-use env_core::envs::overcooked::{Params, Rewards, Rules};
-use env_core::rng::numpy;
+use env_core::envs::overcooked::{Overcooked, Params, Rewards, Rules};
+use env_core::rng::{Rng, numpy};
 
+use crate::host::Episode;
 use crate::recording::{Header, Record};
 
 const ACTIONS: [&str; 7] = [
@@ -85,6 +87,32 @@ pub(crate) fn params(header: &Header) -> Option<Params> {
             soup_in_dish: header.rewards[2].coefficient,
         },
         ..Params::default()
+    })
+}
+
+/// Episodes of uniform actions in every kitchen by both rules, the end and some steps after it included.
+pub(crate) fn random_episodes() -> impl Iterator<Item = Episode> {
+    let kinds = Layout::ALL
+        .into_iter()
+        .flat_map(|layout| [Rules::Cogrid, Rules::Corrected].map(|rules| (layout, rules)));
+    kinds.zip(1..).map(|((layout, rules), seed)| {
+        let params = Params {
+            layout,
+            rules,
+            horizon: 300,
+            ..Params::default()
+        };
+        let mut rng = Rng::new(seed);
+        Episode {
+            environment: Overcooked::ID.into(),
+            params: serde_json::to_string(&params).expect("parameters have string keys only"),
+            seats: 2,
+            seed,
+            actions: (0..310)
+                .map(|_| vec![rng.below(7) as u16, rng.below(7) as u16])
+                .collect(),
+            ..Episode::default()
+        }
     })
 }
 

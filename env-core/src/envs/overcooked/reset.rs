@@ -19,34 +19,38 @@ pub(super) fn reset(env: &Overcooked, seed: u64) -> State {
 
 fn reset_corrected(env: &Overcooked, seed: u64) -> State {
     let mut rng = Rng::new(seed);
-    let cells = start_cells(env, |bound| rng.below(bound));
+    let mut cells = [0; SEATS];
+    for seat in 0..SEATS {
+        cells[seat] = start_cell(env, &cells[..seat], |count| rng.below(count));
+    }
     let facing = [(); SEATS].map(|()| Direction::ALL[rng.below(4) as usize]);
     first_state(cells, facing, Draws::Xoshiro(rng))
 }
 
 /// Source: CoGrid 0.3.2, `cogrid_env.py:316-454`, `core/pipeline/step.py:59-69`.
 fn reset_cogrid(env: &Overcooked, seed: u64) -> State {
-    let mut cells = numpy::Generator::new(seed);
-    let start = start_cells(env, |bound| cells.integers(u64::from(bound)) as u32);
+    let mut generator = numpy::Generator::new(seed);
+    let mut cells = [0; SEATS];
+    for seat in 0..SEATS {
+        cells[seat] = start_cell(env, &cells[..seat], |count| {
+            generator.integers(u64::from(count)) as u32
+        });
+        // A direction that CoGrid draws and does not use.
+        generator.integers(4);
+    }
     let mut directions = numpy::Generator::new(seed);
     directions.integers((1 << 63) - 1);
     let facing = [(); SEATS].map(|()| Direction::ALL[directions.integers(4) as usize]);
-    first_state(start, facing, Draws::Numpy(cells))
+    first_state(cells, facing, Draws::Numpy(generator))
 }
 
-/// Draws the cell of each seat, and after each a direction that nobody uses, because CoGrid does.
-fn start_cells(env: &Overcooked, mut draw: impl FnMut(u32) -> u32) -> [u8; SEATS] {
-    let mut cells = [0; SEATS];
-    for seat in 0..SEATS {
-        cells[seat] = env.kitchen.starts[seat].unwrap_or_else(|| {
-            let free: Vec<u8> = (0..CELLS as u8)
-                .filter(|cell| env.kitchen.is_floor(*cell) && !cells[..seat].contains(cell))
-                .collect();
-            free[draw(free.len() as u32) as usize]
-        });
-        draw(4);
-    }
-    cells
+/// The start cell of the seat after those that are taken.
+fn start_cell(env: &Overcooked, taken: &[u8], draw: impl FnOnce(u32) -> u32) -> u8 {
+    env.kitchen.starts[taken.len()].unwrap_or_else(|| {
+        let is_free = |cell: &u8| env.kitchen.is_floor(*cell) && !taken.contains(cell);
+        let free: Vec<u8> = (0..CELLS as u8).filter(is_free).collect();
+        free[draw(free.len() as u32) as usize]
+    })
 }
 
 fn first_state(cells: [u8; SEATS], facing: [Direction; SEATS], draws: Draws) -> State {
