@@ -14,7 +14,7 @@ const start = async () => {
   if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
     return sorry("This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.");
   }
-  await init();
+  await init({ module_or_path: "/client_wasm_bg.wasm" });
   const coplay = new Coplay("app");
   window.coplay = coplay;
   addEventListener("error", (event) => coplay.fail(`${event.message} (${event.filename}:${event.lineno})`));
