@@ -34,7 +34,7 @@ export function figures(reports, episode) {
   const most = key => Math.max(...reports.map(report => report[key]));
   return {
     ticks: episode.ticks,
-    deliveries: episode.deliveries,
+    deliveries: episode.events.delivery ?? 0,
     rollbacks: reports.reduce((sum, report) => sum + report.rollbacks, 0),
     max_rollback_depth: most('max_rollback_depth'),
     rtt_ms: most('rtt_ms'),

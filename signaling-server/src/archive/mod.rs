@@ -1,12 +1,13 @@
 //! The archive of an episode: an append-only file, and the replica that its rows step.
 //!
 //! Nothing is acknowledged before it is durable, and nothing that is durable changes. Calls block on the disk.
+//! Only one program may write to a folder of episodes; [`crate::data::DataDir`] sees to that.
 //! This module must not know of sockets, sessions or the database.
 
 mod replica;
 mod seen;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -19,6 +20,9 @@ use protocol::{Controller, Seat, Tick};
 
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 use seen::Seen;
+
+/// Folder of the episode files in a data folder.
+pub const FOLDER: &str = "episodes";
 
 /// Extension of an episode file.
 pub const EXTENSION: &str = "coplay";
@@ -55,7 +59,7 @@ pub struct Absorbed {
 /// Why an episode cannot be created or recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The disk refused, or another program has the file.
+    /// The disk refused.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The id is not made of 1 to 64 ASCII letters, digits, `-` and `_`.
@@ -111,7 +115,6 @@ impl Episode {
         // A file under its own name always has a whole header.
         let part = path.with_extension("part");
         let mut file = File::create(&part)?;
-        lock(&file)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         fs::rename(&part, &path)?;
@@ -141,7 +144,6 @@ impl Episode {
     /// [`OpenError`]; the file is then unchanged.
     pub fn recover(path: &Path) -> Result<Self, OpenError> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        lock(&file)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let log = log::read(&bytes)?;
@@ -439,12 +441,21 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
     Ok(dir.join(episode).with_extension(EXTENSION))
 }
 
-fn lock(file: &File) -> io::Result<()> {
-    file.try_lock().map_err(|error| match error {
-        fs::TryLockError::WouldBlock => io::Error::new(
-            io::ErrorKind::ResourceBusy,
-            "another program has the episode",
-        ),
-        fs::TryLockError::Error(error) => error,
-    })
+/// The episode files of a data folder, by name; none if it has no folder of them.
+///
+/// # Errors
+/// What the disk says.
+pub fn files(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let dir = data.join(FOLDER);
+    if !dir.try_exists()? {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = entries.collect::<io::Result<Vec<_>>>()?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == EXTENSION)
+    });
+    files.sort();
+    Ok(files)
 }

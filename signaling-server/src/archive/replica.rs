@@ -98,6 +98,7 @@ pub enum ReplayError {
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
     world: Box<dyn World + Send>,
+    controllers: Vec<Controller>,
     partners: Vec<Option<Box<dyn Policy>>>,
     seed: u64,
     /// What the AI partner of each seat plays in the next tick.
@@ -138,6 +139,7 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
+            controllers: header.controllers.clone(),
             partners: std::iter::repeat_with(|| None).take(here).collect(),
             seed: header.seed,
             chosen: vec![None; here],
@@ -162,6 +164,7 @@ impl Replica {
             Controller::Ai { policy } => Some(self.partner(seat, policy)?),
         };
         self.partners[seat.index()] = partner;
+        self.controllers[seat.index()] = controller.clone();
         self.choose(seat.index());
         Ok(())
     }
@@ -241,6 +244,11 @@ impl Replica {
     /// The score now.
     pub fn score(&self) -> i64 {
         self.score
+    }
+
+    /// Who controls each seat in the next tick.
+    pub fn controllers(&self) -> &[Controller] {
+        &self.controllers
     }
 
     /// What the AI partner of a seat plays in the next tick; none for a person.

@@ -1,0 +1,304 @@
+//! Whether a data folder holds what it says: every episode is simulated again and compared with its digests, its
+//! end, its module and the database.
+//!
+//! The folder is only read, also while a server writes to it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use protocol::log::{self, Log, Record};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::archive::{self, ReplayError, Replica, ReplicaError, replay};
+use crate::export::Progress;
+use crate::store::{self, SqliteStore, Store as _, reason_name};
+
+/// What was found in a data folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Every episode file, by name.
+    pub episodes: Vec<Verified>,
+    /// Episodes that the database knows with an end, and that have no file.
+    pub missing: Vec<String>,
+}
+
+/// What was found of one episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Id.
+    pub episode: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Ticks simulated.
+    pub ticks: u32,
+    /// Score after them.
+    pub score: i64,
+    /// Digest after them, 16 hex digits.
+    pub digest: String,
+    /// How often each kind of event happened.
+    pub events: BTreeMap<String, u32>,
+    /// Why it ended; none while it runs.
+    pub reason: Option<&'static str>,
+    /// Whether the file ends in what a crash left of its last write.
+    pub torn: bool,
+    /// Whether the module that was played is stored.
+    pub module: Module,
+    /// Whether everything is equal: `verdict`, and `because` unless it is.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What the comparison gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict", content = "because")]
+pub enum Verdict {
+    /// Re-simulation gives every recorded digest and the recorded end.
+    Equal,
+    /// Something differs.
+    Differs(String),
+    /// This program cannot simulate it, and so cannot tell.
+    Unverified(String),
+}
+
+/// The module of an episode in the data folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Module {
+    /// It is there, with the recorded hash.
+    Present,
+    /// It is not there.
+    Missing,
+    /// A file of its name has another hash.
+    Altered,
+    /// The episode names none: it was not played from a built front end.
+    Unnamed,
+}
+
+impl Report {
+    /// Whether everything was verified and nothing differs.
+    pub fn is_fine(&self) -> bool {
+        self.missing.is_empty() && self.episodes.iter().all(Verified::is_fine)
+    }
+}
+
+impl Verified {
+    /// Whether it was verified and nothing differs.
+    pub fn is_fine(&self) -> bool {
+        self.verdict == Verdict::Equal && matches!(self.module, Module::Present | Module::Unnamed)
+    }
+}
+
+/// Simulates everything in a data folder again.
+///
+/// # Errors
+/// What the disk or the database says, or that the data folder is not there. What differs is in the [`Report`].
+pub async fn verify(data: &Path) -> anyhow::Result<Report> {
+    anyhow::ensure!(
+        data.is_dir(),
+        "there is no data folder {}; name one with --data",
+        data.display()
+    );
+    let files = archive::files(data)?;
+    let mut progress = Progress::new(files.len());
+    let mut report = Report::default();
+    for path in files {
+        report.episodes.push(check(data, path)?);
+        progress.step("episodes");
+    }
+    if data.join(store::FILE).try_exists()? {
+        let store = SqliteStore::read(data).await?;
+        for known in store.episodes().await? {
+            compare(&mut report, &known);
+        }
+        store.close().await;
+    }
+    Ok(report)
+}
+
+/// Holds the database against the file of an episode.
+fn compare(report: &mut Report, known: &store::Episode) {
+    let Some(ending) = known.ending else { return };
+    let Some(found) = report
+        .episodes
+        .iter_mut()
+        .find(|found| found.episode == known.id)
+    else {
+        return report.missing.push(known.id.clone());
+    };
+    let in_database = (
+        ending.ticks.0,
+        ending.score,
+        format!("{:016x}", ending.digest),
+        Some(reason_name(ending.reason)),
+    );
+    let in_file = (found.ticks, found.score, found.digest.clone(), found.reason);
+    if found.verdict == Verdict::Equal && in_database != in_file {
+        let because =
+            format!("the database has another end: {in_database:?}; the file has {in_file:?}");
+        found.verdict = Verdict::Differs(because);
+    }
+}
+
+fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
+    let bytes = fs::read(&path)?;
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut found = Verified {
+        episode: name,
+        path,
+        ticks: 0,
+        score: 0,
+        digest: String::new(),
+        events: BTreeMap::new(),
+        reason: None,
+        torn: false,
+        module: Module::Unnamed,
+        verdict: Verdict::Equal,
+    };
+    match log::read(&bytes) {
+        Ok(log) => found.simulate(data, &log)?,
+        Err(error @ log::LogError::Version { .. }) => {
+            found.verdict = Verdict::Unverified(error.to_string())
+        }
+        Err(error) => found.verdict = Verdict::Differs(error.to_string()),
+    }
+    Ok(found)
+}
+
+impl Verified {
+    fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
+        self.module = module(data, &log.header.module)?;
+        self.torn = log.torn;
+        self.reason = log.ending.map(|ending| reason_name(ending.reason));
+        self.ticks = log.through.0;
+        let mut events = BTreeMap::new();
+        let replayed = replay(log, |_, replica| {
+            for event in &replica.outcome().events {
+                let name = replica.spec().events.get(usize::from(event.kind));
+                *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
+            }
+        });
+        self.events = events;
+        match replayed {
+            Ok(replica) => {
+                let ending = replica.ending(protocol::control::EndReason::Technical);
+                self.score = ending.score;
+                self.digest = format!("{:016x}", ending.digest);
+                self.verdict = match self.unlike(log, &replica) {
+                    None => Verdict::Equal,
+                    Some(because) => Verdict::Differs(because),
+                };
+            }
+            Err(ReplayError::Replica(
+                error @ ReplicaError::Environment(_)
+                | error @ ReplicaError::Version { .. }
+                | error @ ReplicaError::Policy { .. },
+            )) => {
+                self.verdict = Verdict::Unverified(error.to_string());
+            }
+            Err(error) => self.verdict = Verdict::Differs(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// The first thing in the log, beside what the replay compares, that is not as it should be.
+    fn unlike(&self, log: &Log, replica: &Replica) -> Option<String> {
+        if log.header.episode != self.episode {
+            return Some(format!(
+                "the header names the episode {}",
+                log.header.episode
+            ));
+        }
+        log.records.iter().find_map(|record| match record {
+            Record::Digest { tick, seat: Some(seat), digest } => {
+                let found = replica.digest(*tick)?;
+                (found != *digest).then(|| {
+                    let (seat, tick) = (seat.0, tick.0);
+                    format!("tick {tick}: the page of seat {seat} had digest {digest:016x}, the replica {found:016x}")
+                })
+            }
+            _ => None,
+        })
+    }
+}
+
+fn module(data: &Path, hash: &str) -> anyhow::Result<Module> {
+    if hash.is_empty() {
+        return Ok(Module::Unnamed);
+    }
+    // The name comes from a file: nothing but a hash may become a path.
+    if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Module::Missing);
+    }
+    let path = data.join("modules").join(hash).with_extension("wasm");
+    if !path.try_exists()? {
+        return Ok(Module::Missing);
+    }
+    let found: String = Sha256::digest(fs::read(path)?)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Ok(if found == hash {
+        Module::Present
+    } else {
+        Module::Altered
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for episode in &self.episodes {
+            writeln!(f, "{episode}")?;
+        }
+        for episode in &self.missing {
+            writeln!(
+                f,
+                "{episode}: DIFFERS: the database has it, but there is no file"
+            )?;
+        }
+        let fine = self
+            .episodes
+            .iter()
+            .filter(|episode| episode.is_fine())
+            .count();
+        write!(
+            f,
+            "{fine} of {} episodes verified",
+            self.episodes.len() + self.missing.len()
+        )
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.reason.unwrap_or("running");
+        write!(
+            f,
+            "{}: {state}, {} ticks, score {}, digest {}",
+            self.episode, self.ticks, self.score, self.digest
+        )?;
+        if self.torn {
+            write!(f, ", last write cut short by a crash")?;
+        }
+        match &self.verdict {
+            Verdict::Equal => write!(f, ": equal")?,
+            Verdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
+            Verdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
+        }
+        match self.module {
+            Module::Present => write!(f, ", module stored"),
+            Module::Missing => write!(f, ", MODULE MISSING"),
+            Module::Altered => write!(f, ", MODULE ALTERED"),
+            Module::Unnamed => write!(f, ", no module named"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
