@@ -17,6 +17,10 @@ Examples:
       Try a study on this machine: open the two printed links in two windows.
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40
       Run it for participants, who each get one of 40 links.
+  coplay verify --data /srv/my-study
+      Simulate every stored episode again and compare.
+  coplay export --data /srv/my-study --out tables
+      Write the data as CSV tables.
 
 Exit codes: 0 done, 1 something failed or did not verify, 2 the command line or the study file is wrong."
 )]
@@ -72,6 +76,39 @@ Examples:
         #[arg(long)]
         open: bool,
         /// Print one JSON line on the standard output instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the data as CSV tables.
+    #[command(after_help = "\
+Writes one table of steps (a row for each tick and seat) and one of survey responses.
+The server may be running.
+
+Example:
+  coplay export --data coplay-data --out tables")]
+    Export {
+        /// Data folder.
+        #[arg(long, default_value = "coplay-data")]
+        data: PathBuf,
+        /// Folder for the tables; it is made if it is not there.
+        #[arg(long)]
+        out: PathBuf,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Simulate every stored episode again and compare.
+    #[command(after_help = "\
+Compares each recorded digest, score and end with a fresh simulation, and says what differs.
+Exits with 1 if anything does.
+
+Example:
+  coplay verify --data coplay-data --json")]
+    Verify {
+        /// Data folder.
+        #[arg(long, default_value = "coplay-data")]
+        data: PathBuf,
+        /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
     },

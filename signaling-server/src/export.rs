@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,14 @@ pub struct Summary {
     pub responses_path: PathBuf,
     /// Episodes that are in no table, and why.
     pub skipped: Vec<Skipped>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {} rows from {} episodes, {} of them running", self.steps_path.display(), self.steps, self.episodes, self.running)?;
+        write!(f, "{}: {} rows", self.responses_path.display(), self.responses)?;
+        self.skipped.iter().try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
+    }
 }
 
 /// An episode that is not exported.

@@ -1,5 +1,6 @@
 //! The `coplay` command.
 
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
+use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
 use signaling_server::cli::{Cli, Command, StudyArgs};
@@ -55,6 +57,16 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             open,
             json,
         } => serve(study, listen, url, open, json).await,
+        Command::Export { data, out, json } => {
+            let summary = signaling_server::export::export(&data, &out).await?;
+            report(&summary, json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Verify { data, json } => {
+            let found = signaling_server::verify::verify(&data).await?;
+            report(&found, json)?;
+            Ok(if found.is_fine() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
     }
 }
 
@@ -144,6 +156,16 @@ fn announce(url: &str, tokens: &[String], data: &Path, json: bool) -> io::Result
         "\nThe data goes to {}\nCtrl-C stops; nothing that was acknowledged is lost.",
         data.display()
     )
+}
+
+/// Prints a result, as text for people or as one JSON object.
+fn report(what: &(impl Display + Serialize), json: bool) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match json {
+        true => writeln!(out, "{}", serde_json::to_string(what)?)?,
+        false => writeln!(out, "{what}")?,
+    }
+    Ok(())
 }
 
 fn count(n: usize, what: &str) -> String {
