@@ -42,6 +42,7 @@
 //! This crate must not know of sockets, clocks, threads, browsers or studies. In steady state it allocates nothing.
 #![forbid(unsafe_code)]
 
+mod config;
 mod effects;
 mod inputs;
 mod link;
@@ -49,5 +50,6 @@ mod presses;
 mod schedule;
 mod session;
 
+pub use config::{Config, Predictor};
 pub use effects::{DatagramError, Event, Stats, Transmit};
-pub use session::{Config, Predictor, Session};
+pub use session::Session;

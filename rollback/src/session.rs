@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use env_core::{Action, Policy, Spec, World};
 use protocol::datagram::{Datagram, Layout, MAX_INPUTS, TICK_LIMIT};
-use protocol::{Controller, Era, MAX_SEATS, Seat, Tick};
+use protocol::{MAX_SEATS, Seat, Tick};
 
+use crate::config::{Config, Predictor};
 use crate::effects::{DatagramError, Event, Stats, Transmit};
 use crate::inputs::{Inputs, Seats};
 use crate::link::{Link, clock_ms};
@@ -17,30 +18,6 @@ const BURST: u32 = 4;
 
 /// Events that may wait to be polled; beyond, the oldest is dropped.
 const EVENTS: usize = 64;
-
-/// What all peers of an episode agree on, and which seat is here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Tells this episode's packets apart.
-    pub era: Era,
-    /// The seat of the person here; none for an onlooker.
-    pub local: Option<Seat>,
-    /// Who controls each seat, in order. Seats beyond the list play the no-op.
-    pub controllers: Vec<Controller>,
-    /// Seed of the world and of the AI partners.
-    pub seed: u64,
-    /// Ticks per second, at least 1.
-    pub tick_hz: u16,
-    /// Ticks from the one that samples an action to the one that it enters, for every seat; at most 39.
-    pub input_delay: u8,
-    /// Ticks that may be simulated beyond the confirmed ones: at least 1, and at most 40 with the delay.
-    pub window: u8,
-    /// When tick 0 is due, shared clock, microseconds.
-    pub t0_us: u64,
-}
-
-/// Guesses an input that is not here: a pure function of the spec and of the seat's last known action.
-pub type Predictor = fn(spec: &Spec, seat: Seat, last: Action) -> Action;
 
 /// An N-player rollback session that drives a world.
 pub struct Session<W: World> {
@@ -84,26 +61,11 @@ pub struct Session<W: World> {
 impl<W: World> Session<W> {
     /// Begins an episode: resets the world and the partners. `partners` has one entry a seat, a policy for AI seats;
     /// an AI seat without one plays the no-op. Limits of [`Config`] are enforced by clamping.
-    pub fn new(
-        mut config: Config,
-        mut world: W,
-        mut partners: Vec<Option<Box<dyn Policy>>>,
-    ) -> Self {
+    pub fn new(config: Config, mut world: W, mut partners: Vec<Option<Box<dyn Policy>>>) -> Self {
         let spec = world.spec().clone();
         let seats = usize::from(spec.seats).min(MAX_SEATS);
-        config.input_delay = config.input_delay.min(MAX_INPUTS as u8 - 1);
-        config.window = config
-            .window
-            .clamp(1, MAX_INPUTS as u8 - config.input_delay);
-        config.tick_hz = config.tick_hz.max(1);
-        let people = config.controllers.iter().take(seats).enumerate();
-        let humans = Seats(
-            people
-                .filter(|(_, c)| **c == Controller::Human)
-                .map(|(seat, _)| 1 << seat)
-                .sum(),
-        );
-        config.local = config.local.filter(|seat| humans.contains(seat.index()));
+        let config = config.clamped(seats);
+        let humans = config.humans(seats);
         world.reset(config.seed);
         partners.resize_with(seats, || None);
         for (seat, partner) in partners.iter_mut().enumerate() {
@@ -114,6 +76,7 @@ impl<W: World> Session<W> {
         }
         let mut inputs = Inputs::new(seats, humans, config.local, config.input_delay, spec.noop);
         inputs.reserve(spec.horizon, 3 * MAX_INPUTS);
+        let digests = (spec.horizon / u32::from(config.tick_hz)).min(1 << 12) as usize;
         Self {
             layout: Layout {
                 seats: seats as u8,
@@ -133,25 +96,15 @@ impl<W: World> Session<W> {
             confirmed: 0,
             end: None,
             over: false,
-            digests: Vec::with_capacity(
-                (spec.horizon / u32::from(config.tick_hz)).min(1 << 12) as usize + 64,
-            ),
+            digests: Vec::with_capacity(digests + 64),
             settled: 0,
             held: None,
             sent_us: 0,
             due: Seats(0),
             events: VecDeque::with_capacity(EVENTS),
             stats: Stats::default(),
-            incoming: Datagram {
-                inputs: Vec::with_capacity(MAX_INPUTS),
-                have: Vec::with_capacity(seats),
-                ..Datagram::default()
-            },
-            outgoing: Datagram {
-                inputs: Vec::with_capacity(MAX_INPUTS),
-                have: Vec::with_capacity(seats),
-                ..Datagram::default()
-            },
+            incoming: Datagram::default(),
+            outgoing: Datagram::default(),
             buffer: Vec::with_capacity(protocol::datagram::MAX_DATAGRAM),
             observation: Vec::with_capacity(spec.observation_len()),
             spec,

@@ -363,6 +363,29 @@ fn a_predicted_end_waits_and_goes_on_if_it_was_wrong() {
     assert_eq!((session.current() > Tick(3), session.ended()), (true, None));
 }
 
+#[test]
+fn a_tick_that_runs_again_after_a_wrong_end_keeps_its_own_input() {
+    let mut session = Session::new(config(0), Ends::on_noop(), Vec::new());
+    session.handle_datagram(due(0), &packet(0, &[UP])).unwrap();
+    (0..4).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!(
+        (session.current(), session.input_tick()),
+        (Tick(4), Tick(4))
+    );
+    session
+        .handle_datagram(due(3), &packet(0, &[UP, NOOP]))
+        .unwrap();
+    assert_eq!(session.current(), Tick(3), "an end was found on the way");
+    session
+        .handle_datagram(due(3), &packet(0, &[UP, NOOP, UP]))
+        .unwrap();
+    session.handle_timeout(due(3));
+    assert_eq!(
+        (session.current(), session.input_tick()),
+        (Tick(4), Tick(4))
+    );
+}
+
 /// The toy, but it ends after a third step in which seat 1 does nothing.
 struct Ends {
     toy: Toy,
