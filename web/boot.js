@@ -20,7 +20,10 @@ const start = async () => {
   addEventListener("error", (event) => coplay.fail(`${event.message} (${event.filename}:${event.lineno})`));
   addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)));
   const ticker = new Worker("/ticker.js");
-  ticker.onmessage = () => coplay.tick();
+  ticker.onmessage = () => {
+    coplay.tick();
+    ticker.postMessage(0);
+  };
   // A page that holds a lock is not frozen while it is out of sight: the partner plays on.
   navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(() => {}));
 };

@@ -183,13 +183,9 @@ fn control(shared: &Shared, item: &Item, id: &str, value: Option<&Value>) -> Htm
         Kind::One(choices) => dom::fill(&field, &[&radios("div.choices", id, choices, value, set)]),
         Kind::Many(choices) => dom::fill(&field, &[&checks(choices, value, &set)]),
         Kind::Rating { points, low, high } => {
-            let ends = dom::make("div.ends");
-            dom::fill(&ends, &[&dom::text("span", low), &dom::text("span", high)]);
-            ends.set_hidden(low.is_empty() && high.is_empty());
-            dom::fill(
-                &field,
-                &[&radios("div.scale", id, points, value, set), &ends],
-            );
+            let scale = radios("div.choices.rating", id, points, value, set);
+            let (low, high) = (dom::text("span.low", low), dom::text("span.high", high));
+            dom::fill(&field, &[&scale, &low, &high]);
         }
         Kind::Boolean { yes, no } => {
             let choice = |value: bool, text: &String| Choice {
@@ -318,60 +314,23 @@ fn matrix(
     rows: &[Choice],
     value: Option<&Value>,
 ) -> HtmlElement {
-    let table = dom::make("table.matrix");
-    let head = dom::make("tr");
-    dom::fill(&head, &[&dom::make("td")]);
-    for column in columns {
-        let cell = dom::text("th", &column.text);
-        dom::set(&cell, "scope", "col");
-        dom::fill(&head, &[&cell]);
-    }
-    let (thead, tbody) = (dom::make("thead"), dom::make("tbody"));
-    dom::fill(&thead, &[&head]);
+    let list = dom::make("div.matrix");
     for (index, row) in rows.iter().enumerate() {
         let key = key_of(&row.value);
         let chosen = value.and_then(|value| value.get(&key));
         let set = member_setter(shared, &item.name, key.clone());
-        dom::fill(
-            &tbody,
-            &[&matrix_row(
-                &format!("{id}-{index}"),
-                row,
-                columns,
-                chosen,
-                &set,
-            )],
+        let options = radios(
+            "div.choices",
+            &format!("{id}-{index}"),
+            columns,
+            chosen,
+            set,
         );
+        dom::set(&options, "role", "radiogroup");
+        dom::set(&options, "aria-label", &row.text);
+        dom::fill(&list, &[&dom::text("p.row", &row.text), &options]);
     }
-    dom::fill(&table, &[&thead, &tbody]);
-    table
-}
-
-fn matrix_row(
-    group: &str,
-    row: &Choice,
-    columns: &[Choice],
-    chosen: Option<&Value>,
-    set: &Setter,
-) -> HtmlElement {
-    let line = dom::make("tr");
-    let name = dom::text("th", &row.text);
-    dom::set(&name, "scope", "row");
-    dom::fill(&line, &[&name]);
-    for column in columns {
-        let (_, input) = choice("radio", group, column, chosen == Some(&column.value));
-        dom::set(
-            &input,
-            "aria-label",
-            &format!("{}: {}", row.text, column.text),
-        );
-        let (set, value) = (Rc::clone(set), column.value.clone());
-        dom::listen(&input, "change", move |_: Event| set(Some(value.clone())));
-        let cell = dom::make("td");
-        dom::fill(&cell, &[&input]);
-        dom::fill(&line, &[&cell]);
-    }
-    line
+    list
 }
 
 /// What writes one member of the value of a matrix.
