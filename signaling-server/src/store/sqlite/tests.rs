@@ -1,7 +1,4 @@
-use protocol::control::{Answer, EndReason};
-use protocol::log::Ending;
-use protocol::{Era, Tick};
-use sqlx::Row as _;
+use protocol::control::Answer;
 
 use super::*;
 

@@ -1,0 +1,409 @@
+//! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use protocol::control::EndReason;
+use protocol::log::Ending;
+use protocol::{Era, Seat, Tick};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
+};
+use sqlx::{Row as _, raw_sql};
+
+use super::{
+    Answers, Episode, Link, NewEpisode, NewSession, REASONS, Response, Session, Store, StoreError,
+    reason_name, token_hash,
+};
+
+/// The file of [`SqliteStore`] in a data folder.
+pub const FILE: &str = "coplay.sqlite";
+
+/// What brings a data folder from the version of its index to the next.
+const MIGRATIONS: [&str; 1] = [include_str!("1_tables.sql")];
+
+/// The store in one SQLite file.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    pool: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the store of a data folder, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn open(data: &Path) -> Result<Self, StoreError> {
+        let options = options(data)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let store = Self {
+            pool: connect(options).await?,
+        };
+        store.migrate().await?;
+        Ok(store)
+    }
+
+    /// Opens the store of a data folder for reading, also while a server writes to it.
+    ///
+    /// # Errors
+    /// [`StoreError`], also if there is none.
+    pub async fn read(data: &Path) -> Result<Self, StoreError> {
+        let store = Self {
+            pool: connect(options(data).read_only(true)).await?,
+        };
+        store.version().await?;
+        Ok(store)
+    }
+
+    /// Closes the file.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// How many migrations the file has.
+    async fn version(&self) -> Result<usize, StoreError> {
+        let found: i64 = sqlx::query("PRAGMA user_version")
+            .fetch_one(&self.pool)
+            .await?
+            .try_get(0)?;
+        let known = MIGRATIONS.len();
+        let version = usize::try_from(found)
+            .ok()
+            .filter(|version| *version <= known);
+        version.ok_or(StoreError::Newer { found, known })
+    }
+
+    async fn migrate(&self) -> Result<(), StoreError> {
+        for (done, migration) in MIGRATIONS.iter().enumerate().skip(self.version().await?) {
+            let mut transaction = self.pool.begin().await?;
+            raw_sql(*migration).execute(&mut *transaction).await?;
+            // A pragma takes no parameters; the number is ours.
+            let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", done + 1));
+            raw_sql(version).execute(&mut *transaction).await?;
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn sessions_where(
+        &self,
+        sql: &'static str,
+        value: Option<&str>,
+    ) -> Result<Vec<Session>, StoreError> {
+        let rows = match value {
+            Some(value) => sqlx::query(sql).bind(value).fetch_all(&self.pool).await?,
+            None => sqlx::query(sql).fetch_all(&self.pool).await?,
+        };
+        Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
+    }
+
+    /// Runs a statement about one row.
+    async fn change(
+        &self,
+        what: &'static str,
+        sql: &'static str,
+        values: &[&str],
+    ) -> Result<(), StoreError> {
+        let query = values
+            .iter()
+            .fold(sqlx::query(sql), |query, value| query.bind(*value));
+        match query.execute(&self.pool).await?.rows_affected() {
+            0 => Err(StoreError::Unknown(what)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn options(data: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(data.join(FILE))
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10))
+}
+
+/// One connection: SQLite has one writer, and its own queue is fairer than a busy file.
+async fn connect(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None);
+    Ok(pool.connect_with(options).await?)
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn issue_link(&self, token: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO links (token_hash) VALUES (?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(token_hash(token))
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    async fn links(&self) -> Result<Vec<Link>, StoreError> {
+        let sql = "SELECT links.token_hash, participant, links.created_at FROM links \
+                   LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let link = |row: &SqliteRow| {
+            Ok(Link {
+                token_hash: row.try_get(0)?,
+                participant: row.try_get(1)?,
+                created_at: row.try_get(2)?,
+            })
+        };
+        Ok(rows.iter().map(link).collect::<Result<_, sqlx::Error>>()?)
+    }
+
+    async fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
+        sqlx::query(sql)
+            .bind(&new.participant)
+            .execute(&mut *transaction)
+            .await?;
+        let sql = "INSERT INTO sessions \
+                   (id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
+                   VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&new.participant)
+            .bind(token_hash(&new.token))
+            .bind(new.link.as_deref().map(token_hash))
+            .bind(&new.study)
+            .bind(&new.study_version)
+            .bind(&new.study_hash)
+            .bind(&new.position)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET token_hash = ? WHERE participant = ?";
+        self.change("session", sql, &[&token_hash(token), participant])
+            .await
+    }
+
+    async fn session_by_token(&self, token: &str) -> Result<Option<Session>, StoreError> {
+        let sql = "SELECT * FROM sessions WHERE token_hash = ?";
+        Ok(self
+            .sessions_where(sql, Some(&token_hash(token)))
+            .await?
+            .pop())
+    }
+
+    async fn session_by_link(&self, link: &str) -> Result<Option<Session>, StoreError> {
+        let sql = "SELECT * FROM sessions WHERE link_hash = ?";
+        Ok(self
+            .sessions_where(sql, Some(&token_hash(link)))
+            .await?
+            .pop())
+    }
+
+    async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
+        self.sessions_where("SELECT * FROM sessions ORDER BY rowid", None)
+            .await
+    }
+
+    async fn save_position(&self, participant: &str, position: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET position = ? WHERE participant = ?";
+        self.change("session", sql, &[position, participant]).await
+    }
+
+    async fn save_answers(
+        &self,
+        participant: &str,
+        answers: &Answers,
+        position: &str,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "UPDATE sessions SET position = ? WHERE participant = ?";
+        let moved = sqlx::query(sql)
+            .bind(position)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+        if moved.rows_affected() == 0 {
+            return Err(StoreError::Unknown("session"));
+        }
+        for answer in &answers.answers {
+            let sql = "INSERT INTO answers (session, stage, stage_index, item, value, elapsed_ms) \
+                       SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+            sqlx::query(sql)
+                .bind(&answers.stage)
+                .bind(answers.stage_index)
+                .bind(&answer.name)
+                .bind(&answer.value)
+                .bind(answers.elapsed_ms)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn set_outcome(&self, participant: &str, outcome: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET outcome = coalesce(outcome, ?), \
+                   ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?";
+        self.change("session", sql, &[outcome, participant]).await
+    }
+
+    async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "INSERT INTO groups (id, stage) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&new.group)
+            .bind(&new.stage)
+            .execute(&mut *transaction)
+            .await?;
+        let people = (0_u8..)
+            .map(Seat)
+            .zip(&new.participants)
+            .filter(|(_, participant)| !participant.is_empty());
+        for (seat, participant) in people {
+            let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+            sqlx::query(sql)
+                .bind(&new.group)
+                .bind(seat.0)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        let sql = "INSERT INTO episodes (id, era, group_id, stage, path) VALUES (?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&new.id)
+            .bind(new.era.0)
+            .bind(&new.group)
+            .bind(&new.stage)
+            .bind(&new.path)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn end_episode(
+        &self,
+        id: &str,
+        reason: EndReason,
+        ending: Option<Ending>,
+    ) -> Result<(), StoreError> {
+        // A second end changes nothing, and is no error.
+        let sql = "UPDATE episodes SET state = 'ended', \
+                   ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
+                   reason = iif(state = 'ended', reason, ?), ticks = iif(state = 'ended', ticks, ?), \
+                   score = iif(state = 'ended', score, ?), digest = iif(state = 'ended', digest, ?) WHERE id = ?";
+        let ended = sqlx::query(sql)
+            .bind(reason_name(reason))
+            .bind(ending.map(|ending| ending.ticks.0))
+            .bind(ending.map(|ending| ending.score))
+            .bind(ending.map(|ending| ending.digest.cast_signed()))
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        if ended.rows_affected() == 0 {
+            Err(StoreError::Unknown("episode"))
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM episodes ORDER BY rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
+    }
+
+    async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError> {
+        let sql = "SELECT * FROM episodes WHERE state = 'running' ORDER BY rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
+    }
+
+    async fn responses(&self) -> Result<Vec<Response>, StoreError> {
+        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, item, value, \
+                   elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
+                   ORDER BY sessions.rowid, stage_index, answers.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
+    }
+
+    async fn next_era(&self) -> Result<Era, StoreError> {
+        let sql = "SELECT value FROM counters WHERE name = 'next_era'";
+        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        Ok(Era(row.map_or(Ok(0), |row| row.try_get(0))?))
+    }
+
+    async fn set_next_era(&self, era: Era) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES ('next_era', ?) \
+                   ON CONFLICT DO UPDATE SET value = excluded.value";
+        sqlx::query(sql).bind(era.0).execute(&self.pool).await?;
+        Ok(())
+    }
+}
+
+fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
+    Ok(Session {
+        id: row.try_get("id")?,
+        participant: row.try_get("participant")?,
+        token_hash: row.try_get("token_hash")?,
+        link_hash: row.try_get("link_hash")?,
+        study_hash: row.try_get("study_hash")?,
+        position: row.try_get("position")?,
+        outcome: row.try_get("outcome")?,
+        created_at: row.try_get("created_at")?,
+        ended_at: row.try_get("ended_at")?,
+    })
+}
+
+fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
+    let reason: Option<&str> = row.try_get("reason")?;
+    let reason = reason
+        .and_then(|name| REASONS.iter().find(|(_, known)| *known == name))
+        .map(|(reason, _)| *reason);
+    let ticks: Option<u32> = row.try_get("ticks")?;
+    let ending = match (reason, ticks) {
+        (Some(reason), Some(ticks)) => {
+            let digest: i64 = row.try_get("digest")?;
+            let (score, digest) = (row.try_get("score")?, digest.cast_unsigned());
+            Some(Ending {
+                ticks: Tick(ticks),
+                reason,
+                score,
+                digest,
+            })
+        }
+        _ => None,
+    };
+    Ok(Episode {
+        id: row.try_get("id")?,
+        era: Era(row.try_get("era")?),
+        group: row.try_get("group_id")?,
+        stage: row.try_get("stage")?,
+        path: row.try_get("path")?,
+        reason,
+        ending,
+    })
+}
+
+fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
+    Ok(Response {
+        study: row.try_get("study")?,
+        study_version: row.try_get("study_version")?,
+        participant: row.try_get("participant")?,
+        session: row.try_get("session")?,
+        stage: row.try_get("stage")?,
+        stage_index: row.try_get("stage_index")?,
+        item: row.try_get("item")?,
+        value: row.try_get("value")?,
+        elapsed_ms: row.try_get("elapsed_ms")?,
+        at: row.try_get("at")?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
