@@ -1,1 +1,80 @@
-//! fuzz
+//! Fuzz targets: each takes arbitrary bytes and panics if a law is broken.
+//!
+//! The same functions run under a fuzzing engine (`fuzz_targets/`, see `README.md`), and in the tests over
+//! committed corpora and seeded mutations of them.
+
+mod mutate;
+mod seeds;
+mod session;
+
+use protocol::control::{self, ClientMessage, ServerMessage};
+use protocol::datagram::{Datagram, Layout};
+use protocol::log;
+
+pub use mutate::mutate;
+pub use seeds::seeds;
+pub use session::session;
+
+/// A target: bytes in, panic if a law is broken.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name, which is also that of its folder in `corpus/`.
+pub const TARGETS: [(&str, Target); 5] = [
+    ("control_client", control_client),
+    ("control_server", control_server),
+    ("datagram", datagram),
+    ("log", log),
+    ("session", session),
+];
+
+/// What a page may send is refused, or comes back when it is encoded again.
+pub fn control_client(bytes: &[u8]) {
+    if let Ok(message) = control::decode::<ClientMessage>(bytes) {
+        assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+}
+
+/// What a server may send is refused, or comes back when it is encoded again.
+pub fn control_server(bytes: &[u8]) {
+    if let Ok(message) = control::decode::<ServerMessage>(bytes) {
+        assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+}
+
+/// A datagram is refused, or is the one encoding of what it says. The first two bytes choose the layout.
+pub fn datagram(bytes: &[u8]) {
+    let [seats, actions, packet @ ..] = bytes else {
+        return;
+    };
+    let layout = Layout {
+        seats: seats % 16 + 1,
+        actions: u16::from(*actions) + 1,
+    };
+    if let Ok(datagram) = Datagram::decode(packet, layout) {
+        let mut again = Vec::new();
+        datagram.encode(layout, &mut again);
+        assert_eq!(again, packet, "{datagram:?}");
+    }
+}
+
+/// A log is refused, or is written again as it was read; its torn tail changes nothing of it.
+pub fn log(bytes: &[u8]) {
+    let Ok(log) = log::read(bytes) else { return };
+    assert_eq!(log.torn, log.valid_len < bytes.len());
+    assert_eq!(log.rows().len(), log.through.0 as usize * log.seats());
+    let whole = log::Log {
+        torn: false,
+        ..log.clone()
+    };
+    assert_eq!(log::read(&bytes[..log.valid_len]), Ok(whole.clone()));
+    let mut again = log::begin(&log.header).expect("what was read fits");
+    for record in &log.records {
+        log::append(record, &mut again).expect("what was read fits");
+    }
+    let valid_len = again.len();
+    assert_eq!(
+        log::read(&again),
+        Ok(log::Log { valid_len, ..whole }),
+        "a longer encoding may say the same, but not more"
+    );
+}

@@ -1,0 +1,390 @@
+//! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
+
+use protocol::control::{
+    Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Plan, Refusal,
+    ServerMessage, StageView, Timing, Upload, encode,
+};
+use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::log::{self, Ending, Header, Record};
+use protocol::{Controller, Era, Seat, Tick};
+use serde::Serialize;
+
+/// xorshift64: enough to scatter mutations.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % limit.max(1)
+    }
+}
+
+/// The seeds of a target, by name.
+pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+    match target {
+        "control_client" => encoded(client_messages()),
+        "control_server" => encoded(server_messages()),
+        "datagram" => datagrams(),
+        "log" => logs(),
+        "session" => sessions(),
+        _ => Vec::new(),
+    }
+}
+
+/// Names a message by its variant.
+fn encoded<M: Serialize + std::fmt::Debug>(messages: Vec<M>) -> Vec<(String, Vec<u8>)> {
+    let name = |index: usize, message: &M| {
+        let variant: String = format!("{message:?}")
+            .chars()
+            .take_while(char::is_ascii_alphabetic)
+            .collect();
+        format!("{index:02}-{}", variant.to_lowercase())
+    };
+    messages
+        .iter()
+        .enumerate()
+        .map(|(index, message)| (name(index, message), encode(message)))
+        .collect()
+}
+
+fn timing() -> Timing {
+    Timing {
+        keys: vec![KeyEvent {
+            tick: Tick(3),
+            action: 5,
+            down: true,
+            at_us: 310_000,
+            shown_us: 0,
+        }],
+        rollbacks: vec![(Tick(4), 2)],
+        holds: vec![(Tick(5), 130)],
+        hidden: vec![(Tick(6), Tick(9))],
+        rtt_us: vec![0, 42_000],
+    }
+}
+
+fn client_messages() -> Vec<ClientMessage> {
+    let era = Era(7);
+    let hello = |entry| ClientMessage::Hello { entry };
+    let answers = vec![Answer {
+        name: "fun".into(),
+        value: "5".into(),
+    }];
+    let upload = Upload {
+        era,
+        first: Tick(120),
+        rows: vec![0, 6, 5, 6],
+        digests: vec![(Tick(120), 0x0123_4567_89ab_cdef)],
+        timing: timing(),
+        ended: Some(Tick(122)),
+    };
+    vec![
+        hello(Entry::Open),
+        hello(Entry::Invite("9f2c".into())),
+        hello(Entry::Resume {
+            token: "9f2c".into(),
+            playing: Some(era),
+        }),
+        ClientMessage::Clock { sent_us: 1_234_567 },
+        ClientMessage::StageDone {
+            stage: 3,
+            answers,
+            elapsed_ms: 9_000,
+        },
+        ClientMessage::Signal {
+            to: Seat(1),
+            data: "{}".into(),
+        },
+        ClientMessage::Relay {
+            to: Seat(1),
+            bytes: vec![1, 2, 3],
+        },
+        ClientMessage::Ready {
+            era,
+            links: vec![Link::Direct, Link::Relay],
+            rtt_us: vec![0, 40_000],
+        },
+        ClientMessage::LinkChanged {
+            era,
+            seat: Seat(1),
+            link: Link::Relay,
+        },
+        ClientMessage::Upload(upload),
+        ClientMessage::Leave,
+        ClientMessage::Trouble {
+            message: "no WebGL".into(),
+        },
+    ]
+}
+
+fn controllers() -> Vec<Controller> {
+    vec![
+        Controller::Human,
+        Controller::Ai {
+            policy: "cook".into(),
+        },
+    ]
+}
+
+fn plan() -> Plan {
+    Plan {
+        era: Era(7),
+        episode: "e-1".into(),
+        seat: Seat(0),
+        controllers: controllers(),
+        env: "overcooked".into(),
+        env_version: "1.0.0".into(),
+        module: "ab".repeat(32),
+        params: "{\"horizon\":900}".into(),
+        seed: 42,
+        tick_hz: 10,
+        window: 8,
+        keys: vec![("KeyW".into(), 0)],
+        disclose_ai: true,
+        ice: vec![IceServer {
+            urls: vec!["stun:127.0.0.1".into()],
+            username: None,
+            credential: Some("x".into()),
+        }],
+    }
+}
+
+fn server_messages() -> Vec<ServerMessage> {
+    let era = Era(7);
+    let views = [
+        StageView::Instructions {
+            pages: vec!["<h1>Cook</h1>".into()],
+        },
+        StageView::Lobby { timeout_s: 60 },
+        StageView::Env,
+        StageView::Survey {
+            surveyjs: "{}".into(),
+        },
+        StageView::End {
+            outcome: "completed".into(),
+            page: "<p>Thanks</p>".into(),
+        },
+    ];
+    let stages = views
+        .into_iter()
+        .zip(0..)
+        .map(|(view, index)| ServerMessage::Stage {
+            index,
+            count: 5,
+            id: "s".into(),
+            view,
+        });
+    let mut messages = vec![
+        ServerMessage::Welcome {
+            session: "9f2c".into(),
+            title: "Dyad".into(),
+            language: "en".into(),
+        },
+        ServerMessage::Refused {
+            why: Refusal::Finished,
+        },
+        ServerMessage::Superseded,
+        ServerMessage::Clock {
+            sent_us: 1,
+            server_us: 1_700_000_000_000_000,
+        },
+        ServerMessage::Waiting {
+            here: 1,
+            needed: 2,
+            left_ms: 30_000,
+        },
+        ServerMessage::Match(plan()),
+        ServerMessage::Start {
+            era,
+            t0_us: 1_700_000_000_000_000,
+            input_delay: 1,
+        },
+        ServerMessage::Running {
+            era,
+            through: Tick(120),
+        },
+        ServerMessage::Signal {
+            from: Seat(1),
+            data: "{}".into(),
+        },
+        ServerMessage::Relay {
+            from: Seat(1),
+            bytes: vec![1, 2, 3],
+        },
+        ServerMessage::Archived {
+            era,
+            through: Tick(120),
+        },
+        ServerMessage::Peer {
+            era,
+            seat: Seat(1),
+            here: false,
+        },
+        ServerMessage::Ended {
+            era,
+            reason: EndReason::Played,
+            ticks: Tick(900),
+            score: 60,
+            digest: u64::MAX,
+        },
+    ];
+    messages.extend(stages);
+    messages
+}
+
+fn datagrams() -> Vec<(String, Vec<u8>)> {
+    let steady = Datagram {
+        era: Era(7),
+        from: Seat(1),
+        first: Tick(100),
+        inputs: vec![6, 6, 5],
+        have: vec![Tick(101), Tick(103)],
+        sent_ms: 1_000,
+        echo: Some(Echo {
+            sent_ms: 900,
+            held_ms: 20,
+        }),
+        ..Datagram::default()
+    };
+    let far = Datagram {
+        have: vec![Tick(9), Tick(103)],
+        inputs: vec![0; 40],
+        echo: None,
+        ..steady.clone()
+    };
+    let many = Datagram {
+        have: vec![Tick(100); 16],
+        from: Seat(15),
+        inputs: Vec::new(),
+        ..steady.clone()
+    };
+    let packet = |name: &str, [seats, actions]: [u8; 2], datagram: &Datagram| {
+        let layout = Layout {
+            seats: seats + 1,
+            actions: u16::from(actions) + 1,
+        };
+        let mut out = Vec::new();
+        datagram.encode(layout, &mut out);
+        (name.to_owned(), [vec![seats, actions], out].concat())
+    };
+    vec![
+        packet("steady", [1, 6], &steady),
+        packet("far", [1, 6], &far),
+        packet("sixteen", [15, 255], &many),
+    ]
+}
+
+fn logs() -> Vec<(String, Vec<u8>)> {
+    let plan = plan();
+    let header = Header {
+        episode: plan.episode,
+        study: "overcooked-dyad".into(),
+        study_version: "1".into(),
+        study_hash: "ab".into(),
+        stage: "play".into(),
+        group: "G-1".into(),
+        participants: vec!["P-7K3Q".into(), String::new()],
+        module: "cd".into(),
+        env: plan.env,
+        env_version: plan.env_version,
+        params: plan.params,
+        seed: plan.seed,
+        controllers: plan.controllers,
+        tick_hz: plan.tick_hz,
+        input_delay: 1,
+        t0_us: 1_700_000_000_000_000,
+    };
+    let records = [
+        Record::Actions {
+            first: Tick(0),
+            rows: vec![6, 6, 5, 6],
+        },
+        Record::Digest {
+            tick: Tick(2),
+            seat: None,
+            digest: 9,
+        },
+        Record::Digest {
+            tick: Tick(2),
+            seat: Some(Seat(0)),
+            digest: 9,
+        },
+        Record::Timing {
+            seat: Seat(0),
+            timing: timing(),
+        },
+        Record::Controller {
+            tick: Tick(2),
+            seat: Seat(0),
+            controller: Controller::Ai {
+                policy: "cook".into(),
+            },
+        },
+        Record::Actions {
+            first: Tick(2),
+            rows: vec![1, 2],
+        },
+        Record::End(Ending {
+            ticks: Tick(3),
+            reason: EndReason::PartnerLeft,
+            score: -1,
+            digest: 3,
+        }),
+    ];
+    let begun = log::begin(&header).expect("the header is short");
+    let mut whole = begun.clone();
+    records
+        .iter()
+        .for_each(|record| log::append(record, &mut whole).expect("the record is short"));
+    let torn = whole[..whole.len() - 5].to_vec();
+    let zeros = [begun.as_slice(), &[0; 24]].concat();
+    let mut damaged = whole.clone();
+    damaged[begun.len() + 9] ^= 4;
+    [
+        ("begun", begun),
+        ("whole", whole),
+        ("torn", torn),
+        ("zeros", zeros),
+        ("damaged", damaged),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .into()
+}
+
+/// Commands: see [`crate::session`].
+fn sessions() -> Vec<(String, Vec<u8>)> {
+    let (tick, deliver) = (0x70, [0x03, 0x0b]);
+    let press = |who: u8, action: u8| 2 | who << 3 | action << 4;
+    let steady: Vec<u8> = (0..60_u8)
+        .flat_map(|step| [tick, press(step % 2, step % 7), deliver[0], deliver[1]])
+        .collect();
+    let mut random = Random(9);
+    let mut wild = |lossy: bool| -> Vec<u8> {
+        let honest = |random: &mut Random| (random.below(32) << 3 | random.below(7)) as u8;
+        (0..600)
+            .map(|_| match random.below(8) {
+                0 if lossy => honest(&mut random),
+                1 => press(random.below(2) as u8, random.below(7) as u8),
+                2..=4 => tick,
+                other => deliver[other % 2],
+            })
+            .collect()
+    };
+    let (rolling, lossy) = (wild(false), wild(true));
+    let mut forged = steady.clone();
+    for at in [11, 40, 90] {
+        forged.splice(at..at, [0x17, 5, 0x40]);
+        forged.splice(at..at, [0xff].into_iter().chain(0..30));
+    }
+    let with = |first: u8, commands: Vec<u8>| [vec![first], commands].concat();
+    [
+        ("steady", with(0b10_0001, steady)),
+        ("rolling", with(0b10_0000, rolling)),
+        ("lossy", with(0b10_0010, lossy)),
+        ("forged", with(0b10_0001, forged)),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .into()
+}
