@@ -20,9 +20,11 @@ const FACING: [Direction; 4] = [
 pub(super) fn step(env: &Overcooked, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
     outcome.clear();
     let was_over = env.over(state);
-    // CoGrid: the world goes on after the end, unpaid.
-    if !was_over || env.is_cogrid() {
-        advance(env, state, actions, outcome);
+    if env.is_cogrid() {
+        // CoGrid: the world goes on after the end, unpaid.
+        advance::<true>(env, state, actions, outcome);
+    } else if !was_over {
+        advance::<false>(env, state, actions, outcome);
     }
     if was_over {
         outcome.rewards = Default::default();
@@ -33,26 +35,33 @@ pub(super) fn step(env: &Overcooked, state: &mut State, actions: &[Action], outc
     }
 }
 
-fn advance(env: &Overcooked, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
-    let over = env.over(state);
+/// Steps the world; the two rules are compiled apart, because their tests would cost the fast one.
+fn advance<const COGRID: bool>(
+    env: &Overcooked,
+    state: &mut State,
+    actions: &[Action],
+    outcome: &mut Outcome,
+) {
     let pots_before = state.pots;
-    for pot in &mut state.pots {
-        cook(pot, env.is_cogrid());
-    }
-    let actions: [Action; SEATS] =
-        core::array::from_fn(|seat| actions.get(seat).copied().unwrap_or(NOOP));
+    state.pots.iter_mut().for_each(cook::<COGRID>);
+    let actions: [Action; SEATS] = match *actions {
+        [first, second, ..] => [first, second],
+        [first] => [first, NOOP],
+        [] => [NOOP; SEATS],
+    };
     let first = first_seat(state);
     walk(env, state, first, actions[first]);
     walk(env, state, 1 - first, actions[1 - first]);
-    let mut paid = [0_u8; 3];
-    for seat in (0..SEATS).filter(|&seat| actions[seat] == PICK_UP_OR_DROP) {
+    for seat in 0..SEATS {
+        if actions[seat] != PICK_UP_OR_DROP {
+            continue;
+        }
         let held = state.chefs[seat].held;
-        let mut event = reach(env, state, seat);
-        if env.is_cogrid() {
+        let mut event = reach::<COGRID>(env, state, seat);
+        if COGRID {
             event = paid_by_cogrid(env, state, &pots_before, seat, held);
         }
         if let Some(kind) = event {
-            paid[usize::from(kind)] += 1;
             outcome.events.push(Event {
                 kind,
                 seat: seat as u8,
@@ -60,17 +69,27 @@ fn advance(env: &Overcooked, state: &mut State, actions: &[Action], outcome: &mu
             });
         }
     }
-    let reward = paid
-        .iter()
-        .zip(worth(env))
-        .fold(0.0, |sum, (&count, worth)| sum + f32::from(count) * worth);
-    outcome.rewards[..SEATS].fill(reward);
-    state.soups = state.soups.saturating_add(if over {
-        0
-    } else {
-        u32::from(paid[usize::from(DELIVERY)])
-    });
+    if !outcome.events.is_empty() {
+        pay(env, state, outcome);
+    }
     state.steps = state.steps.saturating_add(1);
+}
+
+/// Pays the events to both cooks, kind by kind, and counts the soups that were delivered in time.
+fn pay(env: &Overcooked, state: &mut State, outcome: &mut Outcome) {
+    let mut reward = 0.0;
+    for (kind, worth) in (DELIVERY..).zip(worth(env)) {
+        let count = outcome
+            .events
+            .iter()
+            .filter(|event| event.kind == kind)
+            .count() as u8;
+        reward += f32::from(count) * worth;
+        if kind == DELIVERY && !env.over(state) {
+            state.soups = state.soups.saturating_add(u32::from(count));
+        }
+    }
+    outcome.rewards[..SEATS].fill(reward);
 }
 
 /// What each kind of event pays.
@@ -80,30 +99,30 @@ fn worth(env: &Overcooked) -> [f32; 3] {
 }
 
 #[inline]
-fn cook(pot: &mut Pot, shows: bool) {
+fn cook<const COGRID: bool>(pot: &mut Pot) {
     pot.timer -= u8::from(pot.cooking());
-    // CoGrid: the number is made before the cooks act, so it lags the contents by a step.
-    pot.shown = if shows {
-        pot.onions * (1 + pot.timer)
-    } else {
-        0
-    };
+    if COGRID {
+        // CoGrid: the number is made before the cooks act, so it lags the contents by a step.
+        pot.shown = pot.onions * (1 + pot.timer);
+    }
 }
 
 /// Draws who moves first.
+#[inline]
 fn first_seat(state: &mut State) -> usize {
-    if let Some(seat) = state.injected.take() {
-        return usize::from(seat);
-    }
-    usize::from(match &mut state.draws {
-        Draws::Xoshiro(rng) => rng.flip(),
-        Draws::Numpy(generator) => {
-            let key = generator.integers(1 << 31);
-            let mut step = numpy::Generator::new(key);
-            step.integers((1 << 63) - 1);
-            step.swaps_two()
-        }
-    })
+    let drawn = match (state.injected.take(), &mut state.draws) {
+        (Some(seat), _) => seat & 1,
+        (None, Draws::Xoshiro(rng)) => u8::from(rng.flip()),
+        (None, Draws::Numpy(generator)) => first_by_numpy(generator),
+    };
+    usize::from(drawn)
+}
+
+/// Source: CoGrid 0.3.2, `cogrid_env.py:493`, `core/pipeline/movement.py`.
+fn first_by_numpy(generator: &mut numpy::Generator) -> u8 {
+    let mut step = numpy::Generator::new(generator.integers(1 << 31));
+    step.integers((1 << 63) - 1);
+    u8::from(step.swaps_two())
 }
 
 /// Turns a cook, and moves it if nothing and nobody is in the way.
@@ -130,7 +149,7 @@ fn walk(env: &Overcooked, state: &mut State, seat: usize, action: Action) {
 }
 
 /// Lets a cook take or put what the cell in front allows, and says which event that was.
-fn reach(env: &Overcooked, state: &mut State, seat: usize) -> Option<u16> {
+fn reach<const COGRID: bool>(env: &Overcooked, state: &mut State, seat: usize) -> Option<u16> {
     let chef = state.chefs[seat];
     let (cell, held) = (chef.front(), chef.held);
     if state.chefs[1 - seat].cell == cell {
@@ -150,7 +169,7 @@ fn reach(env: &Overcooked, state: &mut State, seat: usize) -> Option<u16> {
         Ground::Pot => reach_pot(env, state, seat, cell),
         Ground::DeliveryZone if held == Item::Soup => {
             state.chefs[seat].held = Item::Empty;
-            if env.is_cogrid() {
+            if COGRID {
                 // CoGrid: the first soup stays on the zone for the whole episode, seen and out of reach.
                 *state.item_mut(cell) = Item::Soup;
             }
