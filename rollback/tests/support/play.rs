@@ -333,50 +333,48 @@ impl<'a, W: World> Match<'a, W> {
 
     /// The oracles that hold after every step of a peer.
     fn watch(&mut self, at: usize) -> Result<(), String> {
-        let (seats, window) = (
-            self.scenario.controllers.len(),
-            u32::from(self.scenario.window),
-        );
-        let peer = &mut self.peers[at];
+        let window = u32::from(self.scenario.window);
+        let peer = &self.peers[at];
         let (confirmed, current) = (peer.session.confirmed().0, peer.session.current().0);
         if confirmed < peer.confirmed || peer.session.digests().len() < peer.digests {
             return Err(format!(
-                "retraction: confirmed went from {} back to {confirmed}",
+                "retraction: {} confirmed, then {confirmed}",
                 peer.confirmed
             ));
         }
-        if confirmed > current
-            || current - confirmed > window
-            || u32::from(peer.session.stats().max_depth) > window
-        {
+        let deepest = u32::from(peer.session.stats().max_depth);
+        if confirmed > current || current - confirmed > window || deepest > window {
             return Err(format!(
                 "window: {current} simulated, {confirmed} confirmed"
             ));
         }
-        // Confirmed is what everyone has, and has said so.
-        let seat = peer.seat;
-        let others: Vec<usize> = self
-            .peers
-            .iter()
-            .map(|peer| peer.seat.index())
-            .filter(|&at| at != seat.index())
-            .collect();
-        let people = self.peers.iter().map(|peer| peer.seat.index());
-        for (from, of) in people
-            .flat_map(|of| others.iter().map(move |&from| (from, of)))
-            .filter(|(from, of)| from != of)
-        {
-            if self.told[from][of] < confirmed {
+        self.watch_receipts(at)?;
+        self.watch_log(at)
+    }
+
+    /// Confirmed is what everyone has, and has said so.
+    fn watch_receipts(&self, at: usize) -> Result<(), String> {
+        let (seat, confirmed) = (
+            self.peers[at].seat.index(),
+            self.peers[at].session.confirmed().0,
+        );
+        let people = || self.peers.iter().map(|peer| peer.seat.index());
+        for from in people().filter(|&from| from != seat) {
+            if let Some(of) = people().find(|&of| of != from && self.told[from][of] < confirmed) {
                 return Err(format!(
-                    "receipts: {seat:?} confirmed {confirmed} without seat {from} for seat {of}"
+                    "receipts: seat {seat} confirmed {confirmed} without seat {from} for seat {of}"
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// One log and one row of digests: what anyone confirms first must be what everyone confirms.
+    fn watch_log(&mut self, at: usize) -> Result<(), String> {
+        let seats = self.scenario.controllers.len();
         let peer = &mut self.peers[at];
-        // One log: what anyone confirms first must be what everyone confirms.
-        let rows = &peer.session.rows()[peer.confirmed as usize * seats..];
-        let from = peer.confirmed as usize * seats;
-        for (cell, &action) in (from..).zip(rows) {
+        let first = peer.confirmed as usize * seats;
+        for (cell, &action) in (first..).zip(&peer.session.rows()[first..]) {
             match self.log.get(cell) {
                 None => self.log.push(action),
                 Some(&known) if known == action => {}
@@ -395,7 +393,7 @@ impl<'a, W: World> Match<'a, W> {
                 Some(known) => return Err(format!("digest: {known:?} and {digest:?}")),
             }
         }
-        (peer.confirmed, peer.digests) = (confirmed, peer.session.digests().len());
+        (peer.confirmed, peer.digests) = (peer.session.confirmed().0, peer.session.digests().len());
         Ok(())
     }
 
