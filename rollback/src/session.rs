@@ -47,7 +47,8 @@ pub struct Session<W: World> {
     settled: usize,
     /// The tick that waits for the window, and since when.
     held: Option<(u32, u64)>,
-    sent_us: u64,
+    /// When packets last became due; none before the first tick.
+    sent_us: Option<u64>,
     /// Peers to whom a packet is due.
     due: Seats,
     events: VecDeque<Event>,
@@ -99,7 +100,7 @@ impl<W: World> Session<W> {
             digests: Vec::with_capacity(digests + 64),
             settled: 0,
             held: None,
-            sent_us: 0,
+            sent_us: None,
             due: Seats(0),
             events: VecDeque::with_capacity(EVENTS),
             stats: Stats::default(),
@@ -149,10 +150,13 @@ impl<W: World> Session<W> {
             ran += 1;
         }
         self.watch_hold();
+        let period_us = self.schedule.period_us();
         if ran > 0
-            || self.sent_us > 0 && now_us >= self.sent_us.saturating_add(self.schedule.period_us())
+            || self
+                .sent_us
+                .is_some_and(|sent_us| now_us >= sent_us.saturating_add(period_us))
         {
-            self.sent_us = now_us;
+            self.sent_us = Some(now_us);
             self.due = self.listeners();
         }
     }
@@ -202,7 +206,8 @@ impl<W: World> Session<W> {
         } else if self.listeners().0 == 0 {
             u64::MAX
         } else {
-            self.sent_us.saturating_add(self.schedule.period_us())
+            let sent_us = self.sent_us.unwrap_or(self.config.t0_us);
+            sent_us.saturating_add(self.schedule.period_us())
         }
     }
 
