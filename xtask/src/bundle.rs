@@ -105,6 +105,8 @@ fn bindings(client: &Path, dev: bool) -> Result<Files> {
     generator
         .remove_name_section(!dev)
         .remove_producers_section(!dev);
+    // `init()` then finds the wasm beside the script, as with the command-line tool.
+    generator.omit_default_module_path(false);
     generator.web(true)?.generate(&scratch)?;
     let mut files = Files::new();
     gather(&scratch, "", &mut files)?;
