@@ -2,6 +2,10 @@
 //!
 //! Prints one JSON object a line: `{"name", "value", "unit"}`. A figure is the best of many short rounds,
 //! because other work on the machine only ever adds time; results are asserted.
+#![allow(
+    clippy::disallowed_types,
+    reason = "a bench measures time; the core beside it has no clock"
+)]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -169,7 +169,7 @@ fn every_flaw_is_found_and_named() {
         (REFUSES_ITS_STATES, "is restored from its bytes"),
         (NOT_FINITE, "rewards are finite"),
         (TWIN_ITEMS, "items have different ids"),
-        (HIDDEN_STATE, "different states have different digests"),
+        (HIDDEN_STATE, "a restored state is the state"),
         (UNKNOWN_EVENT, "an event has a kind"),
         (TWIN_KEYS, "a key has one action"),
         (SILENT, "told the state in words"),

@@ -102,11 +102,16 @@ pub fn run(folder: &Path, module: Option<&Path>) -> Result<Vec<FileReport>> {
             let report = replay(&path, host.as_mut()).unwrap_or_else(|error| Report::Malformed {
                 reason: format!("{error:#}"),
             });
+            let played = matches!(report, Report::Compared { .. });
             reports.push(FileReport {
                 file: file.clone(),
                 host: host.name(),
                 report,
             });
+            // What the first host cannot play, no other can.
+            if !played {
+                break;
+            }
         }
     }
     Ok(reports)

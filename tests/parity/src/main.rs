@@ -59,7 +59,7 @@ fn print_table(folder: &Path, reports: &[FileReport], random_play: Option<&FileR
     let is_unknown = |report: &&FileReport| matches!(report.report, Report::Unknown { .. });
     let unknown = reports.iter().filter(is_unknown).count();
     println!(
-        "{} compared, {unknown} not there yet, {failed} failed",
+        "{} played, {unknown} not there yet, {failed} failed",
         reports.len() - unknown
     );
 }

@@ -52,8 +52,8 @@ fn advance<const COGRID: bool>(
     let first = first_seat(state);
     walk(env, state, first, actions[first]);
     walk(env, state, 1 - first, actions[1 - first]);
-    for seat in 0..SEATS {
-        if actions[seat] != PICK_UP_OR_DROP {
+    for (seat, &action) in actions.iter().enumerate() {
+        if action != PICK_UP_OR_DROP {
             continue;
         }
         let held = state.chefs[seat].held;
