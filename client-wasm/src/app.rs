@@ -546,7 +546,7 @@ impl App {
 
     fn leave_play(&mut self) {
         if let Some(mut play) = self.play.take() {
-            self.last_play = play.report(dom::page_us());
+            self.last_play = play.report();
         }
         self.outcome_ms = None;
     }
@@ -596,7 +596,7 @@ impl App {
             "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
         });
         let play = match &mut self.play {
-            Some(play) => play.report(dom::page_us()),
+            Some(play) => play.report(),
             None => self.last_play.clone(),
         };
         if let (Some(report), Value::Object(play)) = (report.as_object_mut(), play) {

@@ -93,6 +93,8 @@ pub(crate) struct Play {
     view: Option<View>,
     recorder: Rc<RefCell<Recorder>>,
     is_ready: bool,
+    /// How packets travel, or travelled when they last did.
+    link: Option<Link>,
     t0_us: u64,
     may_upload: bool,
     upload_us: u64,
@@ -127,6 +129,7 @@ impl Play {
             view: None,
             recorder,
             is_ready: false,
+            link: None,
             t0_us: 0,
             may_upload: false,
             upload_us: 0,
@@ -296,7 +299,11 @@ impl Play {
                     self.net
                         .send(now.page_us, packet.to, packet.bytes, &mut send);
                 }
-                self.net.tell_changes(now.page_us, &mut send);
+                // Silence after the end says nothing about the way.
+                if !session.finished() {
+                    self.net.tell_changes(now.page_us, &mut send);
+                    self.link = self.net.link(now.page_us);
+                }
                 let changed = before != (session.current(), session.stats().rollbacks);
                 self.take_events(now);
                 if changed {
@@ -408,7 +415,7 @@ impl Play {
         let missing = countdown == 0
             && session.ended().is_none()
             && self.net.is_missing(now.page_us, LOST_US);
-        self.scene.badge(match self.net.link(now.page_us) {
+        self.scene.badge(match self.link {
             _ if !now.socket.is_open() => Badge::Unsaved,
             None => Badge::None,
             Some(_) if missing => Badge::Lost,
@@ -557,7 +564,7 @@ impl Play {
     }
 
     /// Everything that a test or a demonstration asks of an episode.
-    pub(crate) fn report(&mut self, page_us: u64) -> Value {
+    pub(crate) fn report(&mut self) -> Value {
         let names = |spec: &Spec| {
             spec.actions
                 .iter()
@@ -571,7 +578,7 @@ impl Play {
             "env": self.plan.env,
             "ai_seats": self.plan.controllers.iter().filter(|c| **c != Controller::Human).count(),
             "action_names": self.spec.as_ref().map(names).unwrap_or_default(),
-            "link": match self.net.link(page_us) {
+            "link": match self.link {
                 None => "none",
                 Some(Link::Direct) => "direct",
                 Some(Link::Relay) => "relay",
