@@ -8,6 +8,8 @@ mod entry;
 mod flow;
 mod group;
 mod play;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

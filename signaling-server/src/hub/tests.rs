@@ -1,0 +1,321 @@
+//! The hub in virtual time: no sockets, no disk.
+
+use std::path::Path;
+
+use protocol::Controller;
+use protocol::control::{Entry, Link, Plan, StageView};
+
+use super::*;
+
+const SECOND: u64 = 1_000_000;
+
+/// A hub, what it has sent to each page, and an archive that takes everything.
+struct Stage {
+    hub: Hub,
+    now_us: u64,
+    sent: BTreeMap<ConnId, Vec<ServerMessage>>,
+    closed: BTreeSet<ConnId>,
+    writes: Vec<Write>,
+    ended: Vec<EndReason>,
+}
+
+impl Stage {
+    fn new(limits: Limits) -> Self {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+        let (study, facts) = crate::server::read_study(&dir).unwrap();
+        let stages = facts.into_iter().map(|(i, facts)| (i, EnvStage { facts, module: String::new() })).collect();
+        let mut state = 0_u8;
+        let random = Box::new(move |bytes: &mut [u8]| {
+            bytes.fill_with(|| {
+                state = state.wrapping_mul(5).wrapping_add(77);
+                state
+            });
+        });
+        let hub = Hub::new(0, Arc::new(study), limits, stages, true, random, Restored::default());
+        let (sent, closed) = (BTreeMap::new(), BTreeSet::new());
+        Self { hub, now_us: 0, sent, closed, writes: Vec::new(), ended: Vec::new() }
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.hub.handle(self.now_us, event);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.hub.poll_effect() {
+            let event = match effect {
+                Effect::Send(conn, message) | Effect::Relay(conn, message) => {
+                    self.sent.entry(conn).or_default().push(message);
+                    continue;
+                }
+                Effect::Close(conn) => {
+                    self.closed.insert(conn);
+                    continue;
+                }
+                Effect::Store(write) => {
+                    self.writes.push(write);
+                    continue;
+                }
+                Effect::Archive(era, Work::Open(_)) => Event::Opened(era, true),
+                Effect::Archive(era, Work::Absorb(seat, upload)) => {
+                    let through = Tick(upload.first.0 + upload.rows.len() as u32 / 2);
+                    let last = upload.ended.is_some();
+                    Event::Absorbed(era, seat, Absorbed::Durable { through, over: last, last })
+                }
+                Effect::Archive(era, Work::End(reason)) => {
+                    self.ended.push(reason);
+                    Event::Ended(era, Some(Ending { ticks: Tick(7), reason, score: 1, digest: 2 }))
+                }
+            };
+            self.hub.handle(self.now_us, event);
+        }
+    }
+
+    /// Lets time pass, with every timeout on the way.
+    fn wait(&mut self, us: u64) {
+        let until = self.now_us + us;
+        while let Some(at) = self.hub.poll_timeout().filter(|at| *at <= until) {
+            assert!(at >= self.now_us || self.now_us == until, "a timeout that is due is dealt with at once");
+            self.now_us = at.max(self.now_us);
+            self.hub.handle_timeout(self.now_us);
+            self.drain();
+        }
+        self.now_us = until;
+    }
+
+    fn say(&mut self, conn: u64, message: ClientMessage) {
+        self.handle(Event::Message(ConnId(conn), message));
+    }
+
+    fn hear(&mut self, conn: u64) -> Vec<ServerMessage> {
+        self.sent.remove(&ConnId(conn)).unwrap_or_default()
+    }
+
+    /// A page comes in; gives its session token.
+    fn enter(&mut self, conn: u64, entry: Entry) -> String {
+        self.say(conn, ClientMessage::Hello { entry });
+        match self.sent[&ConnId(conn)].first() {
+            Some(ServerMessage::Welcome { session, .. }) => session.clone(),
+            other => panic!("not let in: {other:?}"),
+        }
+    }
+
+    /// A page comes in and goes to the lobby.
+    fn queue(&mut self, conn: u64) -> String {
+        let token = self.enter(conn, Entry::Open);
+        self.say(conn, ClientMessage::StageDone { stage: 0, answers: Vec::new(), elapsed_ms: 1 });
+        token
+    }
+
+    fn plan(&mut self, conn: u64) -> Option<Plan> {
+        let found = |message| match message {
+            ServerMessage::Match(plan) => Some(plan),
+            _ => None,
+        };
+        self.hear(conn).into_iter().rev().find_map(found)
+    }
+
+    fn ready(&mut self, conn: u64, era: Era, rtt_us: u32) {
+        let links = vec![Link::Direct; 2];
+        self.say(conn, ClientMessage::Ready { era, links, rtt_us: vec![rtt_us; 2] });
+    }
+
+    /// Two people in a running episode on connections 1 and 2.
+    fn playing(&mut self) -> (Era, String, String) {
+        let tokens = (self.queue(1), self.queue(2));
+        let era = self.plan(1).unwrap().era;
+        assert_eq!(self.plan(2).unwrap().era, era);
+        self.ready(1, era, 0);
+        self.ready(2, era, 0);
+        assert!(matches!(self.hear(1)[..], [ServerMessage::Start { .. }]));
+        self.hear(2);
+        (era, tokens.0, tokens.1)
+    }
+}
+
+fn view(messages: &[ServerMessage]) -> Option<&StageView> {
+    messages.iter().rev().find_map(|message| match message {
+        ServerMessage::Stage { view, .. } => Some(view),
+        _ => None,
+    })
+}
+
+fn upload(era: Era, ended: Option<Tick>) -> ClientMessage {
+    let timing = Default::default();
+    ClientMessage::Upload(Upload { era, first: Tick(0), rows: vec![0; 14], digests: Vec::new(), timing, ended })
+}
+
+#[test]
+fn two_people_meet_in_seats_of_their_own() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    assert!(stage.hear(1).contains(&ServerMessage::Waiting { here: 1, needed: 2, left_ms: 30_000 }));
+    stage.queue(2);
+    let (one, two) = (stage.plan(1).unwrap(), stage.plan(2).unwrap());
+    assert_eq!((one.seat, two.seat), (Seat(0), Seat(1)));
+    assert_eq!(one.controllers, [Controller::Human, Controller::Human]);
+    assert_eq!(Plan { seat: Seat(1), ..one }, two);
+}
+
+#[test]
+fn a_lone_person_gets_the_ai_partner_at_the_timeout() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    stage.wait(30 * SECOND - 1);
+    assert_eq!(stage.plan(1), None);
+    stage.wait(1);
+    let plan = stage.plan(1).unwrap();
+    assert_eq!(plan.controllers, [Controller::Human, Controller::Ai { policy: "cook".into() }]);
+    stage.ready(1, plan.era, 0);
+    let start = ServerMessage::Start { era: plan.era, t0_us: stage.now_us + 3_500_000, input_delay: 0 };
+    assert_eq!(stage.hear(1), [start]);
+}
+
+#[test]
+fn the_worst_pair_decides_the_delay_of_all() {
+    for (rtt_us, delay) in [(0, 0), (400_000, 0), (401_000, 1), (800_000, 2), (5_000_000, 3)] {
+        let mut stage = Stage::new(Limits::default());
+        (stage.queue(1), stage.queue(2));
+        let era = stage.plan(1).unwrap().era;
+        stage.ready(1, era, 10);
+        stage.ready(2, era, rtt_us);
+        let heard = stage.hear(1);
+        assert!(matches!(heard[..], [ServerMessage::Start { input_delay, .. }] if input_delay == delay), "{heard:?}");
+    }
+}
+
+#[test]
+fn who_is_never_ready_keeps_nobody() {
+    let mut stage = Stage::new(Limits::default());
+    (stage.queue(1), stage.queue(2));
+    for attempt in 0..2 {
+        let era = stage.plan(1).unwrap().era;
+        assert_eq!(stage.plan(2).unwrap().era, era, "attempt {attempt}: matched with each other");
+        stage.ready(1, era, 0);
+        stage.wait(20 * SECOND);
+    }
+    let plan = stage.plan(1).unwrap();
+    assert_eq!(plan.controllers[1], Controller::Ai { policy: "cook".into() }, "40 s are longer than the lobby's 30");
+    stage.ready(1, plan.era, 0);
+    assert!(matches!(stage.hear(1)[..], [ServerMessage::Start { .. }]));
+    stage.hear(2);
+    stage.wait(20 * SECOND);
+    assert!(matches!(view(&stage.hear(2)), Some(StageView::Survey { .. })), "the page that cannot play moves on");
+}
+
+#[test]
+fn who_leaves_before_the_start_sends_the_other_back_to_the_lobby() {
+    let mut stage = Stage::new(Limits::default());
+    (stage.queue(1), stage.queue(2));
+    (stage.hear(1), stage.hear(2));
+    stage.handle(Event::Closed(ConnId(2)));
+    let heard = stage.hear(1);
+    assert!(matches!(view(&heard), Some(StageView::Lobby { .. })), "{heard:?}");
+    stage.queue(3);
+    assert!(stage.plan(1).is_some() && stage.plan(3).is_some());
+}
+
+#[test]
+fn a_closed_tab_ends_the_episode_after_the_grace() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.say(1, upload(era, None));
+    stage.handle(Event::Closed(ConnId(2)));
+    assert!(stage.hear(1).contains(&ServerMessage::Peer { era, seat: Seat(1), here: false }));
+    stage.wait(15 * SECOND - 1);
+    assert!(stage.ended.is_empty());
+    stage.wait(1);
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+    let heard = stage.hear(1);
+    assert!(matches!(heard[0], ServerMessage::Ended { reason: EndReason::PartnerLeft, .. }), "{heard:?}");
+    assert!(matches!(view(&heard), Some(StageView::Survey { .. })));
+}
+
+#[test]
+fn a_lost_connection_within_the_grace_ends_nothing() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, token) = stage.playing();
+    stage.handle(Event::Closed(ConnId(2)));
+    stage.wait(5 * SECOND);
+    stage.enter(3, Entry::Resume { token, playing: Some(era) });
+    let heard = stage.hear(3);
+    assert!(heard.contains(&ServerMessage::Running { era, through: Tick(0) }), "{heard:?}");
+    assert!(stage.hear(1).contains(&ServerMessage::Peer { era, seat: Seat(1), here: true }));
+    stage.wait(30 * SECOND);
+    assert!(stage.ended.is_empty());
+}
+
+#[test]
+fn a_reload_mid_episode_leaves_it_and_goes_on() {
+    let mut stage = Stage::new(Limits::default());
+    let (_, _, token) = stage.playing();
+    stage.enter(3, Entry::Resume { token, playing: None });
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+    assert!(stage.closed.contains(&ConnId(2)), "the page before is superseded");
+    let heard = stage.hear(3);
+    assert!(matches!(view(&heard), Some(StageView::Survey { .. })), "{heard:?}");
+    assert!(!heard.iter().any(|message| matches!(message, ServerMessage::Ended { .. })), "it knows of no episode");
+    assert!(matches!(view(&stage.hear(1)), Some(StageView::Survey { .. })));
+}
+
+#[test]
+fn the_end_waits_for_the_last_rows_of_the_other_page_but_not_for_ever() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.say(1, upload(era, Some(Tick(7))));
+    assert!(stage.ended.is_empty());
+    stage.wait(3 * SECOND);
+    assert_eq!(stage.ended, [EndReason::Played]);
+
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.say(1, upload(era, Some(Tick(7))));
+    stage.say(2, upload(era, Some(Tick(7))));
+    assert_eq!(stage.ended, [EndReason::Played]);
+}
+
+#[test]
+fn an_episode_in_which_nothing_moves_ends_as_technical() {
+    let mut stage = Stage::new(Limits::default());
+    stage.playing();
+    stage.wait(70 * SECOND);
+    assert_eq!(stage.ended, [EndReason::Technical]);
+}
+
+#[test]
+fn the_place_is_stored_before_it_is_shown() {
+    let mut stage = Stage::new(Limits::default());
+    stage.enter(1, Entry::Open);
+    let done = ClientMessage::StageDone { stage: 0, answers: Vec::new(), elapsed_ms: 1 };
+    stage.hub.handle(0, Event::Message(ConnId(1), done));
+    let first = stage.hub.poll_effect();
+    assert!(matches!(first, Some(Effect::Store(Write::Place { .. }))), "{first:?}");
+    assert!(matches!(stage.hub.poll_effect(), Some(Effect::Send(_, ServerMessage::Stage { index: 1, .. }))));
+}
+
+#[test]
+fn a_full_lobby_and_a_full_study_say_so() {
+    let full = ServerMessage::Refused { why: Refusal::Full };
+    let mut stage = Stage::new(Limits { lobby: 0, ..Limits::default() });
+    stage.queue(1);
+    assert!(stage.hear(1).contains(&full));
+
+    let mut stage = Stage::new(Limits { sessions: 1, ..Limits::default() });
+    stage.enter(1, Entry::Open);
+    stage.say(2, ClientMessage::Hello { entry: Entry::Open });
+    assert_eq!(stage.hear(2), [full]);
+}
+
+#[test]
+fn signals_and_datagrams_stay_within_the_episode() {
+    let mut stage = Stage::new(Limits::default());
+    stage.playing();
+    stage.queue(3);
+    stage.hear(3);
+    stage.say(1, ClientMessage::Relay { to: Seat(1), bytes: vec![1] });
+    stage.say(1, ClientMessage::Relay { to: Seat(0), bytes: vec![2] });
+    stage.say(1, ClientMessage::Relay { to: Seat(9), bytes: vec![3] });
+    stage.say(3, ClientMessage::Signal { to: Seat(0), data: "x".into() });
+    assert_eq!(stage.hear(2), [ServerMessage::Relay { from: Seat(0), bytes: vec![1] }]);
+    assert_eq!(stage.hear(1), []);
+}
