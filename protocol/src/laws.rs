@@ -177,7 +177,7 @@ proptest! {
         let last = ends[ends.len() - 2];
         let at = log::MAGIC.len() + at.index(last - log::MAGIC.len());
         bytes[at] ^= 1 << bit;
-        let start = ends.iter().copied().filter(|end| *end <= at).next_back().unwrap_or(log::MAGIC.len());
+        let start = ends.iter().copied().rfind(|end| *end <= at).unwrap_or(log::MAGIC.len());
         match log::read(&bytes) {
             Err(LogError::Corrupt { offset, .. }) => prop_assert_eq!(offset, start),
             other => prop_assert!(false, "byte {}: {:?}", at, other),

@@ -52,6 +52,10 @@ impl Peer {
 /// Presses keys, lets time pass, delivers, loses, repeats, reorders, damages and forges packets, as the bytes say.
 /// What is confirmed only grows; and as long as no packet was damaged or forged, both confirm the same.
 pub fn session(bytes: &[u8]) {
+    play(bytes);
+}
+
+fn play(bytes: &[u8]) -> [Peer; 2] {
     let (&first, mut rest) = bytes.split_first().unwrap_or((&0, &[]));
     let mut peers = [Peer::new(0, first), Peer::new(1, first)];
     let (mut now_us, mut honest) = (0_u64, true);
@@ -102,6 +106,7 @@ pub fn session(bytes: &[u8]) {
         !honest || one.iter().zip(two).all(|(one, two)| one == two),
         "two confirmed states"
     );
+    peers
 }
 
 fn deliver(peer: &mut Peer, now_us: u64) {
@@ -142,5 +147,41 @@ fn run(peers: &mut [Peer; 2], now_us: u64) {
         peers[1 - who].inbox.extend(sent.into_iter().take(room));
         while peers[who].session.poll_event().is_some() {}
         peers[who].session.preview(|_| ());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seed(name: &str) -> [Peer; 2] {
+        let seeds = crate::seeds("session");
+        play(&seeds.iter().find(|(seed, _)| seed == name).unwrap().1)
+    }
+
+    #[test]
+    fn the_steady_seed_plays_to_the_end() {
+        for peer in seed("steady") {
+            assert_eq!(peer.session.ended().map(|tick| tick.0), Some(HORIZON));
+        }
+    }
+
+    #[test]
+    fn the_rolling_seed_rolls_back_and_the_forged_one_is_refused() {
+        assert!(
+            seed("rolling")
+                .iter()
+                .any(|peer| peer.session.stats().rollbacks > 3)
+        );
+        assert!(
+            seed("lossy")
+                .iter()
+                .any(|peer| peer.session.stats().held_us > 0)
+        );
+        assert!(
+            seed("forged")
+                .iter()
+                .any(|peer| peer.session.stats().dropped > 0)
+        );
     }
 }

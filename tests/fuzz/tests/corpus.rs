@@ -83,7 +83,7 @@ fn the_seeds_reach_what_they_are_for() {
 fn seeded_mutations_pass() {
     for (name, target) in fuzz::TARGETS {
         let seeds = fuzz::seeds(name);
-        let rounds = if name == "session" { 15 } else { 400 };
+        let rounds = if name == "session" { 60 } else { 1_000 };
         for (index, (seed, bytes)) in seeds.iter().enumerate() {
             let other = &seeds[(index + 1) % seeds.len()].1;
             for round in 0..rounds {
