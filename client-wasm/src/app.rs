@@ -2,14 +2,11 @@
 //!
 //! The server owns the participant's place in the study; this module shows it, and gives an episode what it needs.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::rc::Rc;
+mod report;
 
-use env_core::Action;
 use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::dom;
@@ -18,6 +15,7 @@ use crate::form;
 use crate::module::Module;
 use crate::pages::{self, Lobby, Shell};
 use crate::play::{Now, Play, Verdict};
+use crate::post::{Input, Post};
 use crate::rescue;
 use crate::sentences;
 use crate::socket::{News, Socket};
@@ -25,90 +23,6 @@ use crate::survey::Form;
 
 /// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
 const OUTCOME_MS: f64 = 6_000.0;
-
-/// What comes in.
-pub(crate) enum Input {
-    /// The socket has news; the number tells its connections apart.
-    Socket(u32, News),
-    /// The Worker's beat.
-    Tick,
-    /// The screen wants a frame.
-    Frame(f64),
-    /// A module is loaded, or could not be.
-    Loaded(Era, Box<Result<Module, String>>),
-    /// A key that means an action.
-    Key {
-        /// `KeyboardEvent.code`.
-        code: String,
-        /// Down or up.
-        down: bool,
-        /// `event.timeStamp`.
-        at_ms: f64,
-    },
-    /// A touch button.
-    Pad {
-        /// What it means.
-        action: Action,
-        /// Down or up.
-        down: bool,
-        /// `event.timeStamp`.
-        at_ms: f64,
-    },
-    /// The page lost the focus.
-    Blurred,
-    /// The page went out of sight or came back.
-    Hidden(bool),
-    /// The page is about to go.
-    Leaving,
-    /// The person is done with a stage.
-    StageDone(Vec<Answer>),
-    /// The person has read the outcome of an episode.
-    Onward,
-}
-
-/// The way in, for listeners and tasks.
-#[derive(Clone, Default)]
-pub(crate) struct Post(Rc<Core>);
-
-#[derive(Default)]
-struct Core {
-    queue: RefCell<VecDeque<Input>>,
-    app: RefCell<Option<App>>,
-    /// Whether frames are being asked for.
-    is_animated: Cell<bool>,
-}
-
-impl Post {
-    /// Takes over the page.
-    pub(crate) fn open(&self, app: App) {
-        *self.0.app.borrow_mut() = Some(app);
-    }
-
-    /// Handles an input now, or after the one that is being handled.
-    pub(crate) fn send(&self, input: Input) {
-        self.0.queue.borrow_mut().push_back(input);
-        let Ok(mut app) = self.0.app.try_borrow_mut() else {
-            return;
-        };
-        let Some(app) = app.as_mut() else { return };
-        loop {
-            let Some(input) = self.0.queue.borrow_mut().pop_front() else {
-                return;
-            };
-            app.handle(input);
-        }
-    }
-
-    /// Notes whether frames are being asked for. Gives what was noted before.
-    pub(crate) fn set_animated(&self, is_animated: bool) -> bool {
-        self.0.is_animated.replace(is_animated)
-    }
-
-    /// Asks the page something; none while it is busy.
-    pub(crate) fn ask<T>(&self, question: impl FnOnce(&mut App) -> T) -> Option<T> {
-        self.0.app.try_borrow_mut().ok()?.as_mut().map(question)
-    }
-}
 
 /// A stage as the server told it.
 #[derive(Clone, PartialEq)]
@@ -197,7 +111,8 @@ impl App {
         self.play.is_some()
     }
 
-    fn handle(&mut self, input: Input) {
+    /// Handles one input.
+    pub(crate) fn handle(&mut self, input: Input) {
         match input {
             Input::Socket(generation, news) if self.socket.is_current(generation) => {
                 self.news(news)
@@ -568,40 +483,5 @@ impl App {
         self.socket.send(&ClientMessage::Trouble {
             message: error.to_owned(),
         });
-    }
-
-    /// What a scripted cook would do now.
-    pub(crate) fn advise(&mut self) -> Option<Action> {
-        let server_us = self.clock.server_us(dom::page_us());
-        self.play.as_mut()?.advise(server_us)
-    }
-
-    /// The first key of an action.
-    pub(crate) fn key_for(&self, action: Action) -> Option<String> {
-        self.play.as_ref()?.key_for(action)
-    }
-
-    /// Everything that a test or a demonstration asks of the page.
-    pub(crate) fn report(&mut self) -> Value {
-        let mut report = json!({
-            "stage_index": self.stage.as_ref().map(|stage| stage.index),
-            "stage_id": self.stage.as_ref().map(|stage| stage.id.clone()),
-            "stage_kind": self.stage.as_ref().map(Stage::kind),
-            "outcome": self.stage.as_ref().and_then(|stage| match &stage.view {
-                StageView::End { outcome, .. } => Some(outcome.clone()),
-                _ => None,
-            }),
-            "playing": self.play.is_some(),
-            "connected": self.welcomed,
-            "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
-        });
-        let play = match &mut self.play {
-            Some(play) => play.report(),
-            None => self.last_play.clone(),
-        };
-        if let (Some(report), Value::Object(play)) = (report.as_object_mut(), play) {
-            report.extend(play);
-        }
-        report
     }
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
-use crate::app::{Input, Post};
 use crate::dom;
+use crate::post::{Input, Post};
 use crate::survey::{Choice, Form, Item, Kind, Values, key_of};
 
 /// A form on its way to be answered.

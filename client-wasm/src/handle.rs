@@ -6,9 +6,10 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::{Event, HtmlElement, KeyboardEvent};
 
-use crate::app::{App, Input, Post};
+use crate::app::App;
 use crate::dom;
 use crate::entry::Door;
+use crate::post::{Input, Post};
 use crate::rescue;
 
 /// A participant's page.

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(
             link.change(1_500_001),
             None,
-            "the first choice equals what the session assumes"
+            "the relay is what was told last"
         );
         assert_eq!(link.choose(1_500_001), Link::Relay);
         assert!(link.is_open());

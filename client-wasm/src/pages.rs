@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use web_sys::{Element, HtmlElement};
 
-use crate::app::{Input, Post};
 use crate::dom;
+use crate::post::{Input, Post};
 
 /// The frame that all pages share.
 pub(crate) struct Shell {

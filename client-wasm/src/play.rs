@@ -3,6 +3,9 @@
 //! The clockwork is [`Play::tick`]; it is called by the Worker, hidden page or not. Drawing follows the screen and
 //! decides nothing. This module must not know of stages.
 
+mod input;
+mod report;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -11,13 +14,12 @@ use protocol::control::{ClientMessage, EndReason, KeyEvent, Link, Plan};
 use protocol::datagram::Layout;
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Event, Session};
-use serde_json::{Value, json};
 
-use crate::app::Post;
 use crate::dom;
 use crate::keys::Keys;
 use crate::module::Module;
 use crate::net::Net;
+use crate::post::Post;
 use crate::recorder::Recorder;
 use crate::scene::{Badge, Scene};
 use crate::sentences;
@@ -32,9 +34,6 @@ const RTT_US: u64 = 1_000_000;
 const HOLD_US: u64 = 300_000;
 /// A peer that was not heard for this long is shown as lost, microseconds.
 const LOST_US: u64 = 1_500_000;
-/// A key event whose frame was not presented by then is told without one, microseconds.
-const FRAME_WITHIN_US: i64 = 2_000_000;
-
 /// What every step of the clockwork needs to know.
 pub(crate) struct Now<'a> {
     /// The page's clock, microseconds.
@@ -448,185 +447,6 @@ impl Play {
             dom::mark("coplay-playable");
         }
     }
-
-    /// A key or button goes down or up.
-    pub(crate) fn key(&mut self, now: &Now, source: &str, action: Action, down: bool, at_ms: f64) {
-        if !self.takes_keys() {
-            return;
-        }
-        let (meant, wanted) = if down {
-            (action, self.keys.press(source, action))
-        } else {
-            let Some(released) = self.keys.release(source) else {
-                return;
-            };
-            released
-        };
-        if down && wanted.is_none() {
-            return;
-        }
-        self.note_key(now, meant, down, at_ms);
-        if let Some(wanted) = wanted {
-            self.want(now, wanted);
-        }
-    }
-
-    /// The page lost the focus: nothing is held any more.
-    pub(crate) fn blurred(&mut self, now: &Now) {
-        let held = self.keys.release_all();
-        for &action in &held {
-            self.note_key(now, action, false, now.page_us as f64 / 1_000.0);
-        }
-        if !held.is_empty() {
-            self.want(now, self.keys.lasting());
-        }
-    }
-
-    /// The page went out of sight or came back.
-    pub(crate) fn hidden(&mut self, now: &Now, hidden: bool) {
-        self.blurred(now);
-        let Some(session) = &self.session else { return };
-        let mut recorder = self.recorder.borrow_mut();
-        if hidden {
-            self.hidden = Some(session.current());
-            // No frame will answer these.
-            self.unseen
-                .drain(..)
-                .for_each(|unseen| recorder.key(unseen.event));
-        } else if let Some(first) = self.hidden.take() {
-            recorder.timing().hidden.push((first, session.current()));
-        }
-    }
-
-    fn want(&mut self, now: &Now, action: Action) {
-        if let Some(session) = &mut self.session {
-            session.handle_action(now.server_us, action);
-        }
-        self.refresh(now);
-    }
-
-    fn note_key(&mut self, now: &Now, action: Action, down: bool, at_ms: f64) {
-        let Some(session) = &self.session else { return };
-        let at_us = now.since(self.t0_us, at_ms);
-        let event = KeyEvent {
-            tick: session.input_tick(),
-            action,
-            down,
-            at_us,
-            shown_us: 0,
-        };
-        let mut recorder = self.recorder.borrow_mut();
-        self.unseen.retain(|unseen| {
-            let late = at_us - unseen.event.at_us > FRAME_WITHIN_US;
-            if late {
-                recorder.key(unseen.event);
-            }
-            !late
-        });
-        self.unseen.push(Unseen {
-            event,
-            drawn: false,
-        });
-    }
-
-    /// What a scripted cook would do now in the seat of this person; none while its last action is on the way.
-    pub(crate) fn advise(&mut self, server_us: u64) -> Option<Action> {
-        let (Some(session), Some(spec)) = (&mut self.session, &self.spec) else {
-            return None;
-        };
-        let current = session.current();
-        let waits = self
-            .advised
-            .is_some_and(|(asked, until)| asked == current || current <= until);
-        if session.ended().is_some() || server_us < self.t0_us || waits {
-            return None;
-        }
-        if self.advisor.is_none() {
-            let mut cook = policy::by_name("cook", spec)?;
-            cook.reset(self.plan.seat.index(), self.plan.seed);
-            self.advisor = Some(cook);
-        }
-        let mut observation = Vec::new();
-        session
-            .world()
-            .observe(self.plan.seat.index(), &mut observation);
-        let action = self.advisor.as_mut()?.act(&observation);
-        let still = action == spec.noop;
-        self.advised = Some((
-            current,
-            if still {
-                Tick(current.0.saturating_sub(1))
-            } else {
-                session.input_tick()
-            },
-        ));
-        (!still).then_some(action)
-    }
-
-    /// Everything that a test or a demonstration asks of an episode.
-    pub(crate) fn report(&mut self) -> Value {
-        let names = |spec: &Spec| {
-            spec.actions
-                .iter()
-                .map(|action| action.name.clone())
-                .collect::<Vec<_>>()
-        };
-        let mut report = json!({
-            "era": self.plan.era.0,
-            "episode": self.plan.episode,
-            "seat": self.plan.seat.0,
-            "env": self.plan.env,
-            "ai_seats": self.plan.controllers.iter().filter(|c| **c != Controller::Human).count(),
-            "action_names": self.spec.as_ref().map(names).unwrap_or_default(),
-            "link": match self.link {
-                None => "none",
-                Some(Link::Direct) => "direct",
-                Some(Link::Relay) => "relay",
-            },
-            "unsaved": self.recorder.borrow().unsaved(),
-            "started_us": self.t0_us,
-            "verdict": self.verdict.as_ref().map(|verdict| json!({
-                "reason": format!("{:?}", verdict.reason),
-                "ticks": verdict.ticks.0,
-                "score": verdict.score,
-                "digest": format!("{:016x}", verdict.digest),
-            })),
-        });
-        if let Some(session) = &mut self.session {
-            let of_session = session_report(session, &self.plan);
-            if let (Some(report), Value::Object(more)) = (report.as_object_mut(), of_session) {
-                report.extend(more);
-            }
-        }
-        report
-    }
-}
-
-fn session_report(session: &mut Session<Module>, plan: &Plan) -> Value {
-    let score = session.world().score();
-    let rtt_us = (0..plan.controllers.len())
-        .map(|seat| session.rtt_us(Seat(seat as u8)))
-        .max()
-        .unwrap_or(0);
-    let digest = session.ended().and(session.digests().last());
-    let stats = session.stats();
-    json!({
-        "tick": session.current().0,
-        "confirmed": session.confirmed().0,
-        "ended": session.ended().map(|tick| tick.0),
-        "score": score,
-        "rollbacks": stats.rollbacks,
-        "max_rollback_depth": stats.max_depth,
-        "resimulated": stats.resimulated,
-        "held_ms": stats.held_us / 1_000,
-        "rtt_ms": f64::from(rtt_us) / 1_000.0,
-        "input_delay": session.config().input_delay,
-        "datagrams_sent": stats.datagrams_sent,
-        "bytes_sent": stats.bytes_sent,
-        "datagrams_received": stats.datagrams_received,
-        "dropped": stats.dropped,
-        "digest": digest.map(|(_, digest)| format!("{digest:016x}")),
-    })
 }
 
 /// What the partners are called; nothing if there are none.

@@ -5,9 +5,9 @@
 use env_core::Spec;
 use web_sys::{HtmlElement, PointerEvent};
 
-use crate::app::{Input, Post};
 use crate::dom;
 use crate::keys::Keys;
+use crate::post::{Input, Post};
 use crate::sentences;
 
 /// Pause between descriptions for screen readers, milliseconds.

@@ -6,8 +6,8 @@ use protocol::control::{self, ClientMessage, ServerMessage};
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
 
-use crate::app::{Input, Post};
 use crate::dom;
+use crate::post::{Input, Post};
 
 /// Pauses before the next try, milliseconds; the last one repeats.
 const PAUSES_MS: [f64; 6] = [250.0, 500.0, 1_000.0, 2_000.0, 3_000.0, 5_000.0];

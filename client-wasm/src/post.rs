@@ -1,0 +1,99 @@
+//! The way in: everything that happens is posted, and handled one after the other, never nested.
+//!
+//! This module must not know what is done with an input.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use env_core::Action;
+use protocol::Era;
+use protocol::control::Answer;
+
+use crate::app::App;
+use crate::module::Module;
+use crate::socket::News;
+
+/// What comes in.
+pub(crate) enum Input {
+    /// The socket has news; the number tells its connections apart.
+    Socket(u32, News),
+    /// The Worker's beat.
+    Tick,
+    /// The screen wants a frame.
+    Frame(f64),
+    /// A module is loaded, or could not be.
+    Loaded(Era, Box<Result<Module, String>>),
+    /// A key that means an action.
+    Key {
+        /// `KeyboardEvent.code`.
+        code: String,
+        /// Down or up.
+        down: bool,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// A touch button.
+    Pad {
+        /// What it means.
+        action: Action,
+        /// Down or up.
+        down: bool,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// The page lost the focus.
+    Blurred,
+    /// The page went out of sight or came back.
+    Hidden(bool),
+    /// The page is about to go.
+    Leaving,
+    /// The person is done with a stage.
+    StageDone(Vec<Answer>),
+    /// The person has read the outcome of an episode.
+    Onward,
+}
+
+/// The way in, for listeners and tasks.
+#[derive(Clone, Default)]
+pub(crate) struct Post(Rc<Core>);
+
+#[derive(Default)]
+struct Core {
+    queue: RefCell<VecDeque<Input>>,
+    app: RefCell<Option<App>>,
+    /// Whether frames are being asked for.
+    is_animated: Cell<bool>,
+}
+
+impl Post {
+    /// Takes over the page.
+    pub(crate) fn open(&self, app: App) {
+        *self.0.app.borrow_mut() = Some(app);
+    }
+
+    /// Handles an input now, or after the one that is being handled.
+    pub(crate) fn send(&self, input: Input) {
+        self.0.queue.borrow_mut().push_back(input);
+        let Ok(mut app) = self.0.app.try_borrow_mut() else {
+            return;
+        };
+        let Some(app) = app.as_mut() else { return };
+        loop {
+            let Some(input) = self.0.queue.borrow_mut().pop_front() else {
+                return;
+            };
+            app.handle(input);
+        }
+    }
+
+    /// Notes whether frames are being asked for. Gives what was noted before.
+    pub(crate) fn set_animated(&self, is_animated: bool) -> bool {
+        self.0.is_animated.replace(is_animated)
+    }
+
+    /// Asks the page something; none while it is busy.
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&mut App) -> T) -> Option<T> {
+        self.0.app.try_borrow_mut().ok()?.as_mut().map(question)
+    }
+}
