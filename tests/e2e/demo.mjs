@@ -21,7 +21,6 @@ const { values: options } = parseArgs({
 const network = { latency_ms: Number(options['latency-ms']), loss: Number(options.loss) };
 const data = path.resolve(options.data);
 await mkdir(data, { recursive: true });
-const before = new Set((await verified(data)).episodes.map(episode => episode.path));
 const server = await Server.start({ study: path.resolve(options.study), data, port: options.port });
 let result;
 try {
@@ -29,9 +28,9 @@ try {
   const bad = network.latency_ms > 0 || network.loss > 0;
   const reports = await match({ server, network: bad ? network : undefined });
   const { code, episodes } = await verified(data);
-  const fresh = episodes.filter(episode => !before.has(episode.path));
-  if (code !== 0 || fresh.length !== 1) throw new Error(`${fresh.length} new episodes, and coplay verify ended with ${code}`);
-  result = figures(reports, fresh[0]);
+  const episode = episodes.find(episode => episode.episode === reports[0].episode);
+  if (!episode) throw new Error(`coplay verify ended with ${code} and does not know episode ${reports[0].episode}`);
+  result = figures(reports, episode);
 } finally {
   if (!options.keep) await server.stop();
 }

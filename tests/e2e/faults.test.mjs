@@ -64,8 +64,8 @@ test('a closed tab leaves a sentence, and the survivor reaches the last page', a
 test('the server is killed and restarted while two people play: the match goes on and nothing is lost', async t => {
   const server = await serve(t);
   const people = await pair(t, server);
-  await Promise.all(people.map(person => person.play(turn => turn.report.archived > 20)));
-  const through = Math.max(...(await Promise.all(people.map(person => person.report()))).map(r => r.archived));
+  await Promise.all(people.map(person => person.play(({ report }) => report.confirmed - report.unsaved > 20)));
+  const through = Math.max(...(await Promise.all(people.map(person => person.report()))).map(r => r.confirmed));
   await server.kill();
   // The match does not notice: both play a second and more with no server there.
   await Promise.all(people.map(person => person.play(turn => turn.report.confirmed > through + 20)));

@@ -62,25 +62,22 @@ export class Server {
   static async start({ study = STUDY, data, port = 0, command = 'dev', args = [] }) {
     const server = new Server();
     server.data = data;
-    server.words = '';
-    server.process = spawn(COPLAY, [command, study, '--port', String(port), '--data', data, ...args], {
+    server.process = spawn(COPLAY, [command, study, '--port', String(port), '--data', data, '--json', ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     server.gone = once(server.process, 'exit');
     process.once('exit', () => server.process.kill('SIGKILL'));
-    const listening = new Promise((resolve, reject) => {
-      const hear = line => {
-        server.words += `${line}\n`;
-        const links = server.words.match(/http:\/\/\S+\/\?s=[\w-]+/g) ?? [];
-        if (links.length >= 2) resolve(links);
-      };
-      for (const stream of [server.process.stdout, server.process.stderr]) {
-        createInterface({ input: stream }).on('line', hear);
-      }
-      server.gone.then(() => reject(new Error(`the server ended:\n${server.words}`)), reject);
+    let words = '';
+    createInterface({ input: server.process.stderr }).on('line', line => {
+      words += `${line}\n`;
+      if (process.env.COPLAY_VERBOSE) say(`[server] ${line}`);
     });
-    server.links = await within(SOON, 'the server prints its links', listening);
-    server.url = new URL('/', server.links[0]).href;
+    const first = once(createInterface({ input: server.process.stdout }), 'line');
+    const failed = server.gone.then(() => { throw new Error(`the server ended:\n${words}`); });
+    failed.catch(() => {});
+    const [line] = await within(SOON, 'the server says where it is', Promise.race([first, failed]));
+    server.links = JSON.parse(line).links;
+    server.url = new URL('/', JSON.parse(line).url).href;
     server.port = Number(new URL(server.url).port);
     return server;
   }
@@ -125,6 +122,7 @@ const STAGES = {
   instructions: 'section.card:not(.lobby):not(.end):not(.loading) > nav.actions',
   lobby: 'section.lobby',
   play: 'section.play',
+  outcome: 'section.play .overlay button.primary',
   survey: 'form.survey',
   end: 'section.end',
   notice: '[role=alert]:not([hidden]):not(:empty)',
@@ -141,7 +139,10 @@ export class Participant {
     await person.context.grantPermissions(['microphone', 'camera']);
     person.page = await person.context.newPage();
     person.page.on('pageerror', error => person.errors.push(error.message));
-    if (process.env.COPLAY_VERBOSE) person.page.on('console', line => say(`[${name}] ${line.text()}`));
+    person.page.on('console', line => {
+      if (line.type() === 'error') person.errors.push(line.text());
+      if (process.env.COPLAY_VERBOSE) say(`[${name}] ${line.text()}`);
+    });
     if (before) await person.page.addInitScript(before);
     if (network) await person.impair(network);
     await person.page.goto(link);
@@ -203,13 +204,13 @@ export class Participant {
   }
 
   /** What the page knows of its match. */
-  report() {
-    return this.page.evaluate(() => window.coplay.report());
+  async report() {
+    return JSON.parse(await this.page.evaluate(() => window.coplay.report()));
   }
 
-  /** Leaves the outcome of the match behind. */
+  /** Leaves the outcome of the match behind; the page does so by itself after a while. */
   async goOn() {
-    await this.page.click('section.play .overlay button.primary', { timeout: SOON });
+    if (await this.shows(['survey', 'end', 'outcome']) === 'outcome') await this.press(STAGES.outcome);
   }
 
   /** Answers every question. */
@@ -235,20 +236,17 @@ export class Participant {
   }
 }
 
-/** In the page: waits for the next tick that wants a key of this person, or for the end. */
+/** In the page: waits for the next tick, or for the end, and says which key the cook would press. */
 function nextTurn() {
   return new Promise(resolve => {
     const look = () => {
-      const { coplay } = window;
-      const shown = document.querySelector('section.play');
-      if (!shown || shown.querySelector('.overlay button')) return resolve({ over: true });
-      const action = coplay.advise();
-      const report = coplay.report();
-      if (action >= 0 && report.tick !== window.lastTurn) {
-        window.lastTurn = report.tick;
-        return resolve({ key: coplay.key_for(action), report });
-      }
-      requestAnimationFrame(look);
+      const scene = document.querySelector('section.play');
+      if (!scene || scene.querySelector('.overlay button')) return resolve({ over: true });
+      const report = JSON.parse(window.coplay.report());
+      if (!(report.tick > 0) || report.tick === window.lastTurn) return requestAnimationFrame(look);
+      window.lastTurn = report.tick;
+      const action = window.coplay.advise();
+      resolve({ key: action < 0 ? null : window.coplay.key_for(action), report });
     };
     look();
   });
