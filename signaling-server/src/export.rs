@@ -2,9 +2,9 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,9 +37,23 @@ pub struct Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} rows from {} episodes, {} of them running", self.steps_path.display(), self.steps, self.episodes, self.running)?;
-        write!(f, "{}: {} rows", self.responses_path.display(), self.responses)?;
-        self.skipped.iter().try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
+        writeln!(
+            f,
+            "{}: {} rows from {} episodes, {} of them running",
+            self.steps_path.display(),
+            self.steps,
+            self.episodes,
+            self.running
+        )?;
+        write!(
+            f,
+            "{}: {} rows",
+            self.responses_path.display(),
+            self.responses
+        )?;
+        self.skipped
+            .iter()
+            .try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
     }
 }
 

@@ -229,7 +229,7 @@ impl Episode {
         }
         let (seats, spec) = (self.seats(), self.replica.spec());
         // Three bytes are the longest encoding of an action.
-        if upload.rows.len() % seats != 0 || upload.rows.len() > MAX_RECORD / 4 {
+        if !upload.rows.len().is_multiple_of(seats) || upload.rows.len() > MAX_RECORD / 4 {
             return Err(Refused::Malformed("rows that are not whole, or too many"));
         }
         if upload
@@ -309,9 +309,9 @@ impl Episode {
         }
         let each = u32::from(self.header.tick_hz.max(1));
         let marks = (first.0 + 1..=through.0).map(Tick);
-        for tick in marks
-            .filter(|tick| tick.0 % each == 0 || *tick == through && self.replica.outcome().over)
-        {
+        for tick in marks.filter(|tick| {
+            tick.0.is_multiple_of(each) || *tick == through && self.replica.outcome().over
+        }) {
             add(Record::Digest {
                 tick,
                 seat: None,
