@@ -29,6 +29,8 @@ pub struct Limits {
     pub answers: usize,
     /// Time until the first message.
     pub hello: Duration,
+    /// Time that a page has to take its last messages when its connection is closed.
+    pub farewell: Duration,
     /// Time between pings; a page that is silent for three of them is closed.
     pub ping: Duration,
     /// Time from a match until every page is ready to play.
@@ -60,6 +62,7 @@ impl Default for Limits {
             answer_chars: 10_000,
             answers: 200,
             hello: Duration::from_secs(10),
+            farewell: Duration::from_secs(2),
             ping: Duration::from_secs(5),
             ready: Duration::from_secs(20),
             countdown: Duration::from_millis(3_500),

@@ -50,7 +50,7 @@ async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Res
     let path = uri.path().trim_start_matches('/');
     let icon = || {
         (path == "favicon.ico")
-            .then(|| serve(&app, "favicon.svg", &headers))
+            .then(|| serve(&app, "icons/favicon.svg", &headers))
             .flatten()
     };
     serve(&app, path, &headers)

@@ -65,7 +65,11 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Verify { data, json } => {
             let found = signaling_server::verify::verify(&data).await?;
             report(&found, json)?;
-            Ok(if found.is_fine() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            Ok(if found.is_fine() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
         }
     }
 }

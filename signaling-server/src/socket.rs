@@ -81,7 +81,8 @@ pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> R
         )
             .into_response();
     };
-    let bytes = app.limits.message_bytes;
+    // What is a little too long is still read, so that the page can be told; the rest is cut off.
+    let bytes = 2 * app.limits.message_bytes;
     socket
         .max_message_size(bytes)
         .max_frame_size(bytes)
@@ -113,7 +114,11 @@ async fn serve(app: &App, mut socket: WebSocket) {
         code: close_code::NORMAL,
         reason: "".into(),
     };
-    let _ = write(app, &mut socket, Message::Close(Some(frame))).await;
+    if write(app, &mut socket, Message::Close(Some(frame))).await {
+        // A socket dropped with unread bytes would take the last messages with it.
+        let farewell = async { while let Some(Ok(_)) = socket.recv().await {} };
+        let _ = timeout(app.limits.farewell, farewell).await;
+    }
 }
 
 /// Passes messages both ways until one side is done. Gives a reason if the page is turned away.
@@ -124,7 +129,7 @@ async fn converse(
     outgoing: &mut mpsc::Receiver<Vec<u8>>,
 ) -> Option<Refusal> {
     let hello = match timeout(app.limits.hello, socket.recv()).await {
-        Ok(frame) => heard(frame),
+        Ok(frame) => heard(frame, app.limits.message_bytes),
         Err(_) => return Some(Refusal::Malformed),
     };
     match hello {
@@ -163,7 +168,7 @@ async fn converse(
             tracing::warn!("a page sends too many messages and is closed");
             return Some(Refusal::Malformed);
         }
-        match heard(frame) {
+        match heard(frame, app.limits.message_bytes) {
             Heard::Message(ClientMessage::Hello { .. }) => return Some(Refusal::Malformed),
             Heard::Message(ClientMessage::Clock { sent_us }) => {
                 let message = ServerMessage::Clock {
@@ -180,8 +185,9 @@ async fn converse(
     }
 }
 
-fn heard(frame: Option<Result<Message, axum::Error>>) -> Heard {
+fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Heard {
     match frame {
+        Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Heard::Bad(Refusal::Malformed),
         Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
             Ok(message) => Heard::Message(message),
             Err(DecodeError::Version { .. }) => Heard::Bad(Refusal::OldPage),

@@ -9,7 +9,7 @@ use protocol::{Era, Tick};
 use study::Study;
 
 use super::group::{Group, Phase, Play};
-use super::{ConnId, Effect, EnvStages, EpisodeRow, Hub, Place, Session, SessionId, Write};
+use super::{ConnId, Effect, EnvStages, EpisodeRow, Hub, Place, Random, Session, SessionId, Write};
 use crate::config::Limits;
 use crate::store::token_hash;
 
@@ -65,7 +65,7 @@ impl Hub {
         limits: Limits,
         stages: EnvStages,
         open: bool,
-        random: Box<dyn FnMut(&mut [u8]) + Send>,
+        random: Random,
         restored: Restored,
     ) -> Self {
         let mut hub = Self {

@@ -196,6 +196,9 @@ enum Place {
     Episode(Era, bool),
 }
 
+/// Fills bytes with random ones.
+pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
+
 /// What each env stage plays, by its index.
 pub type EnvStages = BTreeMap<u16, EnvStage>;
 
@@ -213,7 +216,7 @@ pub struct Hub {
     study: Arc<Study>,
     limits: Limits,
     stages: EnvStages,
-    random: Box<dyn FnMut(&mut [u8]) + Send>,
+    random: Random,
     open: bool,
     stopping: bool,
     next_era: u16,

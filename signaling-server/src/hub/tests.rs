@@ -23,7 +23,18 @@ impl Stage {
     fn new(limits: Limits) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
         let (study, facts) = crate::server::read_study(&dir).unwrap();
-        let stages = facts.into_iter().map(|(i, facts)| (i, EnvStage { facts, module: String::new() })).collect();
+        let stages = facts
+            .into_iter()
+            .map(|(i, facts)| {
+                (
+                    i,
+                    EnvStage {
+                        facts,
+                        module: String::new(),
+                    },
+                )
+            })
+            .collect();
         let mut state = 0_u8;
         let random = Box::new(move |bytes: &mut [u8]| {
             bytes.fill_with(|| {
@@ -31,9 +42,24 @@ impl Stage {
                 state
             });
         });
-        let hub = Hub::new(0, Arc::new(study), limits, stages, true, random, Restored::default());
+        let hub = Hub::new(
+            0,
+            Arc::new(study),
+            limits,
+            stages,
+            true,
+            random,
+            Restored::default(),
+        );
         let (sent, closed) = (BTreeMap::new(), BTreeSet::new());
-        Self { hub, now_us: 0, sent, closed, writes: Vec::new(), ended: Vec::new() }
+        Self {
+            hub,
+            now_us: 0,
+            sent,
+            closed,
+            writes: Vec::new(),
+            ended: Vec::new(),
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -60,11 +86,27 @@ impl Stage {
                 Effect::Archive(era, Work::Absorb(seat, upload)) => {
                     let through = Tick(upload.first.0 + upload.rows.len() as u32 / 2);
                     let last = upload.ended.is_some();
-                    Event::Absorbed(era, seat, Absorbed::Durable { through, over: last, last })
+                    Event::Absorbed(
+                        era,
+                        seat,
+                        Absorbed::Durable {
+                            through,
+                            over: last,
+                            last,
+                        },
+                    )
                 }
                 Effect::Archive(era, Work::End(reason)) => {
                     self.ended.push(reason);
-                    Event::Ended(era, Some(Ending { ticks: Tick(7), reason, score: 1, digest: 2 }))
+                    Event::Ended(
+                        era,
+                        Some(Ending {
+                            ticks: Tick(7),
+                            reason,
+                            score: 1,
+                            digest: 2,
+                        }),
+                    )
                 }
             };
             self.hub.handle(self.now_us, event);
@@ -75,7 +117,10 @@ impl Stage {
     fn wait(&mut self, us: u64) {
         let until = self.now_us + us;
         while let Some(at) = self.hub.poll_timeout().filter(|at| *at <= until) {
-            assert!(at >= self.now_us || self.now_us == until, "a timeout that is due is dealt with at once");
+            assert!(
+                at >= self.now_us || self.now_us == until,
+                "a timeout that is due is dealt with at once"
+            );
             self.now_us = at.max(self.now_us);
             self.hub.handle_timeout(self.now_us);
             self.drain();
@@ -103,7 +148,14 @@ impl Stage {
     /// A page comes in and goes to the lobby.
     fn queue(&mut self, conn: u64) -> String {
         let token = self.enter(conn, Entry::Open);
-        self.say(conn, ClientMessage::StageDone { stage: 0, answers: Vec::new(), elapsed_ms: 1 });
+        self.say(
+            conn,
+            ClientMessage::StageDone {
+                stage: 0,
+                answers: Vec::new(),
+                elapsed_ms: 1,
+            },
+        );
         token
     }
 
@@ -117,7 +169,14 @@ impl Stage {
 
     fn ready(&mut self, conn: u64, era: Era, rtt_us: u32) {
         let links = vec![Link::Direct; 2];
-        self.say(conn, ClientMessage::Ready { era, links, rtt_us: vec![rtt_us; 2] });
+        self.say(
+            conn,
+            ClientMessage::Ready {
+                era,
+                links,
+                rtt_us: vec![rtt_us; 2],
+            },
+        );
     }
 
     /// Two people in a running episode on connections 1 and 2.
@@ -142,19 +201,36 @@ fn view(messages: &[ServerMessage]) -> Option<&StageView> {
 
 fn upload(era: Era, ended: Option<Tick>) -> ClientMessage {
     let timing = Default::default();
-    ClientMessage::Upload(Upload { era, first: Tick(0), rows: vec![0; 14], digests: Vec::new(), timing, ended })
+    ClientMessage::Upload(Upload {
+        era,
+        first: Tick(0),
+        rows: vec![0; 14],
+        digests: Vec::new(),
+        timing,
+        ended,
+    })
 }
 
 #[test]
 fn two_people_meet_in_seats_of_their_own() {
     let mut stage = Stage::new(Limits::default());
     stage.queue(1);
-    assert!(stage.hear(1).contains(&ServerMessage::Waiting { here: 1, needed: 2, left_ms: 30_000 }));
+    assert!(stage.hear(1).contains(&ServerMessage::Waiting {
+        here: 1,
+        needed: 2,
+        left_ms: 30_000
+    }));
     stage.queue(2);
     let (one, two) = (stage.plan(1).unwrap(), stage.plan(2).unwrap());
     assert_eq!((one.seat, two.seat), (Seat(0), Seat(1)));
     assert_eq!(one.controllers, [Controller::Human, Controller::Human]);
-    assert_eq!(Plan { seat: Seat(1), ..one }, two);
+    assert_eq!(
+        Plan {
+            seat: Seat(1),
+            ..one
+        },
+        two
+    );
 }
 
 #[test]
@@ -165,52 +241,93 @@ fn a_lone_person_gets_the_ai_partner_at_the_timeout() {
     assert_eq!(stage.plan(1), None);
     stage.wait(1);
     let plan = stage.plan(1).unwrap();
-    assert_eq!(plan.controllers, [Controller::Human, Controller::Ai { policy: "cook".into() }]);
+    assert_eq!(
+        plan.controllers,
+        [
+            Controller::Human,
+            Controller::Ai {
+                policy: "cook".into()
+            }
+        ]
+    );
     stage.ready(1, plan.era, 0);
-    let start = ServerMessage::Start { era: plan.era, t0_us: stage.now_us + 3_500_000, input_delay: 0 };
+    let start = ServerMessage::Start {
+        era: plan.era,
+        t0_us: stage.now_us + 3_500_000,
+        input_delay: 0,
+    };
     assert_eq!(stage.hear(1), [start]);
 }
 
 #[test]
 fn the_worst_pair_decides_the_delay_of_all() {
-    for (rtt_us, delay) in [(0, 0), (400_000, 0), (401_000, 1), (800_000, 2), (5_000_000, 3)] {
+    for (rtt_us, delay) in [
+        (0, 0),
+        (400_000, 0),
+        (401_000, 1),
+        (800_000, 2),
+        (5_000_000, 3),
+    ] {
         let mut stage = Stage::new(Limits::default());
-        (stage.queue(1), stage.queue(2));
+        stage.queue(1);
+        stage.queue(2);
         let era = stage.plan(1).unwrap().era;
         stage.ready(1, era, 10);
         stage.ready(2, era, rtt_us);
         let heard = stage.hear(1);
-        assert!(matches!(heard[..], [ServerMessage::Start { input_delay, .. }] if input_delay == delay), "{heard:?}");
+        assert!(
+            matches!(heard[..], [ServerMessage::Start { input_delay, .. }] if input_delay == delay),
+            "{heard:?}"
+        );
     }
 }
 
 #[test]
 fn who_is_never_ready_keeps_nobody() {
     let mut stage = Stage::new(Limits::default());
-    (stage.queue(1), stage.queue(2));
+    stage.queue(1);
+    stage.queue(2);
     for attempt in 0..2 {
         let era = stage.plan(1).unwrap().era;
-        assert_eq!(stage.plan(2).unwrap().era, era, "attempt {attempt}: matched with each other");
+        assert_eq!(
+            stage.plan(2).unwrap().era,
+            era,
+            "attempt {attempt}: matched with each other"
+        );
         stage.ready(1, era, 0);
         stage.wait(20 * SECOND);
     }
     let plan = stage.plan(1).unwrap();
-    assert_eq!(plan.controllers[1], Controller::Ai { policy: "cook".into() }, "40 s are longer than the lobby's 30");
+    assert_eq!(
+        plan.controllers[1],
+        Controller::Ai {
+            policy: "cook".into()
+        },
+        "40 s are longer than the lobby's 30"
+    );
     stage.ready(1, plan.era, 0);
     assert!(matches!(stage.hear(1)[..], [ServerMessage::Start { .. }]));
     stage.hear(2);
     stage.wait(20 * SECOND);
-    assert!(matches!(view(&stage.hear(2)), Some(StageView::Survey { .. })), "the page that cannot play moves on");
+    assert!(
+        matches!(view(&stage.hear(2)), Some(StageView::Survey { .. })),
+        "the page that cannot play moves on"
+    );
 }
 
 #[test]
 fn who_leaves_before_the_start_sends_the_other_back_to_the_lobby() {
     let mut stage = Stage::new(Limits::default());
-    (stage.queue(1), stage.queue(2));
-    (stage.hear(1), stage.hear(2));
+    stage.queue(1);
+    stage.queue(2);
+    stage.hear(1);
+    stage.hear(2);
     stage.handle(Event::Closed(ConnId(2)));
     let heard = stage.hear(1);
-    assert!(matches!(view(&heard), Some(StageView::Lobby { .. })), "{heard:?}");
+    assert!(
+        matches!(view(&heard), Some(StageView::Lobby { .. })),
+        "{heard:?}"
+    );
     stage.queue(3);
     assert!(stage.plan(1).is_some() && stage.plan(3).is_some());
 }
@@ -221,13 +338,26 @@ fn a_closed_tab_ends_the_episode_after_the_grace() {
     let (era, ..) = stage.playing();
     stage.say(1, upload(era, None));
     stage.handle(Event::Closed(ConnId(2)));
-    assert!(stage.hear(1).contains(&ServerMessage::Peer { era, seat: Seat(1), here: false }));
+    assert!(stage.hear(1).contains(&ServerMessage::Peer {
+        era,
+        seat: Seat(1),
+        here: false
+    }));
     stage.wait(15 * SECOND - 1);
     assert!(stage.ended.is_empty());
     stage.wait(1);
     assert_eq!(stage.ended, [EndReason::PartnerLeft]);
     let heard = stage.hear(1);
-    assert!(matches!(heard[0], ServerMessage::Ended { reason: EndReason::PartnerLeft, .. }), "{heard:?}");
+    assert!(
+        matches!(
+            heard[0],
+            ServerMessage::Ended {
+                reason: EndReason::PartnerLeft,
+                ..
+            }
+        ),
+        "{heard:?}"
+    );
     assert!(matches!(view(&heard), Some(StageView::Survey { .. })));
 }
 
@@ -237,10 +367,26 @@ fn a_lost_connection_within_the_grace_ends_nothing() {
     let (era, _, token) = stage.playing();
     stage.handle(Event::Closed(ConnId(2)));
     stage.wait(5 * SECOND);
-    stage.enter(3, Entry::Resume { token, playing: Some(era) });
+    stage.enter(
+        3,
+        Entry::Resume {
+            token,
+            playing: Some(era),
+        },
+    );
     let heard = stage.hear(3);
-    assert!(heard.contains(&ServerMessage::Running { era, through: Tick(0) }), "{heard:?}");
-    assert!(stage.hear(1).contains(&ServerMessage::Peer { era, seat: Seat(1), here: true }));
+    assert!(
+        heard.contains(&ServerMessage::Running {
+            era,
+            through: Tick(0)
+        }),
+        "{heard:?}"
+    );
+    assert!(stage.hear(1).contains(&ServerMessage::Peer {
+        era,
+        seat: Seat(1),
+        here: true
+    }));
     stage.wait(30 * SECOND);
     assert!(stage.ended.is_empty());
 }
@@ -249,13 +395,33 @@ fn a_lost_connection_within_the_grace_ends_nothing() {
 fn a_reload_mid_episode_leaves_it_and_goes_on() {
     let mut stage = Stage::new(Limits::default());
     let (_, _, token) = stage.playing();
-    stage.enter(3, Entry::Resume { token, playing: None });
+    stage.enter(
+        3,
+        Entry::Resume {
+            token,
+            playing: None,
+        },
+    );
     assert_eq!(stage.ended, [EndReason::PartnerLeft]);
-    assert!(stage.closed.contains(&ConnId(2)), "the page before is superseded");
+    assert!(
+        stage.closed.contains(&ConnId(2)),
+        "the page before is superseded"
+    );
     let heard = stage.hear(3);
-    assert!(matches!(view(&heard), Some(StageView::Survey { .. })), "{heard:?}");
-    assert!(!heard.iter().any(|message| matches!(message, ServerMessage::Ended { .. })), "it knows of no episode");
-    assert!(matches!(view(&stage.hear(1)), Some(StageView::Survey { .. })));
+    assert!(
+        matches!(view(&heard), Some(StageView::Survey { .. })),
+        "{heard:?}"
+    );
+    assert!(
+        !heard
+            .iter()
+            .any(|message| matches!(message, ServerMessage::Ended { .. })),
+        "it knows of no episode"
+    );
+    assert!(matches!(
+        view(&stage.hear(1)),
+        Some(StageView::Survey { .. })
+    ));
 }
 
 #[test]
@@ -286,21 +452,37 @@ fn an_episode_in_which_nothing_moves_ends_as_technical() {
 fn the_place_is_stored_before_it_is_shown() {
     let mut stage = Stage::new(Limits::default());
     stage.enter(1, Entry::Open);
-    let done = ClientMessage::StageDone { stage: 0, answers: Vec::new(), elapsed_ms: 1 };
+    let done = ClientMessage::StageDone {
+        stage: 0,
+        answers: Vec::new(),
+        elapsed_ms: 1,
+    };
     stage.hub.handle(0, Event::Message(ConnId(1), done));
     let first = stage.hub.poll_effect();
-    assert!(matches!(first, Some(Effect::Store(Write::Place { .. }))), "{first:?}");
-    assert!(matches!(stage.hub.poll_effect(), Some(Effect::Send(_, ServerMessage::Stage { index: 1, .. }))));
+    assert!(
+        matches!(first, Some(Effect::Store(Write::Place { .. }))),
+        "{first:?}"
+    );
+    assert!(matches!(
+        stage.hub.poll_effect(),
+        Some(Effect::Send(_, ServerMessage::Stage { index: 1, .. }))
+    ));
 }
 
 #[test]
 fn a_full_lobby_and_a_full_study_say_so() {
     let full = ServerMessage::Refused { why: Refusal::Full };
-    let mut stage = Stage::new(Limits { lobby: 0, ..Limits::default() });
+    let mut stage = Stage::new(Limits {
+        lobby: 0,
+        ..Limits::default()
+    });
     stage.queue(1);
     assert!(stage.hear(1).contains(&full));
 
-    let mut stage = Stage::new(Limits { sessions: 1, ..Limits::default() });
+    let mut stage = Stage::new(Limits {
+        sessions: 1,
+        ..Limits::default()
+    });
     stage.enter(1, Entry::Open);
     stage.say(2, ClientMessage::Hello { entry: Entry::Open });
     assert_eq!(stage.hear(2), [full]);
@@ -312,10 +494,40 @@ fn signals_and_datagrams_stay_within_the_episode() {
     stage.playing();
     stage.queue(3);
     stage.hear(3);
-    stage.say(1, ClientMessage::Relay { to: Seat(1), bytes: vec![1] });
-    stage.say(1, ClientMessage::Relay { to: Seat(0), bytes: vec![2] });
-    stage.say(1, ClientMessage::Relay { to: Seat(9), bytes: vec![3] });
-    stage.say(3, ClientMessage::Signal { to: Seat(0), data: "x".into() });
-    assert_eq!(stage.hear(2), [ServerMessage::Relay { from: Seat(0), bytes: vec![1] }]);
+    stage.say(
+        1,
+        ClientMessage::Relay {
+            to: Seat(1),
+            bytes: vec![1],
+        },
+    );
+    stage.say(
+        1,
+        ClientMessage::Relay {
+            to: Seat(0),
+            bytes: vec![2],
+        },
+    );
+    stage.say(
+        1,
+        ClientMessage::Relay {
+            to: Seat(9),
+            bytes: vec![3],
+        },
+    );
+    stage.say(
+        3,
+        ClientMessage::Signal {
+            to: Seat(0),
+            data: "x".into(),
+        },
+    );
+    assert_eq!(
+        stage.hear(2),
+        [ServerMessage::Relay {
+            from: Seat(0),
+            bytes: vec![1]
+        }]
+    );
     assert_eq!(stage.hear(1), []);
 }
