@@ -334,7 +334,9 @@ impl App {
     }
 
     fn stage(&mut self, stage: Stage) {
-        if self.play.as_ref().is_some_and(Play::is_judged) {
+        // The outcome stays on the page until the person goes on, unless that was done before this came.
+        let shows_outcome = self.outcome_ms.is_some();
+        if shows_outcome && self.play.as_ref().is_some_and(Play::is_judged) {
             self.next = Some(stage);
             return;
         }
