@@ -100,7 +100,7 @@ async function timeModule(base64) {
 
 /** Bytes and time of the first load, with nothing in the cache; and of what a match loads on top. */
 async function firstLoad() {
-  await serving({ timeout_s: 1 }, async server => {
+  await serving({ timeout_s: 5 }, async server => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const cdp = await context.newCDPSession(page);

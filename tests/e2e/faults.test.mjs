@@ -123,7 +123,7 @@ test('browsers without WebRTC play through the server', async t => {
 });
 
 test('one person alone gets an AI partner when the lobby ends', async t => {
-  const server = await serve(t, { timeout_s: 2, horizon: 300 });
+  const server = await serve(t, { timeout_s: 5, horizon: 300 });
   const person = await Participant.open(browser, server.links[0]);
   t.after(() => person.context.close());
   const report = await person.takePart();

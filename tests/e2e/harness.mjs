@@ -53,7 +53,9 @@ export async function studyWith(changes, folder) {
   return copy;
 }
 
-// A script that is ended ends its servers.
+// A script that ends, or is ended, ends its servers.
+const running = new Set();
+process.once('exit', () => running.forEach(server => server.kill('SIGKILL')));
 for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
 /** The server as people run it. */
@@ -66,7 +68,8 @@ export class Server {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     server.gone = once(server.process, 'exit');
-    process.once('exit', () => server.process.kill('SIGKILL'));
+    running.add(server.process);
+    server.gone.then(() => running.delete(server.process), () => {});
     let words = '';
     createInterface({ input: server.process.stderr }).on('line', line => {
       words += `${line}\n`;
@@ -169,7 +172,8 @@ export class Participant {
     const found = await this.page.waitForFunction(
       wanted => wanted.find(([, selector]) => document.querySelector(selector))?.[0], wanted, { timeout: limit },
     ).catch(async error => {
-      const text = await this.page.evaluate(() => document.body.innerText).catch(() => 'a closed page');
+      const text = await this.page.evaluate(
+        () => `${document.body.innerText}\n${window.coplay?.report()}`).catch(() => 'a closed page');
       throw new Error(`${this.name} does not show ${stages}, but: ${text}\n${this.errors.join('\n')}\n${error.message}`);
     });
     return found.jsonValue();
