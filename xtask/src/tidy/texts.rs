@@ -68,8 +68,10 @@ fn data(path: &str) -> bool {
 }
 
 fn source(path: &str) -> bool {
-    let tests =
-        path.starts_with("tests/") || path.contains("/tests/") || path.contains("/benches/");
+    let tests = path.starts_with("tests/")
+        || ["/tests/", "/benches/", "/tests.rs"]
+            .iter()
+            .any(|part| path.contains(part));
     !tests
         && [".rs", ".js", ".mjs", ".css"]
             .iter()
