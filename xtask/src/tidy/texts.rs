@@ -49,7 +49,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         if source(path) {
             findings.extend(length(path, text));
         }
-        if path.ends_with(".rs") && path.contains("src/") && !text.starts_with("//!") {
+        let module = source(path) && path.ends_with(".rs") && path.contains("src/");
+        if module && !text.starts_with("//!") {
             findings.push(Finding::new(
                 path,
                 1,
