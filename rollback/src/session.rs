@@ -16,6 +16,9 @@ use crate::schedule::Schedule;
 /// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page.
 const BURST: u32 = 4;
 
+/// The most ticks that a preview shows ahead. It runs as often as the person presses and the ticks go by.
+const FORESEEN: u32 = 4;
+
 /// Events that may wait to be polled; beyond, the oldest is dropped.
 const EVENTS: usize = 64;
 
@@ -270,31 +273,41 @@ impl<W: World> Session<W> {
         &mut self.world
     }
 
-    /// Shows the next tick as far as it is known: pending local action, predictions. Nothing of it stays.
-    /// At an end, predicted or not, it shows the last state.
+    /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, [`FORESEEN`] at
+    /// most, with predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
     pub fn preview(&mut self, show: impl FnOnce(&mut W)) {
         if self.end.is_some() {
             return show(&mut self.world);
         }
-        let slot = usize::from(self.config.window) + 1;
+        let (slot, now) = (usize::from(self.config.window) + 1, self.current);
+        let seats = usize::from(self.layout.seats);
         self.save(slot);
-        let mut row = [self.spec.noop; MAX_SEATS];
-        for (seat, action) in row
-            .iter_mut()
-            .enumerate()
-            .take(usize::from(self.layout.seats))
-        {
-            let pending = self.config.local.is_some_and(|local| local.index() == seat)
-                && self.inputs.have(seat) <= self.current;
-            *action = if pending {
-                self.presses.peek()
-            } else {
-                self.action(seat)
-            };
+        for _ in 0..self.foreseen() {
+            let mut row = [self.spec.noop; MAX_SEATS];
+            for (seat, action) in row.iter_mut().enumerate().take(seats) {
+                *action = if self.is_local(seat) && self.inputs.have(seat) <= self.current {
+                    self.presses.peek()
+                } else {
+                    self.action(seat)
+                };
+            }
+            self.current += 1;
+            if self.world.step(&row[..seats]).over {
+                break;
+            }
         }
-        self.world.step(&row[..usize::from(self.layout.seats)]);
         show(&mut self.world);
         self.load(slot);
+        self.current = now;
+    }
+
+    /// Ticks that a preview runs.
+    fn foreseen(&self) -> u32 {
+        (self.input_tick().0.saturating_sub(self.current) + 1).min(FORESEEN)
+    }
+
+    fn is_local(&self, seat: usize) -> bool {
+        self.config.local.is_some_and(|local| local.index() == seat)
     }
 
     /// The inside of [`Session::handle_datagram`].

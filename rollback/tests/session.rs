@@ -308,6 +308,50 @@ fn a_preview_shows_the_pending_action_and_leaves_nothing() {
 }
 
 #[test]
+fn a_preview_shows_a_press_at_once_through_the_input_delay() {
+    for delay in 1..4_u8 {
+        let mut peers = pair(delay);
+        run(&mut peers, 0..3);
+        for peer in &mut peers {
+            peer.handle_action(due(3), UP);
+            peer.handle_timeout(due(3));
+        }
+        peers[0].handle_action(due(3) + 1, PRESS);
+        let entered = u64::from(peers[0].input_tick().0);
+        assert_eq!(entered, 4 + u64::from(delay));
+        let before = (peers[0].world().state, peers[0].current());
+        let mut shown = None;
+        peers[0].preview(|world| shown = Some(world.state));
+        let shown = shown.unwrap();
+        // The step that is on its way, the press, and of the other what is known of it.
+        assert_eq!(
+            (shown.steps, shown.places[0], shown.presses),
+            (5 + u32::from(delay), 1, 1)
+        );
+        assert_eq!((peers[0].world().state, peers[0].current()), before);
+        exchange(&mut peers, due(3));
+        run(&mut peers, 4..5 + entered - 4);
+        let own = (peers[0].world().state.places[0], shown.places[0]);
+        assert_eq!(own.0, own.1, "the preview was right");
+        assert_eq!(peers[0].world().state.presses, shown.presses);
+    }
+}
+
+#[test]
+fn a_preview_ends_with_the_episode_and_looks_no_further_than_a_few_ticks() {
+    let delayed = Config {
+        input_delay: 20,
+        ..config(0)
+    };
+    let mut shown = 0;
+    session(delayed.clone()).preview(|world| shown = world.state.steps);
+    assert_eq!(shown, 4);
+    let mut ending = Session::new(delayed, Toy::new(2, 3, 3), Vec::new());
+    ending.preview(|world| shown = world.state.steps);
+    assert_eq!((shown, ending.current()), (3, Tick(0)));
+}
+
+#[test]
 fn partners_play_alone_with_one_person_and_are_confirmed_at_once() {
     let controllers = vec![
         Controller::Ai {
