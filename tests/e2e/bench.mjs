@@ -103,6 +103,14 @@ async function firstLoad() {
   await serving({ timeout_s: 5 }, async server => {
     const context = await browser.newContext();
     const page = await context.newPage();
+    await page.addInitScript(() => {
+      const noting = new MutationObserver(() => {
+        if (!document.querySelector('section.play')) return;
+        performance.mark('matched');
+        noting.disconnect();
+      });
+      noting.observe(document, { childList: true, subtree: true });
+    });
     const cdp = await context.newCDPSession(page);
     const files = new Map();
     await cdp.send('Network.enable');
@@ -123,20 +131,20 @@ async function firstLoad() {
     await person.read();
     const playable = await reached('coplay-playable');
     assert.ok([...files.values()].some(file => file.url.includes('/modules/')), 'the module was loaded');
-    const asked = await page.evaluate(() => Object.fromEntries(
-      performance.getEntriesByType('resource').map(entry => [entry.name, [entry.startTime, entry.transferSize]])));
+    const listed = await page.evaluate(() => Object.fromEntries(
+      performance.getEntriesByType('resource').map(entry => [entry.name, entry.transferSize])));
     const loaded = new Map();
     for (const [id, { url, bytes }] of files) {
       // Pictures that the page made itself never were on the wire.
       if (url.startsWith('blob:') || url.startsWith('data:')) continue;
       assert.ok(url.startsWith(server.url), `the page asks nobody else for anything, such as ${url}`);
-      const name = (before.has(id) ? '' : 'with the match, ') + new URL(url).pathname.replace(/[0-9a-f]{64}/, '<sha256>');
+      const name = (before.has(id) ? '' : 'after the first stage, ') + new URL(url).pathname.replace(/[0-9a-f]{64}/, '<sha256>');
       // A worker's script is loaded by the worker, of whose requests only the page's own list knows.
-      loaded.set(name, (loaded.get(name) ?? 0) + (bytes || (asked[url]?.[1] ?? 0)));
+      loaded.set(name, (loaded.get(name) ?? 0) + (bytes || (listed[url] ?? 0)));
     }
     for (const [name, bytes] of loaded) print(`first load: ${name}`, bytes, 'B');
     const total = [...loaded.values()].reduce((sum, bytes) => sum + bytes, 0);
-    const match = playable - Object.entries(asked).find(([url]) => url.includes('/modules/'))[1][0];
+    const match = playable - await reached('matched');
     print('first load: all files', total, 'B');
     print('first load: from navigation to the first stage', ready, 'ms');
     print('first load: from the match to its first picture', match, 'ms');
