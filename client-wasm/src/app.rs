@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::dom;
 use crate::entry::Door;
 use crate::form;
-use crate::module::Module;
+use crate::module::{self, Module};
 use crate::pages::{self, Lobby, Shell};
 use crate::play::{Now, Play, Verdict};
 use crate::post::{Input, Post};
@@ -223,7 +223,11 @@ impl App {
                 session,
                 title,
                 language,
-            } => self.welcome(session, &title, &language),
+                modules,
+            } => {
+                modules.into_iter().for_each(module::fetch_ahead);
+                self.welcome(session, &title, &language);
+            }
             ServerMessage::Refused { why } => self.refused(why),
             ServerMessage::Superseded => self.stop("This page is closed", sentences::SUPERSEDED),
             ServerMessage::Clock { sent_us, server_us } => {
@@ -421,11 +425,7 @@ impl App {
         if dom::document().hidden() {
             dom::document().set_title("● Your partner is here");
         }
-        let (era, url, params) = (
-            plan.era,
-            format!("/modules/{}.wasm", plan.module),
-            plan.params.clone(),
-        );
+        let (era, url, params) = (plan.era, module::url(&plan.module), plan.params.clone());
         let post = self.post.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let module = Module::load(&url, &params).await;

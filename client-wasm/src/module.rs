@@ -3,18 +3,17 @@
 //!
 //! States stay in the module: save and load name a slot. This module must not know of sessions or views.
 
+use env_core::abi;
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
-use env_core::{Action, Event, Outcome, Spec, World};
+use env_core::{Action, Outcome, Spec, World};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
 use serde::Deserialize;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Response;
 
 use crate::dom;
-
-/// The version of the ABI that this page speaks.
-const ABI: u32 = 1;
 
 /// The exports that a module must have.
 const EXPORTS: [&str; 18] = [
@@ -121,7 +120,7 @@ impl Module {
             return Err(format!("{url} does not export {missing}"));
         }
         let exports: Exports = exports.unchecked_into();
-        if exports.coplay_abi() != ABI {
+        if exports.coplay_abi() != abi::VERSION {
             return Err(format!(
                 "{url} speaks version {} of the module ABI",
                 exports.coplay_abi()
@@ -203,6 +202,24 @@ impl Module {
     }
 }
 
+/// Where the module with this SHA-256 is served, for good.
+pub(crate) fn url(sha256: &str) -> String {
+    format!("/modules/{sha256}.wasm")
+}
+
+/// Brings a module into the browser's cache. If that fails, it is fetched when it is needed.
+pub(crate) fn fetch_ahead(sha256: String) {
+    spawn_local(async move {
+        let response = JsFuture::from(dom::window().fetch_with_str(&url(&sha256))).await;
+        // A body that nobody reads may not be fetched to its end.
+        if let Ok(response) = response.map(JsCast::unchecked_into::<Response>)
+            && let Ok(body) = response.array_buffer()
+        {
+            JsFuture::from(body).await.ok();
+        }
+    });
+}
+
 async fn instantiate(url: &str) -> Result<JsValue, JsValue> {
     let response = dom::window().fetch_with_str(url);
     let module = JsFuture::from(WebAssembly::compile_streaming(&response)).await?;
@@ -220,27 +237,6 @@ async fn instantiate(url: &str) -> Result<JsValue, JsValue> {
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
     word.map_or(0, u32::from_le_bytes)
-}
-
-fn half(bytes: &[u8], at: usize) -> u16 {
-    (word(bytes, at) & 0xffff) as u16
-}
-
-/// Reads what `coplay_step` left in the outbox; what is missing reads as 0.
-fn read_outcome(bytes: &[u8], seats: usize, outcome: &mut Outcome) {
-    outcome.clear();
-    for (seat, reward) in outcome.rewards.iter_mut().enumerate().take(seats) {
-        *reward = f32::from_bits(word(bytes, 4 * seat));
-    }
-    let masks = 4 * seats;
-    (outcome.terminated, outcome.truncated) = (half(bytes, masks), half(bytes, masks + 2));
-    outcome.over = word(bytes, masks + 4) != 0;
-    let events = bytes.get(masks + 12..).unwrap_or_default().chunks_exact(8);
-    outcome.events.extend(events.map(|event| Event {
-        kind: half(event, 0),
-        seat: event[2],
-        value: f32::from_bits(word(event, 4)),
-    }));
 }
 
 impl World for Module {
@@ -266,7 +262,10 @@ impl World for Module {
         if events > 0 {
             self.read(head + 8 * events);
         }
-        read_outcome(&self.scratch, seats, &mut self.outcome);
+        // The page asks for the end alone; what a module garbles ends nothing.
+        if abi::decode_outcome(&self.scratch, seats, &mut self.outcome).is_none() {
+            self.outcome.clear();
+        }
         &self.outcome
     }
 

@@ -283,6 +283,8 @@ pub enum ServerMessage {
         title: String,
         /// Whether the study asks for its title, contact and so on in another language than `en`.
         language: String,
+        /// SHA-256 of the modules that the study plays, lower-case hex: to be fetched while there is time.
+        modules: Vec<String>,
     },
     /// The page is not in, or no longer.
     Refused {

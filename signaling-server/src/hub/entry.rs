@@ -154,6 +154,7 @@ impl Hub {
         let phase = match ending {
             Some(ending) => Phase::Ending {
                 reason: ending.reason,
+                open: true,
             },
             None => Phase::Playing(play),
         };
@@ -255,12 +256,15 @@ impl Hub {
         }
         self.by_conn.insert(conn, who);
         let (title, language) = (self.study.title.clone(), self.study.language.clone());
+        let stages = self.stages.values().map(|stage| stage.module.clone());
+        let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
         self.send(
             conn,
             ServerMessage::Welcome {
                 session,
                 title,
                 language,
+                modules: modules.into_iter().collect(),
             },
         );
         match self.sessions[who.0].place {

@@ -30,7 +30,7 @@ impl Stage {
                     i,
                     EnvStage {
                         facts,
-                        module: String::new(),
+                        module: "ab".repeat(32),
                     },
                 )
             })
@@ -140,7 +140,12 @@ impl Stage {
     fn enter(&mut self, conn: u64, entry: Entry) -> String {
         self.say(conn, ClientMessage::Hello { entry });
         match self.sent[&ConnId(conn)].first() {
-            Some(ServerMessage::Welcome { session, .. }) => session.clone(),
+            Some(ServerMessage::Welcome {
+                session, modules, ..
+            }) => {
+                assert_eq!(modules, &["ab".repeat(32)], "to be fetched ahead");
+                session.clone()
+            }
             other => panic!("not let in: {other:?}"),
         }
     }

@@ -181,6 +181,7 @@ fn server_messages() -> Vec<ServerMessage> {
             session: "9f2c".into(),
             title: "Dyad".into(),
             language: "en".into(),
+            modules: vec!["ab".repeat(32)],
         },
         ServerMessage::Refused {
             why: Refusal::Finished,
