@@ -42,6 +42,11 @@ impl Presses {
         }
     }
 
+    /// No press waits any more; what is held stays.
+    pub(crate) fn forget(&mut self) {
+        self.count = 0;
+    }
+
     /// What the next tick would be given.
     pub(crate) fn peek(&self) -> Action {
         if self.count > 0 {

@@ -123,10 +123,13 @@ impl<W: World> Session<W> {
     }
 
     /// The local person now wants this action. A lasting one holds until replaced and enters at least one tick;
-    /// a momentary one enters exactly one.
+    /// a momentary one enters exactly one. Before tick 0 is due, only what is held until then counts.
     pub fn handle_action(&mut self, now_us: u64, action: Action) {
         self.now_us = now_us;
         self.presses.want(action, &self.spec);
+        if now_us < self.schedule.due_us(0) {
+            self.presses.forget();
+        }
     }
 
     /// Takes a packet from a peer: its inputs, its receipts, its clock. Rolls back if a prediction was wrong.

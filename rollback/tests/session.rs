@@ -181,12 +181,12 @@ fn a_lasting_action_holds_and_a_press_enters_one_tick() {
 #[test]
 fn a_press_shorter_than_a_tick_is_not_lost() {
     let mut peers = pair(0);
-    peers[0].handle_action(due(0) - 3_000, UP);
-    peers[0].handle_action(due(0) - 2_000, NOOP);
-    peers[0].handle_action(due(0) - 1_500, PRESS);
-    peers[0].handle_action(due(0) - 1_200, PRESS);
-    run(&mut peers, 0..6);
-    assert_eq!(column(&peers[1], 0)[..5], [UP, PRESS, PRESS, NOOP, NOOP]);
+    run(&mut peers, 0..1);
+    for action in [UP, NOOP, PRESS, PRESS] {
+        peers[0].handle_action(due(0), action);
+    }
+    run(&mut peers, 1..7);
+    assert_eq!(column(&peers[1], 0)[1..6], [UP, PRESS, PRESS, NOOP, NOOP]);
 }
 
 #[test]
@@ -305,6 +305,17 @@ fn a_preview_shows_the_pending_action_and_leaves_nothing() {
     assert_eq!(peers[0].world().state, before);
     run(&mut peers, 2..3);
     assert_eq!(peers[0].world().state, shown, "the preview was right");
+}
+
+#[test]
+fn before_the_start_only_what_is_held_until_then_counts() {
+    let mut session = session(config(0));
+    for action in [PRESS, DOWN, PRESS, UP, PRESS] {
+        session.handle_action(T0_US - 1, action);
+    }
+    (0..2).for_each(|tick| session.handle_timeout(due(tick)));
+    let state = session.world().state;
+    assert_eq!((state.places[0], state.presses), (2, 0));
 }
 
 #[test]
