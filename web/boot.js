@@ -17,13 +17,22 @@ const start = async () => {
   await init({ module_or_path: "/client_wasm_bg.wasm" });
   const coplay = new Coplay("app");
   window.coplay = coplay;
-  addEventListener("error", (event) => coplay.fail(`${event.message} (${event.filename}:${event.lineno})`));
+  // Without an error object it is a notice of the browser or the fault of an extension.
+  addEventListener("error", (event) => {
+    if (event.error) coplay.fail(`${event.message} (${event.filename}:${event.lineno})`);
+  });
   addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)));
   const ticker = new Worker("/ticker.js");
+  let beaten = performance.now();
   ticker.onmessage = () => {
+    beaten = performance.now();
     coplay.tick();
     ticker.postMessage(0);
   };
+  // If the worker does not start or is killed, the page beats for itself.
+  setInterval(() => {
+    if (performance.now() - beaten > 500) coplay.tick();
+  }, 16);
   // A page that holds a lock is not frozen while it is out of sight: the partner plays on.
   navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(() => {}));
 };
