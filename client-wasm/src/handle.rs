@@ -99,6 +99,10 @@ fn subscribe(post: &Post) {
 
 fn key(post: &Post, event: &KeyboardEvent, down: bool) {
     let code = event.code();
+    // While the command key is down, macOS tells of no other key that goes up.
+    if !down && code.starts_with("Meta") {
+        post.send(Input::Blurred);
+    }
     let shortcut = event.ctrl_key() || event.alt_key() || event.meta_key();
     if (down && shortcut) || is_field(event) || post.ask(|app| app.wants(&code)) != Some(true) {
         return;

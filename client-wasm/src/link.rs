@@ -8,6 +8,8 @@ use protocol::control::Link;
 pub const DIRECT_WITHIN_US: u64 = 5_000_000;
 /// A data channel that carried nothing for this long counts as silent, microseconds.
 const SILENT_US: u64 = 1_000_000;
+/// How long a data channel in doubt is not relied on, microseconds.
+const DOUBTED_US: u64 = 10_000_000;
 
 /// The two ways to one peer.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct PeerLink {
     direct_us: u64,
     /// When a packet last came either way.
     heard_us: u64,
+    /// Until then the data channel may carry one way only.
+    doubted_us: u64,
     told: Link,
 }
 
@@ -27,6 +31,7 @@ impl Default for PeerLink {
             open: false,
             direct_us: 0,
             heard_us: 0,
+            doubted_us: 0,
             told: Link::Relay,
         }
     }
@@ -52,6 +57,11 @@ impl PeerLink {
         }
     }
 
+    /// Packets do not seem to arrive at the other end, whatever comes from there.
+    pub fn doubt(&mut self, now_us: u64) {
+        self.doubted_us = now_us + DOUBTED_US;
+    }
+
     /// Whether the data channel is open, carrying or not. A silent one is still tried with every packet,
     /// because otherwise neither side would learn that it carries again.
     pub fn is_open(&self) -> bool {
@@ -61,7 +71,7 @@ impl PeerLink {
     /// How a packet should travel now.
     pub fn choose(&self, now_us: u64) -> Link {
         let carries = now_us.saturating_sub(self.direct_us) <= SILENT_US;
-        if self.open && carries {
+        if self.open && carries && now_us >= self.doubted_us {
             Link::Direct
         } else {
             Link::Relay
@@ -112,6 +122,19 @@ mod tests {
         assert!(link.is_open());
         link.heard(2_000_000, Link::Direct);
         assert_eq!(link.change(2_000_000), Some(Link::Direct));
+    }
+
+    #[test]
+    fn a_channel_in_doubt_is_helped_by_the_relay_for_a_while() {
+        let mut link = PeerLink::default();
+        link.opened(0);
+        link.doubt(500_000);
+        link.heard(600_000, Link::Direct);
+        assert_eq!(link.choose(600_000), Link::Relay);
+        assert!(link.is_open());
+        let later = 500_000 + DOUBTED_US;
+        link.heard(later, Link::Direct);
+        assert_eq!(link.choose(later), Link::Direct);
     }
 
     #[test]

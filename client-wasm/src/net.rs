@@ -195,6 +195,13 @@ impl Net {
         }
     }
 
+    /// The episode does not go on: a data channel that brings packets may yet not carry them the other way.
+    pub(crate) fn doubt(&mut self, now_us: u64) {
+        self.others
+            .iter_mut()
+            .for_each(|other| other.link.doubt(now_us));
+    }
+
     /// During the episode: tells when a way changes.
     pub(crate) fn tell_changes(&mut self, now_us: u64, send: &mut impl FnMut(ClientMessage)) {
         for other in &mut self.others {

@@ -32,8 +32,11 @@ const UPLOAD_US: u64 = 250_000;
 const RTT_US: u64 = 1_000_000;
 /// A hold is told to the person after this long, microseconds.
 const HOLD_US: u64 = 300_000;
+/// A hold of this length puts the data channels in doubt, microseconds.
+const DOUBT_US: u64 = 1_000_000;
 /// A peer that was not heard for this long is shown as lost, microseconds.
 const LOST_US: u64 = 1_500_000;
+
 /// What every step of the clockwork needs to know.
 pub(crate) struct Now<'a> {
     /// The page's clock, microseconds.
@@ -236,6 +239,7 @@ impl Play {
         };
         self.session = Some(Session::new(config, module, partners));
         (self.t0_us, self.may_upload) = (t0_us, true);
+        self.hidden = dom::document().hidden().then_some(Tick(0));
         self.refresh(now);
         Ok(())
     }
@@ -303,6 +307,12 @@ impl Play {
                     self.net.tell_changes(now.page_us, &mut send);
                     self.link = self.net.link(now.page_us);
                 }
+                if self
+                    .held_us
+                    .is_some_and(|since| now.page_us > since + DOUBT_US)
+                {
+                    self.net.doubt(now.page_us);
+                }
                 let changed = before != (session.current(), session.stats().rollbacks);
                 self.take_events(now);
                 if changed {
@@ -338,7 +348,10 @@ impl Play {
                     self.held_us = None;
                     recorder.timing().holds.push((since, held_ms));
                 }
-                Event::Over { .. } => {}
+                Event::Over { ticks } => {
+                    let hidden = self.hidden.take().map(|first| (first, ticks));
+                    recorder.timing().hidden.extend(hidden);
+                }
             }
         }
         recorder.absorb(session.rows(), session.digests(), session.ended());

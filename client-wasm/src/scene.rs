@@ -159,11 +159,11 @@ impl Scene {
     pub(crate) fn outcome(&mut self, post: &Post, sentence: &str) {
         self.overlay(sentence, None);
         let post = post.clone();
+        // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
         let on = dom::button("primary", "Continue", move || post.send(Input::Onward));
         let actions = dom::make("nav.actions");
         dom::fill(&actions, &[&on]);
         dom::fill(&self.overlay, &[&actions]);
-        on.focus().ok();
     }
 
     /// Whether it is time for another description.

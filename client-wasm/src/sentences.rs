@@ -5,8 +5,6 @@
 use env_core::contract::ActionSpec;
 use protocol::control::{EndReason, Refusal};
 
-/// The browser has no WebSocket or no WebAssembly.
-pub const OLD_BROWSER: &str = "This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.";
 /// The server has not answered since the page was opened.
 pub const NO_SERVER: &str = "The server cannot be reached right now. Please keep this page open: it goes on trying by itself.";
 /// The connection was lost on a page where it is needed.
