@@ -19,12 +19,16 @@ pub struct Limits {
     pub messages_burst: u32,
     /// Bytes of one relayed datagram; longer ones are dropped.
     pub datagram_bytes: usize,
+    /// Bytes of one WebRTC signal; longer ones are dropped.
+    pub signal_bytes: usize,
+    /// Uploads of one page that the archive has not yet taken; more are dropped, and asked for again later.
+    pub uploads: usize,
     /// Messages that wait for a slow page; one more, and it is closed.
     pub outgoing: usize,
     /// Messages that wait for a slow page at which relayed datagrams are dropped.
     pub outgoing_relay: usize,
-    /// Characters of one answer's value.
-    pub answer_chars: usize,
+    /// Bytes of one answer: more than the longest text that a study takes has as JSON.
+    pub answer_bytes: usize,
     /// Answers of one survey.
     pub answers: usize,
     /// Time until the first message.
@@ -54,12 +58,14 @@ impl Default for Limits {
             sessions: 10_000,
             lobby: 500,
             message_bytes: protocol::control::MAX_MESSAGE,
-            messages_per_s: 200,
-            messages_burst: 400,
+            messages_per_s: 400,
+            messages_burst: 800,
             datagram_bytes: 1_200,
+            signal_bytes: 16 * 1024,
+            uploads: 64,
             outgoing: 512,
             outgoing_relay: 64,
-            answer_chars: 10_000,
+            answer_bytes: 64 * 1024,
             answers: 200,
             hello: Duration::from_secs(10),
             farewell: Duration::from_secs(2),

@@ -107,9 +107,12 @@ impl Hub {
         self.sessions[who.0].place = Place::Page;
         self.sessions[who.0].failed = 0;
         self.sessions[who.0].since_us = None;
-        if self.advance(who, study::Event::EpisodeEnded { reason }) {
-            self.show(now_us, who);
+        // An episode that never started has left its people in the lobby.
+        if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
+            self.advance(who, study::Event::Matched);
         }
+        self.advance(who, study::Event::EpisodeEnded { reason });
+        self.show(now_us, who);
     }
 
     fn join_lobby(&mut self, now_us: u64, who: SessionId, stage: u16) {
@@ -183,18 +186,19 @@ impl Hub {
         elapsed_ms: u32,
     ) {
         let too_long =
-            |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_chars;
-        if answers.len() > self.limits.answers || answers.iter().any(too_long) {
-            return self.turn_away(now_us, who, Refusal::Malformed);
-        }
+            |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_bytes;
+        let too_much = answers.len() > self.limits.answers || answers.iter().any(too_long);
         let event = study::Event::StageDone {
             stage,
             answers: &answers,
         };
-        if matches!(
-            self.sessions[who.0].progress.handle(&self.study, event),
-            Ok(study::Step::Enter(_))
-        ) {
+        let progress = &mut self.sessions[who.0].progress;
+        if !too_much
+            && matches!(
+                progress.handle(&self.study, event),
+                Ok(study::Step::Enter(_))
+            )
+        {
             let given = (!answers.is_empty()).then_some(Answers {
                 stage,
                 answers,
@@ -204,6 +208,7 @@ impl Hub {
             self.show(now_us, who);
         } else if matches!(self.sessions[who.0].place, Place::Page) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
+            // The page knows by it that they were not taken, says so, and keeps what was typed.
             self.show(now_us, who);
         }
     }
@@ -220,14 +225,6 @@ impl Hub {
         }
         if self.advance(who, study::Event::Left) {
             self.show(now_us, who);
-        }
-    }
-
-    /// Refuses a page that is in already.
-    fn turn_away(&mut self, now_us: u64, who: SessionId, why: Refusal) {
-        if let Some(conn) = self.sessions[who.0].conn {
-            self.handle_closed(now_us, conn);
-            self.refuse(conn, why);
         }
     }
 }

@@ -38,7 +38,11 @@ pub(super) enum Phase {
     /// Tick 0 has its time.
     Playing(Play),
     /// The archive writes the end.
-    Ending { reason: EndReason },
+    Ending {
+        reason: EndReason,
+        /// Whether the database knows the episode: not if it ends before its file was durable.
+        open: bool,
+    },
 }
 
 /// A running episode.
@@ -56,6 +60,10 @@ pub(super) struct Play {
     pub moved_us: u64,
     /// For each seat whose page is away: when its time is up.
     pub away: Vec<Option<u64>>,
+    /// Uploads of each seat that the archive has not yet taken.
+    pub flying: Vec<usize>,
+    /// Seats of which uploads were dropped since, to be asked for again.
+    pub dropped: Vec<bool>,
     /// Seats whose page has uploaded the end.
     pub finished: Vec<bool>,
     /// Once one page has uploaded the end: until when the others may.
@@ -73,6 +81,8 @@ impl Play {
             through: Tick(0),
             moved_us: t0_us,
             away: vec![None; seats],
+            flying: vec![0; seats],
+            dropped: vec![false; seats],
             finished: vec![false; seats],
             closing_us: None,
             recovered: false,
@@ -170,11 +180,10 @@ impl Group {
     pub(super) fn poll_timeout(&self, stalled_us: u64) -> Option<u64> {
         match &self.phase {
             Phase::Linking { until_us, .. } => Some(*until_us),
+            Phase::Playing(play) if play.closing_us.is_some() => play.closing_us,
             Phase::Playing(play) => {
                 let away = play.away.iter().flatten().copied();
-                away.chain(play.closing_us)
-                    .chain([play.moved_us + stalled_us])
-                    .min()
+                away.chain([play.moved_us + stalled_us]).min()
             }
             Phase::Ending { .. } => None,
         }

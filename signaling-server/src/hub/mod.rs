@@ -308,8 +308,9 @@ impl Hub {
             ClientMessage::Upload(upload) => self.handle_upload(who, upload),
             ClientMessage::Leave => self.handle_leave(now_us, who),
             ClientMessage::Trouble { message } => {
-                let message: String = message.chars().take(200).collect();
-                tracing::warn!(message, "a page failed");
+                // Quoted: a page must not be able to write lines of its own into the log.
+                let said: String = message.chars().take(200).collect();
+                tracing::warn!(?said, "a page failed");
             }
         }
     }

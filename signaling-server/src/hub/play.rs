@@ -27,7 +27,7 @@ impl Hub {
             tracing::error!(stage, "an env stage has no environment");
             return people
                 .into_iter()
-                .for_each(|who| self.put_back(now_us, who));
+                .for_each(|who| self.leave_episode(now_us, who, EndReason::Technical));
         };
         let (delay, grace_us) = self.env_terms(stage);
         let seats = plan.controllers.len();
@@ -130,12 +130,10 @@ impl Hub {
     /// Puts a person whose match came to nothing back to where they were, or past the episode in the end.
     fn put_back(&mut self, now_us: u64, who: SessionId) {
         if self.sessions[who.0].failed < self.limits.attempts {
-            return self.show(now_us, who);
+            self.show(now_us, who);
+        } else {
+            self.leave_episode(now_us, who, EndReason::Technical);
         }
-        if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
-            self.advance(who, study::Event::Matched);
-        }
-        self.leave_episode(now_us, who, EndReason::Technical);
     }
 
     pub(super) fn tell_others(&mut self, era: Era, who: SessionId, message: &ServerMessage) {
@@ -163,6 +161,9 @@ impl Hub {
     }
 
     pub(super) fn handle_signal(&mut self, who: SessionId, to: Seat, data: String) {
+        if data.len() > self.limits.signal_bytes {
+            return;
+        }
         if let Some((from, conn)) = self.peers(who, to) {
             self.send(conn, ServerMessage::Signal { from, data });
         }
@@ -270,13 +271,22 @@ impl Hub {
 
     pub(super) fn handle_upload(&mut self, who: SessionId, upload: Upload) {
         let era = upload.era;
-        let Some(group) = self.groups.get(&era.0) else {
+        let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        let open = matches!(&group.phase, Phase::Playing(play) if play.open);
-        if let (true, Some(seat)) = (open, group.seat_of(who)) {
-            self.effects
-                .push_back(Effect::Archive(era, Work::Absorb(seat, Box::new(upload))));
+        let seat = group.seat_of(who);
+        let (Phase::Playing(play), Some(seat)) = (&mut group.phase, seat) else {
+            return;
+        };
+        let (flying, dropped) = (
+            &mut play.flying[seat.index()],
+            &mut play.dropped[seat.index()],
+        );
+        *dropped |= *flying >= self.limits.uploads;
+        if play.open && !*dropped {
+            *flying += 1;
+            let work = Work::Absorb(seat, Box::new(upload));
+            self.effects.push_back(Effect::Archive(era, work));
         }
     }
 
@@ -295,6 +305,9 @@ impl Hub {
         let Phase::Playing(play) = &mut group.phase else {
             return;
         };
+        let flying = &mut play.flying[seat.index()];
+        *flying = flying.saturating_sub(1);
+        let again = *flying == 0 && std::mem::take(&mut play.dropped[seat.index()]);
         match absorbed {
             Absorbed::Durable {
                 through,
@@ -307,7 +320,14 @@ impl Hub {
                     play.closing_us
                         .get_or_insert(now_us + self.limits.closing.as_micros() as u64);
                 }
-                self.tell(who, ServerMessage::Archived { era, through });
+                self.tell(
+                    who,
+                    if again {
+                        ServerMessage::Running { era, through }
+                    } else {
+                        ServerMessage::Archived { era, through }
+                    },
+                );
             }
             Absorbed::Gap(through) => self.tell(who, ServerMessage::Running { era, through }),
             Absorbed::Malformed => {
@@ -326,8 +346,9 @@ impl Hub {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        if !matches!(group.phase, Phase::Ending { .. }) {
-            group.phase = Phase::Ending { reason };
+        if let Phase::Playing(play) = &group.phase {
+            let open = play.open;
+            group.phase = Phase::Ending { reason, open };
             self.effects
                 .push_back(Effect::Archive(era, Work::End(reason)));
         }
@@ -356,17 +377,19 @@ impl Hub {
         let Some(group) = self.groups.remove(&era.0) else {
             return;
         };
-        let Phase::Ending { reason } = group.phase else {
+        let Phase::Ending { reason, open } = group.phase else {
             return;
         };
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
         let episode = group.plan.episode.clone();
-        self.effects.push_back(Effect::Store(Write::EpisodeEnded {
-            episode,
-            reason,
-            ending,
-        }));
+        if open {
+            self.effects.push_back(Effect::Store(Write::EpisodeEnded {
+                episode,
+                reason,
+                ending,
+            }));
+        }
         let (ticks, score, digest) = ending
             .map(|end| (end.ticks, end.score, end.digest))
             .unwrap_or_default();

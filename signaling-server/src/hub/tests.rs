@@ -11,6 +11,8 @@ const SECOND: u64 = 1_000_000;
 
 /// A hub, what it has sent to each page, and an archive that takes everything.
 struct Stage {
+    /// Whether the disk takes the files of new episodes.
+    disk: bool,
     hub: Hub,
     now_us: u64,
     sent: BTreeMap<ConnId, Vec<ServerMessage>>,
@@ -53,6 +55,7 @@ impl Stage {
         );
         let (sent, closed) = (BTreeMap::new(), BTreeSet::new());
         Self {
+            disk: true,
             hub,
             now_us: 0,
             sent,
@@ -82,7 +85,7 @@ impl Stage {
                     self.writes.push(write);
                     continue;
                 }
-                Effect::Archive(era, Work::Open(_)) => Event::Opened(era, true),
+                Effect::Archive(era, Work::Open(_)) => Event::Opened(era, self.disk),
                 Effect::Archive(era, Work::Absorb(seat, upload)) => {
                     let through = Tick(upload.first.0 + upload.rows.len() as u32 / 2);
                     let last = upload.ended.is_some();
@@ -535,4 +538,167 @@ fn signals_and_datagrams_stay_within_the_episode() {
         }]
     );
     assert_eq!(stage.hear(1), []);
+}
+
+#[test]
+fn an_episode_whose_file_cannot_be_made_lets_everybody_on() {
+    let mut stage = Stage::new(Limits::default());
+    stage.disk = false;
+    stage.queue(1);
+    stage.queue(2);
+    let era = stage.plan(1).unwrap().era;
+    stage.ready(1, era, 0);
+    stage.ready(2, era, 0);
+    for conn in [1, 2] {
+        let heard = stage.hear(conn);
+        assert!(
+            matches!(view(&heard), Some(StageView::Survey { .. })),
+            "{heard:?}"
+        );
+    }
+    let of_episode =
+        |write: &&Write| matches!(write, Write::Episode(_) | Write::EpisodeEnded { .. });
+    assert_eq!(
+        stage.writes.iter().find(of_episode),
+        None,
+        "the database never knew it"
+    );
+}
+
+#[test]
+fn who_leaves_while_the_file_is_being_made_keeps_nobody() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    stage.queue(2);
+    let era = stage.plan(1).unwrap().era;
+    stage.ready(1, era, 0);
+    let links = vec![Link::Direct; 2];
+    let rtt_us = vec![0; 2];
+    let ready = ClientMessage::Ready { era, links, rtt_us };
+    // Both before the disk has answered.
+    stage.hub.handle(0, Event::Message(ConnId(2), ready));
+    stage.say(2, ClientMessage::Leave);
+    let heard = (stage.hear(1), stage.hear(2));
+    assert!(
+        matches!(view(&heard.0), Some(StageView::Survey { .. })),
+        "{heard:?}"
+    );
+    assert!(
+        matches!(view(&heard.1), Some(StageView::End { .. })),
+        "{heard:?}"
+    );
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+}
+
+#[test]
+fn uploads_beyond_what_the_disk_takes_are_asked_for_again() {
+    let limits = Limits {
+        uploads: 3,
+        ..Limits::default()
+    };
+    let mut stage = Stage::new(limits);
+    let (era, ..) = stage.playing();
+    for _ in 0..9 {
+        stage
+            .hub
+            .handle(0, Event::Message(ConnId(1), upload(era, None)));
+    }
+    assert_eq!(stage.hub.effects.len(), 3);
+    stage.drain();
+    let through = Tick(7);
+    let archived = ServerMessage::Archived { era, through };
+    let again = ServerMessage::Running { era, through };
+    assert_eq!(stage.hear(1), [archived.clone(), archived.clone(), again]);
+    stage.say(1, upload(era, None));
+    assert_eq!(stage.hear(1), [archived]);
+}
+
+#[test]
+fn a_signal_of_any_size_is_no_burden_for_the_partner() {
+    let mut stage = Stage::new(Limits::default());
+    stage.playing();
+    for len in [16 * 1024, 16 * 1024 + 1] {
+        stage.say(
+            1,
+            ClientMessage::Signal {
+                to: Seat(1),
+                data: "x".repeat(len),
+            },
+        );
+    }
+    assert!(
+        matches!(&stage.hear(2)[..], [ServerMessage::Signal { data, .. }] if data.len() == 16 * 1024)
+    );
+}
+
+#[test]
+fn answers_that_are_too_long_leave_the_person_at_the_form() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.say(1, upload(era, Some(Tick(7))));
+    stage.say(2, upload(era, Some(Tick(7))));
+    stage.hear(1);
+    let mut answer = |name: &str, value: String| {
+        let answers = vec![
+            Answer {
+                name: "fluency".into(),
+                value: "4".into(),
+            },
+            Answer {
+                name: name.into(),
+                value,
+            },
+        ];
+        stage.say(
+            1,
+            ClientMessage::StageDone {
+                stage: 3,
+                answers,
+                elapsed_ms: 1,
+            },
+        );
+        stage.hear(1)
+    };
+    let heard = answer("plan", format!("\"{}\"", "x".repeat(70_000)));
+    assert!(
+        matches!(view(&heard), Some(StageView::Survey { .. })),
+        "{heard:?}"
+    );
+    // Ten thousand characters are what a study takes, in any script.
+    let heard = answer("plan", format!("\"{}\"", "ü".repeat(10_000)));
+    assert!(
+        matches!(view(&heard), Some(StageView::End { .. })),
+        "{heard:?}"
+    );
+}
+
+#[test]
+fn nothing_spins_while_the_last_rows_are_waited_for() {
+    let mut stage = Stage::new(Limits {
+        closing: std::time::Duration::from_secs(30),
+        ..Limits::default()
+    });
+    let (era, ..) = stage.playing();
+    stage.handle(Event::Closed(ConnId(2)));
+    stage.wait(14 * SECOND);
+    // One page is away, and the replica has the end from the other.
+    stage.hub.handle(
+        stage.now_us,
+        Event::Absorbed(
+            era,
+            Seat(0),
+            Absorbed::Durable {
+                through: Tick(7),
+                over: true,
+                last: false,
+            },
+        ),
+    );
+    stage.drain();
+    let due = stage.hub.poll_timeout().unwrap();
+    assert_eq!(
+        due,
+        stage.now_us + 30 * SECOND,
+        "not the time of the page that is away"
+    );
 }
