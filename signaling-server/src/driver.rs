@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::hub::{Effect, Event, Hub, Work};
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, failure};
 use crate::memory::Memory;
 use crate::socket::Connections;
 
@@ -97,11 +97,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
 
 impl Executor {
     fn archive(&mut self, era: Era, work: Work) {
-        let failed = match &work {
-            Work::Open(_) => Event::Opened(era, false),
-            Work::Absorb(seat, _) => Event::Absorbed(era, *seat, crate::hub::Absorbed::Failed),
-            Work::End(_) => Event::Ended(era, None),
-        };
+        let failed = failure(era, &work);
         if matches!(work, Work::Open(_)) {
             match Keeper::start(era, self.episodes.clone(), || None, self.results.clone()) {
                 Ok(keeper) => drop(self.keepers.insert(era, keeper)),

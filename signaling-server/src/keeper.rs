@@ -1,5 +1,6 @@
 //! One thread an episode, which does the archive's work in order and reports what became of it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc;
 
@@ -34,7 +35,9 @@ impl Keeper {
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let mut episode = open();
             for work in todo {
-                let result = perform(era, &dir, &mut episode, work);
+                let result = guarded(era, &mut episode, work, |episode, work| {
+                    perform(era, &dir, episode, work)
+                });
                 let is_end = matches!(result, Event::Ended(..));
                 // The driver drops its end only when the server has stopped.
                 if results.send(result).is_err() || is_end {
@@ -59,6 +62,32 @@ impl Keeper {
     }
 }
 
+/// Does a piece of work; a panic in it is a failure of this episode, so that nobody waits for a result for ever.
+fn guarded<E>(
+    era: Era,
+    episode: &mut Option<E>,
+    work: Work,
+    perform: impl FnOnce(&mut Option<E>, Work) -> Event,
+) -> Event {
+    let failed = failure(era, &work);
+    let done = catch_unwind(AssertUnwindSafe(|| perform(episode, work)));
+    done.unwrap_or_else(|_| {
+        tracing::error!(era = era.0, "the archive of an episode panicked");
+        // What it left half-done must not be written on.
+        *episode = None;
+        failed
+    })
+}
+
+/// What is reported of work that could not be done.
+pub fn failure(era: Era, work: &Work) -> Event {
+    match work {
+        Work::Open(_) => Event::Opened(era, false),
+        Work::Absorb(seat, _) => Event::Absorbed(era, *seat, Absorbed::Failed),
+        Work::End(_) => Event::Ended(era, None),
+    }
+}
+
 fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work: Work) -> Event {
     match (work, episode) {
         (Work::Open(header), episode) => {
@@ -72,7 +101,6 @@ fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work:
         (Work::Absorb(seat, upload), Some(episode)) => {
             Event::Absorbed(era, seat, absorb(episode, seat, &upload))
         }
-        (Work::Absorb(seat, _), None) => Event::Absorbed(era, seat, Absorbed::Failed),
         (Work::End(reason), Some(episode)) => {
             let ending = episode.end(reason);
             if let Err(error) = &ending {
@@ -80,7 +108,7 @@ fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work:
             }
             Event::Ended(era, ending.ok())
         }
-        (Work::End(_), None) => Event::Ended(era, None),
+        (work, None) => failure(era, &work),
     }
 }
 
@@ -112,5 +140,21 @@ fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
             tracing::error!(%error, "the disk failed under an episode");
             Absorbed::Failed
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_reported_as_a_failure_of_the_episode() {
+        let work = Work::End(protocol::control::EndReason::Played);
+        let mut episode = Some(());
+        let event = guarded(Era(7), &mut episode, work, |_, _| {
+            panic!("a fault of the environment")
+        });
+        assert!(matches!(event, Event::Ended(Era(7), None)), "{event:?}");
+        assert_eq!(episode, None);
     }
 }
