@@ -180,12 +180,11 @@ impl Episode {
         self.check(seat, upload)?;
         let (mut disagreed, rows) = self.new_rows(upload);
         let mut notes = Vec::new();
-        let mut claims = Vec::new();
+        let mut claims = BTreeMap::new();
         for &(tick, digest) in &upload.digests {
-            match self.claims.get(&(tick, seat)) {
-                Some(known) => disagreed |= *known != digest,
-                None => claims.push(((tick, seat), digest)),
-            }
+            let known = self.claims.get(&(tick, seat)).copied();
+            let known = known.unwrap_or_else(|| *claims.entry((tick, seat)).or_insert(digest));
+            disagreed |= known != digest;
         }
         let news = self.seen[seat.index()].news(&upload.timing);
         if self.ending.is_none() {
@@ -203,7 +202,7 @@ impl Episode {
         }
         self.append(first, &notes)?;
         if self.ending.is_none() {
-            self.claims.extend(claims.iter().copied());
+            self.claims.extend(&claims);
             news.iter()
                 .for_each(|news| self.seen[seat.index()].take(news));
         }
@@ -266,15 +265,17 @@ impl Episode {
     fn note(
         &self,
         seat: Seat,
-        claims: &[((Tick, Seat), u64)],
+        claims: &BTreeMap<(Tick, Seat), u64>,
         news: Option<&protocol::control::Timing>,
         notes: &mut Vec<u8>,
     ) -> Result<(), Refused> {
-        let claims = claims.iter().map(|&((tick, seat), digest)| Record::Digest {
-            tick,
-            seat: Some(seat),
-            digest,
-        });
+        let claims = claims
+            .iter()
+            .map(|(&(tick, seat), &digest)| Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            });
         let news = news.map(|timing| Record::Timing {
             seat,
             timing: timing.clone(),
@@ -336,17 +337,17 @@ impl Episode {
 
     /// Seats that claim another digest than the replica's, among the new claims and those that waited for
     /// the ticks from `first` on.
-    fn unlike(&self, first: Tick, new: &[((Tick, Seat), u64)]) -> Vec<Seat> {
+    fn unlike(&self, first: Tick, new: &BTreeMap<(Tick, Seat), u64>) -> Vec<Seat> {
         let over = self.replica.outcome().over;
         let waited = self.claims.range((Tick(first.0 + 1), Seat(0))..);
-        let claims = waited
-            .map(|(key, digest)| (*key, *digest))
-            .chain(new.iter().copied());
-        let unlike = claims.filter(|((tick, _), claim)| match self.replica.digest(*tick) {
-            Some(digest) => digest != *claim,
-            None => over,
-        });
-        unlike.map(|((_, seat), _)| seat).collect()
+        let unlike =
+            waited
+                .chain(new)
+                .filter(|((tick, _), claim)| match self.replica.digest(*tick) {
+                    Some(digest) => digest != **claim,
+                    None => over,
+                });
+        unlike.map(|((_, seat), _)| *seat).collect()
     }
 
     /// Whether the environment may have ended after so many ticks, as far as it was simulated.
@@ -400,18 +401,6 @@ impl Episode {
     /// The end, once written.
     pub fn ending(&self) -> Option<Ending> {
         self.ending
-    }
-
-    /// Seats of people whose page has not yet claimed a digest of the last state: once the environment has ended,
-    /// those whose last upload is still to come.
-    pub fn awaited(&self) -> Vec<Seat> {
-        let seats = (0..).map(Seat).zip(&self.header.controllers);
-        let people = seats
-            .filter(|(_, controller)| **controller == Controller::Human)
-            .map(|(seat, _)| seat);
-        people
-            .filter(|seat| !self.claims.contains_key(&(self.through(), *seat)))
-            .collect()
     }
 
     /// The header of the file.

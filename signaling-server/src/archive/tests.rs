@@ -112,9 +112,7 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
         (over.ticks, over.reason, over.digest),
         (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
     );
-    assert_eq!(episode.awaited(), [ONE]);
     assert_eq!(episode.absorb(ONE, &part(&all, 13, 20)).unwrap(), last);
-    assert_eq!(episode.awaited(), []);
     // The environment has the last word on the reason.
     assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
     assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
@@ -609,4 +607,23 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             error
         })
     );
+}
+
+#[test]
+fn a_digest_told_many_times_in_one_upload_is_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let mut upload = part(&played(&header), 0, 20);
+    let told = upload.digests.clone();
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    upload.digests = told.repeat(100);
+    assert!(!episode.absorb(ZERO, &upload).unwrap().disagreed);
+    let of_page = |record: &&Record| matches!(record, Record::Digest { seat: Some(_), .. });
+    assert_eq!(
+        log_of(&episode).records.iter().filter(of_page).count(),
+        told.len()
+    );
+    // Two digests for one tick cannot both be right.
+    upload.digests = vec![told[0], (told[0].0, !told[0].1)];
+    assert!(episode.absorb(ONE, &upload).unwrap().disagreed);
 }
