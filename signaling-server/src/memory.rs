@@ -15,7 +15,7 @@ use crate::hub::{EpisodeRow, Event, Restored, RestoredEpisode, RestoredSession, 
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
 use crate::store::{
-    Answers, NewEpisode, NewSession, SqliteStore, Store as _, StoreError, token_hash,
+    Answers, NewEpisode, NewSession, Session, SqliteStore, Store as _, StoreError, token_hash,
 };
 
 /// The database, and the study whose sessions it keeps.
@@ -112,29 +112,17 @@ impl Memory {
         progress: study::Progress,
         answers: Option<crate::hub::Answers>,
     ) -> Result<(), StoreError> {
+        let answers = answers.map(|given| Answers {
+            stage: self.stage_id(given.stage),
+            stage_index: given.stage,
+            answers: given.answers,
+            elapsed_ms: given.elapsed_ms,
+        });
+        let outcome = progress.outcome(&self.study).map(study::Outcome::name);
         let position = position(progress);
-        match answers {
-            Some(crate::hub::Answers {
-                stage,
-                answers,
-                elapsed_ms,
-            }) => {
-                let answers = Answers {
-                    stage: self.stage_id(stage),
-                    stage_index: stage,
-                    answers,
-                    elapsed_ms,
-                };
-                self.store
-                    .save_answers(participant, &answers, &position)
-                    .await?;
-            }
-            None => self.store.save_position(participant, &position).await?,
-        }
-        match progress.outcome(&self.study) {
-            Some(outcome) => self.store.set_outcome(participant, outcome.name()).await,
-            None => Ok(()),
-        }
+        self.store
+            .save_place(participant, &position, answers.as_ref(), outcome)
+            .await
     }
 
     fn stage_id(&self, index: u16) -> String {
@@ -162,7 +150,9 @@ impl Memory {
             .into_iter()
             .map(|link| link.token_hash)
             .collect();
-        for session in self.store.sessions().await? {
+        let sessions = self.store.sessions().await?;
+        self.check_study(&sessions)?;
+        for session in sessions {
             let progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
             let (participant, token_hash, link_hash) =
@@ -202,6 +192,31 @@ impl Memory {
             }
         }
         Ok((restored, keepers))
+    }
+
+    /// A place only means something in its own study: another study needs a data folder of its own.
+    /// A new version of the same study is taken, because a study grows while it is tried.
+    fn check_study(&self, sessions: &[Session]) -> anyhow::Result<()> {
+        let own = &self.study;
+        if let Some(other) = sessions.iter().find(|session| session.study != own.id) {
+            anyhow::bail!(
+                "the data folder holds sessions of the study `{}`, and this one is `{}`; name another folder with --data",
+                other.study,
+                own.id
+            );
+        }
+        let open = sessions.iter().filter(|session| session.outcome.is_none());
+        let changed = open
+            .filter(|session| session.study_hash != own.hash)
+            .count();
+        if changed > 0 {
+            tracing::warn!(
+                sessions = changed,
+                "the study has changed under participants who are on their way; each goes on at the stage of the \
+                 same number, so give them a data folder of their own unless only texts have changed"
+            );
+        }
+        Ok(())
     }
 
     /// A running episode as the hub needs it, from its file.

@@ -63,7 +63,9 @@ pub struct Session {
     pub token_hash: String,
     /// [`token_hash`] of the link through which it came.
     pub link_hash: Option<String>,
-    /// SHA-256 of the canonical study that its position belongs to.
+    /// Id of the study that its position belongs to.
+    pub study: String,
+    /// SHA-256 of that study in canonical form.
     pub study_hash: String,
     /// Its place in the study, JSON.
     pub position: String,
@@ -180,23 +182,17 @@ pub trait Store: Send + Sync {
     async fn create_session(&self, new: &NewSession) -> Result<(), StoreError>;
     /// Gives a session another token; the one before is then unknown.
     async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError>;
-    /// The session with this token.
-    async fn session_by_token(&self, token: &str) -> Result<Option<Session>, StoreError>;
-    /// The session that came through this link.
-    async fn session_by_link(&self, link: &str) -> Result<Option<Session>, StoreError>;
     /// All sessions, oldest first.
     async fn sessions(&self) -> Result<Vec<Session>, StoreError>;
-    /// Moves a session to another place in the study.
-    async fn save_position(&self, participant: &str, position: &str) -> Result<(), StoreError>;
-    /// Keeps answers and moves the session on, both or neither. The first answer to an item stands.
-    async fn save_answers(
+    /// Moves a session to another place in the study, all of it or nothing: with the answers that brought it
+    /// there, and with its outcome if that is the last place. The first answer to an item and the first outcome stand.
+    async fn save_place(
         &self,
         participant: &str,
-        answers: &Answers,
         position: &str,
+        answers: Option<&Answers>,
+        outcome: Option<&str>,
     ) -> Result<(), StoreError>;
-    /// Ends a session; the first outcome stands.
-    async fn set_outcome(&self, participant: &str, outcome: &str) -> Result<(), StoreError>;
 
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError>;

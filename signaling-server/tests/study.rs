@@ -69,16 +69,19 @@ impl Host {
         self.dir.path().join("data")
     }
 
-    async fn start(&self) -> Running {
-        let options = Options {
+    fn options(&self) -> Options {
+        Options {
             study: self.dir.path().join("study"),
             data: self.data(),
             links: 2,
             open: false,
             assets: Assets::Folder(self.dir.path().join("dist")),
             limits: Limits::default(),
-        };
-        let server = Server::start(options).await.unwrap();
+        }
+    }
+
+    async fn start(&self) -> Running {
+        let server = Server::start(self.options()).await.unwrap();
         let links = server.links.clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -544,4 +547,21 @@ async fn a_page_that_uploads_another_game_ends_it_for_nobody_else_to_be_stuck() 
     }
     server.stop().await;
     assert_eq!(verified(&host.data()).await.reason, Some("technical"));
+}
+
+#[tokio::test]
+async fn a_data_folder_of_another_study_is_left_alone() {
+    let host = Host::new();
+    let server = host.start().await;
+    Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    server.stop().await;
+    let file = host.dir.path().join("study/study.yaml");
+    let other = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, other.replace("id: overcooked-dyad", "id: another")).unwrap();
+    let error = Server::start(host.options()).await.err().unwrap();
+    let said = error.to_string();
+    assert!(
+        said.contains("`overcooked-dyad`") && said.contains("--data"),
+        "{said}"
+    );
 }

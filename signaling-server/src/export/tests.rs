@@ -114,7 +114,10 @@ async fn responses_have_a_row_for_each_item() {
         answers,
         elapsed_ms: 1_500,
     };
-    store.save_answers("P-A", &answers, "{}").await.unwrap();
+    store
+        .save_place("P-A", "{}", Some(&answers), None)
+        .await
+        .unwrap();
 
     let summary = export(data.path(), &data.path().join("out")).await.unwrap();
     let rows = table(&summary.responses_path);

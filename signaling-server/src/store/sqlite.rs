@@ -88,34 +88,6 @@ impl SqliteStore {
         }
         Ok(())
     }
-
-    async fn sessions_where(
-        &self,
-        sql: &'static str,
-        value: Option<&str>,
-    ) -> Result<Vec<Session>, StoreError> {
-        let rows = match value {
-            Some(value) => sqlx::query(sql).bind(value).fetch_all(&self.pool).await?,
-            None => sqlx::query(sql).fetch_all(&self.pool).await?,
-        };
-        Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
-    }
-
-    /// Runs a statement about one row.
-    async fn change(
-        &self,
-        what: &'static str,
-        sql: &'static str,
-        values: &[&str],
-    ) -> Result<(), StoreError> {
-        let query = values
-            .iter()
-            .fold(sqlx::query(sql), |query, value| query.bind(*value));
-        match query.execute(&self.pool).await?.rows_affected() {
-            0 => Err(StoreError::Unknown(what)),
-            _ => Ok(()),
-        }
-    }
 }
 
 fn options(data: &Path) -> SqliteConnectOptions {
@@ -184,72 +156,59 @@ impl Store for SqliteStore {
 
     async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET token_hash = ? WHERE participant = ?";
-        self.change("session", sql, &[&token_hash(token), participant])
-            .await
-    }
-
-    async fn session_by_token(&self, token: &str) -> Result<Option<Session>, StoreError> {
-        let sql = "SELECT * FROM sessions WHERE token_hash = ?";
-        Ok(self
-            .sessions_where(sql, Some(&token_hash(token)))
-            .await?
-            .pop())
-    }
-
-    async fn session_by_link(&self, link: &str) -> Result<Option<Session>, StoreError> {
-        let sql = "SELECT * FROM sessions WHERE link_hash = ?";
-        Ok(self
-            .sessions_where(sql, Some(&token_hash(link)))
-            .await?
-            .pop())
+        let changed = sqlx::query(sql)
+            .bind(token_hash(token))
+            .bind(participant)
+            .execute(&self.pool)
+            .await?;
+        match changed.rows_affected() {
+            0 => Err(StoreError::Unknown("session")),
+            _ => Ok(()),
+        }
     }
 
     async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        self.sessions_where("SELECT * FROM sessions ORDER BY rowid", None)
-            .await
+        let rows = sqlx::query("SELECT * FROM sessions ORDER BY rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
     }
 
-    async fn save_position(&self, participant: &str, position: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE sessions SET position = ? WHERE participant = ?";
-        self.change("session", sql, &[position, participant]).await
-    }
-
-    async fn save_answers(
+    async fn save_place(
         &self,
         participant: &str,
-        answers: &Answers,
         position: &str,
+        answers: Option<&Answers>,
+        outcome: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "UPDATE sessions SET position = ? WHERE participant = ?";
+        let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
+                   iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) WHERE participant = ?3";
         let moved = sqlx::query(sql)
             .bind(position)
+            .bind(outcome)
             .bind(participant)
             .execute(&mut *transaction)
             .await?;
         if moved.rows_affected() == 0 {
             return Err(StoreError::Unknown("session"));
         }
-        for answer in &answers.answers {
-            let sql = "INSERT INTO answers (session, stage, stage_index, item, value, elapsed_ms) \
-                       SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
-            sqlx::query(sql)
-                .bind(&answers.stage)
-                .bind(answers.stage_index)
-                .bind(&answer.name)
-                .bind(&answer.value)
-                .bind(answers.elapsed_ms)
-                .bind(participant)
-                .execute(&mut *transaction)
-                .await?;
+        if let Some(of) = answers {
+            for answer in &of.answers {
+                let sql = "INSERT INTO answers (session, stage, stage_index, item, value, elapsed_ms) \
+                           SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+                sqlx::query(sql)
+                    .bind(&of.stage)
+                    .bind(of.stage_index)
+                    .bind(&answer.name)
+                    .bind(&answer.value)
+                    .bind(of.elapsed_ms)
+                    .bind(participant)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
         }
         Ok(transaction.commit().await?)
-    }
-
-    async fn set_outcome(&self, participant: &str, outcome: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE sessions SET outcome = coalesce(outcome, ?), \
-                   ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?";
-        self.change("session", sql, &[outcome, participant]).await
     }
 
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
@@ -352,6 +311,7 @@ fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
         participant: row.try_get("participant")?,
         token_hash: row.try_get("token_hash")?,
         link_hash: row.try_get("link_hash")?,
+        study: row.try_get("study")?,
         study_hash: row.try_get("study_hash")?,
         position: row.try_get("position")?,
         outcome: row.try_get("outcome")?,

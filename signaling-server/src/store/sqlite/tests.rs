@@ -56,10 +56,17 @@ async fn everything_is_there_after_reopening() {
             .await
             .unwrap();
         store
-            .save_answers("P-A", &answers(), "{\"stage\":4}")
+            .save_place("P-A", "{\"stage\":4}", Some(&answers()), None)
             .await
             .unwrap();
-        store.set_outcome("P-A", "completed").await.unwrap();
+        store
+            .save_place("P-A", "{\"stage\":4}", None, Some("completed"))
+            .await
+            .unwrap();
+        store
+            .save_place("P-A", "{\"stage\":4}", None, Some("withdrew"))
+            .await
+            .unwrap();
         store.create_episode(&episode("e1")).await.unwrap();
         store.create_episode(&episode("e2")).await.unwrap();
         store
@@ -70,11 +77,7 @@ async fn everything_is_there_after_reopening() {
         // Dropped, not closed: as a killed process leaves it.
     }
     let store = SqliteStore::open(data.path()).await.unwrap();
-    let session = store
-        .session_by_token("token of P-A")
-        .await
-        .unwrap()
-        .unwrap();
+    let session = store.sessions().await.unwrap().remove(0);
     assert_eq!(
         (session.position.as_str(), session.outcome.as_deref()),
         ("{\"stage\":4}", Some("completed"))
@@ -85,8 +88,8 @@ async fn everything_is_there_after_reopening() {
             .is_some_and(|at| at.ends_with('Z') && at >= session.created_at)
     );
     assert_eq!(
-        store.session_by_link("invite").await.unwrap().unwrap().id,
-        session.id
+        (session.token_hash, session.link_hash),
+        (token_hash("token of P-A"), Some(token_hash("invite")))
     );
     assert_eq!(
         store.links().await.unwrap()[0].participant.as_deref(),
@@ -145,16 +148,12 @@ async fn a_new_token_replaces_the_one_before() {
     let store = SqliteStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     store.set_token("P-A", "fresh").await.unwrap();
-    assert_eq!(store.session_by_token("token of P-A").await.unwrap(), None);
-    assert_eq!(
-        store
-            .session_by_token("fresh")
-            .await
-            .unwrap()
-            .unwrap()
-            .participant,
-        "P-A"
-    );
+    let session = store.sessions().await.unwrap().remove(0);
+    assert_eq!(session.token_hash, token_hash("fresh"));
+    assert!(matches!(
+        store.set_token("P-B", "fresh").await,
+        Err(StoreError::Unknown("session"))
+    ));
 }
 
 #[tokio::test]
@@ -188,19 +187,19 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     assert!(matches!(
-        store.save_answers("P-A", &answers(), "{}").await,
+        store.save_place("P-A", "{}", Some(&answers()), None).await,
         Err(StoreError::Unknown("session"))
     ));
     assert!(store.responses().await.unwrap().is_empty());
     store.create_session(&new("P-A", None)).await.unwrap();
     store
-        .save_answers("P-A", &answers(), "{\"stage\":4}")
+        .save_place("P-A", "{\"stage\":4}", Some(&answers()), None)
         .await
         .unwrap();
     let mut second = answers();
     second.answers[0].value = "1".into();
     store
-        .save_answers("P-A", &second, "{\"stage\":4}")
+        .save_place("P-A", "{\"stage\":4}", Some(&second), None)
         .await
         .unwrap();
     let responses = store.responses().await.unwrap();
@@ -212,7 +211,7 @@ async fn what_is_not_there_is_named() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     assert!(matches!(
-        store.save_position("P-A", "{}").await,
+        store.save_place("P-A", "{}", None, None).await,
         Err(StoreError::Unknown("session"))
     ));
     let ended = store.end_episode("e1", EndReason::Technical, None).await;
@@ -279,7 +278,7 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
     store.create_session(&new("P-A", None)).await.unwrap();
     let reader = SqliteStore::read(data.path()).await.unwrap();
     assert_eq!(reader.sessions().await.unwrap().len(), 1);
-    assert!(reader.save_position("P-A", "{}").await.is_err());
+    assert!(reader.save_place("P-A", "{}", None, None).await.is_err());
     raw_sql("PRAGMA user_version = 99")
         .execute(&store.pool)
         .await
