@@ -22,6 +22,7 @@ Examples:
   coplay export --data /srv/my-study --out tables
       Write the data as CSV tables.
 
+The log goes to the standard error; RUST_LOG=debug says more, RUST_LOG=error less.
 Exit codes: 0 done, 1 something failed or did not verify, 2 the command line or the study file is wrong."
 )]
 pub struct Cli {
@@ -82,10 +83,11 @@ Examples:
     /// Write the data as CSV tables.
     #[command(after_help = "\
 Writes one table of steps (a row for each tick and seat) and one of survey responses.
-The server may be running.
+The server may be running. Episodes that cannot be simulated here are left out and named; it then exits with 1.
 
-Example:
-  coplay export --data coplay-data --out tables")]
+Examples:
+  coplay export --data coplay-data --out tables
+  coplay export --data coplay-data --out tables --json | jq .skipped")]
     Export {
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]

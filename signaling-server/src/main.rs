@@ -60,17 +60,21 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Export { data, out, json } => {
             let summary = signaling_server::export::export(&data, &out).await?;
             report(&summary, json)?;
-            Ok(ExitCode::SUCCESS)
+            Ok(done_if(summary.skipped.is_empty()))
         }
         Command::Verify { data, json } => {
             let found = signaling_server::verify::verify(&data).await?;
             report(&found, json)?;
-            Ok(if found.is_fine() {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            })
+            Ok(done_if(found.is_fine()))
         }
+    }
+}
+
+fn done_if(fine: bool) -> ExitCode {
+    if fine {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

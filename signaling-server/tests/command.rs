@@ -1,0 +1,80 @@
+//! The `coplay` command as a script sees it: exit codes, and sentences where something is wrong.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn coplay(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn an_export_that_leaves_an_episode_out_says_which_and_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    std::fs::create_dir_all(data.join("episodes")).unwrap();
+    let args = [
+        "export",
+        "--data",
+        path(&data),
+        "--out",
+        path(&out),
+        "--json",
+    ];
+    assert_eq!(coplay(&args).status.code(), Some(0));
+    std::fs::write(data.join("episodes/E-1.coplay"), "no episode log").unwrap();
+    let done = coplay(&args);
+    assert_eq!(done.status.code(), Some(1));
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert!(said.contains("E-1.coplay"), "{said}");
+    assert!(out.join("steps.csv").exists() && out.join("responses.csv").exists());
+}
+
+#[test]
+fn a_port_in_use_and_a_typo_in_the_study_are_told_in_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    let (study, data) = (dir.path().join("study"), dir.path().join("data"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let args = [
+        "dev",
+        path(&example),
+        "--data",
+        path(&data),
+        "--port",
+        &port,
+    ];
+    let done = coplay(&args);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    assert!(said.contains(&format!("port {port} is in use")), "{said}");
+    assert!(!data.exists(), "nothing of the data folder is touched");
+
+    std::fs::create_dir(&study).unwrap();
+    let text = std::fs::read_to_string(example.join("study.yaml")).unwrap();
+    std::fs::write(
+        study.join("study.yaml"),
+        text.replace("timeout_s", "timeouts"),
+    )
+    .unwrap();
+    let done = coplay(&["dev", path(&study), "--data", path(&data), "--port", "0"]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(
+        said.contains("study.yaml:") && said.contains("timeout_s"),
+        "{said}"
+    );
+    assert!(!data.exists());
+}
