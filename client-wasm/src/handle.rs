@@ -37,7 +37,10 @@ impl Coplay {
 
     /// One beat of the Worker.
     pub fn tick(&self) {
-        self.post.send(Input::Tick);
+        // A page that is busy at a beat has failed: the beats after that must not pile up.
+        if self.post.ask(|_| ()).is_some() {
+            self.post.send(Input::Tick);
+        }
     }
 
     /// Everything that a test or a demonstration asks of the page, as JSON.

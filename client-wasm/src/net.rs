@@ -228,3 +228,13 @@ impl Net {
             .any(|other| !other.link.is_alive(now_us, within_us))
     }
 }
+
+impl Drop for Net {
+    /// A channel that opens after its socket is gone ends the page, by a panic inside matchbox: the socket of a
+    /// connection that may yet come up stays for as long as the page.
+    fn drop(&mut self) {
+        if self.others.iter().any(|other| !other.link.is_open()) {
+            std::mem::forget(self.peers.take());
+        }
+    }
+}
