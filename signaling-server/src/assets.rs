@@ -50,7 +50,7 @@ fn is_plain(path: &str) -> bool {
             .all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// SHA-256, lower-case hex: the name of a module.
+/// SHA-256, lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()

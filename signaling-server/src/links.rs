@@ -44,6 +44,7 @@ impl LinkKey {
         file.write_all(&secret)?;
         file.sync_all()?;
         fs::rename(part, data.join(FILE))?;
+        fs::File::open(data)?.sync_all()?;
         Ok(Self(secret))
     }
 

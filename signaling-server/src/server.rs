@@ -72,25 +72,7 @@ impl Server {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
-        let hash = |env: &str| {
-            modules
-                .iter()
-                .find(|m| m.env == env)
-                .map_or(String::new(), |m| m.hash.clone())
-        };
-        let stage = |(index, facts): (u16, EnvFacts)| {
-            let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
-                return None;
-            };
-            Some((
-                index,
-                EnvStage {
-                    facts,
-                    module: hash(&env.env),
-                },
-            ))
-        };
-        let stages: EnvStages = facts.into_iter().filter_map(stage).collect();
+        let stages = env_stages(&study, facts, &modules);
         let clock = Clock::start();
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
@@ -248,6 +230,19 @@ fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
         tick_hz: spec.tick_hz,
         actions,
     })
+}
+
+/// What each env stage of a study plays, with the module of its environment.
+fn env_stages(study: &Study, facts: BTreeMap<u16, EnvFacts>, modules: &[Module]) -> EnvStages {
+    let stage = |(index, facts): (u16, EnvFacts)| {
+        let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
+            return None;
+        };
+        let module = modules.iter().find(|module| module.env == env.env);
+        let module = module.map_or(String::new(), |module| module.hash.clone());
+        Some((index, EnvStage { facts, module }))
+    };
+    facts.into_iter().filter_map(stage).collect()
 }
 
 /// Keeps the modules of the study's environments. A program without a front end has none; its page says so.

@@ -10,16 +10,14 @@ use async_trait::async_trait;
 use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
-use sha2::{Digest as _, Sha256};
+
+use crate::assets::sha256_hex;
 
 pub use sqlite::{FILE, SqliteStore};
 
 /// What is stored of a token: its SHA-256, lower-case hex.
 pub fn token_hash(token: &str) -> String {
-    Sha256::digest(token)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    sha256_hex(token.as_bytes())
 }
 
 /// A participant link.

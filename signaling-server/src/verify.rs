@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use protocol::log::{self, Log, Record};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use crate::archive::{self, ReplayError, Replica, ReplicaError, replay};
+use crate::assets::sha256_hex;
 use crate::export::Progress;
 use crate::store::{self, SqliteStore, Store as _, reason_name};
 
@@ -240,11 +240,7 @@ fn module(data: &Path, hash: &str) -> anyhow::Result<Module> {
     if !path.try_exists()? {
         return Ok(Module::Missing);
     }
-    let found: String = Sha256::digest(fs::read(path)?)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Ok(if found == hash {
+    Ok(if sha256_hex(&fs::read(path)?) == hash {
         Module::Present
     } else {
         Module::Altered

@@ -9,13 +9,6 @@ use crate::store::NewEpisode;
 
 const WASM: &[u8] = b"\0asm";
 
-fn sha(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 /// A data folder with one played episode, `e-1`, and its file.
 fn folder() -> (tempfile::TempDir, PathBuf, Header) {
     let data = tempfile::tempdir().unwrap();
@@ -23,7 +16,7 @@ fn folder() -> (tempfile::TempDir, PathBuf, Header) {
         fs::create_dir(data.path().join(part)).unwrap();
     }
     let header = Header {
-        module: sha(WASM),
+        module: sha256_hex(WASM),
         ..header([PERSON, PERSON], 12)
     };
     fs::write(
