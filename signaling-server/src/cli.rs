@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 Examples:
   coplay dev examples/overcooked-dyad
       Try a study on this machine: open the two printed links in two windows.
-  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40
+  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40 --url http://lab.example.edu:8080
       Run it for participants, who each get one of 40 links.
   coplay verify --data /srv/my-study
       Simulate every stored episode again and compare.
@@ -58,10 +58,11 @@ Examples:
     },
     /// Run a study for participants.
     #[command(after_help = "\
-Put a web server with TLS in front of it: browsers allow WebRTC on https pages only.
+Put a web server with TLS in front of it, so that nobody on the way reads answers or links.
+Name the address that participants use with --url: the printed links begin with it.
 
 Examples:
-  coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40
+  coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu")]
     Serve {
         /// The study and its data.

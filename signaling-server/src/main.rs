@@ -108,6 +108,11 @@ async fn serve(
         }
         Err(StartError::Other(error)) => return Err(error),
     };
+    if url.is_none() && listen.ip().is_unspecified() {
+        tracing::warn!(
+            "the links name {listen}, which other machines cannot open; say with --url how they reach this one"
+        );
+    }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
     announce(url, &server.links, &args.data, json).context("the standard output")?;

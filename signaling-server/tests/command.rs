@@ -5,8 +5,9 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn coplay(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coplay"))
@@ -39,6 +40,36 @@ fn an_export_that_leaves_an_episode_out_says_which_and_fails() {
     let said = String::from_utf8(done.stdout).unwrap();
     assert!(said.contains("E-1.coplay"), "{said}");
     assert!(out.join("steps.csv").exists() && out.join("responses.csv").exists());
+}
+
+#[test]
+fn links_that_only_this_machine_can_open_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    let data = dir.path().join("data");
+    let args = [
+        "serve",
+        path(&example),
+        "--data",
+        path(&data),
+        "--listen",
+        "0.0.0.0:0",
+    ];
+    let mut server = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut out = BufReader::new(server.stdout.take().unwrap());
+    out.read_line(&mut first).unwrap();
+    server.kill().unwrap();
+    let said = String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap();
+    assert!(
+        first.contains("http://0.0.0.0:") && said.contains("--url"),
+        "{first}{said}"
+    );
 }
 
 #[test]
