@@ -1,5 +1,7 @@
 //! The session: ticks, predictions, rollbacks, confirmation, packets. The crate's head tells the story.
 
+mod preview;
+
 use std::collections::VecDeque;
 
 use env_core::{Action, Policy, Spec, World};
@@ -15,9 +17,6 @@ use crate::schedule::Schedule;
 
 /// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page.
 const BURST: u32 = 4;
-
-/// The most ticks that a preview shows ahead. It runs as often as the person presses and the ticks go by.
-const FORESEEN: u32 = 4;
 
 /// Events that may wait to be polled; beyond, the oldest is dropped.
 const EVENTS: usize = 64;
@@ -274,43 +273,6 @@ impl<W: World> Session<W> {
     /// The world as simulated so far.
     pub fn world(&mut self) -> &mut W {
         &mut self.world
-    }
-
-    /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, [`FORESEEN`] at
-    /// most, with predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
-    pub fn preview(&mut self, show: impl FnOnce(&mut W)) {
-        if self.end.is_some() {
-            return show(&mut self.world);
-        }
-        let (slot, now) = (usize::from(self.config.window) + 1, self.current);
-        let seats = usize::from(self.layout.seats);
-        self.save(slot);
-        for _ in 0..self.foreseen() {
-            let mut row = [self.spec.noop; MAX_SEATS];
-            for (seat, action) in row.iter_mut().enumerate().take(seats) {
-                *action = if self.is_local(seat) && self.inputs.have(seat) <= self.current {
-                    self.presses.peek()
-                } else {
-                    self.action(seat)
-                };
-            }
-            self.current += 1;
-            if self.world.step(&row[..seats]).over {
-                break;
-            }
-        }
-        show(&mut self.world);
-        self.load(slot);
-        self.current = now;
-    }
-
-    /// Ticks that a preview runs.
-    fn foreseen(&self) -> u32 {
-        (self.input_tick().0.saturating_sub(self.current) + 1).min(FORESEEN)
-    }
-
-    fn is_local(&self, seat: usize) -> bool {
-        self.config.local.is_some_and(|local| local.index() == seat)
     }
 
     /// The inside of [`Session::handle_datagram`].
