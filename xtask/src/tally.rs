@@ -86,7 +86,7 @@ pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; ..` of cargo, `ℹ pass 3` and `ℹ fail 0` of Node,
-/// and `12 compared, 0 not there yet, 0 failed` of the parity program.
+/// and `12 played, 0 not there yet, 0 failed` of the parity program.
 fn read(line: &str) -> Count {
     let line = line.trim();
     let words: Vec<&str> = line
@@ -107,10 +107,10 @@ fn read(line: &str) -> Count {
             passed: before("passed"),
             failed: before("failed"),
         }
-    } else if line.contains(" compared, ") {
+    } else if line.contains(" not there yet, ") {
         let failed = before("failed");
         Count {
-            passed: before("compared").saturating_sub(failed),
+            passed: before("played").saturating_sub(failed),
             failed,
         }
     } else {
@@ -150,7 +150,7 @@ mod tests {
                 failed: 2
             }
         );
-        let parity = "12 compared, 4 not there yet, 2 failed";
+        let parity = "12 played, 4 not there yet, 2 failed";
         assert_eq!(
             read(parity),
             Count {
