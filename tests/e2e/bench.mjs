@@ -138,11 +138,11 @@ async function firstLoad() {
       // Pictures that the page made itself never were on the wire.
       if (url.startsWith('blob:') || url.startsWith('data:')) continue;
       assert.ok(url.startsWith(server.url), `the page asks nobody else for anything, such as ${url}`);
-      const name = (before.has(id) ? '' : 'after the first stage, ') + new URL(url).pathname.replace(/[0-9a-f]{64}/, '<sha256>');
+      const name = (before.has(id) ? '' : 'after the first stage, ') + new URL(url).pathname.replace(/[0-9a-f]{64}/, '(hash)');
       // A worker's script is loaded by the worker, of whose requests only the page's own list knows.
       loaded.set(name, (loaded.get(name) ?? 0) + (bytes || (listed[url] ?? 0)));
     }
-    for (const [name, bytes] of loaded) print(`first load: ${name}`, bytes, 'B');
+    for (const [name, bytes] of loaded) if (bytes > 0) print(`first load: ${name}`, bytes, 'B');
     const total = [...loaded.values()].reduce((sum, bytes) => sum + bytes, 0);
     const match = playable - await reached('matched');
     print('first load: all files', total, 'B');
