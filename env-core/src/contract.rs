@@ -72,7 +72,7 @@ impl Spec {
 
     /// The action that a peer predicts after `last`: the same again, or the no-op after a press.
     ///
-    /// Source: `DESIGN` of GGPO, repeat-last prediction; presses are exempt because they do not last.
+    /// Source: GGPO, which repeats the last input; presses are exempt because they do not last.
     pub fn predict(&self, last: Action) -> Action {
         match self.actions.get(usize::from(last)) {
             Some(action) if !action.momentary => last,
