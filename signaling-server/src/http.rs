@@ -10,7 +10,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use crate::app::App;
-use crate::assets::{Bytes, media_type};
+use crate::assets::{Bytes, media_type, sha256_hex};
 use crate::socket;
 
 /// What a page may load and do: its own files, its own socket, nothing else.
@@ -75,13 +75,25 @@ async fn module(
 }
 
 /// A file of the front end, from its Brotli form where there is one and the browser takes it.
+/// A browser that still has these very bytes is told so.
 fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
     let packed = accepts_brotli(headers)
         .then(|| app.assets.read(&format!("{path}.br")))
         .flatten();
     let is_packed = packed.is_some();
     let bytes = packed.or_else(|| app.assets.read(path))?;
-    Some(respond(media_type(path), "no-cache", bytes, is_packed))
+    let tag = format!("\"{}\"", sha256_hex(&bytes));
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|known| known == tag.as_str());
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        respond(media_type(path), "no-cache", bytes, is_packed)
+    };
+    let tag = HeaderValue::try_from(tag).expect("hex digits in quotes are a header value");
+    response.headers_mut().insert(header::ETAG, tag);
+    Some(response)
 }
 
 fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool) -> Response {

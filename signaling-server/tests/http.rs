@@ -105,6 +105,33 @@ async fn pages_come_packed_where_the_browser_takes_it_and_under_a_strict_policy(
 }
 
 #[tokio::test]
+async fn a_browser_that_has_the_page_is_told_so_until_it_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: [(&str, &[u8]); 2] = [
+        ("index.html", b"plain"),
+        ("modules/overcooked.wasm", MODULE),
+    ];
+    let server = server(dir.path(), &files).await;
+    let again = async |tag: &str| {
+        let request = Request::get("/")
+            .header(header::IF_NONE_MATCH, tag)
+            .body(Body::empty())
+            .unwrap();
+        build_handler(server.app.clone())
+            .oneshot(request)
+            .await
+            .unwrap()
+    };
+    let tag = value(&get(&server, "/", "").await, header::ETAG).to_owned();
+    let page = again(&tag).await;
+    assert_eq!(page.status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(body(page).await, b"");
+    let page = again("\"something older\"").await;
+    assert_eq!(value(&page, header::ETAG), tag);
+    assert_eq!(body(page).await, b"plain");
+}
+
+#[tokio::test]
 async fn a_module_has_the_name_of_its_hash_and_never_changes() {
     let dir = tempfile::tempdir().unwrap();
     let files: [(&str, &[u8]); 2] = [("index.html", b"page"), ("modules/overcooked.wasm", MODULE)];
