@@ -1,6 +1,9 @@
 //! The policies in every kitchen.
 
-use env_core::{Action, Policy, World, envs};
+use env_core::envs::overcooked::kitchen::COLS;
+use env_core::envs::overcooked::state::Item;
+use env_core::envs::overcooked::{Overcooked, Params};
+use env_core::{Action, Environment, Outcome, Policy, World, envs};
 
 const LAYOUTS: [&str; 5] = [
     "cramped_room",
@@ -173,4 +176,26 @@ fn an_observation_of_another_length_is_answered_with_the_no_op() {
     for _ in 0..8 {
         assert!(usize::from(cook.act(&huge)) < world.spec().actions.len());
     }
+}
+
+#[test]
+fn an_onion_on_the_only_way_to_the_pot_is_cleared_away() {
+    let kitchen = Overcooked::new(Params::default()).expect("defaults hold");
+    let mut state = kitchen.reset(1);
+    // The cook stands below the cell before the pot, the partner to the right of it, idle.
+    state.chefs[0].cell = 2 * COLS as u8 + 2;
+    state.chefs[1].cell = COLS as u8 + 3;
+    state.items[1][2] = Item::Onion;
+    let spec = kitchen.spec();
+    let mut cook = policy::by_name("cook", &spec).expect("a known policy");
+    cook.reset(0, 1);
+    let mut seen = vec![0.0; spec.observation_len()];
+    let mut outcome = Outcome::default();
+    for _ in 0..400 {
+        kitchen.observe(&state, 0, &mut seen);
+        let action = cook.act(&seen);
+        kitchen.step(&mut state, &[action, spec.noop], &mut outcome);
+    }
+    assert_eq!(state.items[1][2], Item::Empty, "the way is free");
+    assert!(state.soups > 0, "and soup is served");
 }

@@ -56,7 +56,7 @@ impl<'a> Plan<'a> {
 
     pub(super) fn goal(&self) -> Goal {
         let goal = match self.view.own.held {
-            None => self.fetch(),
+            None => self.clear_floor().or_else(|| self.fetch()),
             Some(Item::Onion) => self.with_onion(),
             Some(Item::Plate) => self.with_plate(),
             Some(Item::Soup) => self
@@ -66,6 +66,12 @@ impl<'a> Plan<'a> {
             Some(Item::Other) => self.put_down(),
         };
         goal.unwrap_or(Goal::Wait)
+    }
+
+    /// Takes what a person dropped on the floor, where it may bar the only way to a pot.
+    fn clear_floor(&self) -> Option<Goal> {
+        self.nearest(|cell| self.view.tile(cell) == Tile::Floor && self.view.lying(cell).is_some())
+            .map(Goal::Use)
     }
 
     fn fetch(&self) -> Option<Goal> {
