@@ -182,7 +182,8 @@ fn an_observation_of_another_length_is_answered_with_the_no_op() {
 fn an_onion_on_the_only_way_to_the_pot_is_cleared_away() {
     let kitchen = Overcooked::new(Params::default()).expect("defaults hold");
     let mut state = kitchen.reset(1);
-    // The cook stands below the cell before the pot, the partner to the right of it, idle.
+    // The soup is ready; the cook stands below the cell before the pot, the partner to the right of it, idle.
+    (state.pots[0].onions, state.pots[0].timer) = (3, 0);
     state.chefs[0].cell = 2 * COLS as u8 + 2;
     state.chefs[1].cell = COLS as u8 + 3;
     state.items[1][2] = Item::Onion;

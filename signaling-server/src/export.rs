@@ -71,10 +71,10 @@ pub struct Skipped {
 struct StepRow<'a> {
     study_id: &'a str,
     version: &'a str,
-    episode: &'a str,
-    group: &'a str,
-    stage: &'a str,
-    participant: &'a str,
+    stage_id: &'a str,
+    group_id: &'a str,
+    episode_id: &'a str,
+    participant_id: &'a str,
     seat: u8,
     controller: &'a str,
     is_bot: bool,
@@ -86,6 +86,8 @@ struct StepRow<'a> {
     score: i64,
     terminated: bool,
     truncated: bool,
+    /// Why the episode ended; empty while it runs.
+    ended_on: &'a str,
 }
 
 /// One answer.
@@ -104,13 +106,13 @@ struct ResponseRow<'a> {
     at: &'a str,
 }
 
-const STEP_COLUMNS: [&str; 16] = [
+const STEP_COLUMNS: [&str; 17] = [
     "study_id",
     "version",
-    "episode",
-    "group",
-    "stage",
-    "participant",
+    "stage_id",
+    "group_id",
+    "episode_id",
+    "participant_id",
     "seat",
     "controller",
     "is_bot",
@@ -121,6 +123,7 @@ const STEP_COLUMNS: [&str; 16] = [
     "score",
     "terminated",
     "truncated",
+    "ended_on",
 ];
 
 const RESPONSE_COLUMNS: [&str; 10] = [
@@ -234,10 +237,10 @@ impl Step {
         StepRow {
             study_id: &header.study,
             version: &header.study_version,
-            episode: &header.episode,
-            group: &header.group,
-            stage: &header.stage,
-            participant: &header.participants[usize::from(self.seat)],
+            stage_id: &header.stage,
+            group_id: &header.group,
+            episode_id: &header.episode,
+            participant_id: &header.participants[usize::from(self.seat)],
             seat: self.seat,
             controller,
             is_bot,
@@ -248,6 +251,9 @@ impl Step {
             score: self.score,
             terminated: self.terminated,
             truncated: self.truncated,
+            ended_on: log
+                .ending
+                .map_or("", |ending| store::reason_name(ending.reason)),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::workspace::{Workspace, output};
 const HELP: &str = "\
 cargo xtask tidy
 
-Checks what STYLE and ARCHITECTURE promise and no compiler knows: which crate may
+Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which crate may
 know which, that every path and link in the documents exists, that every environment
 has its page, that modules open with their purpose, file lengths, left-over markers,
 and that no path of a developer's machine and no registry host is in the tree.";

@@ -53,9 +53,9 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         [
             "overcooked-dyad",
             "1",
-            "e-1",
-            "G-1",
             "play",
+            "G-1",
+            "e-1",
             "P-A",
             "0",
             "human",
@@ -70,6 +70,11 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         .map(|row| row[10].parse().unwrap())
         .collect();
     assert_eq!(actions, all.rows);
+    // The second episode still runs.
+    assert_eq!(
+        (rows[1][16].as_str(), rows[25][16].as_str()),
+        ("played", "")
+    );
     // The horizon cuts both seats off, on the last tick alone.
     let truncated: Vec<_> = rows[1..]
         .iter()
