@@ -37,8 +37,16 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
 }
 
 async fn get(server: &Server, path: &str, accepts: &str) -> Response<Body> {
+    ask(server, path, (header::ACCEPT_ENCODING, accepts)).await
+}
+
+async fn ask(
+    server: &Server,
+    path: &str,
+    (name, value): (header::HeaderName, &str),
+) -> Response<Body> {
     let request = Request::get(path)
-        .header(header::ACCEPT_ENCODING, accepts)
+        .header(name, value)
         .body(Body::empty())
         .unwrap();
     build_handler(server.app.clone())
@@ -112,16 +120,7 @@ async fn a_browser_that_has_the_page_is_told_so_until_it_changes() {
         ("modules/overcooked.wasm", MODULE),
     ];
     let server = server(dir.path(), &files).await;
-    let again = async |tag: &str| {
-        let request = Request::get("/")
-            .header(header::IF_NONE_MATCH, tag)
-            .body(Body::empty())
-            .unwrap();
-        build_handler(server.app.clone())
-            .oneshot(request)
-            .await
-            .unwrap()
-    };
+    let again = async |tag| ask(&server, "/", (header::IF_NONE_MATCH, tag)).await;
     let tag = value(&get(&server, "/", "").await, header::ETAG).to_owned();
     let page = again(&tag).await;
     assert_eq!(page.status(), StatusCode::NOT_MODIFIED);

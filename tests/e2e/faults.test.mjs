@@ -130,7 +130,7 @@ test('one person alone gets an AI partner when the lobby ends', async t => {
   const episode = await stored(server);
   assert.equal(episode.ticks, 300);
   assert.equal(report.digest, episode.digest);
-  assert.ok(episode.events.onion_in_pot > 0, `the two of them cook: ${JSON.stringify(episode)}`);
+  assert.ok(episode.events.delivery > 0, `the two of them served a soup: ${JSON.stringify(episode)}`);
 });
 
 test('two servers on one port: the second says so', async t => {

@@ -6,7 +6,7 @@ import { Server, scratch, studyWith } from './harness.mjs';
 import { equal, figures, match, verified } from './match.mjs';
 
 /** Long enough for two scripted cooks to serve soups, short enough for a test. */
-const HORIZON = 450;
+const HORIZON = 300;
 
 async function played(t, network) {
   const folder = await scratch(t);
