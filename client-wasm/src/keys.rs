@@ -138,6 +138,7 @@ mod tests {
             tick_hz: 10,
             horizon: 10,
             events: Vec::new(),
+            compact: false,
         };
         Keys::new(&spec, &[])
     }

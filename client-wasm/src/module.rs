@@ -139,6 +139,7 @@ impl Module {
             tick_hz: 0,
             horizon: 0,
             events: Vec::new(),
+            compact: false,
         };
         let (outcome, scratch) = (Outcome::default(), Vec::new());
         let mut module = Self {

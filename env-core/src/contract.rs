@@ -59,6 +59,10 @@ pub struct Spec {
     pub horizon: u32,
     /// Names of the event kinds that [`Event::kind`] indexes.
     pub events: Vec<String>,
+    /// Whether every value of an observation is a whole number from -128 to 127,
+    /// so that [`Environment::observe_compact`] gives the same numbers in a quarter of the bytes.
+    #[serde(default)]
+    pub compact: bool,
 }
 
 impl Spec {
@@ -172,6 +176,31 @@ pub trait Environment: Sized {
     /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
     fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]);
 
+    /// Brings an observation up to date: `out` holds an earlier one of the same seat, under the same parameters.
+    /// Equal to [`Environment::observe`], which it is by default; an environment may leave out what never changes.
+    fn refresh(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
+        self.observe(state, seat, out);
+    }
+
+    /// Writes the observation of a seat, a byte a value; only where [`Spec::compact`] says so.
+    fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        let mut values = alloc::vec![0.0; out.len()];
+        self.observe(state, seat, &mut values);
+        for (byte, value) in out.iter_mut().zip(values) {
+            *byte = value as i8;
+        }
+    }
+
+    /// [`Environment::refresh`] for the compact form.
+    fn refresh_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        self.observe_compact(state, seat, out);
+    }
+
+    /// The actions that may have an effect for a seat: bit `a` for action `a`; the no-op is always among them.
+    fn mask(&self, _state: &Self::State, _seat: usize) -> u64 {
+        u64::MAX
+    }
+
     /// The score that people see: what is confirmed of it also decides their pay.
     fn score(&self, state: &Self::State) -> i64;
 
@@ -199,6 +228,10 @@ pub trait World {
     fn step(&mut self, actions: &[Action]) -> &Outcome;
     /// Writes the observation of a seat; resizes `out` to [`Spec::observation_len`].
     fn observe(&mut self, seat: usize, out: &mut Vec<f32>);
+    /// The actions that may have an effect for a seat; see [`Environment::mask`].
+    fn mask(&mut self, _seat: usize) -> u64 {
+        u64::MAX
+    }
     /// Keeps the state in a slot. Slots are few, small numbers; their memory is reused.
     fn save(&mut self, slot: usize);
     /// Brings back the state of a slot that was saved.

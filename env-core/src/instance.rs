@@ -61,6 +61,10 @@ impl<E: Environment> World for Instance<E> {
         self.env.observe(&self.state, seat, out);
     }
 
+    fn mask(&mut self, seat: usize) -> u64 {
+        self.env.mask(&self.state, seat)
+    }
+
     fn save(&mut self, slot: usize) {
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, || None);

@@ -80,6 +80,7 @@ impl Environment for Counter {
             tick_hz: 10,
             horizon: 40,
             events: vec!["counted".into()],
+            compact: false,
         }
     }
 

@@ -196,6 +196,7 @@ pub(crate) fn spec(seats: u8, horizon: u32) -> Spec {
         tick_hz: 10,
         horizon,
         events: Vec::new(),
+        compact: false,
     }
 }
 

@@ -207,6 +207,7 @@ impl Environment for Overcooked {
                 "onion_in_pot".into(),
                 "soup_in_dish".into(),
             ],
+            compact: true,
         }
     }
 
