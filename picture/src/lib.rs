@@ -1,0 +1,1 @@
+//! Draw lists to SVG, PNG and pixels, natively.
