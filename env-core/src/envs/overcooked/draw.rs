@@ -17,7 +17,7 @@ macro_rules! art {
 
         /// The pictures of the kitchen.
         pub(super) const SPRITES: &[Sprite] =
-            &[$(Sprite { name: $file, svg: include_str!(concat!("art/", $file, ".svg")) }),+];
+            &[$(Sprite { name: $file, svg: include_str!(concat!("../../art/", $file, ".svg")) }),+];
     };
 }
 
