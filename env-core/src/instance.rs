@@ -3,9 +3,30 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::Serialize;
+
 use crate::contract::{Action, Environment, Outcome, Spec, StateError, World};
 use crate::digest::digest;
 use crate::draw::DrawList;
+
+/// Replaces `out` by the canonical bytes of a state.
+pub fn write_state(state: &impl Serialize, out: &mut Vec<u8>) {
+    out.clear();
+    *out = postcard::to_extend(state, core::mem::take(out))
+        .expect("plain data serialises into memory");
+}
+
+/// Reads a state of this environment from its canonical bytes.
+///
+/// # Errors
+/// [`StateError`].
+pub fn read_state<E: Environment>(env: &E, bytes: &[u8]) -> Result<E::State, StateError> {
+    let (state, rest) = postcard::take_from_bytes::<E::State>(bytes).map_err(|_| StateError)?;
+    if !rest.is_empty() || !env.valid(&state) {
+        return Err(StateError);
+    }
+    Ok(state)
+}
 
 /// A running environment.
 #[derive(Debug)]
@@ -86,17 +107,11 @@ impl<E: Environment> World for Instance<E> {
     }
 
     fn state(&mut self, out: &mut Vec<u8>) {
-        out.clear();
-        *out = postcard::to_extend(&self.state, core::mem::take(out))
-            .expect("plain data serialises into memory");
+        write_state(&self.state, out);
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        let (state, rest) = postcard::take_from_bytes::<E::State>(bytes).map_err(|_| StateError)?;
-        if !rest.is_empty() || !self.env.valid(&state) {
-            return Err(StateError);
-        }
-        self.state = state;
+        self.state = read_state(&self.env, bytes)?;
         Ok(())
     }
 

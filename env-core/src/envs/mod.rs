@@ -20,18 +20,47 @@ pub const IDS: [&str; 1] = [Overcooked::ID];
 /// # Errors
 /// [`ParamError`], also for an unknown id.
 pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError> {
-    match id {
-        Overcooked::ID => Ok(Box::new(Instance::new(build::<Overcooked>(
-            params.as_bytes(),
-        )?))),
-        _ => Err(ParamError {
-            field: "environment".into(),
-            reason: format!(
-                "there is no environment `{id}`; there is: {}",
-                IDS.join(", ")
-            ),
-        }),
+    struct Open;
+    impl Visitor for Open {
+        type Output = Box<dyn World + Send>;
+        fn visit<E: Native>(self, env: E) -> Self::Output {
+            Box::new(Instance::new(env))
+        }
     }
+    visit(id, params, Open)
+}
+
+/// What [`visit`] asks of an environment: several threads may step states of it at once.
+pub trait Native: Environment<State: Send> + Send + Sync + 'static {}
+
+impl<E: Environment<State: Send> + Send + Sync + 'static> Native for E {}
+
+/// Code that is compiled for each environment.
+pub trait Visitor {
+    /// What comes of a visit.
+    type Output;
+    /// Works with the environment that was asked for.
+    fn visit<E: Native>(self, env: E) -> Self::Output;
+}
+
+/// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
+///
+/// # Errors
+/// [`ParamError`], also for an unknown id.
+pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
+    let params = params.as_bytes();
+    Ok(match id {
+        Overcooked::ID => visitor.visit(build::<Overcooked>(params)?),
+        _ => {
+            return Err(ParamError {
+                field: "environment".into(),
+                reason: format!(
+                    "there is no environment `{id}`; there is: {}",
+                    IDS.join(", ")
+                ),
+            });
+        }
+    })
 }
 
 /// Builds an environment from its parameters as JSON; no bytes stand for the defaults.
