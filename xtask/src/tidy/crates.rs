@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 10] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
     ("rollback", &["env-core", "protocol"]),
     ("policy", &["env-core"]),
+    ("batch", &["env-core", "module"]),
     (
         "client-wasm",
         &["env-core", "policy", "protocol", "rollback", "study"],

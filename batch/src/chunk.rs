@@ -1,0 +1,237 @@
+//! The instances that one thread steps.
+
+use std::sync::Arc;
+
+use env_core::contract::StateError;
+use env_core::{Action, Outcome};
+
+use crate::arrays::{Arrays, Infos, Observations, Shape};
+use crate::episode::Episode;
+use crate::instances::Instances;
+use crate::{Autoreset, Options};
+
+/// Some instances of a batch, with the rows of the arrays that belong to them.
+pub(crate) trait Chunk: Send {
+    /// Starts the episodes of the instances in `which` (all if there is none) with these seeds.
+    fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>);
+    /// Advances every instance by one step.
+    fn step(&mut self, actions: &[Action], arrays: Arrays<'_>);
+    /// Writes the observations and masks as they are.
+    fn observe(&mut self, observations: Observations<'_>, masks: Option<&mut [u8]>);
+    /// Replaces `out` by the canonical bytes of the state of an instance.
+    fn state(&mut self, instance: usize, out: &mut Vec<u8>);
+    /// What is kept of an instance beside its state.
+    fn episode(&self, instance: usize) -> Episode;
+    /// Brings an instance back.
+    fn restore(
+        &mut self,
+        instance: usize,
+        state: &[u8],
+        episode: Episode,
+    ) -> Result<(), StateError>;
+}
+
+/// Instances that are stepped one after the other.
+pub(crate) struct OneByOne<I: Instances> {
+    instances: Arc<I>,
+    slots: Vec<I::Slot>,
+    episodes: Vec<Episode>,
+    outcome: Outcome,
+    shape: Shape,
+    autoreset: Autoreset,
+    in_place: bool,
+    /// Whether the arrays hold earlier observations: `f32`, compact.
+    written: [bool; 2],
+}
+
+impl<I: Instances> OneByOne<I> {
+    /// Takes up instances of which the first has this number in its batch.
+    pub(crate) fn new(
+        instances: Arc<I>,
+        slots: Vec<I::Slot>,
+        first: u64,
+        shape: Shape,
+        options: Options,
+    ) -> Self {
+        let episodes = (first..).map(Episode::new).take(slots.len()).collect();
+        Self {
+            instances,
+            slots,
+            episodes,
+            outcome: Outcome::default(),
+            shape,
+            autoreset: options.autoreset,
+            in_place: options.in_place,
+            written: [false; 2],
+        }
+    }
+
+    /// Whether an array of observations holds earlier ones.
+    fn fresh(&self, observations: &Observations<'_>) -> bool {
+        self.in_place
+            && match observations {
+                Observations::None => false,
+                Observations::F32(_) => self.written[0],
+                Observations::Compact(_) => self.written[1],
+            }
+    }
+
+    /// Notes that every row of an array of observations was written.
+    fn note(&mut self, observations: &Observations<'_>) {
+        match observations {
+            Observations::None => {}
+            Observations::F32(_) => self.written[0] = true,
+            Observations::Compact(_) => self.written[1] = true,
+        }
+    }
+
+    fn write_observation(
+        &mut self,
+        index: usize,
+        fresh: bool,
+        observations: &mut Observations<'_>,
+    ) {
+        let Shape {
+            seats, observation, ..
+        } = self.shape;
+        let (instances, slot) = (&*self.instances, &mut self.slots[index]);
+        let at = index * seats * observation;
+        // An environment may observe nothing, and chunks of nothing are none.
+        match observations {
+            Observations::F32(array) if observation > 0 => {
+                let rows = array[at..][..seats * observation].chunks_exact_mut(observation);
+                rows.enumerate()
+                    .for_each(|(seat, row)| instances.observe(slot, seat, fresh, row));
+            }
+            Observations::Compact(array) if observation > 0 => {
+                let rows = array[at..][..seats * observation].chunks_exact_mut(observation);
+                rows.enumerate()
+                    .for_each(|(seat, row)| instances.observe_compact(slot, seat, fresh, row));
+            }
+            _ => {}
+        }
+    }
+
+    fn write_masks(&mut self, index: usize, masks: &mut [u8]) {
+        let Shape { seats, actions, .. } = self.shape;
+        let rows = &mut masks[index * seats * actions..][..seats * actions];
+        for (seat, row) in rows.chunks_exact_mut(actions).enumerate() {
+            let mask = self.instances.mask(&mut self.slots[index], seat);
+            for (action, byte) in row.iter_mut().enumerate() {
+                // An action beyond the bits of a mask may always have an effect.
+                *byte = u8::from(action >= 64 || mask >> action & 1 == 1);
+            }
+        }
+    }
+
+    /// Writes rewards, ends and infos of the outcome.
+    fn write_outcome(&mut self, index: usize, arrays: &mut Arrays<'_>) {
+        let Shape { seats, events, .. } = self.shape;
+        let (outcome, at) = (&self.outcome, index * seats);
+        arrays.rewards[at..][..seats].copy_from_slice(&outcome.rewards[..seats]);
+        let bits = |bits: u16, bytes: &mut [u8]| {
+            bytes
+                .iter_mut()
+                .enumerate()
+                .for_each(|(seat, byte)| *byte = (bits >> seat & 1) as u8);
+        };
+        bits(outcome.terminated, &mut arrays.terminated[at..][..seats]);
+        bits(outcome.truncated, &mut arrays.truncated[at..][..seats]);
+        if let Some(infos) = &mut arrays.infos {
+            let episode = &self.episodes[index];
+            let Infos {
+                episode_return,
+                episode_length,
+                events: sums,
+            } = infos;
+            episode_return[at..][..seats].copy_from_slice(&episode.returns[..seats]);
+            episode_length[index] = episode.length;
+            let sums = &mut sums[at * events..][..seats * events];
+            sums.fill(0.0);
+            for event in &outcome.events {
+                sums[usize::from(event.seat) * events + usize::from(event.kind)] += event.value;
+            }
+        }
+    }
+
+    /// Starts the next episode of an instance.
+    fn restart(&mut self, index: usize) {
+        let seed = self.episodes[index].next();
+        self.instances.reset(&mut self.slots[index], seed);
+    }
+}
+
+impl<I: Instances> Chunk for OneByOne<I> {
+    fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, mut arrays: Arrays<'_>) {
+        self.outcome.clear();
+        for (index, &seed) in seeds.iter().enumerate() {
+            if which.is_some_and(|which| !which[index]) {
+                continue;
+            }
+            self.episodes[index] = Episode::new(seed);
+            self.instances.reset(&mut self.slots[index], seed);
+            self.write_outcome(index, &mut arrays);
+            self.write_observation(index, false, &mut arrays.observations);
+            if let Some(masks) = &mut arrays.masks {
+                self.write_masks(index, masks);
+            }
+        }
+        if which.is_none() {
+            self.note(&arrays.observations);
+        }
+    }
+
+    fn step(&mut self, actions: &[Action], mut arrays: Arrays<'_>) {
+        let seats = self.shape.seats;
+        let fresh = self.fresh(&arrays.observations);
+        for (index, actions) in actions.chunks_exact(seats).enumerate() {
+            if self.autoreset == Autoreset::NextStep && self.episodes[index].over {
+                self.outcome.clear();
+                self.restart(index);
+            } else {
+                self.instances
+                    .step(&mut self.slots[index], actions, &mut self.outcome);
+                self.episodes[index].record(&self.outcome, seats);
+            }
+            self.write_outcome(index, &mut arrays);
+            if self.autoreset == Autoreset::SameStep && self.outcome.over {
+                self.write_observation(index, false, &mut arrays.final_observations);
+                self.restart(index);
+            }
+            self.write_observation(index, fresh, &mut arrays.observations);
+            if let Some(masks) = &mut arrays.masks {
+                self.write_masks(index, masks);
+            }
+        }
+        self.note(&arrays.observations);
+    }
+
+    fn observe(&mut self, mut observations: Observations<'_>, mut masks: Option<&mut [u8]>) {
+        for index in 0..self.slots.len() {
+            self.write_observation(index, false, &mut observations);
+            if let Some(masks) = &mut masks {
+                self.write_masks(index, masks);
+            }
+        }
+        self.note(&observations);
+    }
+
+    fn state(&mut self, instance: usize, out: &mut Vec<u8>) {
+        self.instances.state(&mut self.slots[instance], out);
+    }
+
+    fn episode(&self, instance: usize) -> Episode {
+        self.episodes[instance]
+    }
+
+    fn restore(
+        &mut self,
+        instance: usize,
+        state: &[u8],
+        episode: Episode,
+    ) -> Result<(), StateError> {
+        self.instances.restore(&mut self.slots[instance], state)?;
+        self.episodes[instance] = episode;
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Thousands of instances of an environment, stepped at once into arrays of the caller.
+//!
+//! A batch equals as many single instances, bit for bit: threads and the size of the batch change the time
+//! that a step takes, never its result. In steady state a step allocates nothing.
+//!
+//! ```
+//! use batch::{Arrays, Options};
+//!
+//! let mut batch = batch::open("overcooked", "{}", Options { instances: 3, ..Options::default() })?;
+//! let seats = usize::from(batch.spec().seats);
+//! let (mut rewards, mut terminated, mut truncated) = (vec![0.0; 3 * seats], vec![0; 3 * seats], vec![0; 3 * seats]);
+//! batch.reset(&[7, 8, 9], None, Arrays::new(&mut rewards, &mut terminated, &mut truncated))?;
+//! let actions = vec![batch.spec().noop; 3 * seats];
+//! batch.step(&actions, Arrays::new(&mut rewards, &mut terminated, &mut truncated))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(unsafe_code)]
+
+mod arrays;
+mod chunk;
+mod episode;
+mod instances;
+mod pool;
+mod vector;
+
+pub use arrays::{Arrays, Infos, Observations};
+pub use episode::Episode;
+pub use pool::MAX_THREADS;
+pub use vector::{BatchError, Vector};
+
+use env_core::World;
+use env_core::contract::ParamError;
+use env_core::envs::{Native, Visitor, visit};
+use instances::{Natives, Worlds};
+use vector::Batch;
+
+/// When an episode that is over starts anew. The meanings and names are Gymnasium's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Autoreset {
+    /// In the step after its last, which ignores the actions and gives no reward.
+    #[default]
+    NextStep,
+    /// In its last step: the arrays get the outcome of the old episode and the first observation of the new one.
+    SameStep,
+    /// When the caller resets it.
+    Disabled,
+}
+
+/// How a batch works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Number of instances.
+    pub instances: usize,
+    /// Number of threads, at most [`MAX_THREADS`]; 0 for one a core.
+    pub threads: usize,
+    /// When an episode that is over starts anew.
+    pub autoreset: Autoreset,
+    /// Whether the caller gives the same observation array each time and leaves it as it is.
+    /// Then a step writes only what may have changed.
+    pub in_place: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            instances: 1,
+            threads: 0,
+            autoreset: Autoreset::default(),
+            in_place: false,
+        }
+    }
+}
+
+/// Opens a batch of an environment of ours by its id, with parameters as JSON (`""` for the defaults).
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`], also for an unknown id.
+pub fn open(id: &str, params: &str, options: Options) -> Result<Box<dyn Vector>, ParamError> {
+    struct Open(Options);
+    impl Visitor for Open {
+        type Output = Result<Box<dyn Vector>, ParamError>;
+        fn visit<E: Native>(self, env: E) -> Self::Output {
+            of_environment(env, self.0)
+        }
+    }
+    visit(id, params, Open(options))?
+}
+
+/// Makes a batch of an environment that is a type.
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`] for the options.
+pub fn of_environment<E: Native>(env: E, options: Options) -> Result<Box<dyn Vector>, ParamError> {
+    vector::check(&options)?;
+    let spec = env.spec();
+    let slots = (0..options.instances as u64)
+        .map(|seed| env.reset(seed))
+        .collect();
+    Ok(Box::new(Batch::new(spec, Natives(env), slots, options)?))
+}
+
+/// Makes a batch of worlds, such as modules; there are as many instances as worlds.
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`] for the options, or if two worlds differ in what their parameters fix.
+pub fn of_worlds(
+    worlds: Vec<Box<dyn World + Send>>,
+    options: Options,
+) -> Result<Box<dyn Vector>, ParamError> {
+    let refused = |reason: String| ParamError {
+        field: "worlds".into(),
+        reason,
+    };
+    let first = worlds
+        .first()
+        .ok_or_else(|| refused("give at least one".into()))?;
+    let spec = first.spec().clone();
+    if let Some(other) = worlds.iter().position(|world| *world.spec() != spec) {
+        return Err(refused(format!(
+            "number {other} has other parameters than number 0; open all with the same"
+        )));
+    }
+    let options = Options {
+        instances: worlds.len(),
+        ..options
+    };
+    Ok(Box::new(Batch::new(
+        spec,
+        Worlds,
+        Worlds::slots(worlds),
+        options,
+    )?))
+}
