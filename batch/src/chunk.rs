@@ -156,7 +156,7 @@ impl<I: Instances> OneByOne<I> {
 
     /// Starts the next episode of an instance.
     fn restart(&mut self, index: usize) {
-        let seed = self.episodes[index].next();
+        let seed = self.episodes[index].next_seed();
         self.instances.reset(&mut self.slots[index], seed);
     }
 }

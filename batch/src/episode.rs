@@ -34,7 +34,7 @@ impl Episode {
     }
 
     /// Turns to the next episode and gives its seed.
-    pub fn next(&mut self) -> u64 {
+    pub fn next_seed(&mut self) -> u64 {
         *self = Self::new(self.seeds.wrapping_add(GAMMA));
         let mut bits = self.seeds;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_seeds_of_an_instance_never_change() {
         let mut episode = Episode::new(1_234_567);
-        let seeds: [u64; 3] = std::array::from_fn(|_| episode.next());
+        let seeds: [u64; 3] = std::array::from_fn(|_| episode.next_seed());
         // The published first outputs of SplitMix64 for this seed.
         assert_eq!(
             seeds,

@@ -1,4 +1,5 @@
 //! A batch equals as many single worlds, bit for bit, whatever the threads.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use batch::{Arrays, Autoreset, BatchError, Episode, Infos, Observations, Options, Vector};
 use env_core::envs::{IDS, open};
