@@ -12,11 +12,14 @@
 extern crate alloc;
 
 pub mod abi;
+pub mod art;
 pub mod conformance;
 pub mod contract;
 pub mod digest;
 pub mod draw;
 pub mod envs;
+pub mod grid;
+pub mod guest;
 pub mod instance;
 pub mod rng;
 
