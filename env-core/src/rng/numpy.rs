@@ -81,10 +81,24 @@ impl Generator {
         }
     }
 
-    /// `Generator.permutation(2)`, as whether the two are swapped.
-    pub fn swaps_two(&mut self) -> bool {
-        // Fisher-Yates from the top: the only draw is `j` in 0..=1 for i = 1; equal means no swap.
-        self.bits32() & 1 == 0
+    /// `Generator.permutation`, applied to a slice.
+    pub fn permute<T>(&mut self, items: &mut [T]) {
+        // Fisher-Yates from the top; `j` by rejection under the smallest mask of ones.
+        for i in (1..items.len() as u32).rev() {
+            let mask = u32::MAX >> i.leading_zeros();
+            let j = loop {
+                let drawn = self.bits32() & mask;
+                if drawn <= i {
+                    break drawn;
+                }
+            };
+            items.swap(i as usize, j as usize);
+        }
+    }
+
+    /// `Generator.random()`: a number in 0..1 with 53 bits.
+    pub fn random(&mut self) -> f64 {
+        (self.bits64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 }
 

@@ -122,7 +122,9 @@ fn first_seat(state: &mut State) -> usize {
 fn first_by_numpy(generator: &mut numpy::Generator) -> u8 {
     let mut step = numpy::Generator::new(generator.integers(1 << 31));
     step.integers((1 << 63) - 1);
-    u8::from(step.swaps_two())
+    let mut ranks = [0, 1];
+    step.permute(&mut ranks);
+    ranks[0]
 }
 
 /// Turns a cook, and moves it if nothing and nobody is in the way.

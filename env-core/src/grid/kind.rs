@@ -1,0 +1,184 @@
+//! Kinds of thing in a grid, and what a hand can do with them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Index of a kind, in the order of declaration; [`EMPTY`] is nothing, and the first declared kind is 1.
+pub type KindId = u8;
+
+/// Nothing: no thing in a cell, nothing in a hand.
+pub const EMPTY: KindId = 0;
+
+/// The most kinds of a world, [`EMPTY`] included: sets of kinds are 64 bits.
+pub const MAX_KINDS: usize = 64;
+
+/// A set of kinds: bit `k` for kind `k`. Bit 0 ([`EMPTY`]) is the empty hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindSet(pub u64);
+
+impl KindSet {
+    /// Every kind but the empty hand.
+    pub const ANY: Self = Self(!1);
+    /// The empty hand alone.
+    pub const EMPTY_HAND: Self = Self(1);
+
+    /// Whether a kind is in the set.
+    #[inline]
+    pub const fn has(self, kind: KindId) -> bool {
+        self.0 >> (kind & 63) & 1 == 1
+    }
+
+    /// The set with one more kind.
+    pub const fn with(self, kind: KindId) -> Self {
+        Self(self.0 | 1 << (kind & 63))
+    }
+}
+
+/// Kinds by their names, before they have numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Every kind.
+    Any,
+    /// These.
+    Of(Vec<String>),
+    /// The empty hand.
+    EmptyHand,
+}
+
+impl Names {
+    /// The kinds with these names.
+    pub fn of<S: AsRef<str>>(names: &[S]) -> Self {
+        Self::Of(names.iter().map(|name| name.as_ref().into()).collect())
+    }
+}
+
+/// A recipe of a container: what goes in, what comes out, and how long it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// Names of the ingredients, as many as the container holds.
+    pub ingredients: Vec<String>,
+    /// Name of what comes out.
+    pub result: String,
+    /// Steps from the last ingredient until it is ready, 0 to 255.
+    pub time: u8,
+}
+
+/// What a pick-up-or-drop or a toggle does to a thing of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Use {
+    /// Nothing.
+    #[default]
+    Inert,
+    /// It can be picked up from where it lies, and dropped on free floor.
+    Loose,
+    /// It holds one thing of these kinds: place on it, take from it.
+    Surface(Names),
+    /// It gives things of this kind without end.
+    Source(String),
+    /// It takes ingredients, works, and gives the result to a hand that holds `with`.
+    Container {
+        /// How many ingredients it holds, 1 to 8.
+        capacity: u8,
+        /// What a hand must hold to take the result, which replaces it.
+        with: Names,
+        /// What can be made.
+        recipes: Vec<Recipe>,
+    },
+    /// It consumes things of these kinds.
+    Sink(Names),
+    /// A toggle with an empty hand lights it for so many steps.
+    Switch {
+        /// Steps, 1 to 255.
+        time: u8,
+    },
+    /// A toggle with one of `with` in the hand turns it into another kind.
+    Becomes {
+        /// What the hand must hold; [`Names::EmptyHand`] for nothing.
+        with: Names,
+        /// Whether the hand keeps it.
+        keeps: bool,
+        /// Name of the kind that it becomes; empty for none at all.
+        into: String,
+    },
+}
+
+/// A kind of thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Name, unique in the world: `onion_stack`.
+    pub name: String,
+    /// Its symbol in layouts, if it has one.
+    pub symbol: Option<char>,
+    /// Whether agents can stand on it.
+    pub walkable: bool,
+    /// Whether it is a wall: part of the ground that nothing ever changes.
+    pub wall: bool,
+    /// What a hand can do with it.
+    pub usage: Use,
+    /// Name of its picture; without one it is a block in its colour.
+    pub sprite: Option<String>,
+    /// Colour, `0xRRGGBBAA`, where there is no picture.
+    pub color: u32,
+    /// What people call it, with its article: `an onion`.
+    pub words: String,
+}
+
+impl Kind {
+    /// A kind with a name, in the way and of no use.
+    pub fn new(name: &str) -> Self {
+        let words = name.replace('_', " ");
+        let vowel = words.starts_with(['a', 'e', 'i', 'o', 'u']);
+        Self {
+            name: name.into(),
+            symbol: None,
+            walkable: false,
+            wall: false,
+            usage: Use::Inert,
+            sprite: None,
+            color: 0x7788_99ff,
+            words: alloc::format!("{} {words}", if vowel { "an" } else { "a" }),
+        }
+    }
+
+    /// Gives it a symbol in layouts.
+    pub fn symbol(mut self, symbol: char) -> Self {
+        self.symbol = Some(symbol);
+        self
+    }
+
+    /// Lets agents stand on it.
+    pub fn walkable(mut self) -> Self {
+        self.walkable = true;
+        self
+    }
+
+    /// Makes it a wall.
+    pub fn wall(mut self) -> Self {
+        self.wall = true;
+        self
+    }
+
+    /// Says what a hand can do with it.
+    pub fn usage(mut self, usage: Use) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// Gives it a picture.
+    pub fn sprite(mut self, name: &str) -> Self {
+        self.sprite = Some(name.into());
+        self
+    }
+
+    /// Gives it a colour, `0xRRGGBBAA`.
+    pub fn color(mut self, color: u32) -> Self {
+        self.color = color;
+        self
+    }
+
+    /// Says what people call it, with its article.
+    pub fn words(mut self, words: &str) -> Self {
+        self.words = words.into();
+        self
+    }
+}

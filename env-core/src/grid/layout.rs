@@ -1,0 +1,111 @@
+//! Layouts: a plan of the ground, a symbol a cell.
+//!
+//! `+` is a start cell, a blank or `.` is free floor, and every other symbol belongs to a kind.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::kind::{EMPTY, Kind, KindId};
+use crate::contract::ParamError;
+
+/// The most rows or columns of a layout.
+pub const MAX_SIDE: usize = 64;
+
+/// The ground of an episode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub cols: usize,
+    /// The kind in each cell, `[row, column]` row-major.
+    pub kinds: Vec<KindId>,
+    /// Start cells, in reading order.
+    pub starts: Vec<u16>,
+}
+
+fn refuse<T>(reason: String) -> Result<T, ParamError> {
+    Err(ParamError {
+        field: "layout".into(),
+        reason,
+    })
+}
+
+impl Ground {
+    /// Reads a layout.
+    ///
+    /// # Errors
+    /// [`ParamError`] with row and column of what is wrong.
+    pub fn read<S: AsRef<str>>(rows: &[S], kinds: &[Kind]) -> Result<Self, ParamError> {
+        let width = rows.first().map_or(0, |row| row.as_ref().chars().count());
+        if width == 0 || rows.len() > MAX_SIDE || width > MAX_SIDE {
+            return refuse(format!(
+                "needs 1 to {MAX_SIDE} rows of 1 to {MAX_SIDE} symbols; this one has {} rows of {width}",
+                rows.len()
+            ));
+        }
+        let mut ground = Self {
+            rows: rows.len(),
+            cols: width,
+            kinds: Vec::with_capacity(rows.len() * width),
+            starts: Vec::new(),
+        };
+        for (row, symbols) in rows.iter().enumerate() {
+            let symbols = symbols.as_ref();
+            let count = symbols.chars().count();
+            if count != width {
+                return refuse(format!(
+                    "row {} has {count} symbols and row 1 has {width}: make them equally long",
+                    row + 1
+                ));
+            }
+            for (col, symbol) in symbols.chars().enumerate() {
+                ground.push(row, col, symbol, kinds)?;
+            }
+        }
+        Ok(ground)
+    }
+
+    fn push(
+        &mut self,
+        row: usize,
+        col: usize,
+        symbol: char,
+        kinds: &[Kind],
+    ) -> Result<(), ParamError> {
+        let kind = match symbol {
+            ' ' | '.' => EMPTY,
+            '+' => {
+                self.starts.push(self.kinds.len() as u16);
+                EMPTY
+            }
+            _ => match kinds.iter().position(|kind| kind.symbol == Some(symbol)) {
+                Some(index) => index as KindId + 1,
+                None => return refuse(unknown(row, col, symbol, kinds)),
+            },
+        };
+        self.kinds.push(kind);
+        Ok(())
+    }
+}
+
+fn unknown(row: usize, col: usize, symbol: char, kinds: &[Kind]) -> String {
+    let swapped = |known: char| known.to_lowercase().eq(symbol.to_lowercase()) && known != symbol;
+    let hint = kinds
+        .iter()
+        .find(|kind| kind.symbol.is_some_and(swapped))
+        .and_then(|kind| Some(format!("; did you mean `{}` ({})", kind.symbol?, kind.name)))
+        .unwrap_or_default();
+    let known: Vec<String> = kinds
+        .iter()
+        .filter_map(|kind| Some(format!("`{}` {}", kind.symbol?, kind.name)))
+        .chain(["`+` start".to_string(), "` ` or `.` floor".to_string()])
+        .collect();
+    format!(
+        "row {}, column {}: no kind has the symbol `{symbol}`{hint}; there is: {}",
+        row + 1,
+        col + 1,
+        known.join(", ")
+    )
+}

@@ -1,0 +1,398 @@
+//! The grid toolkit: a multi-agent grid world is a plan of what there is, and a few lines of its own rules.
+//!
+//! A world implements [`GridWorld`]: it declares kinds of thing with what a hand can do with them, a layout,
+//! features and rewards; [`Grid`] is then its [`Environment`]. What the declarations cannot say, a world adds
+//! through the methods that have a default. Two sets of rules: [`Rules::Cogrid`] plays field for field like
+//! CoGrid 0.3.2, [`Rules::Corrected`] mends its artefacts.
+
+pub mod describe;
+pub mod draw;
+mod hands;
+pub mod kind;
+pub mod layout;
+pub mod luck;
+mod movement;
+pub mod observe;
+mod reset;
+pub mod reward;
+pub mod state;
+mod step;
+pub mod tables;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::contract::{Action, Environment, FieldSpec, Outcome, ParamError, Spec};
+use crate::draw::{DrawList, Sprite};
+use crate::rng::Rng;
+
+pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
+pub use layout::Ground;
+pub use luck::{Draws, Injected, Luck};
+use observe::Observer;
+pub use reward::{Act, Did, Due, Pay, Reward, Sight, When};
+pub use state::{Agent, Direction, Fixture, State};
+pub use tables::{ActionSet, Layout, Motion, Plan, Rules, Tables};
+
+/// What a grid world is.
+pub trait GridWorld: Sized + Debug {
+    /// Environment id.
+    const ID: &'static str;
+    /// Semantic version of the rules.
+    const VERSION: &'static str;
+    /// What a person calls it.
+    const TITLE: &'static str;
+    /// Whether [`GridWorld::terminated`] ever says yes.
+    const TERMINATES: bool = false;
+
+    /// Parameters, read from JSON.
+    type Params: Serialize + DeserializeOwned + Default + Clone + Debug;
+    /// What the world adds to the state; `()` for nothing.
+    type Extra: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
+
+    /// JSON Schema of the parameters.
+    fn params_schema() -> &'static str;
+
+    /// The pictures that its kinds name; see [`crate::art`].
+    fn sprites() -> &'static [Sprite] {
+        &[]
+    }
+
+    /// Declares the world with these parameters.
+    ///
+    /// # Errors
+    /// [`ParamError`] with the field that is wrong.
+    fn plan(params: &Self::Params) -> Result<Plan, ParamError>;
+
+    /// Builds the world, once its plan is compiled.
+    ///
+    /// # Errors
+    /// [`ParamError`] with the field that is wrong.
+    fn new(params: Self::Params, tables: &Tables) -> Result<Self, ParamError>;
+
+    /// What the world adds to the first state of an episode.
+    fn start(&self, tables: &Tables, draws: &mut Draws) -> Self::Extra;
+
+    /// Makes the ground of an episode, if the layout is [`Layout::Generated`]: rows of symbols.
+    fn generate(&self, _rng: &mut Rng) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether bytes that were read as the extra state may be one.
+    fn valid(&self, _tables: &Tables, _state: &State<Self::Extra>) -> bool {
+        true
+    }
+
+    /// Happens at the beginning of each step, after the timers and before the agents move.
+    fn tick(
+        &self,
+        _tables: &Tables,
+        _state: &mut State<Self::Extra>,
+        _luck: &mut Luck,
+        _pay: &mut Pay<'_>,
+    ) {
+    }
+
+    /// An act of the world's own, tried before the declared uses. Nobody else stands in `cell`.
+    fn act(
+        &self,
+        _tables: &Tables,
+        _state: &mut State<Self::Extra>,
+        _seat: usize,
+        _cell: u16,
+        _motion: Motion,
+    ) -> Option<Did> {
+        None
+    }
+
+    /// Whether [`GridWorld::act`] would do something.
+    fn may_act(
+        &self,
+        _tables: &Tables,
+        _state: &State<Self::Extra>,
+        _seat: usize,
+        _cell: u16,
+        _motion: Motion,
+    ) -> bool {
+        false
+    }
+
+    /// The acts of the world's own by the rules of CoGrid; true if nothing else is to be tried.
+    fn act_cogrid(
+        &self,
+        _tables: &Tables,
+        _state: &mut State<Self::Extra>,
+        _seat: usize,
+        _cell: u16,
+        _motion: Motion,
+    ) -> bool {
+        false
+    }
+
+    /// Pays for an act that succeeded; by default the declared rewards.
+    fn earn(&self, tables: &Tables, _state: &mut State<Self::Extra>, did: &Did, pay: &mut Pay<'_>) {
+        pay.declared(tables, did);
+    }
+
+    /// Pays by the rules of CoGrid, at the end of the step: by default the declared rewards.
+    /// `sights` is what each seat faced before the step, `before` the extra state as it was then.
+    fn earn_cogrid(
+        &self,
+        tables: &Tables,
+        state: &mut State<Self::Extra>,
+        sights: &[Sight],
+        _before: &Self::Extra,
+        pay: &mut Pay<'_>,
+    ) {
+        step::earn_cogrid(tables, state, sights, pay);
+    }
+
+    /// Whether a seat has reached a terminal state.
+    fn terminated(&self, _tables: &Tables, _state: &State<Self::Extra>, _seat: usize) -> bool {
+        false
+    }
+
+    /// The score that people see.
+    fn score(&self, _tables: &Tables, state: &State<Self::Extra>) -> i64 {
+        state.score as i64
+    }
+
+    /// A feature of the world's own: its shape for one seat, if it knows the name.
+    fn feature(&self, _tables: &Tables, _name: &str) -> Option<FieldSpec> {
+        None
+    }
+
+    /// Writes a feature of the world's own for a seat.
+    fn observe(
+        &self,
+        _tables: &Tables,
+        _state: &State<Self::Extra>,
+        _name: &str,
+        _seat: usize,
+        _out: &mut [f32],
+    ) {
+    }
+
+    /// Draws over the grid, after everything else.
+    fn draw(&self, _tables: &Tables, _state: &State<Self::Extra>, _out: &mut DrawList) {}
+
+    /// Adds words to the description that a seat is given.
+    fn describe(
+        &self,
+        _tables: &Tables,
+        _state: &State<Self::Extra>,
+        _seat: usize,
+        _out: &mut String,
+    ) {
+    }
+}
+
+/// A grid world as an environment.
+#[derive(Debug)]
+pub struct Grid<W: GridWorld> {
+    world: W,
+    tables: Tables,
+    observer: Observer,
+    pictures: draw::Pictures,
+    horizon: u32,
+    tick_hz: u16,
+    rewards: Vec<Reward>,
+}
+
+impl<W: GridWorld> Grid<W> {
+    /// The world.
+    pub fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Steps after which an episode is truncated.
+    pub fn horizon(&self) -> u32 {
+        self.horizon
+    }
+}
+
+impl<W: GridWorld> Environment for Grid<W> {
+    const ID: &'static str = W::ID;
+    const VERSION: &'static str = W::VERSION;
+
+    type Params = W::Params;
+    type State = State<W::Extra>;
+
+    fn new(params: W::Params) -> Result<Self, ParamError> {
+        let plan = W::plan(&params)?;
+        let tables = Tables::new(&plan)?;
+        let world = W::new(params, &tables)?;
+        let observer = Observer::new(&world, &tables, &plan)?;
+        let pictures = draw::Pictures::new(&tables, W::sprites())?;
+        Ok(Self {
+            world,
+            tables,
+            observer,
+            pictures,
+            horizon: plan.horizon,
+            tick_hz: plan.tick_hz,
+            rewards: plan.rewards,
+        })
+    }
+
+    fn params_schema() -> &'static str {
+        W::params_schema()
+    }
+
+    fn sprites() -> &'static [Sprite] {
+        W::sprites()
+    }
+
+    fn spec(&self) -> Spec {
+        Spec {
+            id: W::ID.into(),
+            version: W::VERSION.into(),
+            title: W::TITLE.into(),
+            seats: self.tables.seats as u8,
+            actions: self.tables.action_specs(),
+            noop: self.tables.noop,
+            observation: self.observer.fields(),
+            tick_hz: self.tick_hz,
+            horizon: self.horizon,
+            events: self
+                .rewards
+                .iter()
+                .map(|reward| reward.name.clone())
+                .collect(),
+            compact: self.observer.is_compact(),
+        }
+    }
+
+    fn reset(&self, seed: u64) -> Self::State {
+        reset::reset(self, seed)
+    }
+
+    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut Outcome) {
+        step::step(self, state, actions, outcome);
+    }
+
+    fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
+        self.observer
+            .observe(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn refresh(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
+        self.observer
+            .refresh(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        self.observer
+            .observe(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn refresh_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        self.observer
+            .refresh(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn mask(&self, state: &Self::State, seat: usize) -> u64 {
+        let may = |motion: Motion| match motion {
+            Motion::Reach | Motion::Toggle => hands::would_act(self, state, seat, motion),
+            Motion::Stay | Motion::Walk(_) | Motion::Forward | Motion::Turn(_) => true,
+        };
+        let motions = self.tables.motions.iter().enumerate();
+        motions.fold(0, |mask, (action, &motion)| {
+            mask | u64::from(may(motion)) << action
+        })
+    }
+
+    fn score(&self, state: &Self::State) -> i64 {
+        self.world.score(&self.tables, state)
+    }
+
+    fn draw(&self, state: &Self::State, out: &mut DrawList) {
+        self.pictures.draw(&self.tables, state, out);
+        self.world.draw(&self.tables, state, out);
+    }
+
+    fn describe(&self, state: &Self::State, seat: usize, out: &mut String) {
+        if seat < self.tables.seats {
+            describe::describe(&self.tables, state, seat, out);
+            self.world.describe(&self.tables, state, seat, out);
+            describe::rest(self.horizon.saturating_sub(state.steps), out);
+        }
+    }
+
+    fn valid(&self, state: &Self::State) -> bool {
+        reset::valid(self, state) && self.world.valid(&self.tables, state)
+    }
+
+    /// Words: the rank of each seat in the movement, then the bits of eight uniform `f32`, then a choice.
+    /// Fewer words leave the rest to the generator.
+    fn inject(&self, state: &mut Self::State, draws: &[u32]) {
+        let seats = self.tables.seats;
+        let mut injected = Injected::default();
+        if let Some(ranks) = draws.get(..seats) {
+            let mut all = [0; crate::MAX_SEATS];
+            all.iter_mut()
+                .zip(ranks)
+                .for_each(|(rank, &word)| *rank = word as u8 % seats as u8);
+            injected.ranks = Some(all);
+        }
+        if let Some(rolls) = draws.get(seats..seats + luck::MAX_ROLLS) {
+            // Nothing but a number in 0..1 is let into a state.
+            let roll = |word: u32| {
+                let roll = f32::from_bits(word);
+                if (0.0..1.0).contains(&roll) {
+                    roll
+                } else {
+                    0.0
+                }
+            };
+            injected.rolls = Some(core::array::from_fn(|index| roll(rolls[index])));
+        }
+        injected.choice = draws.get(seats + luck::MAX_ROLLS).copied();
+        state.injected = Some(Box::new(injected));
+    }
+}
+
+/// The sentence for a name that nothing has: what there is, and which was probably meant.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    let near = known
+        .clone()
+        .map(|other| (distance(name, other), other))
+        .min()
+        .filter(|&(distance, other)| distance <= 1 + other.len() / 4);
+    let hint = near.map_or_else(String::new, |(_, other)| {
+        format!("; did you mean `{other}`?")
+    });
+    let list = known.collect::<Vec<_>>().join(", ");
+    format!("there is no {what} `{name}`{hint} (there is: {list})")
+}
+
+/// Edits from one word to another.
+///
+/// Source: Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,231 @@
+//! Declared rewards: what is paid, to whom, when which act succeeds.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::kind::{KindId, KindSet, Names};
+use super::tables::{Tables, refuse};
+use crate::contract::{Event, Outcome, ParamError};
+
+/// What an agent did to what it faces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Took a thing: from the floor, a surface or a source.
+    Take,
+    /// Dropped a thing on the floor.
+    Drop,
+    /// Put a thing on a surface.
+    Place,
+    /// Put a thing into a container.
+    Add,
+    /// Took the result of a container.
+    Serve,
+    /// Gave a thing to a sink.
+    Deliver,
+    /// Toggled a thing.
+    Toggle,
+}
+
+/// An act that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Did {
+    /// Who did it.
+    pub seat: u8,
+    /// What was done.
+    pub act: Act,
+    /// The thing that changed hands; what the hand held, for a toggle.
+    pub item: KindId,
+    /// The kind that it was done to.
+    pub at: KindId,
+    /// Where.
+    pub cell: u16,
+}
+
+/// When a reward is paid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When an act succeeds. By the rules of CoGrid: when it was tried, by the state before the step.
+    Does {
+        /// The act.
+        act: Act,
+        /// The thing that changes hands.
+        item: Names,
+        /// The kind that it is done to.
+        at: Names,
+    },
+    /// For every step that an agent stands on one of these.
+    Stands(Names),
+    /// As the world itself says.
+    Own,
+}
+
+/// A reward.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reward {
+    /// Name, that of its kind of event.
+    pub name: String,
+    /// When it is paid.
+    pub when: When,
+    /// What it is worth.
+    pub worth: f32,
+    /// Whether every agent gets it, or only the one that earned it.
+    pub common: bool,
+    /// Whether it counts for the score.
+    pub scored: bool,
+}
+
+impl Reward {
+    /// A reward for everyone that does not count for the score.
+    pub fn new(name: &str, worth: f32, when: When) -> Self {
+        Self {
+            name: name.into(),
+            when,
+            worth,
+            common: true,
+            scored: false,
+        }
+    }
+
+    /// Pays it only to the agent that earned it.
+    pub fn own(mut self) -> Self {
+        self.common = false;
+        self
+    }
+
+    /// Counts it for the score.
+    pub fn scored(mut self) -> Self {
+        self.scored = true;
+        self
+    }
+
+    pub(super) fn resolve(&self, tables: &Tables) -> Result<Wage, ParamError> {
+        let field = format!("rewards.{}", self.name);
+        if !(-1e6..=1e6).contains(&self.worth) {
+            return refuse(&field, "must be a number from -1000000 to 1000000".into());
+        }
+        let due = match &self.when {
+            When::Does { act, item, at } => Due::Does {
+                act: *act,
+                item: tables.set(item, &field)?,
+                at: tables.set(at, &field)?,
+            },
+            When::Stands(names) => Due::Stands(tables.set(names, &field)?),
+            When::Own => Due::Own,
+        };
+        Ok(Wage {
+            due,
+            worth: self.worth,
+            common: self.common,
+            scored: self.scored,
+        })
+    }
+}
+
+/// A reward, its names resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wage {
+    /// When it is paid.
+    pub due: Due,
+    /// What it is worth.
+    pub worth: f32,
+    /// Whether every agent gets it.
+    pub common: bool,
+    /// Whether it counts for the score.
+    pub scored: bool,
+}
+
+/// When a reward is paid, its names resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// When an act succeeds.
+    Does {
+        /// The act.
+        act: Act,
+        /// The thing that changes hands.
+        item: KindSet,
+        /// The kind that it is done to.
+        at: KindSet,
+    },
+    /// While an agent stands on one of these.
+    Stands(KindSet),
+    /// As the world says.
+    Own,
+}
+
+/// What an agent faced before the step, and what it tried: what the rewards of CoGrid look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sight {
+    /// Whether it tried to pick up or drop.
+    pub reaches: bool,
+    /// What it held.
+    pub held: KindId,
+    /// The kind that it faced; none outside the grid.
+    pub at: Option<KindId>,
+    /// The kind that it stood on.
+    pub on: KindId,
+    /// Contents of the container that it faced, in the order in which they came.
+    pub contents: [KindId; 8],
+    /// How many there were; none if it faced no container.
+    pub count: Option<u8>,
+    /// The timer of that container.
+    pub timer: u8,
+}
+
+impl Sight {
+    /// The contents of the container that it faced.
+    pub fn contents(&self) -> &[KindId] {
+        &self.contents[..usize::from(self.count.unwrap_or(0)).min(8)]
+    }
+}
+
+/// Pays rewards in a step.
+#[derive(Debug)]
+pub struct Pay<'a> {
+    pub(super) outcome: &'a mut Outcome,
+    pub(super) seats: usize,
+    /// Seats that were done before the step: nothing is paid to them.
+    pub(super) done: u16,
+    /// What counts for the score.
+    pub(super) scored: f32,
+}
+
+impl Pay<'_> {
+    /// Pays the declared rewards that an act earns.
+    #[inline]
+    pub fn declared(&mut self, tables: &Tables, did: &Did) {
+        for (index, wage) in tables.wages.iter().enumerate() {
+            if let Due::Does { act, item, at } = wage.due
+                && act == did.act
+                && item.has(did.item)
+                && at.has(did.at)
+            {
+                self.give(tables, index, did.seat, wage.worth);
+            }
+        }
+    }
+
+    /// Pays the reward with an index, earned by a seat: `worth` to everyone or to that seat.
+    pub fn give(&mut self, tables: &Tables, reward: usize, seat: u8, worth: f32) {
+        let Some(wage) = tables.wages.get(reward) else {
+            return;
+        };
+        self.outcome.events.push(Event {
+            kind: reward as u16,
+            seat,
+            value: worth,
+        });
+        let to = if wage.common {
+            u16::MAX
+        } else {
+            1 << (seat & 15)
+        };
+        for (seat, sum) in self.outcome.rewards[..self.seats].iter_mut().enumerate() {
+            if (to & !self.done) >> seat & 1 == 1 {
+                *sum += worth;
+            }
+        }
+        if wage.scored {
+            self.scored += worth;
+        }
+    }
+}

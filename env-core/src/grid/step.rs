@@ -1,0 +1,207 @@
+//! One step: timers, the world's own tick, movement, hands, rewards, ends.
+//!
+//! Source: CoGrid 0.3.2, `core/pipeline/step.py:122-244`; what [`super::Rules::Corrected`] mends is marked "CoGrid:".
+
+use super::kind::KindId;
+use super::luck::Luck;
+use super::reward::{Act, Due, Pay, Sight};
+use super::state::{CAPACITY, COUNT, FIXTURE_HEAD, State, TIMER};
+use super::tables::{Motion, Tables};
+use super::{Grid, GridWorld, hands, movement};
+use crate::contract::{Action, MAX_SEATS, Outcome};
+
+/// Advances the state by one step; the two sets of rules are compiled apart.
+pub(super) fn step<W: GridWorld>(
+    grid: &Grid<W>,
+    state: &mut State<W::Extra>,
+    actions: &[Action],
+    outcome: &mut Outcome,
+) {
+    outcome.clear();
+    let everyone = everyone(grid.tables.seats);
+    if grid.tables.is_cogrid() {
+        // CoGrid: the world goes on after the end, unpaid.
+        advance::<W, true>(grid, state, actions, outcome);
+    } else if state.done != everyone {
+        advance::<W, false>(grid, state, actions, outcome);
+    }
+    finish(grid, state, outcome);
+    outcome.over = state.done == everyone;
+}
+
+/// The bits of all seats.
+pub(super) fn everyone(seats: usize) -> u16 {
+    (u32::MAX >> (32 - seats)) as u16
+}
+
+#[inline]
+fn advance<W: GridWorld, const COGRID: bool>(
+    grid: &Grid<W>,
+    state: &mut State<W::Extra>,
+    actions: &[Action],
+    outcome: &mut Outcome,
+) {
+    let tables = &grid.tables;
+    let motion = |seat: usize, done: u16| -> Motion {
+        let motion = actions
+            .get(seat)
+            .and_then(|&action| tables.motions.get(usize::from(action)));
+        match motion {
+            // CoGrid: an agent that is done goes on acting.
+            Some(_) if !COGRID && done >> seat & 1 == 1 => Motion::Stay,
+            Some(&motion) => motion,
+            None => Motion::Stay,
+        }
+    };
+    let done = state.done;
+    let mut pay = Pay {
+        outcome,
+        seats: tables.seats,
+        done,
+        scored: 0.0,
+    };
+    let injected = state.injected.take();
+    let mut luck = Luck::new(&mut state.draws, injected);
+    let before = if COGRID {
+        Some((
+            sights(tables, state, |seat| motion(seat, done)),
+            state.extra.clone(),
+        ))
+    } else {
+        None
+    };
+    tick::<_, COGRID>(tables, state);
+    grid.world.tick(tables, state, &mut luck, &mut pay);
+    movement::walk::<_, COGRID>(tables, state, &mut luck, |seat| motion(seat, done));
+    for seat in 0..tables.seats {
+        let motion = motion(seat, done);
+        if !matches!(motion, Motion::Reach | Motion::Toggle) {
+            continue;
+        }
+        let did = hands::act::<W, COGRID>(grid, state, seat, motion);
+        if let (Some(did), false) = (did, COGRID) {
+            grid.world.earn(tables, state, &did, &mut pay);
+        }
+    }
+    state.steps = state.steps.saturating_add(1);
+    match &before {
+        Some((sights, extra)) => {
+            grid.world
+                .earn_cogrid(tables, state, &sights[..tables.seats], extra, &mut pay);
+        }
+        None => stand(tables, state, &mut pay),
+    }
+    state.score += pay.scored;
+}
+
+/// Timers run: containers that are full, switches that are lit.
+#[inline]
+fn tick<X, const COGRID: bool>(tables: &Tables, state: &mut State<X>) {
+    let (cells, fixtures) = state.memory.split_at_mut(2 * tables.cells);
+    for fixture in fixtures.chunks_exact_mut(tables.stride) {
+        let full = fixture[COUNT] == fixture[CAPACITY];
+        fixture[TIMER] -= u8::from(full & (fixture[TIMER] > 0));
+        if COGRID && fixture[CAPACITY] > 0 {
+            // CoGrid: the number is made before the agents act, so it lags the contents by a step.
+            let cell = usize::from(u16::from_le_bytes([fixture[0], fixture[1]]));
+            let shown = fixture[COUNT].wrapping_mul(fixture[TIMER].wrapping_add(1));
+            cells[tables.cells + cell] = shown;
+        }
+    }
+}
+
+/// Pays what is due for standing somewhere, after the step.
+#[inline]
+fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
+    for (index, wage) in tables.wages.iter().enumerate() {
+        if let Due::Stands(on) = wage.due {
+            for (seat, agent) in state.agents[..tables.seats].iter().enumerate() {
+                if on.has(state.kind(agent.cell)) && pay.done >> seat & 1 == 0 {
+                    pay.give(tables, index, seat as u8, wage.worth);
+                }
+            }
+        }
+    }
+}
+
+/// What each agent faces and tries, before the step.
+fn sights<X>(
+    tables: &Tables,
+    state: &State<X>,
+    motion: impl Fn(usize) -> Motion,
+) -> [Sight; MAX_SEATS] {
+    let mut sights = [Sight::default(); MAX_SEATS];
+    for (seat, sight) in sights[..tables.seats].iter_mut().enumerate() {
+        let agent = state.agents[seat];
+        let front = tables.front(agent.cell, agent.facing);
+        *sight = Sight {
+            reaches: motion(seat) == Motion::Reach,
+            held: agent.held,
+            at: (front != agent.cell).then(|| state.kind(front)),
+            on: state.kind(agent.cell),
+            ..Sight::default()
+        };
+        if let Some(index) = state
+            .fixture_in(tables, front)
+            .filter(|_| front != agent.cell)
+        {
+            let fixture = state.fixture(tables, index);
+            let contents: &[KindId] = fixture.contents();
+            sight.contents[..contents.len()].copy_from_slice(contents);
+            (sight.count, sight.timer) = (Some(fixture.count()), fixture.timer());
+        }
+    }
+    sights
+}
+
+/// Pays the declared rewards by the rules of CoGrid: by the state before the step, whatever the act achieved.
+pub(super) fn earn_cogrid<X>(
+    tables: &Tables,
+    _state: &State<X>,
+    sights: &[Sight],
+    pay: &mut Pay<'_>,
+) {
+    for (index, wage) in tables.wages.iter().enumerate() {
+        for (seat, sight) in sights.iter().enumerate() {
+            let due = match wage.due {
+                Due::Does {
+                    act: Act::Toggle, ..
+                }
+                | Due::Own => false,
+                Due::Does { item, at, .. } => {
+                    sight.reaches
+                        && item.has(sight.held)
+                        && sight.at.is_some_and(|kind| at.has(kind))
+                }
+                Due::Stands(on) => on.has(sight.on),
+            };
+            if due {
+                pay.give(tables, index, seat as u8, wage.worth);
+            }
+        }
+    }
+}
+
+/// Ends the episode of seats that are terminated or truncated.
+#[inline]
+fn finish<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, outcome: &mut Outcome) {
+    let seats = grid.tables.seats;
+    if W::TERMINATES {
+        for seat in 0..seats {
+            let terminated = grid.world.terminated(&grid.tables, state, seat);
+            outcome.terminated |= u16::from(terminated) << seat;
+        }
+    }
+    if state.steps >= grid.horizon {
+        outcome.truncated = everyone(seats)
+            & if grid.tables.is_cogrid() {
+                u16::MAX
+            } else {
+                !outcome.terminated
+            };
+    }
+    state.done |= outcome.terminated | outcome.truncated;
+}
+
+/// The number of the first slot of a fixture in its bytes.
+pub(super) const SLOTS: usize = FIXTURE_HEAD;
