@@ -188,6 +188,15 @@ impl<E: Environment> Host<E> {
         self.outbox.len() as u32
     }
 
+    /// The actions that may have an effect for a seat, a bit each; none for a seat that does not exist.
+    pub fn mask(&mut self, seat: u32) -> i64 {
+        if seat < u32::from(self.instance.spec().seats) {
+            self.instance.mask(seat as usize).cast_signed()
+        } else {
+            0
+        }
+    }
+
     /// Draws the state.
     pub fn draw(&mut self) -> u32 {
         self.instance.draw(&mut self.picture);
@@ -308,6 +317,7 @@ macro_rules! export_env {
             coplay_state() -> u32 = |host| host.state();
             coplay_restore(len: u32) -> i32 = |host| host.restore(len);
             coplay_inject(words: u32) -> () = |host| host.inject(words);
+            coplay_mask(seat: u32) -> i64 = |host| host.mask(seat);
         }
 
         /// The version of the interface.
@@ -381,6 +391,7 @@ mod tests {
         host.load(u32::MAX);
         host.load(5);
         assert_eq!(host.observe(2), 0);
+        assert_eq!(host.mask(2), 0);
         assert_eq!(host.describe(u32::MAX), 0);
         assert_eq!(host.restore(u32::MAX), -1);
         host.inject(u32::MAX);

@@ -253,6 +253,11 @@ pub trait World {
     fn describe(&mut self, seat: usize, out: &mut String);
     /// Replaces the random draws of the next step; see [`Environment::inject`].
     fn inject(&mut self, draws: &[u32]);
+    /// Why the world stands still, if it broke down: a module may, a native environment does not.
+    /// Every step is then over and earns nothing, whatever it is asked it answers harmlessly.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// An AI partner inside the simulation: a pure function of the observation and of its own small state.
@@ -268,4 +273,11 @@ pub trait Policy: Send {
     fn load(&mut self, slot: usize);
     /// Digest of its state.
     fn digest(&self) -> u64;
+    /// Replaces `out` by the bytes of its state.
+    fn state(&self, out: &mut Vec<u8>);
+    /// Takes up a state from its bytes.
+    ///
+    /// # Errors
+    /// [`StateError`]; the state is then unchanged.
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError>;
 }

@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 11] = [
+const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
     ("rollback", &["env-core", "protocol"]),
     ("policy", &["env-core"]),
     ("batch", &["env-core", "module"]),
+    ("module", &["env-core"]),
     (
         "client-wasm",
         &["env-core", "policy", "protocol", "rollback", "study"],

@@ -1,0 +1,214 @@
+//! Laws of single values: a spec, an outcome, an observation, a picture. Whoever hosts a module holds it to them too.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use super::{Verdict, law};
+use crate::contract::{FieldSpec, MAX_SEATS, Outcome, Spec};
+use crate::draw::{DrawList, Shape};
+
+/// The most actions of an action space: a mask has a bit for each.
+pub const MAX_ACTIONS: usize = 64;
+/// The most values of an observation: as many `f32` as a message of 1 MiB holds.
+pub const MAX_OBSERVATION: u64 = 1 << 18;
+
+/// Checks a spec.
+///
+/// # Errors
+/// The first law that it breaks.
+pub fn spec(spec: &Spec) -> Verdict {
+    let named = ![&spec.id, &spec.version, &spec.title]
+        .iter()
+        .any(|text| text.trim().is_empty());
+    law(named, "the spec has an id, a version and a title", || {
+        format!("{:?}, {:?}, {:?}", spec.id, spec.version, spec.title)
+    })?;
+    let seats = usize::from(spec.seats);
+    law(
+        (1..=MAX_SEATS).contains(&seats),
+        "there are 1 to 16 seats",
+        || seats.to_string(),
+    )?;
+    let actions = spec.actions.len();
+    law(
+        (1..=MAX_ACTIONS).contains(&actions),
+        "there are 1 to 64 actions",
+        || actions.to_string(),
+    )?;
+    law(
+        usize::from(spec.noop) < actions,
+        "the no-op is an action",
+        || format!("`noop` is {} of {actions} actions", spec.noop),
+    )?;
+    law(spec.horizon > 0, "the horizon is at least 1", || {
+        "`horizon` is 0".into()
+    })?;
+    let values = spec.observation.iter().try_fold(0_u64, |sum, field| {
+        sum.checked_add(size(field)?)
+            .filter(|&sum| sum <= MAX_OBSERVATION)
+    });
+    law(
+        values.is_some_and(|values| values > 0),
+        "an observation has 1 to 262,144 values",
+        || match values {
+            Some(_) => "`observation` is empty".into(),
+            None => "the shapes in `observation` multiply to more".into(),
+        },
+    )?;
+    names(spec)
+}
+
+/// Number of values of a field; `None` if it is beyond counting.
+fn size(field: &FieldSpec) -> Option<u64> {
+    field
+        .shape
+        .iter()
+        .try_fold(1_u64, |product, &side| product.checked_mul(side.into()))
+}
+
+fn names(spec: &Spec) -> Verdict {
+    let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    for action in &spec.actions {
+        law(
+            !action.name.is_empty() && names.insert(&action.name),
+            "actions have different names",
+            || format!("{:?} comes twice or is empty", action.name),
+        )?;
+        for key in &action.keys {
+            law(keys.insert(key), "a key has one action", || {
+                format!("{key:?} has two")
+            })?;
+        }
+    }
+    let mut names = BTreeSet::new();
+    for name in spec
+        .observation
+        .iter()
+        .map(|field| &field.name)
+        .chain(&spec.events)
+    {
+        law(
+            !name.is_empty() && names.insert(name),
+            "observation fields and events have different names",
+            || format!("{name:?} comes twice or is empty"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Checks what a step gave.
+///
+/// # Errors
+/// The first law that it breaks.
+pub fn outcome(outcome: &Outcome, spec: &Spec) -> Verdict {
+    let seats = usize::from(spec.seats).min(MAX_SEATS);
+    let wild = outcome
+        .rewards
+        .iter()
+        .position(|reward| !reward.is_finite());
+    law(wild.is_none(), "rewards are finite", || {
+        format!("seat {}", wild.unwrap_or_default())
+    })?;
+    let empty = outcome.rewards[seats..].iter().all(|&reward| reward == 0.0);
+    let ended = outcome.terminated | outcome.truncated;
+    law(
+        empty && u32::from(ended) >> seats == 0,
+        "an outcome speaks of existing seats only",
+        || format!("terminated or truncated {ended:#b}, of {seats} seats"),
+    )?;
+    for event in &outcome.events {
+        let known = usize::from(event.kind) < spec.events.len()
+            && event.seat < spec.seats
+            && event.value.is_finite();
+        law(
+            known,
+            "an event has a kind, a seat and a finite value",
+            || format!("{event:?}"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Checks the observation of a seat.
+///
+/// # Errors
+/// The first law that it breaks.
+pub fn observation(values: &[f32], spec: &Spec) -> Verdict {
+    let wanted = spec.observation_len();
+    law(
+        values.len() == wanted,
+        "an observation has as many values as the spec says",
+        || format!("{} values instead of {wanted}", values.len()),
+    )?;
+    let hole = values.iter().position(|value| !value.is_finite());
+    law(
+        hole.is_none(),
+        "every value of an observation is written and finite",
+        || {
+            let at = hole.unwrap_or_default();
+            format!("value {at} ({}) is {}", field_of(spec, at), values[at])
+        },
+    )?;
+    let wide = |value: &f32| !spec.compact || *value == f32::from(*value as i8);
+    let odd = values.iter().position(|value| !wide(value));
+    law(
+        odd.is_none(),
+        "a compact observation has whole numbers from -128 to 127",
+        || {
+            let at = odd.unwrap_or_default();
+            format!("value {at} ({}) is {}", field_of(spec, at), values[at])
+        },
+    )
+}
+
+/// The name of the field that a value belongs to.
+fn field_of(spec: &Spec, at: usize) -> &str {
+    let mut end = 0;
+    let field = spec.observation.iter().find(|field| {
+        end += size(field).unwrap_or(u64::MAX);
+        (at as u64) < end
+    });
+    field.map_or("", |field| &field.name)
+}
+
+/// Checks a picture that may show so many sprites.
+///
+/// # Errors
+/// The first law that it breaks.
+pub fn picture(picture: &DrawList, sprites: usize) -> Verdict {
+    let size = [picture.width, picture.height]
+        .iter()
+        .all(|side| side.is_finite() && *side > 0.0);
+    law(size, "a picture has a size", || {
+        format!("{} by {} cells", picture.width, picture.height)
+    })?;
+    let mut ids = BTreeSet::new();
+    for item in &picture.items {
+        let detail = || -> String { format!("{item:?}") };
+        let whole = [item.x, item.y, item.w, item.h]
+            .iter()
+            .all(|value| value.is_finite());
+        law(
+            whole && item.w >= 0.0 && item.h >= 0.0,
+            "an item has a place and a size",
+            detail,
+        )?;
+        law(
+            item.id == 0 || ids.insert(item.id),
+            "items have different ids",
+            detail,
+        )?;
+        let shape = match item.shape {
+            Shape::Sprite(index) => usize::from(index) < sprites,
+            Shape::Progress { part, .. } => (0.0..=1.0).contains(&part),
+            _ => true,
+        };
+        law(
+            shape,
+            "an item shows an existing sprite, or a part of 0 to 1",
+            detail,
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,534 @@
+//! A module as a [`World`]: the calling side of the interface that `docs/environment-abi.md` describes.
+//!
+//! It believes nothing that a module says: lengths, places, numbers and texts are checked before they are used.
+//! The first lie or breakdown is the [`World::fault`], and from then on the world stands still.
+//! Who runs the code (an interpreter, the browser) is an [`Engine`]; this module must not know which.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+
+use crate::abi::{self, INBOX_LIMIT, SLOTS};
+use crate::conformance::{Violation, sane};
+use crate::contract::{Action, MAX_SEATS, Outcome, Spec, StateError, World};
+use crate::digest::Fnv1a;
+use crate::draw::DrawList;
+
+/// Type of the argument or of the result of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// 32 bits.
+    I32,
+    /// 64 bits.
+    I64,
+}
+
+/// A function that a module exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Its name.
+    pub name: &'static str,
+    /// Type of its argument.
+    pub argument: Option<Type>,
+    /// Type of its result.
+    pub result: Option<Type>,
+    /// Whether a module may leave it out.
+    pub optional: bool,
+}
+
+/// The functions of the interface, each under its name without `coplay_`.
+macro_rules! exports {
+    ($($constant:ident $name:literal $argument:expr => $result:expr;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`.")]
+            pub const $constant: Export = Export {
+                name: $name, argument: $argument, result: $result, optional: false,
+            };
+        )*
+        /// Every function of the interface.
+        pub const EXPORTS: [Export; 18] = [$($constant,)* MASK];
+    };
+}
+
+const NONE: Option<Type> = None;
+const I32: Option<Type> = Some(Type::I32);
+const I64: Option<Type> = Some(Type::I64);
+
+exports! {
+    ABI "coplay_abi" NONE => I32;
+    INBOX "coplay_inbox" I32 => I32;
+    OUTBOX "coplay_outbox" NONE => I32;
+    OPEN "coplay_open" I32 => I32;
+    FACTS "coplay_facts" NONE => I32;
+    RESET "coplay_reset" I64 => NONE;
+    STEP "coplay_step" I32 => I32;
+    OBSERVE "coplay_observe" I32 => I32;
+    DESCRIBE "coplay_describe" I32 => I32;
+    DRAW "coplay_draw" NONE => I32;
+    SAVE "coplay_save" I32 => NONE;
+    LOAD "coplay_load" I32 => NONE;
+    DIGEST "coplay_digest" NONE => I64;
+    SCORE "coplay_score" NONE => I64;
+    STATE "coplay_state" NONE => I32;
+    RESTORE "coplay_restore" I32 => I32;
+    INJECT "coplay_inject" I32 => NONE;
+}
+
+/// `coplay_mask`, which a module may leave out: every action is then allowed.
+pub const MASK: Export = Export {
+    name: "coplay_mask",
+    argument: I32,
+    result: I64,
+    optional: true,
+};
+
+/// Runs the code of one module instance.
+pub trait Engine {
+    /// Whether the module has this export. It has all that are not optional.
+    fn has(&self, export: &Export) -> bool;
+    /// Calls an export: the argument is cut to its type, the result is widened with its sign; 0 stands for none.
+    ///
+    /// # Errors
+    /// Why the call did not return, to stand behind its name: "trapped: ...".
+    fn call(&mut self, export: &Export, argument: i64) -> Result<i64, String>;
+    /// Replaces `out` by bytes of the module's memory; `None` if they are not all inside it.
+    fn read(&mut self, at: u32, len: u32, out: &mut Vec<u8>) -> Option<()>;
+    /// Puts bytes into the module's memory; `None` if they would not all be inside it.
+    fn write(&mut self, at: u32, bytes: &[u8]) -> Option<()>;
+}
+
+/// Why a module cannot be used, or is no longer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModuleError {
+    /// It is no module of this interface.
+    #[error("{0}")]
+    Unfit(String),
+    /// It refuses the parameters: `field: what is wrong`.
+    #[error("{0}")]
+    Params(String),
+    /// A call broke down or broke a rule of the interface.
+    #[error("`{call}` {what}")]
+    Fault {
+        /// The export that was called.
+        call: &'static str,
+        /// What happened, and how to mend it.
+        what: String,
+    },
+}
+
+impl ModuleError {
+    fn fault(export: &Export, what: impl Into<String>) -> Self {
+        Self::Fault {
+            call: export.name,
+            what: what.into(),
+        }
+    }
+
+    fn unlawful(export: &Export, violation: &Violation) -> Self {
+        let Violation { law, detail } = violation;
+        Self::fault(export, format!("broke the law that {law}: {detail}"))
+    }
+}
+
+/// What a host accepts from a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageLimits {
+    /// The longest message of a module but for its facts, bytes.
+    pub message_bytes: u32,
+    /// The longest facts (spec, schema and sprites as JSON), bytes.
+    pub facts_bytes: u32,
+}
+
+impl Default for MessageLimits {
+    /// 1 MiB, which is also the longest message to a module; facts of 4 MiB.
+    fn default() -> Self {
+        Self {
+            message_bytes: INBOX_LIMIT,
+            facts_bytes: 4 << 20,
+        }
+    }
+}
+
+/// A picture that a module ships.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Sprite {
+    /// Name, such as `chef_down_blue`.
+    pub name: String,
+    /// A self-contained SVG document with a `viewBox`.
+    pub svg: String,
+}
+
+/// What a module says of itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Facts {
+    /// What the parameters fix.
+    pub spec: Spec,
+    /// JSON Schema of the parameters.
+    pub params_schema: serde_json::Value,
+    /// The pictures that its draw lists name.
+    pub sprites: Vec<Sprite>,
+}
+
+/// A running environment inside a module.
+#[derive(Debug)]
+pub struct Guest<E> {
+    engine: E,
+    limits: MessageLimits,
+    facts: Facts,
+    outcome: Outcome,
+    /// The last message of the module.
+    message: Vec<u8>,
+    fault: Option<ModuleError>,
+}
+
+/// Stands for the facts until the module has said them.
+fn unknown() -> Facts {
+    Facts {
+        spec: Spec {
+            id: String::new(),
+            version: String::new(),
+            title: String::new(),
+            seats: 0,
+            actions: Vec::new(),
+            noop: 0,
+            observation: Vec::new(),
+            tick_hz: 0,
+            horizon: 0,
+            events: Vec::new(),
+            compact: false,
+        },
+        params_schema: serde_json::Value::Null,
+        sprites: Vec::new(),
+    }
+}
+
+impl<E: Engine> Guest<E> {
+    /// Opens an environment with these parameters, a JSON object, or nothing for the defaults.
+    ///
+    /// # Errors
+    /// [`ModuleError`], and the engine is given up.
+    pub fn open(engine: E, params: &str, limits: MessageLimits) -> Result<Self, ModuleError> {
+        let mut guest = Self {
+            engine,
+            limits,
+            facts: unknown(),
+            outcome: Outcome::default(),
+            message: Vec::new(),
+            fault: None,
+        };
+        let version = guest.call(&ABI, 0)? as u32;
+        if version != abi::VERSION {
+            return Err(ModuleError::Unfit(format!(
+                "the module speaks version {version} of the interface, and version {} is spoken here: \
+                 build it with the `env-core` or the header of this release",
+                abi::VERSION
+            )));
+        }
+        guest.send_params(params)?;
+        guest.facts = guest.ask_facts()?;
+        Ok(guest)
+    }
+
+    /// What the module says of itself.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Why the world stands still, if it does.
+    pub fn fault(&self) -> Option<&ModuleError> {
+        self.fault.as_ref()
+    }
+
+    fn send_params(&mut self, params: &str) -> Result<(), ModuleError> {
+        if params.len() > INBOX_LIMIT as usize {
+            return Err(ModuleError::Params("params: are over 1 MiB".into()));
+        }
+        self.send(params.as_bytes())?;
+        let code = self.call(&OPEN, params.len() as i64)?;
+        if code == 0 {
+            return Ok(());
+        }
+        if code > 0 {
+            let what = format!("answered {code}: it gives 0, or minus the length of a reason");
+            return Err(ModuleError::fault(&OPEN, what));
+        }
+        self.receive(&OPEN, -code)?;
+        let reason = core::str::from_utf8(&self.message);
+        Err(match reason {
+            Ok(reason) => ModuleError::Params(reason.into()),
+            Err(_) => ModuleError::fault(
+                &OPEN,
+                "refused the parameters with a reason that is not UTF-8",
+            ),
+        })
+    }
+
+    fn ask_facts(&mut self) -> Result<Facts, ModuleError> {
+        let len = self.call(&FACTS, 0)?;
+        self.receive(&FACTS, len)?;
+        let facts: Facts = serde_json::from_slice(&self.message).map_err(|error| {
+            ModuleError::fault(
+                &FACTS,
+                format!("gave something else than the JSON of its facts: {error}"),
+            )
+        })?;
+        sane::spec(&facts.spec).map_err(|violation| ModuleError::unlawful(&FACTS, &violation))?;
+        if !facts.params_schema.is_object() {
+            let what = "gave a `params_schema` that is no JSON object; a module without parameters gives `{}`";
+            return Err(ModuleError::fault(&FACTS, what));
+        }
+        Ok(facts)
+    }
+
+    fn call(&mut self, export: &Export, argument: i64) -> Result<i64, ModuleError> {
+        let called = self.engine.call(export, argument);
+        called.map_err(|what| ModuleError::fault(export, what))
+    }
+
+    /// Puts a message of at most [`INBOX_LIMIT`] bytes into the inbox.
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ModuleError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let at = self.call(&INBOX, bytes.len() as i64)? as u32;
+        let written = (at != 0).then(|| self.engine.write(at, bytes)).flatten();
+        written.ok_or_else(|| {
+            let len = bytes.len();
+            let what = format!(
+                "gave the place {at} for a message of {len} bytes, which is not inside the memory: \
+                 it makes room for any message of up to {INBOX_LIMIT} bytes"
+            );
+            ModuleError::fault(&INBOX, what)
+        })
+    }
+
+    /// Takes a message of this length, which an export gave, from the outbox.
+    fn receive(&mut self, export: &Export, len: i64) -> Result<(), ModuleError> {
+        let limit = match export.name == FACTS.name {
+            true => self.limits.facts_bytes,
+            false => self.limits.message_bytes,
+        };
+        let len = u32::try_from(len).unwrap_or(len as u32);
+        if len > limit {
+            let what = format!("gave a message of {len} bytes; at most {limit} are taken");
+            return Err(ModuleError::fault(export, what));
+        }
+        let at = self.call(&OUTBOX, 0)? as u32;
+        self.engine.read(at, len, &mut self.message).ok_or_else(|| {
+            let what = format!("gave {len} bytes, and `coplay_outbox` the place {at}: they are not inside the memory");
+            ModuleError::fault(export, what)
+        })
+    }
+
+    /// Asks for a message.
+    fn ask(&mut self, export: &Export, argument: i64) -> Result<(), ModuleError> {
+        let len = self.call(export, argument)? as u32;
+        self.receive(export, len.into())
+    }
+
+    /// Works with the module unless it broke down; `idle` stands for what it cannot give.
+    fn attempt<T>(&mut self, idle: T, work: impl FnOnce(&mut Self) -> Result<T, ModuleError>) -> T {
+        if self.fault.is_some() {
+            return idle;
+        }
+        work(self).unwrap_or_else(|fault| {
+            self.fault = Some(fault);
+            idle
+        })
+    }
+
+    fn try_step(&mut self, actions: &[Action]) -> Result<(), ModuleError> {
+        let seats = usize::from(self.facts.spec.seats);
+        let mut row = [0; 2 * MAX_SEATS];
+        let padded = actions
+            .iter()
+            .chain(core::iter::repeat(&self.facts.spec.noop));
+        for (bytes, action) in row.chunks_exact_mut(2).zip(padded.take(seats)) {
+            bytes.copy_from_slice(&action.to_le_bytes());
+        }
+        self.send(&row[..2 * seats])?;
+        let over = self.call(&STEP, seats as i64)?;
+        let head = 4 * seats as i64 + 12;
+        self.receive(&STEP, head)?;
+        let count = self
+            .message
+            .last_chunk()
+            .copied()
+            .map_or(0, u32::from_le_bytes);
+        if count > 0 {
+            self.receive(&STEP, (head + 8 * i64::from(count)).min(u32::MAX.into()))?;
+        }
+        abi::decode_outcome(&self.message, seats, &mut self.outcome)
+            .ok_or_else(|| ModuleError::fault(&STEP, "gave an outcome that cannot be read"))?;
+        if over != i64::from(self.outcome.over) {
+            let what = format!(
+                "returned {over}, and its outcome says over: {}",
+                self.outcome.over
+            );
+            return Err(ModuleError::fault(&STEP, what));
+        }
+        sane::outcome(&self.outcome, &self.facts.spec)
+            .map_err(|violation| ModuleError::unlawful(&STEP, &violation))
+    }
+
+    fn try_digest(&mut self) -> Result<u64, ModuleError> {
+        let digest = self.call(&DIGEST, 0)?.cast_unsigned();
+        self.ask(&STATE, 0)?;
+        let hash = Fnv1a::EMPTY.with(&self.message).value();
+        if digest != hash {
+            let what = format!(
+                "gave {digest:016x}, and the hash of the {} bytes of `coplay_state` is {hash:016x}: \
+                 the digest is FNV-1a, 64 bits, of these bytes",
+                self.message.len()
+            );
+            return Err(ModuleError::fault(&DIGEST, what));
+        }
+        Ok(digest)
+    }
+
+    fn try_observe(&mut self, seat: usize, out: &mut Vec<f32>) -> Result<(), ModuleError> {
+        self.ask(&OBSERVE, seat as i64)?;
+        let odd = self.message.len() % 4;
+        if odd != 0 {
+            return Err(ModuleError::fault(
+                &OBSERVE,
+                "gave a length that is no multiple of 4",
+            ));
+        }
+        out.clear();
+        let values = self.message.chunks_exact(4);
+        out.extend(values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+        sane::observation(out, &self.facts.spec)
+            .map_err(|violation| ModuleError::unlawful(&OBSERVE, &violation))
+    }
+
+    fn try_draw(&mut self) -> Result<DrawList, ModuleError> {
+        self.ask(&DRAW, 0)?;
+        match postcard::take_from_bytes(&self.message) {
+            Ok((list, [])) => Ok(list),
+            Ok((_, rest)) => Err(ModuleError::fault(
+                &DRAW,
+                format!("gave a picture with {} bytes too many", rest.len()),
+            )),
+            Err(error) => Err(ModuleError::fault(
+                &DRAW,
+                format!("gave a picture that cannot be read: {error}"),
+            )),
+        }
+    }
+
+    fn try_describe(&mut self, seat: usize, out: &mut String) -> Result<(), ModuleError> {
+        self.ask(&DESCRIBE, seat as i64)?;
+        let text = core::str::from_utf8(&self.message)
+            .map_err(|_| ModuleError::fault(&DESCRIBE, "gave a text that is not UTF-8"))?;
+        out.clear();
+        out.push_str(text);
+        Ok(())
+    }
+}
+
+impl<E: Engine> World for Guest<E> {
+    fn spec(&self) -> &Spec {
+        &self.facts.spec
+    }
+
+    fn reset(&mut self, seed: u64) {
+        self.attempt((), |guest| guest.call(&RESET, seed.cast_signed()).map(drop));
+    }
+
+    fn step(&mut self, actions: &[Action]) -> &Outcome {
+        self.attempt((), |guest| guest.try_step(actions));
+        if self.fault.is_some() {
+            self.outcome.clear();
+            self.outcome.over = true;
+        }
+        &self.outcome
+    }
+
+    fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
+        let seen = self.attempt(false, |guest| guest.try_observe(seat, out).map(|()| true));
+        if !seen {
+            out.clear();
+            out.resize(self.facts.spec.observation_len(), 0.0);
+        }
+    }
+
+    fn mask(&mut self, seat: usize) -> u64 {
+        if !self.engine.has(&MASK) {
+            return u64::MAX;
+        }
+        self.attempt(u64::MAX, |guest| {
+            guest.call(&MASK, seat as i64).map(i64::cast_unsigned)
+        })
+    }
+
+    fn save(&mut self, slot: usize) {
+        if slot < SLOTS as usize {
+            self.attempt((), |guest| guest.call(&SAVE, slot as i64).map(drop));
+        }
+    }
+
+    fn load(&mut self, slot: usize) {
+        if slot < SLOTS as usize {
+            self.attempt((), |guest| guest.call(&LOAD, slot as i64).map(drop));
+        }
+    }
+
+    fn digest(&mut self) -> u64 {
+        self.attempt(0, Self::try_digest)
+    }
+
+    fn state(&mut self, out: &mut Vec<u8>) {
+        out.clear();
+        self.attempt((), |guest| {
+            guest.ask(&STATE, 0)?;
+            out.extend_from_slice(&guest.message);
+            Ok(())
+        });
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        if bytes.len() > INBOX_LIMIT as usize {
+            return Err(StateError);
+        }
+        let taken = self.attempt(false, |guest| {
+            guest.send(bytes)?;
+            Ok(guest.call(&RESTORE, bytes.len() as i64)? == 0)
+        });
+        if taken { Ok(()) } else { Err(StateError) }
+    }
+
+    fn score(&mut self) -> i64 {
+        self.attempt(0, |guest| guest.call(&SCORE, 0))
+    }
+
+    fn draw(&mut self, out: &mut DrawList) {
+        if let Some(list) = self.attempt(None, |guest| guest.try_draw().map(Some)) {
+            *out = list;
+        }
+    }
+
+    fn describe(&mut self, seat: usize, out: &mut String) {
+        self.attempt((), |guest| guest.try_describe(seat, out));
+        if let Some(fault) = &self.fault {
+            *out = fault.to_string();
+        }
+    }
+
+    fn inject(&mut self, draws: &[u32]) {
+        let bytes: Vec<u8> = draws.iter().flat_map(|draw| draw.to_le_bytes()).collect();
+        if bytes.len() > INBOX_LIMIT as usize {
+            return;
+        }
+        self.attempt((), |guest| {
+            guest.send(&bytes)?;
+            guest.call(&INJECT, draws.len() as i64).map(drop)
+        });
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.fault.as_ref().map(ModuleError::to_string)
+    }
+}
