@@ -1,9 +1,10 @@
 //! Policies that look at nothing: one that does nothing, one that presses at random. For tests and as
 //! the floor of comparisons.
 
+use env_core::contract::StateError;
 use env_core::{Action, Policy, Spec};
 
-use crate::state::{Digest, Slots, SplitMix};
+use crate::state::{Digest, Slots, SplitMix, read, write};
 
 /// Does nothing.
 pub(crate) struct Idle {
@@ -25,6 +26,16 @@ impl Policy for Idle {
     fn load(&mut self, _slot: usize) {}
     fn digest(&self) -> u64 {
         Digest::new().end()
+    }
+    fn state(&self, out: &mut Vec<u8>) {
+        out.clear();
+    }
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(StateError)
+        }
     }
 }
 
@@ -65,5 +76,12 @@ impl Policy for Random {
         let mut digest = Digest::new();
         self.rng.digest(&mut digest);
         digest.end()
+    }
+    fn state(&self, out: &mut Vec<u8>) {
+        write(&self.rng, out);
+    }
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        self.rng = read(bytes)?;
+        Ok(())
     }
 }

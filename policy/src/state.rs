@@ -1,9 +1,12 @@
 //! What every policy's state is made of: random numbers, slots to keep it in, and its digest.
 
+use env_core::contract::StateError;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
 /// Random numbers with one word of state.
 ///
 /// Source: splitmix64, Steele, Lea and Flood 2014.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SplitMix {
     state: u64,
 }
@@ -56,6 +59,21 @@ impl<T: Clone> Slots<T> {
         if let Some(Some(saved)) = self.0.get(slot) {
             state.clone_from(saved);
         }
+    }
+}
+
+/// Replaces `out` by the bytes of a state.
+pub(crate) fn write(state: &impl Serialize, out: &mut Vec<u8>) {
+    out.clear();
+    *out =
+        postcard::to_extend(state, std::mem::take(out)).expect("plain data serialises into memory");
+}
+
+/// Reads a state from its bytes, all of them.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StateError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((state, [])) => Ok(state),
+        _ => Err(StateError),
     }
 }
 

@@ -200,3 +200,26 @@ fn an_onion_on_the_only_way_to_the_pot_is_cleared_away() {
     assert_eq!(state.items[1][2], Item::Empty, "the way is free");
     assert!(state.soups > 0, "and soup is served");
 }
+
+#[test]
+fn a_state_from_bytes_plays_on_as_if_it_had_never_left() {
+    let mut game = Match::new("coordination_ring", "corrected", ["cook", "random"], 5);
+    for _ in 0..137 {
+        game.tick();
+    }
+    let (mut world, mut cooks) = (Vec::new(), [Vec::new(), Vec::new()]);
+    game.world.state(&mut world);
+    for (cook, bytes) in game.cooks.iter().zip(&mut cooks) {
+        cook.state(bytes);
+    }
+    let mut other = Match::new("coordination_ring", "corrected", ["cook", "random"], 6);
+    other.world.restore(&world).expect("a state");
+    for (cook, bytes) in other.cooks.iter_mut().zip(&cooks) {
+        assert!(cook.restore(&bytes[1..]).is_err());
+        cook.restore(bytes).expect("a state");
+    }
+    for _ in 0..200 {
+        assert_eq!(game.tick(), other.tick());
+    }
+    assert_eq!(game.digests(), other.digests());
+}

@@ -9,9 +9,11 @@ mod path;
 mod plan;
 mod view;
 
+use env_core::contract::StateError;
 use env_core::{Action, Policy, Spec};
+use serde::{Deserialize, Serialize};
 
-use crate::state::{Digest, Slots, SplitMix};
+use crate::state::{Digest, Slots, SplitMix, read, write};
 use path::{Map, NONE, distances, neighbours};
 use plan::{Goal, Plan};
 use view::{Reader, View};
@@ -29,7 +31,7 @@ const DETOUR: u8 = 16;
 const TRUST: u8 = 30;
 
 /// What the cook remembers from tick to tick.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Memory {
     rng: SplitMix,
     seat: u8,
@@ -127,7 +129,7 @@ impl Cook {
     /// Waits for the partner to move on; if that does not happen, goes the long way or steps aside.
     /// The second seat gives way first, so that two cooks do not both turn round in a corridor.
     fn yield_way(&mut self, view: &View) -> Action {
-        self.memory.blocked += 1;
+        self.memory.blocked = self.memory.blocked.saturating_add(1);
         self.memory.waited = self.memory.waited.saturating_add(1);
         let patience = if self.memory.seat == 0 {
             2 * PATIENCE
@@ -226,5 +228,14 @@ impl Policy for Cook {
             .into_iter()
             .for_each(|word| digest.word(word));
         digest.end()
+    }
+
+    fn state(&self, out: &mut Vec<u8>) {
+        write(&self.memory, out);
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        self.memory = read(bytes)?;
+        Ok(())
     }
 }

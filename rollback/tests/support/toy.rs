@@ -244,4 +244,14 @@ impl Policy for Partner {
     fn digest(&self) -> u64 {
         self.memory
     }
+
+    fn state(&self, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend(self.memory.to_le_bytes());
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        self.memory = u64::from_le_bytes(bytes.try_into().map_err(|_| StateError)?);
+        Ok(())
+    }
 }
