@@ -9,6 +9,7 @@ use alloc::string::{String, ToString as _};
 use serde_json::{Map, Value};
 
 use crate::contract::{Environment, ParamError, World};
+use crate::draw::Sprite;
 use crate::instance::Instance;
 use overcooked::Overcooked;
 
@@ -61,6 +62,21 @@ pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output
             });
         }
     })
+}
+
+/// The pictures that the draw lists of the environment with this id name.
+///
+/// # Errors
+/// [`ParamError`] for an unknown id.
+pub fn sprites(id: &str) -> Result<&'static [Sprite], ParamError> {
+    struct Sprites;
+    impl Visitor for Sprites {
+        type Output = &'static [Sprite];
+        fn visit<E: Native>(self, _: E) -> Self::Output {
+            E::sprites()
+        }
+    }
+    visit(id, "", Sprites)
 }
 
 /// Builds an environment from its parameters as JSON; no bytes stand for the defaults.
