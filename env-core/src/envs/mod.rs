@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
+use crate::grid::{Grid, GridWorld};
 use crate::instance::Instance;
 use overcooked::Overcooked;
 
@@ -42,6 +43,16 @@ pub trait Visitor {
     type Output;
     /// Works with the environment that was asked for.
     fn visit<E: Native>(self, env: E) -> Self::Output;
+    /// Works with an environment that is a grid.
+    fn visit_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
+        self,
+        grid: Grid<W>,
+    ) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.visit(grid)
+    }
 }
 
 /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.

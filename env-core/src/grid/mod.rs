@@ -88,6 +88,12 @@ pub trait GridWorld: Sized + Debug {
         true
     }
 
+    /// Whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
+    /// and terminate are left at their defaults, or do nothing else. A batch may then play many instances at once.
+    fn is_declared(&self) -> bool {
+        false
+    }
+
     /// Happens at the beginning of each step, after the timers and before the agents move.
     fn tick(
         &self,
