@@ -176,6 +176,6 @@ fn every_flaw_is_found_and_named() {
         (SILENT, "told the state in words"),
     ] {
         let found = check::<Counter>([Params { flaw }]).unwrap_err();
-        assert!(found.law.contains(law), "flaw {flaw}: {found}");
+        assert!(found.to_string().contains(law), "flaw {flaw}: {found}");
     }
 }
