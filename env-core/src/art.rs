@@ -214,11 +214,11 @@ impl Figures {
 
     /// Draws what the agent holds, after the agent: in front of the body,
     /// or out to the side where the agent is seen from behind.
-    pub fn hold(out: &mut DrawList, seat: usize, direction: usize, [x, y]: [f32; 2], sprite: u16) {
+    pub fn hold(out: &mut DrawList, seat: usize, direction: usize, [x, y]: [f32; 2], held: Shape) {
         let [dx, dy] = [[0.24, 0.2], [0.0, 0.22], [-0.24, 0.2], [0.3, 0.02]][direction % 4];
         let place = [x + dx + 0.23, y + dy + 0.15, 0.54, 0.54];
         let id = 1 + seat + HELD * MAX_SEATS;
-        out.push(id as u32, place, Shape::Sprite(sprite));
+        out.push(id as u32, place, held);
     }
 }
 
@@ -269,7 +269,7 @@ mod tests {
         let mut list = DrawList::default();
         for seat in 0..MAX_SEATS {
             FIGURES.draw(&mut list, seat, seat, [seat as f32, 1.0]);
-            Figures::hold(&mut list, seat, seat, [seat as f32, 1.0], 0);
+            Figures::hold(&mut list, seat, seat, [seat as f32, 1.0], Shape::Sprite(0));
         }
         let ids: Vec<u32> = list.items.iter().map(|item| item.id).collect();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());

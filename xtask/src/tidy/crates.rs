@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
     ("rollback", &["env-core", "protocol"]),
     ("policy", &["env-core"]),
+    ("picture", &["env-core"]),
     ("batch", &["env-core", "module"]),
     ("module", &["env-core"]),
     (
@@ -29,6 +30,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         "parity",
         &["env-core", "policy", "protocol", "rollback", "study"],
     ),
+    ("coplay-python", &["batch", "env-core", "module", "picture", "policy"]),
     ("xtask", &[]),
 ];
 

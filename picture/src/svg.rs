@@ -1,0 +1,151 @@
+//! Draw lists to SVG.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use env_core::draw::{DrawList, Item, Shape};
+
+use crate::shapes::{self, RING};
+use crate::sprite::Sprite;
+
+/// Units a cell.
+const UNIT: f32 = 64.0;
+
+/// One document: what the list uses of the sprites, then its items.
+pub(crate) fn document(sprites: &[Sprite], list: &DrawList, title: &str) -> String {
+    let (width, height) = (units(list.width), units(list.height));
+    let title = escape(title);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+    );
+    for index in used(list) {
+        if let Some(sprite) = sprites.get(usize::from(index)) {
+            symbol(&mut out, index, sprite);
+        }
+    }
+    let _ = writeln!(
+        out,
+        "<rect width=\"{width}\" height=\"{height}\"{}/>",
+        painted("fill", list.background)
+    );
+    for item in &list.items {
+        if [item.x, item.y, item.w, item.h]
+            .iter()
+            .all(|value| value.is_finite())
+        {
+            draw(&mut out, sprites.len(), item);
+        }
+    }
+    out + "</svg>\n"
+}
+
+/// The sprites of a list, in the order of the environment.
+fn used(list: &DrawList) -> BTreeSet<u16> {
+    let sprites = list.items.iter().filter_map(|item| match item.shape {
+        Shape::Sprite(index) => Some(index),
+        _ => None,
+    });
+    sprites.collect()
+}
+
+/// A sprite, to be used again and again. Its own ids begin with its own, so that no two are alike.
+fn symbol(out: &mut String, index: u16, sprite: &Sprite) {
+    let written = sprite.write(&format!("s{index}-"));
+    let size = sprite.tree.size();
+    let content = written
+        .find('>')
+        .map_or("", |end| &written[end + 1..])
+        .trim_end()
+        .trim_end_matches("</svg>");
+    let _ = writeln!(
+        out,
+        "<symbol id=\"s{index}\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\">{content}</symbol>",
+        size.width(),
+        size.height()
+    );
+}
+
+fn draw(out: &mut String, sprites: usize, item: &Item) {
+    let [x, y, w, h] = [item.x, item.y, item.w, item.h].map(units);
+    let (cx, cy) = (units(item.x + item.w / 2.0), units(item.y + item.h / 2.0));
+    let _ = match &item.shape {
+        Shape::Sprite(index) if usize::from(*index) < sprites => writeln!(
+            out,
+            "<use href=\"#s{index}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/>"
+        ),
+        Shape::Sprite(_) => writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"{}\" fill=\"#999\" fill-opacity=\".333\"/>",
+            units(item.w / 6.0)
+        ),
+        Shape::Rect { radius, color } => writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"{}\"{}/>",
+            units(radius.max(0.0).min(item.w / 2.0).min(item.h / 2.0)),
+            painted("fill", *color)
+        ),
+        Shape::Ellipse { color } => writeln!(
+            out,
+            "<ellipse cx=\"{cx}\" cy=\"{cy}\" rx=\"{}\" ry=\"{}\"{}/>",
+            units(item.w / 2.0),
+            units(item.h / 2.0),
+            painted("fill", *color)
+        ),
+        Shape::Progress { part, color } => {
+            let side = item.w.min(item.h);
+            let (thickness, part) = (side * RING, shapes::part(*part));
+            // A path length of 1 lets the dash be the part; it begins at the top.
+            writeln!(
+                out,
+                "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"{}\" fill=\"none\" stroke-width=\"{}\" pathLength=\"1\" \
+                 stroke-dasharray=\"{part} 1\" transform=\"rotate(-90 {cx} {cy})\"{}/>",
+                units((side - thickness) / 2.0),
+                units(thickness),
+                painted("stroke", *color)
+            )
+        }
+        Shape::Text { text, color } => writeln!(
+            out,
+            "<text x=\"{cx}\" y=\"{cy}\" font-family=\"system-ui, sans-serif\" font-weight=\"600\" font-size=\"{h}\" \
+             text-anchor=\"middle\" dominant-baseline=\"central\"{}>{}</text>",
+            painted("fill", *color),
+            escape(text)
+        ),
+    };
+}
+
+/// Cells in units, to a thousandth.
+fn units(cells: f32) -> f64 {
+    // Adding 0 turns a negative zero into a zero.
+    (f64::from(cells * UNIT) * 1_000.0).round() / 1_000.0 + 0.0
+}
+
+/// A colour as attributes that every program reads.
+fn painted(what: &str, rgba: u32) -> String {
+    let (rgb, alpha) = (rgba >> 8, rgba & 0xff);
+    let solid = format!(" {what}=\"#{rgb:06x}\"");
+    if alpha == 0xff {
+        return solid;
+    }
+    let alpha = (f64::from(alpha) / 0.255).round() / 1_000.0;
+    format!("{solid} {what}-opacity=\"{alpha}\"")
+}
+
+/// Text for content and attributes; characters that XML has not are left out.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\t' | '\n' | '\r' => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => {}
+            char if char.is_control() => {}
+            char => out.push(char),
+        }
+    }
+    out
+}
