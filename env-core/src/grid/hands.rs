@@ -2,9 +2,9 @@
 
 use super::kind::{EMPTY, KindId};
 use super::reward::{Act, Did};
-use super::state::{COUNT, State, TIMER};
+use super::state::{COUNT, Fixture, State, TIMER};
 use super::step::SLOTS;
-use super::tables::{Container, Hand, Motion, Tables};
+use super::tables::{Container, Dish, Hand, Motion, Tables};
 use super::{Grid, GridWorld};
 
 /// What an act is going to do.
@@ -37,7 +37,7 @@ enum Effect {
 }
 
 /// Lets an agent act, and says what it did.
-#[inline]
+#[inline(always)]
 pub(super) fn act<W: GridWorld, const COGRID: bool>(
     grid: &Grid<W>,
     state: &mut State<W::Extra>,
@@ -85,7 +85,7 @@ pub(super) fn would_act<W: GridWorld>(
         || decide(tables, state, seat, cell, motion).is_some()
 }
 
-#[inline]
+#[inline(always)]
 fn decide<X>(
     tables: &Tables,
     state: &State<X>,
@@ -162,12 +162,27 @@ fn reach_container<X>(
     Some(Effect::Add { fixture, timer })
 }
 
+impl Tables {
+    /// What a fixture is making or has made, if it is a container that is full.
+    pub fn dish(&self, fixture: Fixture<'_>) -> Option<&Dish> {
+        match self.hands[usize::from(fixture.kind()) & 63] {
+            Hand::Container(index) => self.containers[usize::from(index)].dish(fixture.contents()),
+            _ => None,
+        }
+    }
+}
+
 impl Container {
-    /// What comes of contents that are complete, in any order.
-    pub fn result(&self, contents: &[KindId]) -> Option<KindId> {
+    /// What is made of contents that are complete, in any order.
+    pub fn dish(&self, contents: &[KindId]) -> Option<&Dish> {
         let (sorted, count) = sorted(contents, None);
-        let made = |dish: &&super::tables::Dish| dish.ingredients == sorted[..count];
-        self.dishes.iter().find(made).map(|dish| dish.result)
+        let made = |dish: &&Dish| dish.ingredients == sorted[..count];
+        self.dishes.iter().find(made)
+    }
+
+    /// What comes of contents that are complete.
+    pub fn result(&self, contents: &[KindId]) -> Option<KindId> {
+        self.dish(contents).map(|dish| dish.result)
     }
 
     /// The timer after one more ingredient; none if no recipe has these together.
@@ -187,7 +202,7 @@ impl Container {
     /// The same by the rules of CoGrid: together they must begin a sorted recipe.
     fn after_cogrid(&self, contents: &[KindId], more: KindId) -> Option<u8> {
         let (sorted, count) = sorted(contents, Some(more));
-        let begins = |dish: &&super::tables::Dish| dish.ingredients.starts_with(&sorted[..count]);
+        let begins = |dish: &&Dish| dish.ingredients.starts_with(&sorted[..count]);
         let dish = self.dishes.iter().find(begins)?;
         let full = count == usize::from(self.capacity);
         Some(if full { dish.time } else { self.idle })
@@ -206,6 +221,7 @@ fn sorted(contents: &[KindId], more: Option<KindId>) -> ([KindId; 9], usize) {
     (all, count)
 }
 
+#[inline(always)]
 fn apply<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16, effect: Effect) -> Did {
     let (at, held) = (state.kind(cell), state.agents[seat].held);
     let (act, item, now) = match effect {

@@ -117,6 +117,12 @@ pub struct Kind {
     pub usage: Use,
     /// Name of its picture; without one it is a block in its colour.
     pub sprite: Option<String>,
+    /// Name of the picture of what it stands on, as high as a counter; none for the floor.
+    pub on: Option<String>,
+    /// Name of its picture inside a container; for a result, that of the contents when they are complete.
+    pub inside: Option<String>,
+    /// Name of its picture while it is lit.
+    pub lit: Option<String>,
     /// Colour, `0xRRGGBBAA`, where there is no picture.
     pub color: u32,
     /// What people call it, with its article: `an onion`.
@@ -135,6 +141,9 @@ impl Kind {
             wall: false,
             usage: Use::Inert,
             sprite: None,
+            on: None,
+            inside: None,
+            lit: None,
             color: 0x7788_99ff,
             words: alloc::format!("{} {words}", if vowel { "an" } else { "a" }),
         }
@@ -168,6 +177,29 @@ impl Kind {
     pub fn sprite(mut self, name: &str) -> Self {
         self.sprite = Some(name.into());
         self
+    }
+
+    /// Raises it from the floor, onto this picture: `counter`. If there is a `counter_front`, it shows that too.
+    pub fn on(mut self, name: &str) -> Self {
+        self.on = Some(name.into());
+        self
+    }
+
+    /// Gives it a picture for inside a container.
+    pub fn inside(mut self, name: &str) -> Self {
+        self.inside = Some(name.into());
+        self
+    }
+
+    /// Gives it a picture for while it is lit.
+    pub fn lit(mut self, name: &str) -> Self {
+        self.lit = Some(name.into());
+        self
+    }
+
+    /// Whether it is as high as a counter: it throws a shadow on the floor, and hides what is behind.
+    pub fn is_raised(&self) -> bool {
+        self.wall || self.on.is_some()
     }
 
     /// Gives it a colour, `0xRRGGBBAA`.
