@@ -35,6 +35,7 @@ pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
 pub use layout::Ground;
 pub use luck::{Draws, Injected, Luck};
 use observe::Observer;
+pub use observe::kitchen::{Kitchen, Now, Order};
 pub use reward::{Act, Did, Due, Pay, Reward, Sight, When};
 pub use state::{Agent, Direction, Fixture, State};
 pub use tables::{ActionSet, Layout, Motion, Plan, Rules, Tables};
@@ -49,6 +50,9 @@ pub trait GridWorld: Sized + Debug {
     const TITLE: &'static str;
     /// Whether [`GridWorld::terminated`] ever says yes.
     const TERMINATES: bool = false;
+    /// Whether the methods of the world put other kinds into cells, besides what the declared uses do.
+    /// Observations of a world that says no are faster, for what can never change is not written again.
+    const CHANGES_GROUND: bool = true;
 
     /// Parameters, read from JSON.
     type Params: Serialize + DeserializeOwned + Default + Clone + Debug;
@@ -166,6 +170,16 @@ pub trait GridWorld: Sized + Debug {
     /// The score that people see.
     fn score(&self, _tables: &Tables, state: &State<Self::Extra>) -> i64 {
         state.score as i64
+    }
+
+    /// What the features of a kitchen need to know; none for a world that is no kitchen.
+    fn kitchen(&self, _tables: &Tables) -> Option<Kitchen> {
+        None
+    }
+
+    /// The orders of a kitchen, and which soup it wants, now.
+    fn kitchen_now(&self, _state: &State<Self::Extra>) -> Now {
+        Now::default()
     }
 
     /// A feature of the world's own: its shape for one seat, if it knows the name.

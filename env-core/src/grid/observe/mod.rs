@@ -3,6 +3,8 @@
 //! Source: CoGrid 0.3.2, `core/features.py:160`: the seat's own features in order, then those of the seat alone,
 //! then the features of every other seat in the order of seats, then those of the whole grid.
 
+pub mod kitchen;
+
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;

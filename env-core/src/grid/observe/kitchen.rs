@@ -1,0 +1,50 @@
+//! What the features of a kitchen read of its world besides the grid: orders, the wanted soup, deliveries.
+
+use alloc::vec::Vec;
+
+use crate::grid::kind::{KindId, KindSet};
+use crate::grid::luck::MAX_ROLLS;
+
+/// The most orders at a time.
+pub const MAX_ORDERS: usize = MAX_ROLLS;
+
+/// What a kitchen is, fixed by its parameters; what it does not have stays at its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kitchen {
+    /// Index of the layout, below `layouts`.
+    pub layout: u8,
+    /// How many layouts there are to tell apart; CoGrid knows 7.
+    pub layouts: u8,
+    /// What `overcooked_inventory` tells apart, in order; empty for CoGrid's five.
+    pub items: Vec<KindId>,
+    /// How many orders there are at most, 0 to [`MAX_ORDERS`]; 0 for a kitchen without orders.
+    pub orders: u8,
+    /// How many recipes an order chooses from.
+    pub recipes: u8,
+    /// Steps that a new order has.
+    pub time_limit: u16,
+    /// The soups of which one is wanted at a time; empty for a kitchen that wants any.
+    pub targets: Vec<KindId>,
+    /// The kinds that always show which soup is wanted; a switch shows it while it is lit.
+    pub indicators: KindSet,
+}
+
+/// An order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Index of the recipe, below [`Kitchen::recipes`].
+    pub recipe: u8,
+    /// Steps left.
+    pub left: u16,
+}
+
+/// What a kitchen has besides its grid, now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The orders by their places; none in a place that is free.
+    pub orders: [Option<Order>; MAX_ORDERS],
+    /// Index into [`Kitchen::targets`].
+    pub target: u8,
+    /// Whether soup was delivered in the last step.
+    pub delivered: bool,
+}
