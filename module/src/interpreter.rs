@@ -1,7 +1,7 @@
 //! The interpreter behind a module: calls by export, within the limits, and reasons in words when one does not return.
 
 use env_core::guest::{EXPORTS, Engine, Export, FACTS, ModuleError, OPEN, RESET, Type};
-use wasmi::errors::{ErrorKind, FuelError, MemoryError, TableError};
+use wasmi::errors::{ErrorKind, FuelError, InstantiationError, MemoryError, TableError};
 use wasmi::{
     Error, ExternType, Func, Instance, Linker, Memory, Module, Store, StoreLimits,
     StoreLimitsBuilder, TrapCode, Val, ValType,
@@ -183,7 +183,11 @@ fn reason(error: &Error, fuel: u64, limits: &Limits) -> String {
         | ErrorKind::Fuel(FuelError::OutOfFuel { .. })
         | ErrorKind::Memory(MemoryError::OutOfFuel { .. })
         | ErrorKind::Table(TableError::OutOfFuel { .. }) => return spent(),
-        ErrorKind::Memory(_) => return too_much_memory(limits),
+        ErrorKind::Memory(_)
+        | ErrorKind::Instantiation(
+            InstantiationError::FailedToInstantiateMemory(_)
+            | InstantiationError::FailedToInstantiateTable(_),
+        ) => return too_much_memory(limits),
         _ => {}
     }
     match error.as_trap_code() {
