@@ -37,7 +37,7 @@ enum Effect {
 }
 
 /// Lets an agent act, and says what it did.
-#[inline(always)]
+#[inline]
 pub(super) fn act<W: GridWorld, const COGRID: bool>(
     grid: &Grid<W>,
     state: &mut State<W::Extra>,
@@ -85,7 +85,7 @@ pub(super) fn would_act<W: GridWorld>(
         || decide(tables, state, seat, cell, motion).is_some()
 }
 
-#[inline(always)]
+#[inline]
 fn decide<X>(
     tables: &Tables,
     state: &State<X>,
@@ -186,7 +186,7 @@ impl Container {
     }
 
     /// The timer after one more ingredient; none if no recipe has these together.
-    fn after(&self, contents: &[KindId], more: KindId) -> Option<u8> {
+    pub(super) fn after(&self, contents: &[KindId], more: KindId) -> Option<u8> {
         let (sorted, count) = sorted(contents, Some(more));
         let within = |ingredients: &[KindId]| {
             let mut rest = ingredients.iter();
@@ -221,7 +221,6 @@ fn sorted(contents: &[KindId], more: Option<KindId>) -> ([KindId; 9], usize) {
     (all, count)
 }
 
-#[inline(always)]
 fn apply<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16, effect: Effect) -> Did {
     let (at, held) = (state.kind(cell), state.agents[seat].held);
     let (act, item, now) = match effect {
@@ -363,17 +362,21 @@ fn reach_wired<X>(
         return held;
     };
     let record = state.fixture(tables, fixture);
-    if container.with.has(held) && record.count() > 0 && record.timer() == 0 {
-        if let Some(result) = container.result(record.contents()) {
-            clear(tables, state, fixture, container.idle);
-            return result;
-        }
+    if container.with.has(held)
+        && record.count() > 0
+        && record.timer() == 0
+        && let Some(result) = container.result(record.contents())
+    {
+        clear(tables, state, fixture, container.idle);
+        return result;
     }
-    if held != EMPTY && container.accepts.has(held) && record.count() < record.capacity() {
-        if let Some(timer) = container.after_cogrid(record.contents(), held) {
-            add(tables, state, fixture, held, timer);
-            return EMPTY;
-        }
+    if held != EMPTY
+        && container.accepts.has(held)
+        && record.count() < record.capacity()
+        && let Some(timer) = container.after_cogrid(record.contents(), held)
+    {
+        add(tables, state, fixture, held, timer);
+        return EMPTY;
     }
     held
 }

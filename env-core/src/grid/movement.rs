@@ -1,60 +1,65 @@
 //! Movement: turning, walking, and who makes way.
 
 use super::luck::Luck;
-use super::state::{Agent, Direction, State};
-use super::tables::{Motion, Tables};
+use super::state::{Agent, State};
+use super::tables::{Move, Tables};
 use crate::contract::MAX_SEATS;
 
-/// Moves every agent.
-#[inline]
+/// Moves two agents as they wish: one after the other, which is the same by both sets of rules.
+#[inline(always)]
+pub(super) fn walk_two<X>(
+    tables: &Tables,
+    state: &mut State<X>,
+    luck: &mut Luck,
+    [a, b]: [Move; 2],
+) {
+    let first = luck.first_of_two(&mut state.draws);
+    let (mut one, mut two) = (state.agents[first], state.agents[1 - first]);
+    let (wish, other) = if first == 0 { (a, b) } else { (b, a) };
+    step(tables, state, &mut one, wish, |cell| cell == two.cell);
+    step(tables, state, &mut two, other, |cell| cell == one.cell);
+    (state.agents[first], state.agents[1 - first]) = (one, two);
+}
+
+/// Moves every agent as it wishes.
 pub(super) fn walk<X, const COGRID: bool>(
     tables: &Tables,
     state: &mut State<X>,
     luck: &mut Luck,
-    motion: impl Fn(usize) -> Motion,
+    wishes: &[Move],
 ) {
-    if tables.seats == 2 {
-        // For two, one after the other is the same by both sets of rules.
-        let first = luck.first_of_two(&mut state.draws);
-        step::<_, COGRID>(tables, state, first, motion(first));
-        step::<_, COGRID>(tables, state, 1 - first, motion(1 - first));
-        return;
-    }
-    let ranks = luck.ranks(&mut state.draws, tables.seats);
+    let ranks = luck.ranks(&mut state.draws, wishes.len());
     if COGRID {
-        return resolve_at_once(tables, state, &ranks, motion);
+        return resolve_at_once(tables, state, &ranks, wishes);
     }
     let mut order = [0; MAX_SEATS];
-    for (seat, &rank) in ranks[..tables.seats].iter().enumerate() {
+    for (seat, &rank) in ranks[..wishes.len()].iter().enumerate() {
         order[usize::from(rank) % MAX_SEATS] = seat;
     }
     // CoGrid resolves all moves at once, and then four in a file may overlap. One after the other, nobody can.
-    for &seat in &order[..tables.seats] {
-        step::<_, COGRID>(tables, state, seat, motion(seat));
+    for &seat in &order[..wishes.len()] {
+        let mut agent = state.agents[seat];
+        step(tables, state, &mut agent, wishes[seat], |cell| {
+            state.occupied(tables, cell)
+        });
+        state.agents[seat] = agent;
     }
 }
 
-/// Where an agent looks after its motion, and whether it wants to step.
-#[inline]
-fn turn<const COGRID: bool>(facing: Direction, motion: Motion) -> (Direction, bool) {
-    match motion {
-        Motion::Walk(direction) => (direction, true),
-        Motion::Forward => (facing, true),
-        // CoGrid: turning does nothing.
-        Motion::Turn(quarters) if !COGRID => (Direction::of(facing as u8 + quarters), false),
-        Motion::Turn(_) | Motion::Stay | Motion::Reach | Motion::Toggle => (facing, false),
-    }
-}
-
-#[inline]
-fn step<X, const COGRID: bool>(tables: &Tables, state: &mut State<X>, seat: usize, motion: Motion) {
-    let (facing, steps) = turn::<COGRID>(state.agents[seat].facing, motion);
-    let cell = state.agents[seat].cell;
-    let target = tables.front(cell, facing);
-    let free = steps & tables.walkable.has(state.kind(target)) & !state.occupied(tables, target);
-    let agent = &mut state.agents[seat];
-    agent.facing = facing;
-    agent.cell = if free { target } else { cell };
+/// Turns an agent, and moves it if nothing and nobody is in the way.
+#[inline(always)]
+fn step<X>(
+    tables: &Tables,
+    state: &State<X>,
+    agent: &mut Agent,
+    wish: Move,
+    occupied: impl Fn(u16) -> bool,
+) {
+    agent.facing = wish.turned(agent.facing);
+    let target = tables.front(agent.cell, agent.facing);
+    let free = wish.steps() & tables.walkable.has(state.kind(target)) & !occupied(target);
+    // Chosen without a branch.
+    agent.cell ^= (agent.cell ^ target) & u16::from(free).wrapping_neg();
 }
 
 /// Resolves all moves at once, in one pass and one cascade, as CoGrid does.
@@ -64,16 +69,16 @@ fn resolve_at_once<X>(
     tables: &Tables,
     state: &mut State<X>,
     ranks: &[u8; MAX_SEATS],
-    motion: impl Fn(usize) -> Motion,
+    wishes: &[Move],
 ) {
-    let seats = tables.seats;
+    let seats = wishes.len();
     let mut wanted = [0; MAX_SEATS];
     for seat in 0..seats {
-        let (facing, steps) = turn::<true>(state.agents[seat].facing, motion(seat));
-        state.agents[seat].facing = facing;
-        let cell = state.agents[seat].cell;
-        let target = tables.front(cell, facing);
-        let free = steps && tables.walkable.has(state.kind(target));
+        let wish = wishes[seat];
+        let agent = &mut state.agents[seat];
+        agent.facing = wish.turned(agent.facing);
+        let (cell, target) = (agent.cell, tables.front(agent.cell, agent.facing));
+        let free = wish.steps() && tables.walkable.has(state.kind(target));
         wanted[seat] = if free { target } else { cell };
     }
     let from: [u16; MAX_SEATS] = state.agents.map(|Agent { cell, .. }| cell);

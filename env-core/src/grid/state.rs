@@ -32,7 +32,12 @@ impl Direction {
     /// The direction with a number, modulo 4.
     #[inline]
     pub const fn of(number: u8) -> Self {
-        Self::ALL[(number & 3) as usize]
+        match number & 3 {
+            0 => Self::Right,
+            1 => Self::Down,
+            2 => Self::Left,
+            _ => Self::Up,
+        }
     }
 
     /// Change of row and column.
@@ -213,9 +218,7 @@ impl<X> State<X> {
     /// The fixtures, in reading order; a place without one has the kind [`EMPTY`].
     #[inline]
     pub fn fixtures(&self, tables: &Tables) -> impl ExactSizeIterator<Item = Fixture<'_>> {
-        self.memory[2 * tables.cells..]
-            .chunks_exact(tables.stride)
-            .map(Fixture::new)
+        (0..tables.fixtures).map(move |index| self.fixture(tables, index))
     }
 
     /// The fixture with a number.
@@ -234,8 +237,9 @@ impl<X> State<X> {
     /// Whether an agent stands in a cell.
     #[inline]
     pub fn occupied(&self, tables: &Tables, cell: u16) -> bool {
+        // Every agent is looked at, so that nothing depends on a branch.
         self.agents[..tables.seats]
             .iter()
-            .any(|agent| agent.cell == cell)
+            .fold(false, |found, agent| found | (agent.cell == cell))
     }
 }

@@ -6,7 +6,7 @@ use super::kind::KindId;
 use super::luck::Luck;
 use super::reward::{Act, Due, Pay, Sight};
 use super::state::{CAPACITY, COUNT, FIXTURE_HEAD, State, TIMER};
-use super::tables::{Motion, Tables};
+use super::tables::{Motion, Move, Tables};
 use super::{Grid, GridWorld, hands, movement};
 use crate::contract::{Action, MAX_SEATS, Outcome};
 
@@ -21,13 +21,20 @@ pub(super) fn step<W: GridWorld>(
     let everyone = everyone(grid.tables.seats);
     if grid.tables.is_cogrid() {
         // CoGrid: the world goes on after the end, unpaid.
-        advance::<W, true>(grid, state, actions, outcome);
+        advance::<W, true, ANY>(grid, state, actions, outcome);
     } else if state.done != everyone {
-        advance::<W, false>(grid, state, actions, outcome);
+        if grid.tables.seats == 2 {
+            advance::<W, false, 2>(grid, state, actions, outcome);
+        } else {
+            advance::<W, false, ANY>(grid, state, actions, outcome);
+        }
     }
     finish(grid, state, outcome);
     outcome.over = state.done == everyone;
 }
+
+/// In place of a number of seats: as many as there are.
+const ANY: usize = 0;
 
 /// The bits of all seats.
 pub(super) fn everyone(seats: usize) -> u16 {
@@ -35,61 +42,58 @@ pub(super) fn everyone(seats: usize) -> u16 {
 }
 
 #[inline]
-fn advance<W: GridWorld, const COGRID: bool>(
+fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
     grid: &Grid<W>,
     state: &mut State<W::Extra>,
     actions: &[Action],
     outcome: &mut Outcome,
 ) {
     let tables = &grid.tables;
-    let motion = |seat: usize, done: u16| -> Motion {
-        let motion = actions
-            .get(seat)
-            .and_then(|&action| tables.motions.get(usize::from(action)));
-        match motion {
-            // CoGrid: an agent that is done goes on acting.
-            Some(_) if !COGRID && done >> seat & 1 == 1 => Motion::Stay,
-            Some(&motion) => motion,
-            None => Motion::Stay,
+    let seats = if SEATS == ANY { tables.seats } else { SEATS };
+    let mut wishes = [Move::STAY; MAX_SEATS];
+    for (seat, wish) in wishes[..seats].iter_mut().enumerate() {
+        // CoGrid: an agent that is done goes on acting.
+        if COGRID || state.done >> seat & 1 == 0 {
+            *wish = tables.move_of(actions, seat);
         }
-    };
-    let done = state.done;
+    }
     let mut pay = Pay {
         outcome,
-        seats: tables.seats,
-        done,
+        seats,
+        done: state.done,
         scored: 0.0,
     };
     let injected = state.injected.take();
     let mut luck = Luck::new(&mut state.draws, injected);
     let before = if COGRID {
-        Some((
-            sights(tables, state, |seat| motion(seat, done)),
-            state.extra.clone(),
-        ))
+        Some((sights(tables, state, actions), state.extra.clone()))
     } else {
         None
     };
     tick::<_, COGRID>(tables, state);
     grid.world.tick(tables, state, &mut luck, &mut pay);
-    movement::walk::<_, COGRID>(tables, state, &mut luck, |seat| motion(seat, done));
-    for seat in 0..tables.seats {
-        let motion = motion(seat, done);
-        if !matches!(motion, Motion::Reach | Motion::Toggle) {
+    if seats == 2 {
+        movement::walk_two(tables, state, &mut luck, [wishes[0], wishes[1]]);
+    } else {
+        movement::walk::<_, COGRID>(tables, state, &mut luck, &wishes[..seats]);
+    }
+    for (seat, wish) in wishes[..seats].iter().enumerate() {
+        if !wish.acts() {
             continue;
         }
+        let motion = tables.motion_of(actions, seat);
         let did = hands::act::<W, COGRID>(grid, state, seat, motion);
-        if let (Some(did), false) = (did, COGRID) {
+        if let Some(did) = did {
             grid.world.earn(tables, state, &did, &mut pay);
         }
     }
     state.steps = state.steps.saturating_add(1);
-    match &before {
-        Some((sights, extra)) => {
-            grid.world
-                .earn_cogrid(tables, state, &sights[..tables.seats], extra, &mut pay);
-        }
-        None => stand(tables, state, &mut pay),
+    if let Some((sights, extra)) = &before {
+        let sights = &sights[..seats];
+        grid.world
+            .earn_cogrid(tables, state, sights, extra, &mut pay);
+    } else if tables.stands {
+        stand(tables, state, &mut pay);
     }
     state.score += pay.scored;
 }
@@ -97,15 +101,17 @@ fn advance<W: GridWorld, const COGRID: bool>(
 /// Timers run: containers that are full, switches that are lit.
 #[inline]
 fn tick<X, const COGRID: bool>(tables: &Tables, state: &mut State<X>) {
-    let (cells, fixtures) = state.memory.split_at_mut(2 * tables.cells);
-    for fixture in fixtures.chunks_exact_mut(tables.stride) {
+    let mut place = 2 * tables.cells;
+    for _ in 0..tables.fixtures {
+        let fixture = &mut state.memory[place..place + FIXTURE_HEAD];
+        place += tables.stride;
         let full = fixture[COUNT] == fixture[CAPACITY];
         fixture[TIMER] -= u8::from(full & (fixture[TIMER] > 0));
         if COGRID && fixture[CAPACITY] > 0 {
             // CoGrid: the number is made before the agents act, so it lags the contents by a step.
-            let cell = usize::from(u16::from_le_bytes([fixture[0], fixture[1]]));
+            let cell = u16::from_le_bytes([fixture[0], fixture[1]]);
             let shown = fixture[COUNT].wrapping_mul(fixture[TIMER].wrapping_add(1));
-            cells[tables.cells + cell] = shown;
+            state.set_value(tables, cell, shown);
         }
     }
 }
@@ -125,17 +131,13 @@ fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
 }
 
 /// What each agent faces and tries, before the step.
-fn sights<X>(
-    tables: &Tables,
-    state: &State<X>,
-    motion: impl Fn(usize) -> Motion,
-) -> [Sight; MAX_SEATS] {
+fn sights<X>(tables: &Tables, state: &State<X>, actions: &[Action]) -> [Sight; MAX_SEATS] {
     let mut sights = [Sight::default(); MAX_SEATS];
     for (seat, sight) in sights[..tables.seats].iter_mut().enumerate() {
         let agent = state.agents[seat];
         let front = tables.front(agent.cell, agent.facing);
         *sight = Sight {
-            reaches: motion(seat) == Motion::Reach,
+            reaches: tables.motion_of(actions, seat) == Motion::Reach,
             held: agent.held,
             at: (front != agent.cell).then(|| state.kind(front)),
             on: state.kind(agent.cell),

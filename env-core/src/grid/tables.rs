@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
 use super::layout::{Ground, MAX_SIDE};
-use super::reward::{Reward, Wage};
+use super::reward::{Due, Reward, Wage};
 use super::state::{Direction, FIXTURE_HEAD};
 use crate::contract::{Action, ActionSpec, MAX_SEATS, ParamError};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,52 @@ pub enum Motion {
     Reach,
     /// Toggles.
     Toggle,
+}
+
+/// What an action does, in one byte and without branches: random actions would mislead every prediction.
+///
+/// Bits 0 and 1: quarters clockwise, added to the part of the direction that bits 2 and 3 keep (0 for none, 3 for
+/// all); bit 4: the agent steps; bit 5: it uses its hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Move(u8);
+
+/// Actions of the largest action set, and one more for what is out of range.
+pub(super) const MOVES: usize = 8;
+
+impl Move {
+    pub(super) const STAY: Self = Self(3 << 2);
+    const STEPS: u8 = 1 << 4;
+    const ACTS: u8 = 1 << 5;
+
+    fn of(motion: Motion, rules: Rules) -> Self {
+        match motion {
+            Motion::Stay => Self::STAY,
+            Motion::Walk(direction) => Self(direction as u8 | Self::STEPS),
+            Motion::Forward => Self(Self::STAY.0 | Self::STEPS),
+            // CoGrid: turning does nothing.
+            Motion::Turn(_) if rules == Rules::Cogrid => Self::STAY,
+            Motion::Turn(quarters) => Self(Self::STAY.0 | quarters & 3),
+            Motion::Reach | Motion::Toggle => Self(Self::STAY.0 | Self::ACTS),
+        }
+    }
+
+    /// The direction after it.
+    #[inline]
+    pub(super) fn turned(self, facing: Direction) -> Direction {
+        Direction::of((facing as u8 & self.0 >> 2) + (self.0 & 3))
+    }
+
+    /// Whether the agent steps.
+    #[inline]
+    pub(super) fn steps(self) -> bool {
+        self.0 & Self::STEPS != 0
+    }
+
+    /// Whether it uses its hands.
+    #[inline]
+    pub(super) fn acts(self) -> bool {
+        self.0 & Self::ACTS != 0
+    }
 }
 
 /// The ground of a world.
@@ -201,10 +247,14 @@ pub struct Tables {
     pub containers: Vec<Container>,
     /// What each action does.
     pub motions: Vec<Motion>,
+    /// The same for the hot path.
+    pub(super) moves: [Move; MOVES],
     /// The action that does nothing.
     pub noop: Action,
     /// The rewards, their names resolved.
     pub wages: Vec<Wage>,
+    /// Whether a reward is paid for standing somewhere.
+    pub(super) stands: bool,
     /// By the rules of CoGrid: the container that hands reach, [`EMPTY`] for none.
     pub(super) wired: KindId,
     /// The cell in front of each cell, by direction; at the border the cell itself.
@@ -239,6 +289,10 @@ impl Tables {
             (_, None) => (0, 0),
         };
         let motions = motions(plan.actions);
+        let mut moves = [Move::STAY; MOVES];
+        for (place, &motion) in moves.iter_mut().zip(&motions) {
+            *place = Move::of(motion, plan.rules);
+        }
         let mut tables = Self {
             rules: plan.rules,
             seats: plan.seats,
@@ -256,6 +310,8 @@ impl Tables {
                 .position(|&motion| motion == Motion::Stay)
                 .unwrap_or(0) as Action,
             motions,
+            moves,
+            stands: false,
             wages: Vec::new(),
             wired: EMPTY,
             fronts: fronts(rows, cols),
@@ -268,6 +324,10 @@ impl Tables {
             .iter()
             .map(|reward| reward.resolve(&tables))
             .collect::<Result<_, _>>()?;
+        tables.stands = tables
+            .wages
+            .iter()
+            .any(|wage| matches!(wage.due, Due::Stands(_)));
         tables.count_fixtures(&plan.layout);
         tables.check_starts()?;
         Ok(tables)
@@ -324,6 +384,21 @@ impl Tables {
     #[inline]
     pub fn is_cogrid(&self) -> bool {
         self.rules == Rules::Cogrid
+    }
+
+    /// What the action of a seat does; what is out of range or missing does nothing.
+    #[inline]
+    pub(super) fn move_of(&self, actions: &[Action], seat: usize) -> Move {
+        let action = actions.get(seat).copied().unwrap_or(Action::MAX);
+        self.moves[usize::from(action).min(MOVES - 1)]
+    }
+
+    /// The motion of an action; what is out of range or missing does nothing.
+    pub(super) fn motion_of(&self, actions: &[Action], seat: usize) -> Motion {
+        let motion = actions
+            .get(seat)
+            .and_then(|&action| self.motions.get(usize::from(action)));
+        motion.copied().unwrap_or(Motion::Stay)
     }
 
     /// Where the fixture with a number begins in the memory of a state.
