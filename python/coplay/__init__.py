@@ -1,0 +1,29 @@
+"""Environments that people and policies play together, for Gymnasium and PettingZoo.
+
+`make` gives a Gymnasium `Env` of one seat, `parallel_env` a PettingZoo `ParallelEnv` of all seats,
+`make_vec` a Gymnasium `VectorEnv` of thousands of instances. The rules are compiled from Rust, and the
+same to the bit as those that people play in a browser.
+"""
+
+from coplay.env import Env
+from coplay.parallel import ParallelEnv
+from coplay.registration import make, make_vec, parallel_env, register_envs
+from coplay.spec import Field, Spec, environments, params_schema, partners
+from coplay.vector import VectorEnv
+
+__all__ = [
+    "Env",
+    "Field",
+    "ParallelEnv",
+    "Spec",
+    "VectorEnv",
+    "environments",
+    "make",
+    "make_vec",
+    "parallel_env",
+    "params_schema",
+    "partners",
+    "register_envs",
+]
+
+register_envs()

@@ -1,0 +1,159 @@
+"""One seat of an environment as a Gymnasium `Env`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from coplay import _coplay
+from coplay._hosted import Hosted, action_index
+
+Observation: TypeAlias = NDArray[np.float32]
+Partner: TypeAlias = str | Callable[[Observation], Any]
+"""Who plays another seat: the name of a partner, or a function from observation to action."""
+
+
+class Env(Hosted, gymnasium.Env[Observation, np.int64]):
+    """One seat of an environment; partners play the others.
+
+    Observations are flat `float32` arrays; `observation_fields` names their parts.
+    `info` has `action_mask` (`int8`, 1 for each action that may have an effect), `events`
+    (`(name, seat, value)` of each event of the step) and `score` (what people see).
+    """
+
+    def __init__(
+        self,
+        id: str | PathLike[str],
+        *,
+        render_mode: str | None = None,
+        seat: int = 0,
+        partners: Partner | Sequence[Partner] = "idle",
+        **params: Any,
+    ) -> None:
+        """Opens an environment by its id, or the module of someone else by its path (`*.wasm`)."""
+        self._open(id, params, render_mode)
+        self._arguments: dict[str, Any] = {
+            "id": id,
+            "render_mode": render_mode,
+            "seat": seat,
+            "partners": partners,
+            **params,
+        }
+        spec = self.world_spec
+        if not 0 <= seat < spec.seats:
+            raise ValueError(
+                f"seat: there is no seat {seat}; `{spec.id}` has seats 0 to {spec.seats - 1}"
+            )
+        self.seat = seat
+        self._partners = {
+            other: _coplay.Partner(who, self._world) if isinstance(who, str) else who
+            for other, who in seated(partners, seat, spec.seats).items()
+        }
+        self.observation_space = spec.observation_space()
+        self.action_space = spec.action_space()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Starts an episode: that of a seed, or else the next of the stream that the last seed began."""
+        super().reset(seed=seed)
+        seed = self._begin(seed, self.np_random)
+        for seat, partner in self._partners.items():
+            if isinstance(partner, _coplay.Partner):
+                partner.reset(seat, seed)
+        self._show()
+        return self._world.observe(self.seat), self._info([])
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Advances by one step."""
+        self._check_running()
+        actions = [self.world_spec.noop] * self.world_spec.seats
+        actions[self.seat] = action_index(action)
+        for seat, partner in self._partners.items():
+            seen = self._world.observe(seat)
+            if isinstance(partner, _coplay.Partner):
+                actions[seat] = partner.act(seen)
+            else:
+                actions[seat] = action_index(partner(seen))
+        rewards, terminated, truncated, over, events = self._world.step(actions)
+        self._show()
+        bit = 1 << self.seat
+        ended = bool(terminated & bit)
+        return (
+            self._world.observe(self.seat),
+            rewards[self.seat],
+            ended,
+            bool(truncated & bit) or (over and not ended),
+            self._info(events),
+        )
+
+    def _info(self, events: list[tuple[int, int, float]]) -> dict[str, Any]:
+        names = self.world_spec.events
+        return {
+            "action_mask": self._world.mask(self.seat),
+            "events": [(names[kind], seat, value) for kind, seat, value in events],
+            "score": self._world.score(),
+        }
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The action mask under the name that masking trainers ask for."""
+        return self._world.mask(self.seat).astype(np.bool_)
+
+    def get_state(self) -> bytes:
+        """The episode on its way: the world, its partners, and the seeds to come."""
+        states = [b""] * self.world_spec.seats
+        for seat, partner in self._partners.items():
+            if isinstance(partner, _coplay.Partner):
+                states[seat] = partner.get_state()
+        return self._world.get_state(states)
+
+    def set_state(self, state: bytes) -> None:
+        """Takes up what `get_state` gave, here or in any environment with the same parameters."""
+        before = self.get_state()
+        try:
+            self._take_up(state)
+        except ValueError:
+            self._take_up(before)
+            raise
+        self._started = True
+
+    def _take_up(self, state: bytes) -> None:
+        states = self._world.set_state(state)
+        for seat, partner in self._partners.items():
+            if isinstance(partner, _coplay.Partner):
+                partner.set_state(states[seat] if seat < len(states) else b"")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickling and copying keep; a window stays behind."""
+        kept = {"spec": self.spec, "_np_random": self._np_random, "_started": self._started}
+        kept |= {"_np_random_seed": self._np_random_seed, "_seed": self._seed}
+        spaces = {"action_space": self.action_space, "observation_space": self.observation_space}
+        return {"arguments": self._arguments, "state": self.get_state(), "kept": kept | spaces}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Opens the environment anew and takes up its state."""
+        self.__init__(**state["arguments"])  # type: ignore[misc]
+        self._take_up(state["state"])
+        self.__dict__.update(state["kept"])
+
+
+def seated(
+    partners: Partner | Sequence[Partner], seat: int, seats: int
+) -> dict[int, Partner]:
+    """Who plays which of the other seats: one for all of them, or one for each in order."""
+    others = [other for other in range(seats) if other != seat]
+    if isinstance(partners, str) or callable(partners):
+        return dict.fromkeys(others, partners)
+    if len(partners) != len(others):
+        raise ValueError(
+            f"partners: {len(partners)} are given for {len(others)} other seats; "
+            "give one for each, or a single one for all"
+        )
+    return dict(zip(others, partners, strict=True))
