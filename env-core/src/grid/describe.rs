@@ -1,11 +1,15 @@
-//! A grid in words, as an agent sees it.
+//! A grid in words, as an agent sees it: for screen readers, and for language models that play.
+//!
+//! Everything is called as its kind says ([`super::Kind::words`]). Rows and columns count from 1 at the upper left.
 
-use alloc::string::String;
-use core::fmt::Write as _;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt::{Result, Write as _};
 
-use super::kind::EMPTY;
-use super::state::{Direction, State};
-use super::tables::Tables;
+use super::kind::{EMPTY, Kind, KindId, KindSet};
+use super::state::{Direction, Fixture, State};
+use super::tables::{Container, Hand, Tables};
 
 /// Appends what a seat sees.
 pub(super) fn describe<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) {
@@ -18,27 +22,214 @@ pub(super) fn rest(steps: u32, out: &mut String) {
     let _ = writeln!(out, "Steps left: {steps}.");
 }
 
-fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> core::fmt::Result {
+fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> Result {
     let own = state.agents[seat];
-    let words = |kind: u8| {
-        tables
-            .kind(kind)
-            .map_or("nothing", |kind| kind.words.as_str())
+    let done = |seat: usize| {
+        if state.done >> seat & 1 == 1 {
+            ", done"
+        } else {
+            ""
+        }
     };
-    let front = tables.front(own.cell, own.facing);
-    let (row, col) = tables.place(own.cell);
-    let ahead = match state.kind(front) {
-        EMPTY => "free floor",
-        kind => words(kind),
-    };
+    write!(out, "You are ")?;
+    if tables.seats > 2 {
+        write!(out, "agent {}, ", seat + 1)?;
+    }
+    let (at, held, ahead) = (
+        place(tables, own.cell),
+        words(tables, own.held),
+        ahead(tables, state, seat),
+    );
+    let (facing, over) = (direction(own.facing), done(seat));
     writeln!(
         out,
-        "You are at row {}, column {}, facing {} towards {ahead}, holding {}.",
-        row + 1,
-        col + 1,
-        direction(own.facing),
-        words(own.held)
+        "at {at}, facing {facing} towards {ahead}, holding {held}{over}."
+    )?;
+    for other in (0..tables.seats).filter(|&other| other != seat) {
+        let agent = state.agents[other];
+        let (at, way) = (place(tables, agent.cell), way(tables, own.cell, agent.cell));
+        let (facing, held) = (direction(agent.facing), words(tables, agent.held));
+        let (who, over) = (capital(&partner(tables, other)), done(other));
+        writeln!(
+            out,
+            "{who} is at {at} ({way}), facing {facing}, holding {held}{over}."
+        )?;
+    }
+    for fixture in state
+        .fixtures(tables)
+        .filter(|fixture| fixture.kind() != EMPTY)
+    {
+        let (what, at) = (
+            bare(words(tables, fixture.kind())),
+            place(tables, fixture.cell()),
+        );
+        writeln!(out, "The {what} at {at} {}.", condition(tables, fixture))?;
+    }
+    things(tables, state, out)
+}
+
+/// What an agent faces.
+fn ahead<X>(tables: &Tables, state: &State<X>, seat: usize) -> String {
+    let own = state.agents[seat];
+    let front = tables.front(own.cell, own.facing);
+    let mut others = (0..tables.seats).filter(|&other| other != seat);
+    if front == own.cell {
+        return "the edge".into();
+    }
+    if let Some(other) = others.find(|&other| state.agents[other].cell == front) {
+        return partner(tables, other);
+    }
+    let (kind, lying) = (state.kind(front), words(tables, state.value(tables, front)));
+    match tables.hands[usize::from(kind) & 63] {
+        _ if tables.kind(kind).is_none_or(Kind::is_floor) => "free floor".into(),
+        Hand::Surface(_) => format!("{} with {lying} on it", words(tables, kind)),
+        Hand::Loose => format!("{} on the floor", words(tables, kind)),
+        _ => words(tables, kind).into(),
+    }
+}
+
+/// How it is with a container or a switch.
+fn condition(tables: &Tables, fixture: Fixture<'_>) -> String {
+    let container = match tables.hands[usize::from(fixture.kind()) & 63] {
+        Hand::Container(index) => &tables.containers[usize::from(index)],
+        _ if fixture.timer() == 0 => return "is not lit".into(),
+        _ => return format!("is lit for {}", count(fixture.timer(), "more step")),
+    };
+    let made = tables
+        .dish(fixture)
+        .map_or("something", |dish| words(tables, dish.result));
+    if fixture.ready() {
+        return format!(
+            "has {made} ready: take it with {}",
+            hands(tables, container.with)
+        );
+    }
+    if fixture.working() {
+        return format!(
+            "is making {made}: ready in {}",
+            count(fixture.timer(), "step")
+        );
+    }
+    let contents = fixture.contents().iter().map(|&kind| words(tables, kind));
+    let missing = fixture.capacity() - fixture.count();
+    let has = match fixture.count() {
+        0 => format!("is empty: it needs {}", count(missing, "ingredient")),
+        _ => format!(
+            "has {}: it needs {}",
+            list(contents.collect(), "and"),
+            count(missing, "more ingredient")
+        ),
+    };
+    format!("{has} ({})", list(next(tables, container, fixture), "or"))
+}
+
+/// What can go into a container that is not full, without articles.
+fn next<'a>(tables: &'a Tables, container: &Container, fixture: Fixture<'_>) -> Vec<&'a str> {
+    let fits = |&kind: &KindId| {
+        container.accepts.has(kind) && container.after(fixture.contents(), kind).is_some()
+    };
+    let kinds = (1..=tables.kinds.len() as KindId).filter(fits);
+    kinds.map(|kind| bare(words(tables, kind))).collect()
+}
+
+/// With what a hand may take something.
+fn hands(tables: &Tables, with: KindSet) -> String {
+    if with == KindSet::ANY {
+        return "anything in the hand".into();
+    }
+    let empty = with.has(EMPTY).then_some("an empty hand");
+    let kinds = (1..=tables.kinds.len() as KindId).filter(|&kind| with.has(kind));
+    list(
+        empty
+            .into_iter()
+            .chain(kinds.map(|kind| words(tables, kind)))
+            .collect(),
+        "or",
     )
+}
+
+/// Where everything else is, a line for each kind: walls and what holds nothing are left out.
+fn things<X>(tables: &Tables, state: &State<X>, out: &mut String) -> Result {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |what: String, cell: u16| {
+        let at = place(tables, cell);
+        match lines.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, places)) => places.push(at),
+            None => lines.push((what, [at].into())),
+        }
+    };
+    for cell in 0..tables.cells as u16 {
+        let (kind, lying) = (state.kind(cell), state.value(tables, cell));
+        let Some(declared) = tables
+            .kind(kind)
+            .filter(|kind| !kind.wall && !kind.is_floor())
+        else {
+            continue;
+        };
+        let hand = tables.hands[usize::from(kind) & 63];
+        if matches!(hand, Hand::Surface(_) | Hand::Sink(_)) && tables.kind(lying).is_some() {
+            add(
+                format!("{} on {}", words(tables, lying), declared.words),
+                cell,
+            );
+        }
+        match hand {
+            Hand::Surface(_) | Hand::Container(_) | Hand::Switch(_) => {}
+            Hand::Loose => add(format!("{} on the floor", declared.words), cell),
+            _ => add(declared.words.clone(), cell),
+        }
+    }
+    for (what, places) in lines {
+        writeln!(out, "{}: {}.", capital(&what), places.join("; "))?;
+    }
+    Ok(())
+}
+
+/// What others are called: two are partners, more have numbers.
+fn partner(tables: &Tables, seat: usize) -> String {
+    if tables.seats == 2 {
+        "your partner".into()
+    } else {
+        format!("agent {}", seat + 1)
+    }
+}
+
+fn words(tables: &Tables, kind: KindId) -> &str {
+    tables
+        .kind(kind)
+        .map_or("nothing", |kind| kind.words.as_str())
+}
+
+/// Words without their article.
+fn bare(words: &str) -> &str {
+    ["a ", "an ", "the "]
+        .iter()
+        .find_map(|article| words.strip_prefix(article))
+        .unwrap_or(words)
+}
+
+fn place(tables: &Tables, cell: u16) -> String {
+    let (row, col) = tables.place(cell);
+    format!("row {}, column {}", row + 1, col + 1)
+}
+
+/// The way from one cell to another.
+fn way(tables: &Tables, from: u16, to: u16) -> String {
+    let ((row, col), (to_row, to_col)) = (tables.place(from), tables.place(to));
+    let part = |from: usize, to: usize, less: &str, more: &str| {
+        let side = if to < from { less } else { more };
+        (from != to).then(|| format!("{} {side}", from.abs_diff(to)))
+    };
+    let parts = [
+        part(row, to_row, "up", "down"),
+        part(col, to_col, "left", "right"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        "here".into()
+    } else {
+        parts.join(", ")
+    }
 }
 
 fn direction(direction: Direction) -> &'static str {
@@ -48,4 +239,26 @@ fn direction(direction: Direction) -> &'static str {
         Direction::Left => "left",
         Direction::Up => "up",
     }
+}
+
+fn count(number: u8, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(words: Vec<&str>, last: &str) -> String {
+    match words.split_last() {
+        None => "nothing".into(),
+        Some((only, [])) => (*only).into(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+    }
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
+    first + letters.as_str()
 }

@@ -80,9 +80,7 @@ impl Pictures {
         let looks = tables.kinds.iter().map(|kind| look(kind, sprites));
         Ok(Self {
             looks: looks.collect::<Result<_, _>>()?,
-            floor: find("floor_dark")
-                .zip(find("floor_light"))
-                .map(|(dark, light)| [dark, light]),
+            floor: find("floor_light").map(|light| [find("floor_dark").unwrap_or(light), light]),
             shades: [find("shade_top"), find("shade_left")],
             steam: find("steam"),
             ready: find("ready"),
@@ -153,7 +151,7 @@ impl Pictures {
     /// What stands in a cell, and what it holds.
     fn thing<X>(&self, tables: &Tables, state: &State<X>, cell: u16, out: &mut DrawList) {
         let kind = state.kind(cell);
-        let Some(declared) = tables.kind(kind) else {
+        let Some(declared) = tables.kind(kind).filter(|kind| !kind.is_floor()) else {
             return;
         };
         let ([x, y], look) = (corner(tables, cell), self.looks[usize::from(kind) - 1]);

@@ -113,6 +113,8 @@ pub struct Kind {
     pub walkable: bool,
     /// Whether it is a wall: part of the ground that nothing ever changes.
     pub wall: bool,
+    /// Whether an agent that stands on it is done.
+    pub terminal: bool,
     /// What a hand can do with it.
     pub usage: Use,
     /// Name of its picture; without one it is a block in its colour.
@@ -139,6 +141,7 @@ impl Kind {
             symbol: None,
             walkable: false,
             wall: false,
+            terminal: false,
             usage: Use::Inert,
             sprite: None,
             on: None,
@@ -164,6 +167,12 @@ impl Kind {
     /// Makes it a wall.
     pub fn wall(mut self) -> Self {
         self.wall = true;
+        self
+    }
+
+    /// Ends the episode of an agent that stands on it.
+    pub fn terminal(mut self) -> Self {
+        self.terminal = true;
         self
     }
 
@@ -195,6 +204,12 @@ impl Kind {
     pub fn lit(mut self, name: &str) -> Self {
         self.lit = Some(name.into());
         self
+    }
+
+    /// Whether it is a part of the floor, which is neither told nor drawn: agents walk on it, and it has
+    /// neither picture nor symbol.
+    pub fn is_floor(&self) -> bool {
+        self.walkable && self.sprite.is_none() && self.symbol.is_none()
     }
 
     /// Whether it is as high as a counter: it throws a shadow on the floor, and hides what is behind.

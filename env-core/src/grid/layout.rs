@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::kind::{EMPTY, Kind, KindId};
 use crate::contract::ParamError;
+use serde::{Deserialize, Serialize};
 
 /// The most rows or columns of a layout.
 pub const MAX_SIDE: usize = 64;
@@ -23,6 +24,41 @@ pub struct Ground {
     pub kinds: Vec<KindId>,
     /// Start cells, in reading order.
     pub starts: Vec<u16>,
+}
+
+/// A layout as a parameter: the name of one that the world knows, or its own rows of symbols.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Chart {
+    /// The name of a layout.
+    Name(String),
+    /// One string a row.
+    Rows(Vec<String>),
+}
+
+impl Chart {
+    /// The layout with a name.
+    pub fn named(name: &str) -> Self {
+        Self::Name(name.into())
+    }
+
+    /// The rows of the layout; `known` are the names there are, and their rows.
+    ///
+    /// # Errors
+    /// [`ParamError`] for a name that nothing has.
+    pub fn rows(&self, known: &[(&str, &[&str])]) -> Result<Vec<String>, ParamError> {
+        match self {
+            Self::Rows(rows) => Ok(rows.clone()),
+            Self::Name(name) => match known.iter().find(|(other, _)| other == name) {
+                Some((_, rows)) => Ok(rows.iter().map(|&row| row.into()).collect()),
+                None => refuse(super::unknown(
+                    "layout",
+                    name,
+                    known.iter().map(|&(known, _)| known),
+                )),
+            },
+        }
+    }
 }
 
 fn refuse<T>(reason: String) -> Result<T, ParamError> {

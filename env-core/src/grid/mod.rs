@@ -32,7 +32,7 @@ use crate::draw::{DrawList, Sprite};
 use crate::rng::Rng;
 
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
-pub use layout::Ground;
+pub use layout::{Chart, Ground};
 pub use luck::{Draws, Injected, Luck};
 use observe::Observer;
 pub use observe::kitchen::{Kitchen, Now, Order};
@@ -48,7 +48,7 @@ pub trait GridWorld: Sized + Debug {
     const VERSION: &'static str;
     /// What a person calls it.
     const TITLE: &'static str;
-    /// Whether [`GridWorld::terminated`] ever says yes.
+    /// Whether [`GridWorld::terminated`] may say yes where no kind is terminal.
     const TERMINATES: bool = false;
     /// Whether the methods of the world put other kinds into cells, besides what the declared uses do.
     /// Observations of a world that says no are faster, for what can never change is not written again.
@@ -162,9 +162,9 @@ pub trait GridWorld: Sized + Debug {
         step::earn_cogrid(tables, state, sights, pay);
     }
 
-    /// Whether a seat has reached a terminal state.
-    fn terminated(&self, _tables: &Tables, _state: &State<Self::Extra>, _seat: usize) -> bool {
-        false
+    /// Whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
+    fn terminated(&self, tables: &Tables, state: &State<Self::Extra>, seat: usize) -> bool {
+        tables.terminal.has(state.kind(state.agents[seat].cell))
     }
 
     /// The score that people see.

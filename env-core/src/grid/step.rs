@@ -2,7 +2,7 @@
 //!
 //! Source: CoGrid 0.3.2, `core/pipeline/step.py:122-244`; what [`super::Rules::Corrected`] mends is marked "CoGrid:".
 
-use super::kind::KindId;
+use super::kind::{KindId, KindSet};
 use super::luck::Luck;
 use super::reward::{Act, Due, Pay, Sight};
 use super::state::{CAPACITY, COUNT, FIXTURE_HEAD, State, TIMER};
@@ -188,7 +188,7 @@ pub(super) fn earn_cogrid<X>(
 #[inline]
 fn finish<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, outcome: &mut Outcome) {
     let seats = grid.tables.seats;
-    if W::TERMINATES {
+    if W::TERMINATES || grid.tables.terminal != KindSet::default() {
         for seat in 0..seats {
             let terminated = grid.world.terminated(&grid.tables, state, seat);
             outcome.terminated |= u16::from(terminated) << seat;

@@ -243,6 +243,8 @@ pub struct Tables {
     pub walkable: KindSet,
     /// Kinds that are walls.
     pub walls: KindSet,
+    /// Kinds on which an agent is done.
+    pub terminal: KindSet,
     /// The containers, in the order of their kinds.
     pub containers: Vec<Container>,
     /// What each action does.
@@ -304,6 +306,7 @@ impl Tables {
             hands: [Hand::Inert; MAX_KINDS],
             walkable: KindSet::EMPTY_HAND,
             walls: KindSet::default(),
+            terminal: KindSet::default(),
             containers: Vec::new(),
             noop: motions
                 .iter()
@@ -358,7 +361,11 @@ impl Tables {
         }
     }
 
-    fn named(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
+    /// The kind with a name, for a world that declared it.
+    ///
+    /// # Errors
+    /// [`ParamError`] if no kind has the name.
+    pub fn named(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
         self.id(name).map_or_else(
             || {
                 let known = self.kinds.iter().map(|kind| kind.name.as_str());
@@ -416,6 +423,9 @@ impl Tables {
             }
             if kind.wall {
                 self.walls = self.walls.with(id);
+            }
+            if kind.terminal {
+                self.terminal = self.terminal.with(id);
             }
             self.hands[usize::from(id)] = self.hand(id, &kind)?;
         }
