@@ -1,5 +1,6 @@
 //! The environments, and how to open one by its id.
 
+pub mod goal_finding;
 pub mod overcooked;
 
 use alloc::boxed::Box;
@@ -12,10 +13,11 @@ use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
 use crate::grid::{Grid, GridWorld};
 use crate::instance::Instance;
+use goal_finding::GoalFinding;
 use overcooked::Overcooked;
 
 /// The ids that [`open`] knows.
-pub const IDS: [&str; 1] = [Overcooked::ID];
+pub const IDS: [&str; 2] = [Overcooked::ID, GoalFinding::ID];
 
 /// Opens an environment natively, at the first state of seed 0.
 ///
@@ -63,6 +65,7 @@ pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output
     let params = params.as_bytes();
     Ok(match id {
         Overcooked::ID => visitor.visit(build::<Overcooked>(params)?),
+        GoalFinding::ID => visitor.visit_grid(build::<GoalFinding>(params)?),
         _ => {
             return Err(ParamError {
                 field: "environment".into(),

@@ -95,7 +95,10 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
     } else if tables.stands {
         stand(tables, state, &mut pay);
     }
-    state.score += pay.scored;
+    // CoGrid: what happens after the end counts no more.
+    if state.done != everyone(seats) {
+        state.score += pay.scored;
+    }
 }
 
 /// Timers run: containers that are full, switches that are lit.
