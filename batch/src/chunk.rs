@@ -34,11 +34,11 @@ pub(crate) trait Chunk: Send {
 /// Instances that are stepped one after the other.
 pub(crate) struct OneByOne<I: Instances> {
     instances: Arc<I>,
-    slots: Vec<I::Slot>,
-    episodes: Vec<Episode>,
+    pub(crate) slots: Vec<I::Slot>,
+    pub(crate) episodes: Vec<Episode>,
     outcome: Outcome,
     shape: Shape,
-    autoreset: Autoreset,
+    pub(crate) autoreset: Autoreset,
     in_place: bool,
     /// Whether the arrays hold earlier observations: `f32`, compact.
     written: [bool; 2],
@@ -154,8 +154,35 @@ impl<I: Instances> OneByOne<I> {
         }
     }
 
+    /// Advances one instance and writes its rows; `fresh` if the observations hold earlier ones.
+    pub(crate) fn step_one(
+        &mut self,
+        index: usize,
+        actions: &[Action],
+        fresh: bool,
+        arrays: &mut Arrays<'_>,
+    ) {
+        if self.autoreset == Autoreset::NextStep && self.episodes[index].over {
+            self.outcome.clear();
+            self.restart(index);
+        } else {
+            self.instances
+                .step(&mut self.slots[index], actions, &mut self.outcome);
+            self.episodes[index].record(&self.outcome, self.shape.seats);
+        }
+        self.write_outcome(index, arrays);
+        if self.autoreset == Autoreset::SameStep && self.outcome.over {
+            self.write_observation(index, false, &mut arrays.final_observations);
+            self.restart(index);
+        }
+        self.write_observation(index, fresh, &mut arrays.observations);
+        if let Some(masks) = &mut arrays.masks {
+            self.write_masks(index, masks);
+        }
+    }
+
     /// Starts the next episode of an instance.
-    fn restart(&mut self, index: usize) {
+    pub(crate) fn restart(&mut self, index: usize) {
         let seed = self.episodes[index].next_seed();
         self.instances.reset(&mut self.slots[index], seed);
     }
@@ -185,23 +212,7 @@ impl<I: Instances> Chunk for OneByOne<I> {
         let seats = self.shape.seats;
         let fresh = self.fresh(&arrays.observations);
         for (index, actions) in actions.chunks_exact(seats).enumerate() {
-            if self.autoreset == Autoreset::NextStep && self.episodes[index].over {
-                self.outcome.clear();
-                self.restart(index);
-            } else {
-                self.instances
-                    .step(&mut self.slots[index], actions, &mut self.outcome);
-                self.episodes[index].record(&self.outcome, seats);
-            }
-            self.write_outcome(index, &mut arrays);
-            if self.autoreset == Autoreset::SameStep && self.outcome.over {
-                self.write_observation(index, false, &mut arrays.final_observations);
-                self.restart(index);
-            }
-            self.write_observation(index, fresh, &mut arrays.observations);
-            if let Some(masks) = &mut arrays.masks {
-                self.write_masks(index, masks);
-            }
+            self.step_one(index, actions, fresh, &mut arrays);
         }
         self.note(&arrays.observations);
     }

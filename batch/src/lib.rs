@@ -20,6 +20,7 @@ mod arrays;
 mod chunk;
 mod episode;
 mod instances;
+mod lanes;
 mod pool;
 mod vector;
 
@@ -28,10 +29,16 @@ pub use episode::Episode;
 pub use pool::MAX_THREADS;
 pub use vector::{BatchError, Vector};
 
-use env_core::World;
+use std::sync::Arc;
+
+use arrays::Shape;
+use chunk::OneByOne;
 use env_core::contract::ParamError;
 use env_core::envs::{Native, Visitor, visit};
+use env_core::grid::{Grid, GridWorld};
+use env_core::{Environment as _, World};
 use instances::{Natives, Worlds};
+use lanes::{Lanes, Plan};
 use vector::Batch;
 
 /// When an episode that is over starts anew. The meanings and names are Gymnasium's.
@@ -83,6 +90,12 @@ pub fn open(id: &str, params: &str, options: Options) -> Result<Box<dyn Vector>,
         fn visit<E: Native>(self, env: E) -> Self::Output {
             of_environment(env, self.0)
         }
+        fn visit_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
+            self,
+            grid: Grid<W>,
+        ) -> Self::Output {
+            of_grid(grid, self.0)
+        }
     }
     visit(id, params, Open(options))?
 }
@@ -99,6 +112,34 @@ pub fn of_environment<E: Native>(env: E, options: Options) -> Result<Box<dyn Vec
         .map(|seed| env.reset(seed))
         .collect();
     Ok(Box::new(Batch::new(spec, Natives(env), slots, options)?))
+}
+
+/// Makes a batch of a grid that is a type; many instances of a simple one are stepped together.
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`] for the options.
+pub fn of_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
+    grid: Grid<W>,
+    options: Options,
+) -> Result<Box<dyn Vector>, ParamError> {
+    let Some(plan) = Plan::new(&grid).filter(|_| options.instances > 1) else {
+        return of_environment(grid, options);
+    };
+    vector::check(&options)?;
+    let (spec, shape) = (grid.spec(), Shape::new(&grid.spec()));
+    let grid = Arc::new(Natives(grid));
+    let batch = Batch::share(spec, options, |first, count| {
+        let slots = (first as u64..)
+            .take(count)
+            .map(|seed| grid.0.reset(seed))
+            .collect();
+        Lanes::new(
+            OneByOne::new(grid.clone(), slots, first as u64, shape, options),
+            plan.clone(),
+        )
+    })?;
+    Ok(Box::new(batch))
 }
 
 /// Makes a batch of worlds, such as modules; there are as many instances as worlds.

@@ -1,0 +1,217 @@
+//! Sixty-four instances side by side: each field is an array with an entry a lane.
+
+use env_core::grid::{Agent, Draws, EMPTY, KindSet, State, state::Direction};
+use env_core::rng::Rng;
+
+use super::plan::Plan;
+use crate::episode::Episode;
+
+/// Instances of a block.
+pub(super) const LANES: usize = 64;
+
+/// A byte a lane.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Bytes(pub(super) [u8; LANES]);
+
+impl Bytes {
+    pub(super) const ZERO: Self = Self([0; LANES]);
+}
+
+/// What a container holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents {
+    pub(super) count: Bytes,
+    pub(super) timer: Bytes,
+    /// The kind of what it holds; [`EMPTY`] while there is nothing.
+    pub(super) kind: Bytes,
+}
+
+/// Instances side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) cell: [Bytes; 2],
+    /// The number of the direction.
+    pub(super) facing: [Bytes; 2],
+    pub(super) held: [Bytes; 2],
+    /// What lies in each place of the plan.
+    pub(super) lying: Vec<Bytes>,
+    /// What each container of the plan holds.
+    pub(super) pots: Vec<Contents>,
+    pub(super) steps: [u32; LANES],
+    pub(super) score: [f32; LANES],
+    pub(super) draws: [Rng; LANES],
+    /// 1 where a step is not what lanes do: the episode is over.
+    pub(super) odd: Bytes,
+    /// Of the episode, see [`Episode`].
+    pub(super) length: [u32; LANES],
+    pub(super) returns: [[f32; LANES]; 2],
+}
+
+/// Bytes of a fixture in the memory of a state, see [`env_core::grid::Fixture`].
+const TIMER: usize = 4;
+const COUNT: usize = 5;
+const SLOTS: usize = 6;
+
+impl Block {
+    /// A block of lanes that nobody uses.
+    pub(super) fn new(plan: &Plan) -> Self {
+        let pot = Contents {
+            count: Bytes::ZERO,
+            timer: Bytes::ZERO,
+            kind: Bytes::ZERO,
+        };
+        // Lanes that nobody uses are stepped as well, so they stand somewhere.
+        let floor = plan.places.first().map_or(0, |place| place.cell);
+        Self {
+            cell: [Bytes([floor; LANES]); 2],
+            facing: [Bytes::ZERO; 2],
+            held: [Bytes::ZERO; 2],
+            lying: vec![Bytes::ZERO; plan.places.len()],
+            pots: vec![pot; plan.pots.len()],
+            steps: [0; LANES],
+            score: [0.0; LANES],
+            draws: std::array::from_fn(|_| Rng::new(0)),
+            odd: Bytes::ZERO,
+            length: [0; LANES],
+            returns: [[0.0; LANES]; 2],
+        }
+    }
+
+    /// Takes up an instance; false if lanes cannot hold its state, and then nothing is changed.
+    pub(super) fn insert<X>(
+        &mut self,
+        plan: &Plan,
+        stride: usize,
+        lane: usize,
+        state: &State<X>,
+        episode: &Episode,
+    ) -> bool {
+        let Draws::Xoshiro(draws) = &state.draws else {
+            return false;
+        };
+        if !fits(plan, stride, state) {
+            return false;
+        }
+        for (seat, agent) in state.agents[..2].iter().enumerate() {
+            self.cell[seat].0[lane] = agent.cell as u8;
+            self.facing[seat].0[lane] = agent.facing as u8;
+            self.held[seat].0[lane] = agent.held;
+        }
+        for (place, lying) in plan.places.iter().zip(&mut self.lying) {
+            let at = usize::from(place.cell);
+            lying.0[lane] = state.memory[if place.kind == EMPTY {
+                at
+            } else {
+                plan.cells + at
+            }];
+        }
+        let records = state.memory[2 * plan.cells..].chunks_exact(stride);
+        for (record, pot) in records.zip(&mut self.pots) {
+            pot.count.0[lane] = record[COUNT];
+            pot.timer.0[lane] = record[TIMER];
+            pot.kind.0[lane] = record[SLOTS];
+        }
+        (self.steps[lane], self.score[lane]) = (state.steps, state.score);
+        self.draws[lane] = draws.clone();
+        self.odd.0[lane] = u8::from(state.done != 0 || episode.over);
+        self.length[lane] = episode.length;
+        (0..2).for_each(|seat| self.returns[seat][lane] = episode.returns[seat]);
+        true
+    }
+
+    /// Writes an instance back over its state as it was when it was taken up.
+    pub(super) fn extract<X>(
+        &self,
+        plan: &Plan,
+        stride: usize,
+        lane: usize,
+        state: &mut State<X>,
+        episode: &mut Episode,
+    ) {
+        for (seat, agent) in state.agents[..2].iter_mut().enumerate() {
+            *agent = Agent {
+                cell: u16::from(self.cell[seat].0[lane]),
+                facing: Direction::of(self.facing[seat].0[lane]),
+                held: self.held[seat].0[lane],
+            };
+        }
+        for (place, lying) in plan.places.iter().zip(&self.lying) {
+            let at = usize::from(place.cell);
+            state.memory[if place.kind == EMPTY {
+                at
+            } else {
+                plan.cells + at
+            }] = lying.0[lane];
+        }
+        let records = state.memory[2 * plan.cells..].chunks_exact_mut(stride);
+        for (record, pot) in records.zip(&self.pots) {
+            let count = pot.count.0[lane];
+            (record[COUNT], record[TIMER]) = (count, pot.timer.0[lane]);
+            record[SLOTS..].fill(EMPTY);
+            record[SLOTS..][..usize::from(count)].fill(pot.kind.0[lane]);
+        }
+        (state.steps, state.score) = (self.steps[lane], self.score[lane]);
+        state.draws = Draws::Xoshiro(self.draws[lane].clone());
+        self.episode(lane, episode);
+    }
+
+    /// Writes what changes of an episode while lanes play it.
+    pub(super) fn episode(&self, lane: usize, episode: &mut Episode) {
+        episode.length = self.length[lane];
+        (0..2).for_each(|seat| episode.returns[seat] = self.returns[seat][lane]);
+    }
+}
+
+/// Whether a state is one that play can reach from a first one: lanes know no others.
+fn fits<X>(plan: &Plan, stride: usize, state: &State<X>) -> bool {
+    let thing = |kind: u8| kind == EMPTY || plan.things.has(kind);
+    let floor = |cell: u16| {
+        plan.places[..plan.floors]
+            .iter()
+            .any(|place| u16::from(place.cell) == cell)
+    };
+    let agents = state.agents[..2]
+        .iter()
+        .all(|agent| floor(agent.cell) && thing(agent.held));
+    let (kinds, rest) = state.memory.split_at(plan.cells);
+    let (values, records) = rest.split_at(plan.cells);
+    let cells = kinds
+        .iter()
+        .zip(values)
+        .enumerate()
+        .all(|(cell, (&kind, &value))| {
+            let surface = plan.places[plan.floors..]
+                .iter()
+                .any(|place| usize::from(place.cell) == cell);
+            let kind_fits = match plan.ground[cell] {
+                EMPTY => thing(kind),
+                fixed => kind == fixed,
+            };
+            kind_fits
+                && if surface {
+                    thing(value)
+                } else {
+                    value == EMPTY
+                }
+        });
+    let pots = plan
+        .pots
+        .iter()
+        .zip(records.chunks_exact(stride))
+        .all(|(pot, record)| {
+            let (count, kind) = (usize::from(record[COUNT]), record[SLOTS]);
+            let known = pot
+                .dishes
+                .iter()
+                .fold(KindSet::default(), |set, dish| set.with(dish.ingredient));
+            u16::from_le_bytes([record[0], record[1]]) == u16::from(pot.cell)
+                && count <= usize::from(pot.capacity)
+                && (count == 0 || known.has(kind))
+                && record[SLOTS..]
+                    .iter()
+                    .enumerate()
+                    .all(|(slot, &held)| held == if slot < count { kind } else { EMPTY })
+        });
+    agents && cells && pots && state.injected.is_none() && matches!(state.done, 0 | 3)
+}

@@ -1,0 +1,258 @@
+//! Grids played sixty-four at once, where nobody looks at them in between.
+//!
+//! A step of one grid waits for branches that random actions make unpredictable. Sixty-four side by side have none,
+//! and take turns in vector instructions. It is an acceleration and nothing else: states go back and forth between
+//! the two forms, and a test holds their results equal, bit for bit.
+
+mod block;
+mod plan;
+mod step;
+
+use env_core::Action;
+use env_core::contract::StateError;
+use env_core::grid::{Grid, GridWorld};
+
+use crate::Autoreset;
+use crate::arrays::{Arrays, Infos, Observations};
+use crate::chunk::{Chunk, OneByOne};
+use crate::episode::Episode;
+use crate::instances::Natives;
+use block::{Block, LANES};
+pub(crate) use plan::Plan;
+use step::Gains;
+
+/// Instances of a grid that may be played in lanes.
+pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static> {
+    one_by_one: OneByOne<Natives<Grid<W>>>,
+    plan: Plan,
+    /// Bytes of a fixture in the memory of a state.
+    stride: usize,
+    blocks: Vec<Block>,
+    /// Whether the blocks hold the instances; the states are then those of when they were taken up.
+    active: bool,
+    gains: Box<Gains>,
+}
+
+impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Lanes<W> {
+    /// Takes up instances that are stepped one by one until lanes are of use.
+    pub(crate) fn new(one_by_one: OneByOne<Natives<Grid<W>>>, plan: Plan) -> Self {
+        let records = one_by_one
+            .slots
+            .first()
+            .map_or(0, |state| state.memory.len() - 2 * plan.cells);
+        let blocks = one_by_one.slots.len().div_ceil(LANES);
+        Self {
+            stride: records
+                .checked_div(plan.pots.len())
+                .unwrap_or(records)
+                .max(1),
+            blocks: vec![Block::new(&plan); blocks],
+            active: false,
+            gains: Box::new(Gains::NONE),
+            one_by_one,
+            plan,
+        }
+    }
+
+    /// Takes an instance into its lane, if lanes can hold it.
+    fn insert(&mut self, index: usize) -> bool {
+        let (state, episode) = (
+            &self.one_by_one.slots[index],
+            &self.one_by_one.episodes[index],
+        );
+        self.blocks[index / LANES].insert(&self.plan, self.stride, index % LANES, state, episode)
+    }
+
+    /// Writes an instance back from its lane.
+    fn extract(&mut self, index: usize) {
+        let (state, episode) = (
+            &mut self.one_by_one.slots[index],
+            &mut self.one_by_one.episodes[index],
+        );
+        self.blocks[index / LANES].extract(&self.plan, self.stride, index % LANES, state, episode);
+    }
+
+    /// Brings every instance into its lane; false if one does not fit.
+    fn activate(&mut self) -> bool {
+        self.active =
+            self.active || (0..self.one_by_one.slots.len()).all(|index| self.insert(index));
+        self.active
+    }
+
+    /// Brings every instance back from its lane.
+    fn deactivate(&mut self) {
+        if std::mem::take(&mut self.active) {
+            (0..self.one_by_one.slots.len()).for_each(|index| self.extract(index));
+        }
+    }
+
+    /// Brings an instance that was changed one by one into its lane again.
+    fn replace(&mut self, index: usize) {
+        if self.active && !self.insert(index) {
+            let changed = self.one_by_one.slots[index].clone();
+            let episode = self.one_by_one.episodes[index];
+            self.deactivate();
+            (
+                self.one_by_one.slots[index],
+                self.one_by_one.episodes[index],
+            ) = (changed, episode);
+        }
+    }
+
+    /// Advances a block, whose first instance has this number.
+    fn step_block(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
+        let odd = self.blocks[first / LANES].odd;
+        let used = (actions.len() / 2).min(LANES);
+        for lane in (0..used).filter(|&lane| odd.0[lane] != 0) {
+            self.extract(first + lane);
+        }
+        let block = &mut self.blocks[first / LANES];
+        match actions.first_chunk() {
+            Some(actions) => dispatch(&self.plan, block, actions, &mut self.gains),
+            None => {
+                // Lanes that nobody uses do nothing.
+                let mut all = [STAY; 2 * LANES];
+                all[..actions.len()].copy_from_slice(actions);
+                dispatch(&self.plan, block, &all, &mut self.gains);
+            }
+        }
+        self.write(first, used, arrays);
+        for lane in 0..used {
+            let index = first + lane;
+            if odd.0[lane] != 0 {
+                self.one_by_one
+                    .step_one(index, &actions[2 * lane..][..2], false, arrays);
+                self.replace(index);
+            } else if self.gains.over.0[lane] != 0 {
+                self.end(index);
+            }
+        }
+    }
+
+    /// Ends the episode of an instance whose horizon is reached.
+    fn end(&mut self, index: usize) {
+        self.extract(index);
+        self.one_by_one.slots[index].done = 3;
+        self.one_by_one.episodes[index].over = true;
+        if self.one_by_one.autoreset == Autoreset::SameStep {
+            self.one_by_one.restart(index);
+        }
+        self.replace(index);
+    }
+
+    /// Writes what a block got.
+    fn write(&self, first: usize, used: usize, arrays: &mut Arrays<'_>) {
+        let (gains, block, at) = (&*self.gains, &self.blocks[first / LANES], 2 * first);
+        let interleave = |from: &[[f32; LANES]; 2], to: &mut [f32]| {
+            let rows = to.chunks_exact_mut(2).zip(from[0].iter().zip(&from[1]));
+            rows.for_each(|(row, (&a, &b))| row.copy_from_slice(&[a, b]));
+        };
+        let rewards = &mut arrays.rewards[at..][..2 * used];
+        if gains.any {
+            interleave(&gains.rewards, rewards);
+        } else {
+            rewards.fill(0.0);
+        }
+        arrays.terminated[at..][..2 * used].fill(0);
+        let rows = arrays.truncated[at..][..2 * used].chunks_exact_mut(2);
+        rows.zip(&gains.over.0)
+            .for_each(|(row, &over)| row.fill(over));
+        if let Some(Infos {
+            episode_return,
+            episode_length,
+            events,
+        }) = &mut arrays.infos
+        {
+            interleave(&block.returns, &mut episode_return[at..][..2 * used]);
+            episode_length[first..][..used].copy_from_slice(&block.length[..used]);
+            let kinds = self.plan.wages.len();
+            let events = &mut events[at * kinds..][..2 * used * kinds];
+            events.fill(0.0);
+            if gains.any {
+                for (place, sum) in events.iter_mut().enumerate() {
+                    let (row, kind) = (place / kinds, place % kinds);
+                    if gains.earned[row % 2][row / 2] >> kind & 1 == 1 {
+                        *sum += self.plan.wages[kind].worth;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The action that does nothing in every grid that lanes play.
+const STAY: Action = 6;
+
+/// Advances a block with the widest instructions that the processor has; all give the same bits.
+#[expect(
+    unsafe_code,
+    reason = "what a processor can do is known only while the program runs"
+)]
+fn dispatch(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gains: &mut Gains) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
+        return unsafe { step_avx2(plan, block, actions, gains) };
+    }
+    step::step(plan, block, actions, gains);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn step_avx2(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gains: &mut Gains) {
+    step::step(plan, block, actions, gains);
+}
+
+impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Chunk for Lanes<W> {
+    fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>) {
+        self.one_by_one.reset(seeds, which, arrays);
+        for index in (0..seeds.len()).filter(|&index| which.is_none_or(|which| which[index])) {
+            self.replace(index);
+        }
+    }
+
+    fn step(&mut self, actions: &[Action], mut arrays: Arrays<'_>) {
+        let nowhere = |observations: &Observations<'_>| matches!(observations, Observations::None);
+        let seen = !nowhere(&arrays.observations)
+            || !nowhere(&arrays.final_observations)
+            || arrays.masks.is_some();
+        if seen || !self.activate() {
+            self.deactivate();
+            return self.one_by_one.step(actions, arrays);
+        }
+        for (number, actions) in actions.chunks(2 * LANES).enumerate() {
+            self.step_block(number * LANES, actions, &mut arrays);
+        }
+    }
+
+    fn observe(&mut self, observations: Observations<'_>, masks: Option<&mut [u8]>) {
+        self.deactivate();
+        self.one_by_one.observe(observations, masks);
+    }
+
+    fn state(&mut self, instance: usize, out: &mut Vec<u8>) {
+        if self.active {
+            self.extract(instance);
+        }
+        self.one_by_one.state(instance, out);
+    }
+
+    fn episode(&self, instance: usize) -> Episode {
+        let mut episode = self.one_by_one.episode(instance);
+        if self.active {
+            self.blocks[instance / LANES].episode(instance % LANES, &mut episode);
+        }
+        episode
+    }
+
+    fn restore(
+        &mut self,
+        instance: usize,
+        state: &[u8],
+        episode: Episode,
+    ) -> Result<(), StateError> {
+        self.one_by_one.restore(instance, state, episode)?;
+        self.replace(instance);
+        Ok(())
+    }
+}
