@@ -1,6 +1,6 @@
 //! The browser shell of Coplay: clock, keys, links, pictures, pages and uploads around the rollback session.
 //!
-//! One handle, [`Coplay`], is all that the page sees. What can be decided without a browser is decided in modules
+//! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one). What can be decided without a browser is decided in modules
 //! that know none ([`clock`], [`keys`], [`link`], [`probe`], [`recorder`], [`survey`], [`tween`]) and is tested
 //! natively; the rest translates and forwards, and exists on `wasm32` alone.
 
@@ -42,7 +42,11 @@ mod scene;
 #[cfg(target_arch = "wasm32")]
 mod socket;
 #[cfg(target_arch = "wasm32")]
+mod still;
+#[cfg(target_arch = "wasm32")]
 mod view;
 
 #[cfg(target_arch = "wasm32")]
 pub use handle::Coplay;
+#[cfg(target_arch = "wasm32")]
+pub use still::Still;

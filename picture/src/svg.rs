@@ -10,6 +10,9 @@ use crate::sprite::Sprite;
 
 /// Units a cell.
 const UNIT: f32 = 64.0;
+/// From the middle of the em box down to the baseline, of the font size, in most fonts.
+/// Programs other than browsers ignore `dominant-baseline`.
+const BASELINE: f32 = 0.26;
 
 /// One document: what the list uses of the sprites, then its items.
 pub(crate) fn document(sprites: &[Sprite], list: &DrawList, title: &str) -> String {
@@ -107,8 +110,9 @@ fn draw(out: &mut String, sprites: usize, item: &Item) {
         }
         Shape::Text { text, color } => writeln!(
             out,
-            "<text x=\"{cx}\" y=\"{cy}\" font-family=\"system-ui, sans-serif\" font-weight=\"600\" font-size=\"{h}\" \
-             text-anchor=\"middle\" dominant-baseline=\"central\"{}>{}</text>",
+            "<text x=\"{cx}\" y=\"{}\" font-family=\"system-ui, sans-serif\" font-weight=\"600\" font-size=\"{h}\" \
+             text-anchor=\"middle\"{}>{}</text>",
+            units(item.y + item.h * (0.5 + BASELINE)),
             painted("fill", *color),
             escape(text)
         ),

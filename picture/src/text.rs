@@ -22,7 +22,9 @@ pub(crate) fn outline(text: &str, [x, y, w, h]: Place) -> Option<Path> {
     let advance = |&glyph| f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
     let width: f32 = glyphs.iter().map(advance).sum();
     // The middle of the em box in the middle of the place, as a canvas has it for the baseline "middle".
-    let (ascent, descent) = (f32::from(face.ascender()), f32::from(face.descender()));
+    let ascent = face.typographic_ascender().unwrap_or(face.ascender());
+    let descent = face.typographic_descender().unwrap_or(face.descender());
+    let (ascent, descent) = (f32::from(ascent), f32::from(descent));
     let rise = h * (ascent + descent) / (ascent - descent) / 2.0;
     let mut pen = Pen {
         path: PathBuilder::new(),
