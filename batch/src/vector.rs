@@ -196,12 +196,15 @@ impl<C: Chunk> Batch<C> {
     /// Lets every thread work on its chunk and the part that `split` gives for so many instances.
     fn run<T: Send>(&mut self, mut split: impl FnMut(usize) -> T, work: impl Fn(&mut C, T) + Sync) {
         let (instances, stride) = (self.instances, self.stride);
-        let mut chunks = self.chunks.iter_mut().enumerate();
-        let parts: [Option<Part<'_, C, T>>; MAX_THREADS] = std::array::from_fn(|_| {
-            let (number, chunk) = chunks.next()?;
-            let part = split(stride.min(instances - number * stride));
-            Some(Mutex::new(Some((chunk, part))))
-        });
+        if let [chunk] = &mut self.chunks[..] {
+            return work(chunk, split(instances));
+        }
+        // Filled in place: to build it by value would copy more than a small batch has.
+        let mut parts: [Option<Part<'_, C, T>>; MAX_THREADS] = [const { None }; MAX_THREADS];
+        for (number, (part, chunk)) in parts.iter_mut().zip(&mut self.chunks).enumerate() {
+            let rows = split(stride.min(instances - number * stride));
+            *part = Some(Mutex::new(Some((chunk, rows))));
+        }
         self.pool.run(&|thread| {
             if let Some(part) = &parts[thread]
                 && let Some((chunk, part)) =

@@ -16,6 +16,27 @@ pub(super) struct Bytes(pub(super) [u8; LANES]);
 
 impl Bytes {
     pub(super) const ZERO: Self = Self([0; LANES]);
+
+    /// Whether any lane has a byte that is not 0.
+    #[inline(always)]
+    pub(super) fn any(&self) -> bool {
+        self.0.iter().fold(0, |any, &byte| any | byte) != 0
+    }
+
+    /// The lanes whose byte is not 0; quick where there are few.
+    #[inline(always)]
+    pub(super) fn set(&self) -> impl Iterator<Item = usize> {
+        let (words, _) = self.0.as_chunks::<8>();
+        let full = |&(_, word): &(usize, &[u8; 8])| *word != [0; 8];
+        words
+            .iter()
+            .enumerate()
+            .filter(full)
+            .flat_map(|(number, word)| {
+                let set = word.iter().enumerate().filter(|(_, byte)| **byte != 0);
+                set.map(move |(lane, _)| 8 * number + lane)
+            })
+    }
 }
 
 /// What a container holds.

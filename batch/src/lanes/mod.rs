@@ -103,7 +103,7 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Lanes<W> {
     fn step_block(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
         let odd = self.blocks[first / LANES].odd;
         let used = (actions.len() / 2).min(LANES);
-        for lane in (0..used).filter(|&lane| odd.0[lane] != 0) {
+        for lane in odd.set() {
             self.extract(first + lane);
         }
         let block = &mut self.blocks[first / LANES];
@@ -117,15 +117,19 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Lanes<W> {
             }
         }
         self.write(first, used, arrays);
-        for lane in 0..used {
-            let index = first + lane;
-            if odd.0[lane] != 0 {
-                self.one_by_one
-                    .step_one(index, &actions[2 * lane..][..2], false, arrays);
-                self.replace(index);
-            } else if self.gains.over.0[lane] != 0 {
-                self.end(index);
-            }
+        for lane in odd.set() {
+            let actions = &actions[2 * lane..][..2];
+            self.one_by_one
+                .step_one(first + lane, actions, false, arrays);
+            self.replace(first + lane);
+        }
+        let over = self.gains.over;
+        for lane in over
+            .set()
+            .take_while(|&lane| lane < used)
+            .filter(|&lane| odd.0[lane] == 0)
+        {
+            self.end(first + lane);
         }
     }
 

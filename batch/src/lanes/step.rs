@@ -5,7 +5,7 @@
 //! hands seat by seat, rewards.
 
 use env_core::Action;
-use env_core::grid::{Act, EMPTY, KindId};
+use env_core::grid::{Act, EMPTY};
 
 use super::block::{Block, Bytes, LANES};
 use super::plan::{Plan, Pot, REACH, Wage, code};
@@ -342,23 +342,20 @@ fn pay(
     scored: &mut [f32; LANES],
 ) {
     let mut due = Bytes::ZERO;
-    let mut any = 0;
     for &(act, item, at) in &wage.does {
-        let does = |lane: usize, act: u8, item: KindId, at: KindId| {
-            (deeds.act.0[lane] == act) & (deeds.item.0[lane] == item) & (deeds.at.0[lane] == at)
-        };
         lanes(|lane| {
-            let does = mask(does(lane, act, item, at));
-            due.0[lane] |= does;
-            any |= does;
+            let does = (deeds.act.0[lane] == act)
+                & (deeds.item.0[lane] == item)
+                & (deeds.at.0[lane] == at);
+            due.0[lane] |= mask(does);
         });
     }
     // Few steps earn anything.
-    if any == 0 {
+    if !due.any() {
         return;
     }
     gains.any = true;
-    for lane in (0..LANES).filter(|&lane| due.0[lane] != 0) {
+    for lane in due.set() {
         gains.earned[seat][lane] |= 1 << number;
         for (other, rewards) in gains.rewards.iter_mut().enumerate() {
             if wage.common || other == seat {
