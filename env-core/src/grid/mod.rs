@@ -59,8 +59,10 @@ pub trait GridWorld: Sized + Debug {
     /// What the world adds to the state; `()` for nothing.
     type Extra: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
 
-    /// JSON Schema of the parameters.
-    fn params_schema() -> &'static str;
+    /// JSON Schema of the parameters; by default one that says nothing of them.
+    fn params_schema() -> &'static str {
+        r#"{"type":"object"}"#
+    }
 
     /// The pictures that its kinds name; see [`crate::art`].
     fn sprites() -> &'static [Sprite] {

@@ -113,6 +113,13 @@ pub enum Layout {
     },
 }
 
+impl Layout {
+    /// The same ground in every episode: one string a row.
+    pub fn fixed<S: AsRef<str>>(rows: &[S]) -> Self {
+        Self::Fixed(rows.iter().map(|row| row.as_ref().into()).collect())
+    }
+}
+
 /// What a grid world declares.
 #[derive(Clone, Debug)]
 pub struct Plan {
