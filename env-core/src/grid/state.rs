@@ -119,6 +119,12 @@ impl<'a> Fixture<'a> {
         &self.bytes[FIXTURE_HEAD..FIXTURE_HEAD + usize::from(self.count())]
     }
 
+    /// Its slots, those that are empty included; `stride` is the length of a fixture in the memory.
+    #[inline]
+    pub(super) fn slots(&self, stride: usize) -> &'a [u8] {
+        &self.bytes[FIXTURE_HEAD..stride]
+    }
+
     /// Whether it is full and its time is up.
     #[inline]
     pub fn ready(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::luck::MAX_ROLLS;
 
@@ -47,4 +48,45 @@ pub struct Now {
     pub target: u8,
     /// Whether soup was delivered in the last step.
     pub delivered: bool,
+}
+
+/// The orders: for each place a value for each recipe, and the share of the time that is left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Orders {
+    /// Places.
+    pub(super) places: usize,
+    /// Recipes.
+    pub(super) recipes: usize,
+    time_limit: f32,
+}
+
+/// The orders that CoGrid shows of a kitchen that has none.
+const COGRID_ORDERS: [usize; 2] = [3, 2];
+
+impl Orders {
+    pub(super) fn new(kitchen: &Kitchen) -> Self {
+        let [places, recipes] = if kitchen.orders == 0 {
+            COGRID_ORDERS
+        } else {
+            [kitchen.orders, kitchen.recipes].map(usize::from)
+        };
+        Self {
+            places: places.min(MAX_ORDERS),
+            recipes,
+            time_limit: f32::from(kitchen.time_limit.max(1)),
+        }
+    }
+
+    pub(super) fn write<V: Value>(&self, now: &Now, out: &mut [V]) {
+        for (out, order) in out.chunks_exact_mut(self.recipes + 1).zip(&now.orders) {
+            out.fill(V::ZERO);
+            let Some(order) = order else {
+                continue;
+            };
+            if let Some(recipe) = out[..self.recipes].get_mut(usize::from(order.recipe)) {
+                *recipe = V::ONE;
+            }
+            out[self.recipes] = V::number(f32::from(order.left) / self.time_limit);
+        }
+    }
 }

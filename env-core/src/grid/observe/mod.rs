@@ -1,140 +1,150 @@
 //! Observations: features by name, composed as CoGrid composes them.
 //!
-//! Source: CoGrid 0.3.2, `core/features.py:160`: the seat's own features in order, then those of the seat alone,
-//! then the features of every other seat in the order of seats, then those of the whole grid.
+//! The features of the seat itself in order, then `local_view`, then the features of every other seat in the order
+//! of seats, then those of the whole grid. What never changes is kept in a template: an observation is a copy of it
+//! with the rest written over, and bringing one up to date is only the rest.
+//!
+//! Source: CoGrid 0.3.2, `core/features.py:160`.
 
+mod agent;
+mod feature;
 pub mod kitchen;
+mod map;
+mod masks;
+mod pots;
+mod scene;
+mod value;
+mod view;
 
-use alloc::string::String;
+use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::GridWorld;
+use super::kind::KindId;
 use super::state::State;
 use super::tables::{Plan, Tables, refuse};
-use super::{GridWorld, unknown};
 use crate::contract::{FieldSpec, ParamError};
-
-/// A value of an observation: `f32`, or a whole number in a byte.
-pub trait Value: Copy + Default {
-    /// Zero.
-    const ZERO: Self;
-    /// One.
-    const ONE: Self;
-    /// A whole number from -128 to 127.
-    fn whole(value: i32) -> Self;
-    /// Any number; for the compact form its whole part.
-    fn number(value: f32) -> Self;
-}
-
-impl Value for f32 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-    #[inline]
-    fn whole(value: i32) -> Self {
-        value as f32
-    }
-    #[inline]
-    fn number(value: f32) -> Self {
-        value
-    }
-}
-
-impl Value for i8 {
-    const ZERO: Self = 0;
-    const ONE: Self = 1;
-    #[inline]
-    fn whole(value: i32) -> Self {
-        value as i8
-    }
-    #[inline]
-    fn number(value: f32) -> Self {
-        value as i8
-    }
-}
-
-/// A feature of one agent that every grid has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feature {
-    AgentDir,
-    AgentPosition,
-    CanMoveDirection,
-    Inventory,
-}
-
-const NAMES: [(&str, Feature, u32); 4] = [
-    ("agent_dir", Feature::AgentDir, 4),
-    ("agent_position", Feature::AgentPosition, 2),
-    ("can_move_direction", Feature::CanMoveDirection, 4),
-    ("inventory", Feature::Inventory, 1),
-];
+use feature::{Builder, Part, Reach};
+use kitchen::Now;
+use scene::{Facts, Scene};
+pub use value::Value;
 
 /// What a seat observes.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    features: Vec<(Feature, u32, String)>,
+    /// Features of each agent.
+    each: Vec<Part>,
+    /// Features of the seat alone.
+    own: Vec<Part>,
+    /// Features of the whole grid.
+    grid: Vec<Part>,
     seats: usize,
+    len: usize,
+    facts: Facts,
+    /// Whether a feature looks at what a kitchen has besides its grid.
+    asks: bool,
+    template: Vec<f32>,
+    compact_template: Vec<i8>,
 }
 
 impl Observer {
     /// Composes the features of a plan.
     ///
     /// # Errors
-    /// [`ParamError`] for a feature that does not exist.
-    pub fn new<W: GridWorld>(_world: &W, tables: &Tables, plan: &Plan) -> Result<Self, ParamError> {
-        let named = |name: &String| match NAMES.iter().find(|(known, ..)| known == name) {
-            Some(&(_, feature, len)) => Ok((feature, len, name.clone())),
-            None => refuse(
-                "features",
-                unknown("feature", name, NAMES.iter().map(|&(known, ..)| known)),
-            ),
-        };
-        let features = plan.features.iter().map(named).collect::<Result<_, _>>()?;
-        Ok(Self {
-            features,
-            seats: tables.seats,
-        })
-    }
-
-    /// The fields of an observation, in order.
-    pub fn fields(&self) -> Vec<FieldSpec> {
-        let mut fields = Vec::new();
-        for seat in 0..self.seats {
-            for (_, len, name) in &self.features {
-                let name = if seat == 0 {
-                    name.clone()
-                } else {
-                    alloc::format!("other.{name}")
-                };
-                fields.push(FieldSpec {
-                    name,
-                    shape: vec![*len],
-                });
+    /// [`ParamError`] for a feature that does not exist, that the world has no use for, or that is there twice.
+    pub fn new<W: GridWorld>(world: &W, tables: &Tables, plan: &Plan) -> Result<Self, ParamError> {
+        let facts = Facts::new(tables, W::CHANGES_GROUND);
+        let builder = Builder::new(world, tables, plan, &facts);
+        let mut names = BTreeSet::new();
+        let (mut each, mut own, mut grid) = (Vec::new(), Vec::new(), Vec::new());
+        for name in &plan.features {
+            if !names.insert(name) {
+                return refuse("features", format!("`{name}` is there twice: take one out"));
+            }
+            let part = builder.part(name)?;
+            match part.reach {
+                Reach::Each => each.push(part),
+                Reach::Own => own.push(part),
+                Reach::Grid => grid.push(part),
             }
         }
-        fields
+        if plan.view_radius.is_some() && own.is_empty() && !tables.is_cogrid() {
+            return refuse(
+                "view_radius",
+                "is of no use without the feature `local_view`: add it to the features, or leave the radius out".into(),
+            );
+        }
+        let len = |parts: &[Part]| parts.iter().map(|part| part.len).sum::<usize>();
+        let mut observer = Self {
+            len: len(&each) * tables.seats + len(&own) + len(&grid),
+            asks: own.iter().chain(&grid).any(|part| part.feature.asks()),
+            each,
+            own,
+            grid,
+            seats: tables.seats,
+            facts,
+            template: Vec::new(),
+            compact_template: Vec::new(),
+        };
+        observer.template = observer.fixed();
+        observer.compact_template = observer.fixed();
+        Ok(observer)
+    }
+
+    /// The parts of an observation in order, with the number of the other agent that each is about, from 1.
+    fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+        let own = self.each.iter().chain(&self.own).map(|part| (0, part));
+        let others =
+            (1..self.seats).flat_map(|other| self.each.iter().map(move |part| (other, part)));
+        own.chain(others)
+            .chain(self.grid.iter().map(|part| (0, part)))
+    }
+
+    /// What never changes, over zeros.
+    fn fixed<V: Value>(&self) -> Vec<V> {
+        let mut out = vec![V::ZERO; self.len];
+        let mut start = 0;
+        for (_, part) in self.parts() {
+            part.feature.fix(&mut out[start..start + part.len]);
+            start += part.len;
+        }
+        out
+    }
+
+    /// The fields of an observation, in order: those of the other agents begin with `other.`, `other2.` and so on.
+    pub fn fields(&self) -> Vec<FieldSpec> {
+        let fields = self.parts().map(|(other, part)| FieldSpec {
+            name: match other {
+                0 => part.name.clone(),
+                1 => format!("other.{}", part.name),
+                _ => format!("other{other}.{}", part.name),
+            },
+            shape: part.shape.clone(),
+        });
+        fields.collect()
     }
 
     /// Whether every value is a whole number from -128 to 127.
     pub fn is_compact(&self) -> bool {
-        true
+        self.parts().all(|(_, part)| part.compact)
     }
 
-    /// Writes the observation of a seat.
+    /// Writes the observation of a seat; a seat that does not exist sees nothing.
     pub fn observe<W: GridWorld, V: Value>(
         &self,
-        _world: &W,
+        world: &W,
         tables: &Tables,
         state: &State<W::Extra>,
         seat: usize,
         out: &mut [V],
     ) {
-        let mut rest = out;
-        for other in core::iter::once(seat).chain((0..self.seats).filter(|&other| other != seat)) {
-            for &(feature, len, _) in &self.features {
-                let (here, after) = rest.split_at_mut(len as usize);
-                write(feature, tables, state, other, here);
-                rest = after;
-            }
+        if seat < self.seats && out.len() >= self.len {
+            out[..self.len].copy_from_slice(V::choose(&self.template, &self.compact_template));
+            self.refresh(world, tables, state, seat, out);
+        } else {
+            out.fill(V::ZERO);
         }
     }
 
@@ -147,38 +157,58 @@ impl Observer {
         seat: usize,
         out: &mut [V],
     ) {
-        self.observe(world, tables, state, seat, out);
+        if seat >= self.seats || out.len() < self.len {
+            return;
+        }
+        let look = Look {
+            world,
+            state,
+            scene: Scene::new(tables, &self.facts, state),
+            now: if self.asks {
+                world.kitchen_now(state)
+            } else {
+                Now::default()
+            },
+        };
+        let mut rest = look.write(&self.each, seat, out);
+        rest = look.write(&self.own, seat, rest);
+        for other in (0..self.seats).filter(|&other| other != seat) {
+            rest = look.write(&self.each, other, rest);
+        }
+        look.write(&self.grid, seat, rest);
     }
 }
 
-fn write<X, V: Value>(
-    feature: Feature,
-    tables: &Tables,
-    state: &State<X>,
-    seat: usize,
-    out: &mut [V],
-) {
-    let agent = state.agents[seat];
-    match feature {
-        Feature::AgentDir => {
-            out.fill(V::ZERO);
-            out[agent.facing as usize] = V::ONE;
+/// One look at a state.
+struct Look<'a, W: GridWorld> {
+    world: &'a W,
+    state: &'a State<W::Extra>,
+    scene: Scene<'a>,
+    now: Now,
+}
+
+impl<W: GridWorld> Look<'_, W> {
+    /// Writes features as seen from a seat, and gives what comes after them.
+    #[inline]
+    fn write<'o, V: Value>(&self, parts: &[Part], seat: usize, out: &'o mut [V]) -> &'o mut [V] {
+        let mut rest = out;
+        for part in parts {
+            let (here, after) = rest.split_at_mut(part.len);
+            part.feature.write(self, seat, here);
+            rest = after;
         }
-        Feature::AgentPosition => {
-            let (row, col) = tables.place(agent.cell);
-            out.copy_from_slice(&[V::whole(row as i32), V::whole(col as i32)]);
-        }
-        Feature::CanMoveDirection => {
-            use super::Direction::{Down, Left, Right, Up};
-            for (out, direction) in out.iter_mut().zip([Right, Left, Down, Up]) {
-                let front = tables.front(agent.cell, direction);
-                let free = front != agent.cell && tables.walkable.has(state.kind(front));
-                *out = V::whole(i32::from(free));
-            }
-        }
-        Feature::Inventory => {
-            let held = i32::from(agent.held);
-            out[0] = V::whole(if held == 0 { 0 } else { held + 1 });
-        }
+        rest
     }
 }
+
+/// What containers take, in the order of the kinds.
+fn ingredients(tables: &Tables) -> Vec<KindId> {
+    let taken = |kind: &KindId| {
+        let mut containers = tables.containers.iter();
+        containers.any(|container| container.accepts.has(*kind))
+    };
+    scene::kinds(tables).filter(taken).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! What every feature reads: the parts of a state, and the tables of the ground.
+
+use alloc::vec::Vec;
+
+use crate::grid::kind::{EMPTY, KindId, KindSet, MAX_KINDS};
+use crate::grid::state::{Agent, Direction, Fixture, State};
+use crate::grid::tables::{Hand, Tables};
+
+/// In place of a cell: outside the grid.
+const OUTSIDE: u16 = u16::MAX;
+
+/// Tables for the features of a world.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    /// Row and column of each cell.
+    places: Vec<[u8; 2]>,
+    /// The cells to the right, to the left, below and above each cell.
+    around: Vec<[u16; 4]>,
+    /// Kinds whose value is what lies on them; by the rules of CoGrid every value counts, whatever it means.
+    pub(super) surfaces: KindSet,
+    /// Kinds that never come or go.
+    pub(super) lasting: KindSet,
+}
+
+impl Facts {
+    /// `changes_ground` says whether the world itself puts kinds into cells.
+    pub(super) fn new(tables: &Tables, changes_ground: bool) -> Self {
+        use Direction::{Down, Left, Right, Up};
+        let cells = 0..tables.cells as u16;
+        let places = cells.clone().map(|cell| {
+            let (row, col) = tables.place(cell);
+            [row as u8, col as u8]
+        });
+        let around = cells.map(|cell| {
+            [Right, Left, Down, Up].map(|direction| match tables.front(cell, direction) {
+                front if front == cell => OUTSIDE,
+                front => front,
+            })
+        });
+        let is_surface = |kind: &KindId| matches!(hand(tables, *kind), Hand::Surface(_));
+        let surfaces = kinds(tables).filter(is_surface);
+        Self {
+            places: places.collect(),
+            around: around.collect(),
+            surfaces: if tables.is_cogrid() {
+                KindSet(u64::MAX)
+            } else {
+                set(surfaces)
+            },
+            lasting: if changes_ground || tables.ground.is_none() {
+                KindSet::default()
+            } else {
+                lasting(tables)
+            },
+        }
+    }
+}
+
+/// The kinds of a world.
+pub(super) fn kinds(tables: &Tables) -> impl Iterator<Item = KindId> + use<> {
+    1..=tables.kinds.len() as KindId
+}
+
+/// What a hand can do with a kind.
+pub(super) fn hand(tables: &Tables, kind: KindId) -> Hand {
+    tables.hands[usize::from(kind) % MAX_KINDS]
+}
+
+/// The set of some kinds.
+pub(super) fn set(kinds: impl Iterator<Item = KindId>) -> KindSet {
+    kinds.fold(KindSet::default(), KindSet::with)
+}
+
+/// Kinds that nobody can carry and nothing becomes.
+fn lasting(tables: &Tables) -> KindSet {
+    let mut moving = KindSet::default();
+    for kind in kinds(tables) {
+        moving = match hand(tables, kind) {
+            Hand::Loose => moving.with(kind),
+            Hand::Source(gives) => moving.with(gives),
+            Hand::Becomes { into, .. } => moving.with(kind).with(into),
+            _ => moving,
+        };
+    }
+    let results = tables.containers.iter().flat_map(|container| {
+        container
+            .dishes
+            .iter()
+            .flat_map(|dish| dish.ingredients.iter().copied().chain([dish.result]))
+    });
+    let moving = results.fold(moving, KindSet::with);
+    set(kinds(tables).filter(|&kind| !moving.has(kind)))
+}
+
+/// A state as the features see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) facts: &'a Facts,
+    /// The agents by seat.
+    pub(super) agents: &'a [Agent],
+    /// The kind in each cell.
+    pub(super) kinds: &'a [KindId],
+    /// The value of each cell.
+    pub(super) values: &'a [u8],
+    fixtures: &'a [u8],
+}
+
+impl<'a> Scene<'a> {
+    #[inline]
+    pub(super) fn new<X>(tables: &'a Tables, facts: &'a Facts, state: &'a State<X>) -> Self {
+        Self {
+            tables,
+            facts,
+            agents: &state.agents[..tables.seats],
+            kinds: state.kinds(tables),
+            values: state.values(tables),
+            fixtures: &state.memory[tables.fixture_place(0)..],
+        }
+    }
+
+    /// The containers and switches in reading order; places without one have the kind [`EMPTY`].
+    #[inline]
+    pub(super) fn fixtures(&self) -> impl Iterator<Item = Fixture<'a>> + use<'a> {
+        let (bytes, stride) = (self.fixtures, self.tables.stride);
+        (0..self.tables.fixtures).map(move |index| Fixture::new(&bytes[index * stride..]))
+    }
+
+    /// The slots of a fixture, those that are empty included.
+    #[inline]
+    pub(super) fn slots(&self, fixture: Fixture<'a>) -> &'a [KindId] {
+        fixture.slots(self.tables.stride)
+    }
+
+    /// Row and column of a cell.
+    #[inline]
+    pub(super) fn place(&self, cell: u16) -> [i32; 2] {
+        self.facts.places[usize::from(cell)].map(i32::from)
+    }
+
+    /// The cells to the right, to the left, below and above; outside the grid no cell has the number.
+    #[inline]
+    pub(super) fn around(&self, cell: u16) -> [u16; 4] {
+        self.facts.around[usize::from(cell)]
+    }
+
+    /// A bit for each side of a cell on which there is one of these kinds: right, left, below, above.
+    #[inline]
+    pub(super) fn beside(&self, cell: u16, kinds: KindSet) -> u32 {
+        let cells = self.around(cell).into_iter().enumerate();
+        cells.fold(0, |bits, (side, cell)| {
+            let kind = self.kinds.get(usize::from(cell));
+            bits | u32::from(kind.is_some_and(|&kind| kinds.has(kind))) << side
+        })
+    }
+
+    /// What lies in a cell on a surface; by the rules of CoGrid whatever number the cell shows.
+    #[inline]
+    pub(super) fn lying(&self, cell: usize) -> u8 {
+        if self.facts.surfaces.has(self.kinds[cell]) {
+            self.values[cell]
+        } else {
+            EMPTY
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The two forms of an observation: `f32`, and a byte a value.
+
+use alloc::vec;
+
+/// A value of an observation: `f32`, or a whole number in a byte.
+pub trait Value: Copy + Default + 'static {
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// A whole number from -128 to 127.
+    fn whole(value: i32) -> Self;
+    /// Any number; for the compact form its whole part.
+    fn number(value: f32) -> Self;
+    /// The one of two lists that has this form.
+    fn choose<'a>(wide: &'a [f32], compact: &'a [i8]) -> &'a [Self];
+    /// Lets something write `f32`.
+    fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32]));
+
+    /// One for yes, zero for no.
+    #[inline]
+    fn flag(yes: bool) -> Self {
+        Self::whole(i32::from(yes))
+    }
+}
+
+impl Value for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    #[inline]
+    fn whole(value: i32) -> Self {
+        value as f32
+    }
+    #[inline]
+    fn number(value: f32) -> Self {
+        value
+    }
+    fn choose<'a>(wide: &'a [f32], _compact: &'a [i8]) -> &'a [Self] {
+        wide
+    }
+    fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32])) {
+        write(out);
+    }
+}
+
+impl Value for i8 {
+    const ZERO: Self = 0;
+    const ONE: Self = 1;
+    #[inline]
+    fn whole(value: i32) -> Self {
+        value as i8
+    }
+    #[inline]
+    fn number(value: f32) -> Self {
+        value as i8
+    }
+    fn choose<'a>(_wide: &'a [f32], compact: &'a [i8]) -> &'a [Self] {
+        compact
+    }
+    fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32])) {
+        let mut values = vec![0.0; out.len()];
+        write(&mut values);
+        for (out, value) in out.iter_mut().zip(values) {
+            *out = value as i8;
+        }
+    }
+}
+
+/// Writes the lowest bits as values, the lowest first.
+#[inline]
+pub(super) fn write_bits<V: Value>(bits: u32, out: &mut [V]) {
+    for (bit, out) in out.iter_mut().enumerate() {
+        *out = V::flag(bits >> bit & 1 == 1);
+    }
+}
