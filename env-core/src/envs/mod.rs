@@ -1,7 +1,11 @@
 //! The environments, and how to open one by its id.
 
 pub mod goal_finding;
+pub mod goal_seeking;
+pub mod kitchen;
 pub mod overcooked;
+pub mod overcooked_v2;
+pub mod search_rescue;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -14,10 +18,12 @@ use crate::draw::Sprite;
 use crate::grid::{Grid, GridWorld};
 use crate::instance::Instance;
 use goal_finding::GoalFinding;
+use goal_seeking::GoalSeeking;
 use overcooked::Overcooked;
+use search_rescue::SearchRescue;
 
 /// The ids that [`open`] knows.
-pub const IDS: [&str; 2] = [Overcooked::ID, GoalFinding::ID];
+pub const IDS: [&str; 4] = [Overcooked::ID, GoalFinding::ID, GoalSeeking::ID, SearchRescue::ID];
 
 /// Opens an environment natively, at the first state of seed 0.
 ///
@@ -66,6 +72,8 @@ pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output
     Ok(match id {
         Overcooked::ID => visitor.visit(build::<Overcooked>(params)?),
         GoalFinding::ID => visitor.visit_grid(build::<GoalFinding>(params)?),
+        GoalSeeking::ID => visitor.visit_grid(build::<GoalSeeking>(params)?),
+        SearchRescue::ID => visitor.visit_grid(build::<SearchRescue>(params)?),
         _ => {
             return Err(ParamError {
                 field: "environment".into(),

@@ -43,6 +43,8 @@ pub enum Names {
     Of(Vec<String>),
     /// The empty hand.
     EmptyHand,
+    /// Every kind, and the empty hand: whatever is held, wherever an agent stands.
+    AnyHand,
 }
 
 impl Names {

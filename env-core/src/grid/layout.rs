@@ -5,10 +5,13 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::kind::{EMPTY, Kind, KindId};
 use crate::contract::ParamError;
-use serde::{Deserialize, Serialize};
 
 /// The most rows or columns of a layout.
 pub const MAX_SIDE: usize = 64;
@@ -27,13 +30,39 @@ pub struct Ground {
 }
 
 /// A layout as a parameter: the name of one that the world knows, or its own rows of symbols.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Chart {
     /// The name of a layout.
     Name(String),
     /// One string a row.
     Rows(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Chart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Chart;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("the name of a layout, or its rows as an array of strings")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Chart, E> {
+                Ok(Chart::named(name))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Chart, A::Error> {
+                let mut rows = Vec::new();
+                while let Some(row) = seq.next_element()? {
+                    rows.push(row);
+                }
+                Ok(Chart::Rows(rows))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
 }
 
 impl Chart {

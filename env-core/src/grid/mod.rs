@@ -151,6 +151,18 @@ pub trait GridWorld: Sized + Debug {
         pay.declared(tables, did);
     }
 
+    /// Happens at the end of each step, once everything else is paid: for what depends on how agents moved.
+    /// `before` is how they were when the step began.
+    fn after(
+        &self,
+        _tables: &Tables,
+        _state: &mut State<Self::Extra>,
+        _before: &[Agent],
+        _actions: &[Action],
+        _pay: &mut Pay<'_>,
+    ) {
+    }
+
     /// Pays by the rules of CoGrid, at the end of the step: by default the declared rewards.
     /// `sights` is what each seat faced before the step, `before` the extra state as it was then.
     fn earn_cogrid(

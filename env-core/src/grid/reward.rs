@@ -228,4 +228,27 @@ impl Pay<'_> {
             self.scored += worth;
         }
     }
+
+    /// CoGrid: rewards are summed one after the other, each for all agents that earn it, and rounded then.
+    ///
+    /// Source: CoGrid 0.3.2, `core/autowire.py` and `core/pipeline/rewards.py`.
+    pub(super) fn settle(&mut self, tables: &Tables) {
+        let outcome = &mut *self.outcome;
+        outcome.rewards[..self.seats].fill(0.0);
+        if outcome.events.is_empty() {
+            return;
+        }
+        for (index, wage) in tables.wages.iter().enumerate() {
+            for seat in (0..self.seats).filter(|seat| self.done >> seat & 1 == 0) {
+                // Exact in 64 bits, so that it is rounded once, as the product of a count is.
+                let earned = outcome
+                    .events
+                    .iter()
+                    .filter(|event| usize::from(event.kind) == index)
+                    .filter(|event| wage.common || usize::from(event.seat) == seat)
+                    .fold(0.0, |sum, event| sum + f64::from(event.value));
+                outcome.rewards[seat] += earned as f32;
+            }
+        }
+    }
 }

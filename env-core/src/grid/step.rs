@@ -63,6 +63,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
         done: state.done,
         scored: 0.0,
     };
+    let agents = state.agents;
     let injected = state.injected.take();
     let mut luck = Luck::new(&mut state.draws, injected);
     let before = if COGRID {
@@ -92,8 +93,13 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
         let sights = &sights[..seats];
         grid.world
             .earn_cogrid(tables, state, sights, extra, &mut pay);
-    } else if tables.stands {
-        stand(tables, state, &mut pay);
+        pay.settle(tables);
+    } else {
+        if tables.stands {
+            stand(tables, state, &mut pay);
+        }
+        grid.world
+            .after(tables, state, &agents[..seats], actions, &mut pay);
     }
     // CoGrid: what happens after the end counts no more.
     if state.done != everyone(seats) {

@@ -361,6 +361,7 @@ impl Tables {
     pub fn set(&self, names: &Names, field: &str) -> Result<KindSet, ParamError> {
         match names {
             Names::Any => Ok(KindSet::ANY),
+            Names::AnyHand => Ok(KindSet(u64::MAX)),
             Names::EmptyHand => Ok(KindSet::EMPTY_HAND),
             Names::Of(names) => names.iter().try_fold(KindSet::default(), |set, name| {
                 Ok(set.with(self.named(name, field)?))
@@ -408,7 +409,7 @@ impl Tables {
     }
 
     /// The motion of an action; what is out of range or missing does nothing.
-    pub(super) fn motion_of(&self, actions: &[Action], seat: usize) -> Motion {
+    pub fn motion_of(&self, actions: &[Action], seat: usize) -> Motion {
         let motion = actions
             .get(seat)
             .and_then(|&action| self.motions.get(usize::from(action)));

@@ -2,7 +2,6 @@
 //!
 //! Source: the tutorials of CoGrid 0.3.2 (`examples/goal_finding.py`, `docs/advanced-patterns.md`).
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -329,7 +328,7 @@ impl GridWorld for World {
     }
 
     fn terminated(&self, tables: &Tables, state: &State<Collected>, seat: usize) -> bool {
-        if state.kind(state.agents[seat].cell) == self.goal {
+        if tables.terminal.has(state.kind(state.agents[seat].cell)) {
             return true;
         }
         // CoGrid: the others go on without a goal that they could reach.
@@ -357,16 +356,7 @@ impl GridWorld for World {
         out[0] = state.extra.goals[seat] as f32;
     }
 
-    fn describe(&self, tables: &Tables, state: &State<Collected>, seat: usize, out: &mut String) {
-        for cell in (0..tables.cells as u16).filter(|&cell| state.kind(cell) == self.goal) {
-            let (row, col) = tables.place(cell);
-            let taken = if state.occupied(tables, cell) {
-                ", with an agent on it"
-            } else {
-                ""
-            };
-            *out += &format!("A goal is at row {}, column {}{taken}.\n", row + 1, col + 1);
-        }
+    fn describe(&self, _tables: &Tables, state: &State<Collected>, seat: usize, out: &mut String) {
         // Writing into a String cannot fail.
         let _ = writeln!(out, "Goals you took away: {}.", state.extra.goals[seat]);
     }

@@ -1,0 +1,3 @@
+//! Goal seeking as a module.
+
+env_core::export_env!(env_core::envs::goal_seeking::GoalSeeking);
