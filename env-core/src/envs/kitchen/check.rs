@@ -1,0 +1,253 @@
+//! What is no kitchen: parameters that are refused, and states that cannot be.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::params::{Earning, Layout, Orders, Params, Payment, Variant};
+use super::{Cooking, Extra, MAX_ORDERS, Order, Target, kinds, layouts};
+use crate::contract::ParamError;
+use crate::grid::{KindId, Rules, State, Tables, unknown};
+
+fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
+    Err(ParamError {
+        field: field.into(),
+        reason: reason.into(),
+    })
+}
+
+/// Checks what the tables of a grid do not.
+pub(super) fn params<V: Variant>(params: &Params<V>) -> Result<(), ParamError> {
+    if params.cook_time == Some(0) {
+        return refuse("cook_time", "must be 1 to 255 steps");
+    }
+    if params.rules == Rules::Cogrid && params.cook_time.is_some() {
+        return refuse(
+            "cook_time",
+            format!(
+                "is {} steps by the rules of CoGrid, {} in an open pot: leave it out, or take the rules `corrected`",
+                kinds::COOK_TIMES[0],
+                kinds::COOK_TIMES[1]
+            ),
+        );
+    }
+    if let Some(orders) = &params.orders {
+        check_orders(orders)?;
+    }
+    let mut earlier: Vec<Earning> = Vec::new();
+    for (index, paid) in params.rewards.iter().enumerate() {
+        let field = format!("rewards[{index}]");
+        if earlier.contains(&paid.kind) {
+            return refuse(
+                &field,
+                format!("`{}` is listed twice: keep one", paid.kind.name()),
+            );
+        }
+        earlier.push(paid.kind);
+        check_payment(params, paid, &field)?;
+    }
+    Ok(())
+}
+
+fn check_orders(orders: &Orders) -> Result<(), ParamError> {
+    if !(1..=MAX_ORDERS).contains(&usize::from(orders.max_active)) {
+        return refuse("orders.max_active", format!("must be 1 to {MAX_ORDERS}"));
+    }
+    if !(1..=10_000).contains(&orders.time_limit) {
+        return refuse("orders.time_limit", "must be 1 to 10000 steps");
+    }
+    let spawn = orders.spawn;
+    let each = [spawn.onion_soup, spawn.tomato_soup];
+    let is_probability = |value: f32| (0.0..=1.0).contains(&value);
+    if !each.into_iter().all(is_probability) || !is_probability(each[0] + each[1]) {
+        return refuse(
+            "orders.spawn",
+            "must be probabilities from 0 to 1 that sum to 1 at most",
+        );
+    }
+    Ok(())
+}
+
+fn check_payment<V: Variant>(
+    params: &Params<V>,
+    paid: &Payment,
+    field: &str,
+) -> Result<(), ParamError> {
+    use Earning::{
+        ExpiredOrder, OrderDelivery, OrderIngredientInPot, OrderSoupInDish, TargetDelivery,
+        TargetIngredientInPot, TargetSoupInDish,
+    };
+    let (kind, name) = (paid.kind, paid.kind.name());
+    let ordered = [
+        OrderDelivery,
+        OrderIngredientInPot,
+        OrderSoupInDish,
+        ExpiredOrder,
+    ];
+    if ordered.contains(&kind) && params.orders.is_none() {
+        return refuse(
+            field,
+            format!(
+                "`{name}` is paid for orders, and there are none: give `orders`, or take another reward"
+            ),
+        );
+    }
+    let wanted = [TargetDelivery, TargetIngredientInPot, TargetSoupInDish];
+    if wanted.contains(&kind) && params.targets.is_empty() {
+        return refuse(
+            field,
+            format!(
+                "`{name}` is paid for the soup that is wanted, and `targets` is empty: name soups there, or take another reward"
+            ),
+        );
+    }
+    if paid.penalize_incorrect && !matches!(kind, OrderDelivery | TargetDelivery) {
+        return refuse(
+            field,
+            format!(
+                "`penalize_incorrect` belongs to `order_delivery` and `target_delivery`, not to `{name}`: leave it out"
+            ),
+        );
+    }
+    if paid.tip != 0.0 && kind != OrderDelivery {
+        return refuse(
+            field,
+            format!("`tip` belongs to `order_delivery`, not to `{name}`: leave it out"),
+        );
+    }
+    if !(0.0..=1e6).contains(&paid.tip) {
+        return refuse(field, "`tip` must be a number from 0 to 1000000");
+    }
+    if kind == ExpiredOrder && !paid.common {
+        return refuse(
+            field,
+            "an order that expires is nobody's: `common` must be true",
+        );
+    }
+    Ok(())
+}
+
+/// The rows of the layout.
+pub(super) fn rows<V: Variant>(params: &Params<V>) -> Result<Vec<String>, ParamError> {
+    let name = match &params.layout {
+        Layout::Rows(rows) => return Ok(rows.clone()),
+        Layout::Named(name) => name,
+    };
+    let known = layouts::of(V::V2);
+    match known.iter().find(|(known, _)| known == name) {
+        Some((_, rows)) => Ok(rows.iter().map(|row| row.to_string()).collect()),
+        None if layouts::of(!V::V2).iter().any(|(known, _)| known == name) => refuse(
+            "layout",
+            format!(
+                "`{name}` is a kitchen of the environment `{}`: take that, or one of: {}",
+                if V::V2 { "overcooked" } else { "overcooked_v2" },
+                names(V::V2)
+            ),
+        ),
+        None => refuse(
+            "layout",
+            unknown("layout", name, known.iter().map(|&(known, _)| known)),
+        ),
+    }
+}
+
+fn names(v2: bool) -> String {
+    let names: Vec<&str> = layouts::of(v2).iter().map(|&(name, _)| name).collect();
+    names.join(", ")
+}
+
+/// The number of the layout: that of the named one with the same rows, else the one past the last.
+pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
+    let rows = rows(params).unwrap_or_default();
+    let same = |&(_, known): &(&str, &[&str])| known == rows;
+    let number = layouts::of(V::V2).iter().position(same);
+    match params.rules {
+        // CoGrid numbers the five classic kitchens, and gives every other the number of the first.
+        Rules::Cogrid => number.filter(|&number| !V::V2 && number < 5).unwrap_or(0) as u8,
+        Rules::Corrected => number.unwrap_or(layouts::of(V::V2).len()) as u8,
+    }
+}
+
+/// How many layouts there are to tell apart.
+pub(super) fn layout_count(v2: bool, rules: Rules) -> u8 {
+    match rules {
+        Rules::Cogrid => 7,
+        Rules::Corrected => layouts::of(v2).len() as u8 + 1,
+    }
+}
+
+/// The soups that may be wanted.
+pub(super) fn targets<V: Variant>(
+    params: &Params<V>,
+    tables: &Tables,
+) -> Result<Vec<Target>, ParamError> {
+    let here = |kind: KindId| {
+        let ground = tables.ground.as_ref();
+        ground.is_some_and(|ground| ground.kinds.contains(&kind))
+    };
+    let mut targets: Vec<Target> = Vec::new();
+    for name in &params.targets {
+        let all = tables.containers.iter().flat_map(|pot| &pot.dishes);
+        let soups = all.filter_map(|dish| Some(tables.kind(dish.result)?.name.as_str()));
+        let Some(soup) = tables
+            .id(name)
+            .filter(|_| soups.clone().any(|soup| soup == name))
+        else {
+            return refuse("targets", unknown("soup", name, soups));
+        };
+        let pots = tables.containers.iter().filter(|pot| here(pot.kind));
+        let dish = pots
+            .flat_map(|pot| &pot.dishes)
+            .find(|dish| dish.result == soup);
+        let Some(dish) = dish else {
+            return refuse(
+                "targets",
+                format!(
+                    "no pot of this kitchen makes `{name}`: put a pot (`u`) into the layout, or leave it out"
+                ),
+            );
+        };
+        if params.rules == Rules::Cogrid && !matches!(name.as_str(), "onion_soup" | "tomato_soup") {
+            return refuse(
+                "targets",
+                format!(
+                    "by the rules of CoGrid only `onion_soup` and `tomato_soup` are soups to deliver: leave `{name}` out, or take the rules `corrected`"
+                ),
+            );
+        }
+        if targets.iter().any(|other| other.soup == soup) {
+            return refuse("targets", format!("`{name}` is listed twice: keep one"));
+        }
+        let mut ingredients = [0; kinds::SOUP_SIZE as usize];
+        ingredients.copy_from_slice(&dish.ingredients);
+        targets.push(Target { soup, ingredients });
+    }
+    Ok(targets)
+}
+
+/// Whether a state that was read from bytes may be one of this kitchen.
+pub(super) fn valid<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &State<Extra>,
+) -> bool {
+    let extra = &state.extra;
+    let limit = cooking
+        .params
+        .orders
+        .as_ref()
+        .map_or(0, |orders| orders.time_limit);
+    let (used, free) = extra.orders.split_at(cooking.places());
+    let is_order = |order: &Order| match order.soup {
+        0 => order.left == 0,
+        soup => soup <= 2 && (1..=limit).contains(&order.left),
+    };
+    let buttons = super::tick::lit(cooking, tables, state);
+    used.iter().all(is_order)
+        && free.iter().all(|order| *order == Order::default())
+        && (extra.expired == 0 || cooking.params.orders.is_some())
+        && usize::from(extra.target) < cooking.targets.len().max(1)
+        && (!extra.delivered || !cooking.targets.is_empty())
+        // It is as it was at the end of the step, and so is the state.
+        && extra.lit == if tables.is_cogrid() { buttons } else { 0 }
+}

@@ -1,0 +1,324 @@
+//! What is paid in a kitchen.
+//!
+//! Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; what the corrected rules mend is marked "CoGrid:".
+
+use super::params::{Earning, Payment, Variant};
+use super::tick;
+use super::{Cooking, Extra, Order};
+use crate::grid::{Act, Did, KindId, Names, Pay, Reward, Sight, State, Tables, When};
+
+/// A reward as the grid knows it.
+pub(super) fn declare(paid: &Payment) -> Reward {
+    let does = |act, item: &[&str]| When::Does {
+        act,
+        item: if item.is_empty() {
+            Names::Any
+        } else {
+            Names::of(item)
+        },
+        at: Names::Any,
+    };
+    let when = match paid.kind {
+        Earning::Delivery => does(Act::Deliver, &[]),
+        Earning::OnionSoupDelivery => does(Act::Deliver, &["onion_soup"]),
+        Earning::OnionInPot => does(Act::Add, &["onion"]),
+        Earning::SoupInDish => does(Act::Serve, &[]),
+        _ => When::Own,
+    };
+    Reward {
+        name: paid.kind.name().into(),
+        when,
+        worth: paid.worth,
+        common: paid.common,
+        scored: matches!(
+            paid.kind,
+            Earning::Delivery
+                | Earning::OnionSoupDelivery
+                | Earning::OrderDelivery
+                | Earning::TargetDelivery
+        ),
+    }
+}
+
+/// Whether a declaration says all of it.
+pub(super) fn is_plain(kind: Earning) -> bool {
+    matches!(
+        kind,
+        Earning::Delivery | Earning::OnionSoupDelivery | Earning::OnionInPot | Earning::SoupInDish
+    )
+}
+
+/// Pays everyone, whether the reward is common or not: one event, or one for each.
+fn everyone(pay: &mut Pay<'_>, tables: &Tables, index: usize, seat: u8, worth: f32) {
+    if tables.wages[index].common {
+        pay.give(tables, index, seat, worth);
+    } else {
+        (0..tables.seats as u8).for_each(|seat| pay.give(tables, index, seat, worth));
+    }
+}
+
+/// Pays for orders that expired in this step.
+pub(super) fn expire<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    count: u32,
+    pay: &mut Pay<'_>,
+) {
+    for (index, paid) in cooking.params.rewards.iter().enumerate() {
+        if paid.kind == Earning::ExpiredOrder {
+            everyone(pay, tables, index, 0, paid.worth * count as f32);
+        }
+    }
+}
+
+/// Pays for an act that succeeded, and lets orders and what is wanted go on.
+pub(super) fn earn<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &mut State<Extra>,
+    did: &Did,
+    pay: &mut Pay<'_>,
+) {
+    let mut filled = None;
+    if did.act == Act::Deliver {
+        filled = tick::consume(cooking, &mut state.extra, did.item);
+        state.extra.delivered = !cooking.targets.is_empty();
+    }
+    for (index, paid) in cooking.params.rewards.iter().enumerate() {
+        if let Some(worth) = worth(cooking, tables, state, paid, did, filled) {
+            pay.give(tables, index, did.seat, worth);
+        }
+    }
+}
+
+/// What an act earns by a reward.
+fn worth<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &State<Extra>,
+    paid: &Payment,
+    did: &Did,
+    filled: Option<Order>,
+) -> Option<f32> {
+    let target = cooking.target(&state.extra);
+    let wanted = target.is_some_and(|target| target.soup == did.item);
+    let signed = |good: bool| Some(if good { paid.worth } else { -paid.worth });
+    let full = Some(paid.worth);
+    match (paid.kind, did.act) {
+        (Earning::Delivery, Act::Deliver) | (Earning::SoupInDish, Act::Serve) => full,
+        (Earning::OnionSoupDelivery, Act::Deliver) => {
+            full.filter(|_| did.item == cooking.ids.soups[0])
+        }
+        (Earning::OrderDelivery, Act::Deliver) => match filled {
+            Some(order) => Some(paid.worth + tip(cooking, paid, order)),
+            None => signed(false).filter(|_| paid.penalize_incorrect),
+        },
+        (Earning::TargetDelivery, Act::Deliver) => {
+            signed(wanted).filter(|_| wanted || paid.penalize_incorrect)
+        }
+        (Earning::OnionInPot, Act::Add) => full.filter(|_| did.item == cooking.ids.ingredients[0]),
+        (Earning::OrderIngredientInPot, Act::Add) => {
+            let recipe = cooking
+                .ids
+                .ingredients
+                .iter()
+                .position(|&kind| kind == did.item)?;
+            let contents = contents(tables, state, did);
+            let fits = contents.iter().all(|&kind| kind == did.item);
+            full.filter(|_| fits && is_ordered(&state.extra, recipe))
+        }
+        (Earning::TargetIngredientInPot, Act::Add) => {
+            let has = count(contents(tables, state, did), did.item);
+            signed(target.is_some_and(|target| has <= count(&target.ingredients, did.item)))
+        }
+        (Earning::OrderSoupInDish, Act::Serve) => {
+            let recipe = cooking
+                .ids
+                .soups
+                .iter()
+                .position(|&kind| kind == did.item)?;
+            full.filter(|_| is_ordered(&state.extra, recipe))
+        }
+        (Earning::TargetSoupInDish, Act::Serve) => signed(wanted),
+        (Earning::Button, Act::Toggle) => full,
+        _ => None,
+    }
+}
+
+/// CoGrid: there is no tip, for the number that it multiplies is never set.
+fn tip<V: Variant>(cooking: &Cooking<V>, paid: &Payment, order: Order) -> f32 {
+    let orders = cooking.params.orders.as_ref();
+    let limit = orders.map_or(1, |orders| orders.time_limit.max(1));
+    paid.tip * (f32::from(order.left) / f32::from(limit))
+}
+
+/// What is in the pot that was reached, after the act.
+fn contents<'a>(tables: &Tables, state: &'a State<Extra>, did: &Did) -> &'a [KindId] {
+    match state.fixture_in(tables, did.cell) {
+        Some(index) => state.fixture(tables, index).contents(),
+        None => &[],
+    }
+}
+
+fn count(kinds: &[KindId], kind: KindId) -> usize {
+    kinds.iter().filter(|&&other| other == kind).count()
+}
+
+/// Whether an order asks for the soup of a recipe.
+fn is_ordered(extra: &Extra, recipe: usize) -> bool {
+    extra
+        .orders
+        .iter()
+        .any(|order| usize::from(order.soup) == recipe + 1)
+}
+
+/// CoGrid: pays by the state before the step, whatever the acts achieved, reward by reward.
+pub(super) fn earn_cogrid<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &mut State<Extra>,
+    sights: &[Sight],
+    before: &Extra,
+    pay: &mut Pay<'_>,
+) {
+    let lit = if V::V2 {
+        tick::lit(cooking, tables, state)
+    } else {
+        0
+    };
+    for (index, paid) in cooking.params.rewards.iter().enumerate() {
+        match paid.kind {
+            Earning::ExpiredOrder => {
+                let expired = state.extra.expired.wrapping_sub(before.expired);
+                if expired > 0 {
+                    everyone(pay, tables, index, 0, paid.worth * expired as f32);
+                }
+            }
+            // CoGrid: a button pressed again in the step in which it goes out is free.
+            Earning::Button => {
+                let pressed = (lit & !before.lit).count_ones();
+                if pressed > 0 {
+                    everyone(pay, tables, index, 0, paid.worth * pressed as f32);
+                }
+            }
+            Earning::OrderDelivery => {
+                ordered_cogrid(cooking, tables, &state.extra, sights, before, index, pay);
+            }
+            _ => {
+                for (seat, sight) in sights.iter().enumerate() {
+                    let Some(good) = earns_cogrid(cooking, sight, before, paid) else {
+                        continue;
+                    };
+                    let worth = if good { paid.worth } else { -paid.worth };
+                    if paid.kind == Earning::TargetDelivery {
+                        everyone(pay, tables, index, seat as u8, worth);
+                    } else {
+                        pay.give(tables, index, seat as u8, worth);
+                    }
+                }
+            }
+        }
+    }
+    state.extra.lit = lit;
+}
+
+/// CoGrid: every delivery is paid if an order is gone since the step began, and one that expired is gone too.
+fn ordered_cogrid<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    extra: &Extra,
+    sights: &[Sight],
+    before: &Extra,
+    index: usize,
+    pay: &mut Pay<'_>,
+) {
+    let paid = &cooking.params.rewards[index];
+    let gone = |(before, after): (&Order, &Order)| before.soup != 0 && after.soup == 0;
+    let used = before.orders.iter().zip(&extra.orders).any(gone);
+    let mut delivers = (0..)
+        .zip(sights)
+        .filter(|(_, sight)| cooking.delivers_cogrid(sight, false))
+        .map(|(seat, _)| seat);
+    if used {
+        delivers.for_each(|seat| pay.give(tables, index, seat, paid.worth));
+    } else if let (Some(seat), true) = (delivers.next(), paid.penalize_incorrect) {
+        everyone(pay, tables, index, seat, -paid.worth);
+    }
+}
+
+impl<V: Variant> Cooking<V> {
+    /// CoGrid: only the two soups of the pot count as deliveries, whatever else can be cooked.
+    fn delivers_cogrid(&self, sight: &Sight, open: bool) -> bool {
+        let zone = sight.at == Some(self.ids.zone)
+            || V::V2 && open && sight.at == Some(self.ids.open_zone);
+        sight.reaches && zone && self.ids.soups.contains(&sight.held)
+    }
+}
+
+/// Whether a seat earns a reward by what it saw; false if it pays for it.
+fn earns_cogrid<V: Variant>(
+    cooking: &Cooking<V>,
+    sight: &Sight,
+    before: &Extra,
+    paid: &Payment,
+) -> Option<bool> {
+    let ids = &cooking.ids;
+    let earned = |earned: bool| earned.then_some(true);
+    if !sight.reaches {
+        return None;
+    }
+    match paid.kind {
+        Earning::Delivery => return earned(cooking.delivers_cogrid(sight, false)),
+        Earning::OnionSoupDelivery => {
+            return earned(sight.held == ids.soups[0] && cooking.delivers_cogrid(sight, false));
+        }
+        Earning::TargetDelivery => {
+            let wanted = cooking.target(before)?.soup == sight.held;
+            return Some(wanted)
+                .filter(|_| cooking.delivers_cogrid(sight, true))
+                .filter(|_| wanted || paid.penalize_incorrect);
+        }
+        _ => {}
+    }
+    // CoGrid: where there are open pots, it looks at no other.
+    let (contents, held) = (sight.contents(), sight.held);
+    if sight.at != Some(cooking.paid_pot) || sight.count.is_none() {
+        return None;
+    }
+    let has_room = contents.len() < usize::from(super::kinds::SOUP_SIZE);
+    let classic = sight.at == Some(ids.pot);
+    let alike = contents.iter().all(|&kind| kind == held);
+    let plates = held == ids.plate && sight.timer == 0;
+    match paid.kind {
+        Earning::OnionInPot => earned(classic && held == ids.ingredients[0] && has_room && alike),
+        Earning::OrderIngredientInPot => {
+            let recipe = ids.ingredients.iter().position(|&kind| kind == held)?;
+            earned(classic && has_room && alike && is_ordered(before, recipe))
+        }
+        // CoGrid: whatever is held counts, also what no pot takes.
+        Earning::TargetIngredientInPot if has_room && held != crate::grid::EMPTY => {
+            let wanted = &cooking.target(before)?.ingredients;
+            Some(count(contents, held) < count(wanted, held))
+        }
+        Earning::SoupInDish => earned(classic && plates),
+        Earning::OrderSoupInDish => {
+            let soup = |recipe: &usize| {
+                contents.len() == usize::from(super::kinds::SOUP_SIZE)
+                    && contents
+                        .iter()
+                        .all(|&kind| kind == ids.ingredients[*recipe])
+            };
+            let recipe = (0..2).find(soup)?;
+            earned(classic && plates && is_ordered(before, recipe))
+        }
+        Earning::TargetSoupInDish if plates && !has_room => {
+            let wanted = &cooking.target(before)?.ingredients;
+            Some(
+                contents
+                    .iter()
+                    .all(|&kind| count(contents, kind) == count(wanted, kind)),
+            )
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,304 @@
+//! Kitchens: cooks, pots, plates, soups, orders, recipes that are wanted; what `overcooked` and `overcooked_v2` share.
+//!
+//! Two sets of rules: [`Rules::Cogrid`] equals CoGrid 0.3.2 field for field, its oddities included;
+//! [`Rules::Corrected`], the default, mends what the pages of the two environments list.
+
+mod check;
+mod describe;
+mod draw;
+mod earn;
+pub mod kinds;
+pub mod layouts;
+pub mod params;
+mod tick;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::ParamError;
+use crate::draw::{DrawList, Sprite};
+use crate::grid::luck::MAX_ROLLS;
+use crate::grid::{
+    self, Did, Draws, EMPTY, Grid, GridWorld, KindId, KindSet, Luck, Motion, Now, Pay, Plan, Sight,
+    State, Tables,
+};
+use params::{Params, Payment, Variant};
+
+/// The most orders at a time.
+pub const MAX_ORDERS: usize = MAX_ROLLS;
+
+/// An order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// What is asked for: 1 onion soup, 2 tomato soup; 0 for a place that is free.
+    pub soup: u8,
+    /// Steps until it expires; 0 in a place that is free.
+    pub left: u16,
+}
+
+/// What a kitchen adds to the state of a grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    /// The orders by their places.
+    pub orders: [Order; MAX_ORDERS],
+    /// How many orders have expired.
+    pub expired: u32,
+    /// Which of [`Params::targets`] is wanted.
+    pub target: u8,
+    /// Whether soup was delivered in the last step, and another may be wanted now.
+    pub delivered: bool,
+    /// By the rules of CoGrid: bit `f` is set if fixture `f` is a button that was lit after the last step.
+    pub lit: u64,
+}
+
+/// A soup that may be wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Target {
+    soup: KindId,
+    /// Its ingredients, sorted.
+    ingredients: [KindId; kinds::SOUP_SIZE as usize],
+}
+
+/// The kinds that the rules of kitchens name; [`EMPTY`] for those that a kitchen of the first version lacks.
+#[derive(Clone, Copy, Debug)]
+struct Ids {
+    ingredients: [KindId; 2],
+    soups: [KindId; 2],
+    plate: KindId,
+    pot: KindId,
+    open_pot: KindId,
+    zone: KindId,
+    open_zone: KindId,
+    indicator: KindId,
+    button: KindId,
+}
+
+/// Cooking, as a grid world.
+#[derive(Debug)]
+pub struct Cooking<V: Variant> {
+    params: Params<V>,
+    ids: Ids,
+    /// Every soup.
+    soups: KindSet,
+    targets: Vec<Target>,
+    /// How likely a free place gets an order of the first recipe, and of one of the first two.
+    spawn: [f32; 2],
+    /// Whether there is nothing but what the rewards declare: no orders, nothing wanted.
+    plain: bool,
+    /// Whether something happens at the beginning of a step.
+    ticks: bool,
+    /// By the rules of CoGrid: the kind of pot that rewards look at.
+    paid_pot: KindId,
+    /// The layout's number among those that have a name.
+    layout: u8,
+}
+
+/// The kitchens of an environment.
+pub type Kitchens<V> = Grid<Cooking<V>>;
+
+impl<V: Variant> Cooking<V> {
+    /// The parameters.
+    pub fn params(&self) -> &Params<V> {
+        &self.params
+    }
+
+    /// How many orders there are at most.
+    fn places(&self) -> usize {
+        let orders = self.params.orders.as_ref();
+        orders.map_or(0, |orders| usize::from(orders.max_active))
+    }
+
+    /// The soup that is wanted, if not every soup is welcome.
+    fn target(&self, extra: &Extra) -> Option<&Target> {
+        self.targets.get(usize::from(extra.target))
+    }
+
+    /// Whether the button in a cell is lit.
+    fn is_lit(&self, tables: &Tables, state: &State<Extra>, cell: u16) -> bool {
+        let button = state.fixture_in(tables, cell);
+        button.is_some_and(|index| state.fixture(tables, index).timer() > 0)
+    }
+
+    /// Whether the soup that is wanted can be seen anywhere.
+    fn is_shown(&self, tables: &Tables, state: &State<Extra>) -> bool {
+        (0..tables.cells as u16).any(|cell| match state.kind(cell) {
+            EMPTY => false,
+            kind if kind == self.ids.indicator => true,
+            kind => kind == self.ids.button && self.is_lit(tables, state, cell),
+        })
+    }
+}
+
+impl<V: Variant> GridWorld for Cooking<V> {
+    const ID: &'static str = if V::V2 { "overcooked_v2" } else { "overcooked" };
+    const VERSION: &'static str = if V::V2 { "1.0.0" } else { "2.0.0" };
+    const TITLE: &'static str = if V::V2 { "Overcooked V2" } else { "Overcooked" };
+    const CHANGES_GROUND: bool = false;
+
+    type Params = Params<V>;
+    type Extra = Extra;
+
+    fn params_schema() -> &'static str {
+        if V::V2 {
+            include_str!("overcooked_v2.schema.json")
+        } else {
+            include_str!("overcooked.schema.json")
+        }
+    }
+
+    fn sprites() -> &'static [Sprite] {
+        kinds::sprites(V::V2)
+    }
+
+    fn plan(params: &Params<V>) -> Result<Plan, ParamError> {
+        check::params(params)?;
+        Ok(Plan {
+            rules: params.rules,
+            seats: usize::from(params.seats),
+            actions: params.actions,
+            horizon: params.horizon,
+            tick_hz: params.tick_hz,
+            kinds: kinds::kinds(V::V2, params.rules, params.cook_time),
+            layout: grid::Layout::Fixed(check::rows(params)?),
+            features: params.features.clone(),
+            view_radius: params.view_radius,
+            rewards: params.rewards.iter().map(earn::declare).collect(),
+        })
+    }
+
+    fn new(params: Params<V>, tables: &Tables) -> Result<Self, ParamError> {
+        let id = |name: &str| tables.id(name).unwrap_or(EMPTY);
+        let ids = Ids {
+            ingredients: ["onion", "tomato"].map(id),
+            soups: ["onion_soup", "tomato_soup"].map(id),
+            plate: id("plate"),
+            pot: id("pot"),
+            open_pot: id("open_pot"),
+            zone: id("delivery_zone"),
+            open_zone: id("open_delivery_zone"),
+            indicator: id("recipe_indicator"),
+            button: id("button_indicator"),
+        };
+        let targets = check::targets(&params, tables)?;
+        let spawn = params.orders.as_ref().map(|orders| orders.spawn);
+        let spawn = spawn.unwrap_or_default();
+        let dishes = tables.containers.iter().flat_map(|pot| &pot.dishes);
+        let has = |kind| {
+            let ground = tables.ground.as_ref();
+            kind != EMPTY && ground.is_some_and(|ground| ground.kinds.contains(&kind))
+        };
+        Ok(Self {
+            ids,
+            soups: dishes.fold(KindSet::default(), |set, dish| set.with(dish.result)),
+            spawn: [spawn.onion_soup, spawn.onion_soup + spawn.tomato_soup],
+            plain: params.rewards.iter().all(|paid| earn::is_plain(paid.kind))
+                && targets.is_empty()
+                && params.orders.is_none(),
+            ticks: !targets.is_empty() || params.orders.is_some(),
+            paid_pot: if has(ids.open_pot) {
+                ids.open_pot
+            } else {
+                ids.pot
+            },
+            layout: check::layout_number(&params),
+            targets,
+            params,
+        })
+    }
+
+    fn start(&self, _tables: &Tables, draws: &mut Draws) -> Extra {
+        let count = self.targets.len() as u32;
+        let target = match draws {
+            _ if count == 0 => 0,
+            Draws::Xoshiro(rng) => rng.below(count),
+            // CoGrid draws it from a generator that no seed fixes; its own generator must not be touched.
+            Draws::Numpy(generator) => generator.clone().integers(u64::from(count)) as u32,
+        };
+        Extra {
+            target: target as u8,
+            ..Extra::default()
+        }
+    }
+
+    fn valid(&self, tables: &Tables, state: &State<Extra>) -> bool {
+        check::valid(self, tables, state)
+    }
+
+    #[inline]
+    fn tick(&self, tables: &Tables, state: &mut State<Extra>, luck: &mut Luck, pay: &mut Pay<'_>) {
+        if self.ticks {
+            tick::tick(self, tables, state, luck, pay);
+        }
+    }
+
+    fn act_cogrid(
+        &self,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        seat: usize,
+        cell: u16,
+        motion: Motion,
+    ) -> bool {
+        tick::act_cogrid(self, tables, state, seat, cell, motion)
+    }
+
+    #[inline]
+    fn earn(&self, tables: &Tables, state: &mut State<Extra>, did: &Did, pay: &mut Pay<'_>) {
+        if self.plain {
+            pay.declared(tables, did);
+        } else {
+            earn::earn(self, tables, state, did, pay);
+        }
+    }
+
+    fn earn_cogrid(
+        &self,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        sights: &[Sight],
+        before: &Extra,
+        pay: &mut Pay<'_>,
+    ) {
+        earn::earn_cogrid(self, tables, state, sights, before, pay);
+    }
+
+    fn kitchen(&self, _tables: &Tables) -> Option<grid::Kitchen> {
+        let orders = self.params.orders.as_ref();
+        let indicator = Some(self.ids.indicator).filter(|&kind| kind != EMPTY);
+        Some(grid::Kitchen {
+            layout: self.layout,
+            layouts: check::layout_count(V::V2, self.params.rules),
+            items: Vec::new(),
+            orders: self.places() as u8,
+            recipes: 2,
+            time_limit: orders.map_or(0, |orders| orders.time_limit),
+            targets: self.targets.iter().map(|target| target.soup).collect(),
+            indicators: indicator.map_or(KindSet::default(), |kind| KindSet::default().with(kind)),
+        })
+    }
+
+    fn kitchen_now(&self, state: &State<Extra>) -> Now {
+        let extra = &state.extra;
+        Now {
+            orders: extra.orders.map(|order| {
+                let recipe = order.soup.checked_sub(1)?;
+                Some(grid::Order {
+                    recipe,
+                    left: order.left,
+                })
+            }),
+            target: extra.target,
+            delivered: extra.delivered,
+        }
+    }
+
+    fn draw(&self, tables: &Tables, state: &State<Extra>, out: &mut DrawList) {
+        draw::draw(self, tables, state, out);
+    }
+
+    fn describe(&self, tables: &Tables, state: &State<Extra>, _seat: usize, out: &mut String) {
+        describe::describe(self, tables, state, out);
+    }
+}

@@ -1,0 +1,289 @@
+//! The parameters of a kitchen.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Debug};
+use core::marker::PhantomData;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::grid::{ActionSet, Rules};
+
+/// Where a kitchen has what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Layout {
+    /// A layout by its name.
+    Named(String),
+    /// A layout of one's own: a string of symbols for each row.
+    Rows(Vec<String>),
+}
+
+impl From<&str> for Layout {
+    fn from(name: &str) -> Self {
+        Self::Named(name.into())
+    }
+}
+
+impl<'de> Deserialize<'de> for Layout {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Layout;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("the name of a layout, or its rows as an array of strings")
+            }
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Layout, E> {
+                Ok(Layout::Named(name.into()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Layout, A::Error> {
+                let mut rows = Vec::new();
+                while let Some(row) = seq.next_element()? {
+                    rows.push(row);
+                }
+                Ok(Layout::Rows(rows))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// Orders: soups that are asked for, each for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orders {
+    /// How many there are at most at a time, 1 to 8.
+    pub max_active: u8,
+    /// Steps until an order expires, 1 to 10000.
+    pub time_limit: u16,
+    /// How likely a free place gets an order in a step.
+    pub spawn: Spawn,
+}
+
+/// How likely a free place gets an order in a step, by soup; together 1 at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spawn {
+    /// An order of onion soup.
+    pub onion_soup: f32,
+    /// An order of tomato soup.
+    pub tomato_soup: f32,
+}
+
+/// What a reward is paid for.
+///
+/// Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; each says which class it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Earning {
+    /// A soup is delivered: `DeliveryReward`.
+    Delivery,
+    /// Onion soup is delivered: `OnionSoupDeliveryReward`.
+    OnionSoupDelivery,
+    /// A soup is delivered that an order asks for: `OrderDeliveryReward`.
+    OrderDelivery,
+    /// The soup that is wanted is delivered: `TargetRecipeDeliveryReward`.
+    TargetDelivery,
+    /// An onion goes into a pot: `OnionInPotReward`.
+    OnionInPot,
+    /// An ingredient goes into a pot for a soup that an order asks for: `OrderGatedIngredientInPotReward`.
+    OrderIngredientInPot,
+    /// An ingredient of the soup that is wanted goes into a pot: `TargetRecipeIngredientInPotReward`.
+    /// Any other costs as much.
+    TargetIngredientInPot,
+    /// A soup is taken with a plate: `SoupInDishReward`.
+    SoupInDish,
+    /// A soup is taken that an order asks for: `OrderGatedSoupInDishReward`.
+    OrderSoupInDish,
+    /// The soup that is wanted is taken: `TargetRecipeSoupInDishReward`. Any other costs as much.
+    TargetSoupInDish,
+    /// An order expires, for everyone: `ExpiredOrderPenalty`.
+    ExpiredOrder,
+    /// A button is pressed: `ButtonActivationCost`.
+    Button,
+}
+
+/// A reward; the rewards of a step are summed in the order of the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payment {
+    /// What it is paid for; also the name of its events.
+    pub kind: Earning,
+    /// How much.
+    pub worth: f32,
+    /// Whether everyone gets it, or only who earned it.
+    #[serde(default = "yes")]
+    pub common: bool,
+    /// For `order_delivery` and `target_delivery`: whether any other soup costs as much, or nothing.
+    #[serde(default)]
+    pub penalize_incorrect: bool,
+    /// For `order_delivery`: what it pays more for an order that is delivered at once; less as its time runs out.
+    #[serde(default)]
+    pub tip: f32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Payment {
+    /// A reward for everyone.
+    pub fn new(kind: Earning, worth: f32) -> Self {
+        Self {
+            kind,
+            worth,
+            common: true,
+            penalize_incorrect: false,
+            tip: 0.0,
+        }
+    }
+
+    /// Lets any other soup cost as much.
+    pub fn penalized(mut self) -> Self {
+        self.penalize_incorrect = true;
+        self
+    }
+}
+
+/// Which environment the kitchens are of.
+pub trait Variant: Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// Whether it is Overcooked V2.
+    const V2: bool;
+}
+
+/// The kitchens of Overcooked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First;
+
+/// The kitchens of Overcooked V2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Second;
+
+impl Variant for First {
+    const V2: bool = false;
+}
+
+impl Variant for Second {
+    const V2: bool = true;
+}
+
+/// Parameters of a kitchen; each has a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, bound = "")]
+pub struct Params<V: Variant> {
+    /// The kitchen.
+    pub layout: Layout,
+    /// The rules.
+    pub rules: Rules,
+    /// How many cooks, 1 to 16.
+    pub seats: u8,
+    /// How they move.
+    pub actions: ActionSet,
+    /// Steps after which the episode ends.
+    pub horizon: u32,
+    /// Steps per second; 0 for turns.
+    pub tick_hz: u16,
+    /// What a cook observes: names of features, in order.
+    pub features: Vec<String>,
+    /// How far `local_view` sees; none for the whole kitchen.
+    pub view_radius: Option<u8>,
+    /// Steps that a full pot cooks, 1 to 255; none for those of CoGrid: 30, and 20 in an open pot.
+    pub cook_time: Option<u8>,
+    /// Orders, if there are any.
+    pub orders: Option<Orders>,
+    /// Soups of which one is wanted at a time; empty if every soup is welcome.
+    pub targets: Vec<String>,
+    /// Whether a delivery draws anew which soup is wanted.
+    pub resample_on_delivery: bool,
+    /// What is paid, in the order in which it is summed.
+    pub rewards: Vec<Payment>,
+    /// Which environment it is for.
+    #[serde(skip)]
+    pub variant: PhantomData<V>,
+}
+
+impl<V: Variant> Default for Params<V> {
+    fn default() -> Self {
+        let features: &[&str] = if V::V2 { &["local_view"] } else { &FEATURES };
+        let targets: &[&str] = if V::V2 {
+            &["onion_soup", "tomato_soup"]
+        } else {
+            &[]
+        };
+        Self {
+            layout: Layout::from(if V::V2 {
+                "grounded_coord_simple"
+            } else {
+                "cramped_room"
+            }),
+            rules: Rules::default(),
+            seats: 2,
+            actions: ActionSet::default(),
+            horizon: if V::V2 { 400 } else { 1000 },
+            tick_hz: 10,
+            features: features.iter().map(|&name| name.into()).collect(),
+            view_radius: V::V2.then_some(2),
+            cook_time: None,
+            orders: None,
+            targets: targets.iter().map(|&name| name.into()).collect(),
+            resample_on_delivery: V::V2,
+            rewards: if V::V2 { wanted() } else { any() },
+            variant: PhantomData,
+        }
+    }
+}
+
+/// The features of CoGrid's kitchens.
+///
+/// Source: CoGrid 0.3.2, `envs/__init__.py`.
+pub const FEATURES: [&str; 9] = [
+    "agent_dir",
+    "overcooked_inventory",
+    "next_to_counter",
+    "next_to_pot",
+    "object_type_masks",
+    "ordered_pot_features",
+    "dist_to_other_players",
+    "agent_position",
+    "can_move_direction",
+];
+
+fn any() -> Vec<Payment> {
+    [
+        Payment::new(Earning::Delivery, 20.0),
+        Payment::new(Earning::OnionInPot, 3.0),
+        Payment::new(Earning::SoupInDish, 5.0),
+    ]
+    .into()
+}
+
+fn wanted() -> Vec<Payment> {
+    [
+        Payment::new(Earning::TargetDelivery, 20.0).penalized(),
+        Payment::new(Earning::Button, -5.0),
+        Payment::new(Earning::TargetIngredientInPot, 3.0),
+        Payment::new(Earning::TargetSoupInDish, 5.0),
+    ]
+    .into()
+}
+
+impl Earning {
+    /// The name, as in the parameters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Delivery => "delivery",
+            Self::OnionSoupDelivery => "onion_soup_delivery",
+            Self::OrderDelivery => "order_delivery",
+            Self::TargetDelivery => "target_delivery",
+            Self::OnionInPot => "onion_in_pot",
+            Self::OrderIngredientInPot => "order_ingredient_in_pot",
+            Self::TargetIngredientInPot => "target_ingredient_in_pot",
+            Self::SoupInDish => "soup_in_dish",
+            Self::OrderSoupInDish => "order_soup_in_dish",
+            Self::TargetSoupInDish => "target_soup_in_dish",
+            Self::ExpiredOrder => "expired_order",
+            Self::Button => "button",
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What happens in a kitchen besides hands: orders come and expire, another soup is wanted, buttons go out.
+//!
+//! Source: CoGrid 0.3.2, `envs/overcooked/config.py`; what the corrected rules mend is marked "CoGrid:".
+
+use super::params::{Earning, Variant};
+use super::{Cooking, Extra, Order, earn};
+use crate::grid::{EMPTY, KindId, Luck, Motion, Pay, State, Tables};
+
+pub(super) fn tick<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &mut State<Extra>,
+    luck: &mut Luck,
+    pay: &mut Pay<'_>,
+) {
+    let expired = state.extra.expired;
+    orders(cooking, state, luck);
+    let expired = state.extra.expired.wrapping_sub(expired);
+    if tables.is_cogrid() {
+        show(cooking, tables, state);
+    } else if expired > 0 {
+        // By the rules of CoGrid it is paid at the end of the step.
+        earn::expire(cooking, tables, expired, pay);
+    }
+    if state.extra.delivered && cooking.params.resample_on_delivery && !cooking.targets.is_empty() {
+        let count = cooking.targets.len() as u32;
+        state.extra.target = luck.choose(&mut state.draws, count) as u8;
+    }
+    state.extra.delivered = false;
+}
+
+/// Orders run out, and free places get new ones.
+fn orders<V: Variant>(cooking: &Cooking<V>, state: &mut State<Extra>, luck: &mut Luck) {
+    let Some(orders) = &cooking.params.orders else {
+        return;
+    };
+    let places = cooking.places();
+    let mut rolls = [0.0; super::MAX_ORDERS];
+    luck.rolls(&mut state.draws, &mut rolls[..places]);
+    for (order, roll) in state.extra.orders[..places].iter_mut().zip(rolls) {
+        if order.soup != 0 {
+            order.left = order.left.saturating_sub(1);
+            if order.left == 0 {
+                *order = Order::default();
+                state.extra.expired = state.extra.expired.saturating_add(1);
+            }
+        }
+        let drawn = cooking.spawn.iter().position(|&bound| roll < bound);
+        if let (0, Some(recipe)) = (order.soup, drawn) {
+            *order = Order {
+                soup: recipe as u8 + 1,
+                left: orders.time_limit,
+            };
+        }
+    }
+}
+
+/// CoGrid: what indicators and lit buttons show is written before another soup is wanted, so it lags by a step.
+fn show<V: Variant>(cooking: &Cooking<V>, tables: &Tables, state: &mut State<Extra>) {
+    if !V::V2 || cooking.targets.is_empty() {
+        return;
+    }
+    let shown = state.extra.target + 1;
+    for cell in 0..tables.cells as u16 {
+        if state.kind(cell) == cooking.ids.indicator {
+            state.set_value(tables, cell, shown);
+        }
+    }
+    for index in buttons(cooking, tables, state) {
+        let button = state.fixture(tables, index);
+        let (cell, lit) = (button.cell(), button.timer() > 0);
+        state.set_value(tables, cell, if lit { shown } else { 0 });
+    }
+}
+
+/// The numbers of the buttons among the fixtures.
+fn buttons<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &State<Extra>,
+) -> impl Iterator<Item = usize> + use<V> {
+    let mut bits: u64 = 0;
+    for (index, fixture) in state.fixtures(tables).enumerate().take(64) {
+        let is_button = V::V2 && fixture.kind() == cooking.ids.button;
+        bits |= u64::from(is_button) << index;
+    }
+    (0..64).filter(move |index| bits >> index & 1 == 1)
+}
+
+/// Bits of the buttons that are lit.
+pub(super) fn lit<V: Variant>(cooking: &Cooking<V>, tables: &Tables, state: &State<Extra>) -> u64 {
+    buttons(cooking, tables, state)
+        .filter(|&index| state.fixture(tables, index).timer() > 0)
+        .fold(0, |bits, index| bits | 1 << index)
+}
+
+/// The acts of kitchens by the rules of CoGrid, before those of every grid; true if nothing else is to be tried.
+pub(super) fn act_cogrid<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &mut State<Extra>,
+    seat: usize,
+    cell: u16,
+    motion: Motion,
+) -> bool {
+    let (at, held) = (state.kind(cell), state.agents[seat].held);
+    if motion == Motion::Toggle {
+        // CoGrid: a button that costs nothing does nothing.
+        let costs = |paid: &super::Payment| paid.kind == Earning::Button;
+        if V::V2
+            && at == cooking.ids.button
+            && held == EMPTY
+            && cooking.params.rewards.iter().any(costs)
+        {
+            state.light(tables, cell, super::kinds::BUTTON_TIME);
+        }
+        return true;
+    }
+    let open = V::V2 && at == cooking.ids.open_zone;
+    if open && cooking.soups.has(held) && !cooking.targets.is_empty() {
+        state.extra.delivered = true;
+    }
+    if open || at == cooking.ids.zone && cooking.ids.soups.contains(&held) {
+        consume(cooking, &mut state.extra, held);
+    }
+    false
+}
+
+/// Fills the first order of this soup, and gives it as it was.
+pub(super) fn consume<V: Variant>(
+    cooking: &Cooking<V>,
+    extra: &mut Extra,
+    soup: KindId,
+) -> Option<Order> {
+    let recipe = cooking.ids.soups.iter().position(|&known| known == soup)?;
+    let orders = extra.orders.iter_mut();
+    let order = orders
+        .into_iter()
+        .find(|order| usize::from(order.soup) == recipe + 1)?;
+    Some(core::mem::take(order))
+}

@@ -1,0 +1,10 @@
+//! Overcooked V2: kitchens in which only some cooks see which soup is wanted; see [`super::kitchen`].
+
+pub use super::kitchen::params::{Earning, Layout, Orders, Payment, Spawn};
+pub use super::kitchen::{Extra, Order};
+
+/// Parameters; each has a default.
+pub type Params = super::kitchen::params::Params<super::kitchen::params::Second>;
+
+/// The environment.
+pub type OvercookedV2 = super::kitchen::Kitchens<super::kitchen::params::Second>;
