@@ -110,7 +110,7 @@ impl View {
         };
         let [rows, cols] = self.window;
         let inside = (0..rows as i32).contains(&row) && (0..cols as i32).contains(&col);
-        inside.then_some((row as usize * cols + col as usize) * self.channels.len)
+        inside.then(|| (row as usize * cols + col as usize) * self.channels.len)
     }
 
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, now: &Now, seat: usize, out: &mut [V]) {
