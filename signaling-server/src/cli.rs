@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ Examples:
       Simulate every stored episode again and compare.
   coplay export --data /srv/my-study --out tables
       Write the data as CSV tables.
+  coplay new environment my_env && coplay env check my_env.wasm
+      Write an environment, and check the module that it is built into.
 
 The log goes to the standard error; RUST_LOG=debug says more, RUST_LOG=error less.
 Exit codes: 0 done, 1 something failed or did not verify, 2 the command line or the study file is wrong."
@@ -115,6 +117,116 @@ Example:
         #[arg(long)]
         json: bool,
     },
+    /// Look at environments and check them.
+    Env {
+        /// What to do.
+        #[command(subcommand)]
+        command: EnvCommand,
+    },
+    /// Start something of your own.
+    New {
+        /// What to start.
+        #[command(subcommand)]
+        what: NewCommand,
+    },
+}
+
+/// What to do with environments.
+#[derive(Debug, Subcommand)]
+pub enum EnvCommand {
+    /// List the environments of this program.
+    List {
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show parameters, actions, observation and events of an environment.
+    #[command(after_help = "\
+Examples:
+  coplay env show overcooked
+  coplay env show my_env.wasm --params '{\"horizon\": 50}' --json")]
+    Show {
+        /// An id, such as overcooked, or the file of a module.
+        environment: String,
+        /// Parameters as a JSON object, instead of the defaults.
+        #[arg(
+            long,
+            value_name = "JSON",
+            default_value = "",
+            hide_default_value = true
+        )]
+        params: String,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that an environment keeps the laws that studies and training rely on.
+    #[command(after_help = "\
+Plays random episodes in two instances side by side and compares them at every step: the same seed gives the
+same episode, a saved state comes back, the digest is the hash of the state, observations are whole, nothing
+leaks from episode to episode, and so on. Each law is told with the first seed and step that broke it.
+A module runs within limits: one that loops, grows or lies is stopped, and told of.
+Exits with 1 if a law is broken.
+
+Examples:
+  coplay env check my_env.wasm
+  coplay env check my_env.wasm --params '{\"horizon\": 50}' --episodes 100 --seed 7
+  coplay env check overcooked --json")]
+    Check {
+        /// An id, such as overcooked, or the file of a module.
+        environment: String,
+        /// Parameters as a JSON object, instead of the defaults.
+        #[arg(
+            long,
+            value_name = "JSON",
+            default_value = "",
+            hide_default_value = true
+        )]
+        params: String,
+        /// Number of episodes.
+        #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+        episodes: u32,
+        /// Seed of the first episode; the next has the next number.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What to start.
+#[derive(Debug, Subcommand)]
+pub enum NewCommand {
+    /// Write a small, complete environment to begin with.
+    #[command(after_help = "\
+It can be built and checked as it is, and its README says how. The folder must be empty or not there yet.
+
+Examples:
+  coplay new environment my_env
+  coplay new environment games/tag --name tag --language c")]
+    Environment {
+        /// Folder to write.
+        dir: PathBuf,
+        /// Id of the environment: small letters, digits and underscores [default: the folder's name].
+        #[arg(long)]
+        name: Option<String>,
+        /// Language to write it in.
+        #[arg(long, value_enum, default_value_t = Language::Rust)]
+        language: Language,
+        /// Checkout of Coplay that a Rust environment is built with [default: the one around this folder].
+        #[arg(long, value_name = "PATH")]
+        coplay: Option<PathBuf>,
+    },
+}
+
+/// Languages that there is a template in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// Rust, with env-core.
+    Rust,
+    /// C, with nothing but the interface.
+    C,
 }
 
 /// The study and its data.

@@ -11,9 +11,10 @@ use clap::Parser as _;
 use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
-use signaling_server::cli::{Cli, Command, StudyArgs};
+use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs};
 use signaling_server::config::Limits;
 use signaling_server::server::{Options, Server, StartError};
+use signaling_server::{env, template};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -68,7 +69,44 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             report(&found, json)?;
             Ok(done_if(found.is_fine()))
         }
+        Command::Env { command } => environments(command),
+        Command::New { what } => start(what),
     }
+}
+
+fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        EnvCommand::List { json } => report(&env::list()?, json)?,
+        EnvCommand::Show {
+            environment,
+            params,
+            json,
+        } => report(&env::show(&environment, &params)?, json)?,
+        EnvCommand::Check {
+            environment,
+            params,
+            episodes,
+            seed,
+            json,
+        } => {
+            let checked = env::check(&environment, &params, episodes, seed)?;
+            report(&checked, json)?;
+            return Ok(done_if(checked.is_fine()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start(what: NewCommand) -> anyhow::Result<ExitCode> {
+    let NewCommand::Environment {
+        dir,
+        name,
+        language,
+        coplay,
+    } = what;
+    let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
+    println!("{written}");
+    Ok(ExitCode::SUCCESS)
 }
 
 fn done_if(fine: bool) -> ExitCode {

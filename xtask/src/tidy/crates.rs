@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 14] = [
+const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
@@ -20,7 +20,7 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
     ),
     (
         "signaling-server",
-        &["env-core", "policy", "protocol", "rollback", "study"],
+        &["env-core", "module", "policy", "protocol", "rollback", "study"],
     ),
     (
         "fuzz",
@@ -28,9 +28,10 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
     ),
     (
         "parity",
-        &["env-core", "policy", "protocol", "rollback", "study"],
+        &["env-core", "module", "policy", "protocol", "rollback", "study"],
     ),
     ("coplay-python", &["batch", "env-core", "module", "picture", "policy"]),
+    ("example-environments", &["env-core"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,285 @@
+//! `coplay new environment`: a small, complete environment to begin with, in Rust or in C.
+
+use std::fmt;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::cli::Language;
+
+const MANIFEST: &str = include_str!("../templates/environment/manifest.toml");
+const LIB: &str = include_str!("../templates/environment/lib.rs");
+const LAWS: &str = include_str!("../templates/environment/laws.rs");
+const README_RUST: &str = include_str!("../templates/environment/README.rust.md");
+const README_C: &str = include_str!("../templates/environment/README.c.md");
+const TAG: &str = include_str!("../../examples/environment-c/tag.c");
+
+/// Names that Rust keeps for itself, or that another crate of the template has.
+const TAKEN: [&str; 12] = [
+    "env_core", "serde", "core", "alloc", "std", "test", "self", "crate", "super", "type", "match",
+    "move",
+];
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    dir: PathBuf,
+    language: Language,
+    name: String,
+    /// Where the Rust template looks for Coplay, if that is not known.
+    unknown: bool,
+}
+
+/// Writes the template of a language into a folder that is empty or not there.
+/// `coplay` is the checkout that a Rust environment is built with; without it, the one around `dir` or
+/// around the working folder.
+///
+/// # Errors
+/// The name cannot be an id, the folder has files, `coplay` is no checkout, or writing fails.
+pub fn write(
+    dir: &Path,
+    name: Option<&str>,
+    language: Language,
+    coplay: Option<&Path>,
+) -> anyhow::Result<Written> {
+    let name = id(dir, name)?;
+    let empty = |dir: &Path| {
+        dir.read_dir()
+            .is_ok_and(|mut entries| entries.next().is_none())
+    };
+    ensure!(
+        !dir.exists() || empty(dir),
+        "{} is there already and not empty; name a new folder",
+        dir.display()
+    );
+    let mut unknown = false;
+    match language {
+        Language::Rust => {
+            let env_core = env_core(dir, coplay)?;
+            unknown = env_core.is_none();
+            let path = env_core.unwrap_or_else(|| "../coplay/env-core".into());
+            let manifest = MANIFEST.replace("ENV_CORE", &path.to_string_lossy().replace('\\', "/"));
+            put(dir, "Cargo.toml", &manifest, &name)?;
+            put(dir, "src/lib.rs", LIB, &name)?;
+            put(dir, "tests/laws.rs", LAWS, &name)?;
+            put(dir, ".gitignore", "/target\n", &name)?;
+            put(dir, "README.md", README_RUST, &name)?;
+        }
+        Language::C => {
+            let code = TAG
+                .replace("\\\"id\\\":\\\"tag\\\"", "\\\"id\\\":\\\"my_env\\\"")
+                .replace("tag.c", "my_env.c")
+                .replace("tag.wasm", "my_env.wasm");
+            put(dir, &format!("{name}.c"), &code, &name)?;
+            put(dir, ".gitignore", "*.wasm\n", &name)?;
+            put(dir, "README.md", README_C, &name)?;
+        }
+    }
+    Ok(Written {
+        dir: dir.to_owned(),
+        language,
+        name,
+        unknown,
+    })
+}
+
+/// The id: what was named, or what the folder is called.
+fn id(dir: &Path, name: Option<&str>) -> anyhow::Result<String> {
+    let folder = dir
+        .file_name()
+        .map(|name| name.to_string_lossy().replace('-', "_"));
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => folder.context("the folder has no name; say one with --name")?,
+    };
+    let plain =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    if !name.starts_with(|first: char| first.is_ascii_lowercase()) || !name.chars().all(plain) {
+        bail!(
+            "`{name}` cannot be an id: small letters, digits and underscores, a letter first, \
+             such as my_env; say another with --name"
+        );
+    }
+    if TAKEN.contains(&name.as_str()) {
+        bail!("`{name}` is a name that Rust needs; say another with --name");
+    }
+    Ok(name)
+}
+
+/// Where `env-core` lies, as the manifest in `dir` is to name it; `None` if nobody knows.
+fn env_core(dir: &Path, coplay: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
+    let is_checkout = |root: &Path| {
+        let manifest = fs::read_to_string(root.join("env-core/Cargo.toml"));
+        manifest.is_ok_and(|text| text.contains("name = \"env-core\""))
+    };
+    let dir = std::path::absolute(dir)?;
+    let root = match coplay {
+        Some(root) if !is_checkout(root) => {
+            bail!(
+                "{} is no checkout of Coplay: it has no env-core",
+                root.display()
+            )
+        }
+        Some(root) => Some(std::path::absolute(root)?),
+        None => {
+            let here = std::env::current_dir()?;
+            let above = dir.ancestors().chain(here.ancestors());
+            above.map(Path::to_owned).find(|root| is_checkout(root))
+        }
+    };
+    Ok(root.map(|root| relative(&dir, &root.join("env-core"))))
+}
+
+/// The way from a folder to another: upwards as far as needed, then down.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let (from, to) = (tidy(from), tidy(to));
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from.iter().skip(shared).map(|_| "..".into());
+    up.chain(to.into_iter().skip(shared)).collect()
+}
+
+/// The parts of an absolute path, without `.` and `..`.
+fn tidy(path: &Path) -> Vec<std::ffi::OsString> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::CurDir => {}
+            part => parts.push(part.as_os_str().to_owned()),
+        }
+    }
+    parts
+}
+
+fn put(dir: &Path, file: &str, text: &str, name: &str) -> anyhow::Result<()> {
+    let (camel, title) = (camel(name), title(name));
+    let text = text
+        .replace("my_env", name)
+        .replace("MyEnv", &camel)
+        .replace("My env", &title);
+    let path = dir.join(file);
+    let folder = path.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// `my_env` as a Rust type: `MyEnv`.
+fn camel(name: &str) -> String {
+    name.split('_').map(capital).collect()
+}
+
+/// `my_env` as a title: `My env`.
+fn title(name: &str) -> String {
+    capital(&name.replace('_', " "))
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            dir,
+            language,
+            name,
+            unknown,
+        } = self;
+        let dir = dir.display();
+        let (build, module) = match language {
+            Language::Rust => (
+                "cargo build --release --target wasm32-unknown-unknown".to_owned(),
+                format!("target/wasm32-unknown-unknown/release/{name}.wasm"),
+            ),
+            Language::C => (
+                format!(
+                    "clang --target=wasm32 -O2 -nostdlib -fno-builtin -Wl,--no-entry -o {name}.wasm {name}.c"
+                ),
+                format!("{name}.wasm"),
+            ),
+        };
+        writeln!(f, "Wrote the environment `{name}` into {dir}.\n")?;
+        if *unknown {
+            writeln!(
+                f,
+                "Where is the checkout of Coplay? None was found around this folder: write its path into {dir}/Cargo.toml\n\
+                 (the line `env-core`), or begin again with --coplay PATH.\n"
+            )?;
+        }
+        write!(f, "  cd {dir}\n  {build}\n  coplay env check {module}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_ids_types_and_titles() {
+        let dir = Path::new("games/tag-two");
+        assert_eq!(id(dir, None).unwrap(), "tag_two");
+        assert_eq!(
+            (camel("tag_two"), title("tag_two")),
+            ("TagTwo".into(), "Tag two".into())
+        );
+        for wrong in ["", "Tag", "2tag", "tag two", "täg", "serde"] {
+            let error = id(dir, Some(wrong)).unwrap_err().to_string();
+            assert!(error.contains("--name"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_way_to_the_checkout_is_relative() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(way("/a/b/c", "/a/env-core"), Path::new("../../env-core"));
+        assert_eq!(way("/a/b/../x", "/a/./env-core"), Path::new("../env-core"));
+    }
+
+    #[test]
+    fn a_folder_with_files_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("notes"), "mine").unwrap();
+        let error = write(dir.path(), Some("tag"), Language::C, None).unwrap_err();
+        assert!(error.to_string().contains("not empty"), "{error}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_path_that_is_no_checkout_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("tag");
+        let error = write(&new, None, Language::Rust, Some(dir.path())).unwrap_err();
+        assert!(error.to_string().contains("no checkout"), "{error}");
+        assert!(!new.exists());
+    }
+
+    #[test]
+    fn no_placeholder_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (language, file, words) in [
+            (Language::Rust, "src/lib.rs", "impl Environment for Chase"),
+            (Language::C, "chase.c", "\\\"id\\\":\\\"chase\\\""),
+        ] {
+            let new = dir.path().join(format!("{language:?}"));
+            write(&new, Some("chase"), language, Some(&root)).unwrap();
+            let text = fs::read_to_string(new.join(file)).unwrap();
+            assert!(text.contains(words));
+            for file in ["README.md", file] {
+                let text = fs::read_to_string(new.join(file)).unwrap();
+                assert!(
+                    !text.contains("my_env") && !text.contains("MyEnv"),
+                    "{file}"
+                );
+            }
+        }
+        let manifest = fs::read_to_string(dir.path().join("Rust/Cargo.toml")).unwrap();
+        assert!(
+            manifest.contains("/env-core\" }") && manifest.contains("name = \"chase\""),
+            "{manifest}"
+        );
+    }
+}
