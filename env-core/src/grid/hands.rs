@@ -64,7 +64,7 @@ pub(super) fn act<W: GridWorld, const COGRID: bool>(
     if let Some(did) = grid.world.act(tables, state, seat, cell, motion) {
         return Some(did);
     }
-    let effect = decide(tables, state, seat, cell, motion)?;
+    let effect = decide::<_, 0>(tables, state, seat, cell, motion)?;
     Some(apply(tables, state, seat, cell, effect))
 }
 
@@ -76,17 +76,22 @@ pub(super) fn would_act<W: GridWorld>(
     motion: Motion,
 ) -> bool {
     let tables = &grid.tables;
+    if tables.is_cogrid() {
+        // CoGrid: there are no masks, and even an act that fails may be paid.
+        return true;
+    }
     let agent = state.agents[seat];
     let cell = tables.front(agent.cell, agent.facing);
-    if cell == agent.cell || state.occupied(tables, cell) {
+    if cell == agent.cell || state.done >> seat & 1 == 1 || state.occupied(tables, cell) {
         return false;
     }
     grid.world.may_act(tables, state, seat, cell, motion)
-        || decide(tables, state, seat, cell, motion).is_some()
+        || decide::<_, 1>(tables, state, seat, cell, motion).is_some()
 }
 
+/// What an act does `AHEAD` steps from now, when timers have run on.
 #[inline]
-fn decide<X>(
+fn decide<X, const AHEAD: u8>(
     tables: &Tables,
     state: &State<X>,
     seat: usize,
@@ -97,7 +102,7 @@ fn decide<X>(
     let hand = tables.hands[usize::from(state.kind(cell)) & 63];
     if motion == Motion::Toggle {
         return match hand {
-            Hand::Switch(time) => light(tables, state, cell, held, time),
+            Hand::Switch(time) => light::<_, AHEAD>(tables, state, cell, held, time),
             Hand::Becomes { with, keeps, into } if with.has(held) => {
                 Some(Effect::Become { into, keeps })
             }
@@ -116,14 +121,14 @@ fn decide<X>(
         Hand::Source(gives) => (held == EMPTY).then_some(Effect::Get(gives)),
         Hand::Container(index) => {
             let container = &tables.containers[usize::from(index)];
-            reach_container(tables, state, container, cell, held)
+            reach_container::<_, AHEAD>(tables, state, container, cell, held)
         }
         Hand::Sink(accepts) => (held != EMPTY && accepts.has(held)).then_some(Effect::Deliver),
         Hand::Inert | Hand::Switch(_) | Hand::Becomes { .. } => None,
     }
 }
 
-fn light<X>(
+fn light<X, const AHEAD: u8>(
     tables: &Tables,
     state: &State<X>,
     cell: u16,
@@ -131,11 +136,11 @@ fn light<X>(
     time: u8,
 ) -> Option<Effect> {
     let fixture = state.fixture_in(tables, cell)?;
-    let dark = state.fixture(tables, fixture).timer() == 0;
+    let dark = state.fixture(tables, fixture).timer() <= AHEAD;
     (dark && held == EMPTY).then_some(Effect::Light { fixture, time })
 }
 
-fn reach_container<X>(
+fn reach_container<X, const AHEAD: u8>(
     tables: &Tables,
     state: &State<X>,
     container: &Container,
@@ -144,7 +149,7 @@ fn reach_container<X>(
 ) -> Option<Effect> {
     let fixture = state.fixture_in(tables, cell)?;
     let record = state.fixture(tables, fixture);
-    if record.ready() {
+    if record.count() == record.capacity() && record.timer() <= AHEAD {
         let result = container
             .with
             .has(held)

@@ -1,0 +1,4 @@
+//! The grid toolkit holds its laws for worlds that nobody has thought of.
+
+mod laws;
+mod world;
