@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::app::Module;
-use crate::assets::{Assets, sha256_hex};
+use crate::assets::{Assets, Bytes, sha256_hex};
 
 /// A data folder that this process alone writes to.
 #[derive(Debug)]
@@ -78,6 +78,18 @@ impl DataDir {
         let Some(bytes) = assets.module(env) else {
             return Ok(None);
         };
+        self.keep(env, bytes).map(Some)
+    }
+
+    /// Keeps the module that a study brings under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn keep_own_module(&self, env: &str, bytes: &[u8]) -> Result<Module, DataError> {
+        self.keep(env, bytes.to_vec().into())
+    }
+
+    fn keep(&self, env: &str, bytes: Bytes) -> Result<Module, DataError> {
         let hash = sha256_hex(&bytes);
         let path = self.modules().join(format!("{hash}.wasm"));
         self.write_once(&path, &bytes)
@@ -85,11 +97,11 @@ impl DataDir {
                 dir: self.dir.clone(),
                 error,
             })?;
-        Ok(Some(Module {
+        Ok(Module {
             env: env.into(),
             hash,
             bytes,
-        }))
+        })
     }
 
     /// Writes a file that is whole as soon as it has its name.

@@ -202,7 +202,9 @@ struct Step {
 fn simulated(path: &Path) -> anyhow::Result<(Log, Vec<Step>)> {
     let log = log::read(&fs::read(path)?)?;
     let mut steps = Vec::new();
-    replay(&log, |row, replica| {
+    let episodes = path.parent().unwrap_or(Path::new(""));
+    let modules = |hash: &str| archive::stored(episodes, hash);
+    replay(&log, modules, |row, replica| {
         steps.extend(
             (0..)
                 .zip(row)

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use env_core::World;
+use env_core::contract::ParamError;
+use module::ModuleError;
 use study::stage::Env;
 use study::{EnvFacts, EnvFault, Kind, Problem, Study};
 use tokio::net::TcpListener;
@@ -198,22 +201,18 @@ pub fn read_study(dir: &Path) -> Result<(Study, BTreeMap<u16, EnvFacts>), Vec<Pr
 }
 
 fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
-    let known = || -> Vec<String> {
-        let open = |id: &&str| Some(env_core::envs::open(id, "").ok()?.spec().version.clone());
-        env_core::envs::IDS
-            .iter()
-            .filter_map(|id| Some(format!("{id}@{}", open(id)?)))
-            .collect()
+    let refused = |error: ParamError| EnvFault::Config {
+        field: error.field,
+        reason: error.reason,
     };
-    if !env_core::envs::IDS.contains(&env.env.as_str()) {
-        return Err(EnvFault::Unknown { known: known() });
-    }
-    let world = env_core::envs::open(&env.env, &env.config.to_string()).map_err(|error| {
-        EnvFault::Config {
-            field: error.field,
-            reason: error.reason,
+    let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
+    let world: Box<dyn World> = match &env.module {
+        Some(file) => open_module(env, file, is_ours)?,
+        None if is_ours => {
+            env_core::envs::open(&env.env, &env.config.to_string()).map_err(refused)?
         }
-    })?;
+        None => return Err(EnvFault::Unknown { known: known() }),
+    };
     let spec = world.spec();
     if spec.version != env.version {
         return Err(EnvFault::Version {
@@ -230,6 +229,54 @@ fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
         tick_hz: spec.tick_hz,
         actions,
     })
+}
+
+/// The environments of this program, as a study names them.
+fn known() -> Vec<String> {
+    let open = |id: &&str| Some(env_core::envs::open(id, "").ok()?.spec().version.clone());
+    env_core::envs::IDS
+        .iter()
+        .filter_map(|id| Some(format!("{id}@{}", open(id)?)))
+        .collect()
+}
+
+/// Opens an environment of the study's own.
+fn open_module(
+    env: &Env,
+    file: &study::ModuleFile,
+    is_ours: bool,
+) -> Result<Box<dyn World>, EnvFault> {
+    let unfit = |reason: String| EnvFault::Module { reason };
+    if is_ours {
+        return Err(unfit(format!(
+            "the program has an environment `{}` of its own; give the one in `{}` another id",
+            env.env, file.file
+        )));
+    }
+    let world = module::load(
+        &file.bytes,
+        &env.config.to_string(),
+        module::Limits::default(),
+    );
+    let world = world.map_err(|error| match error {
+        ModuleError::Params(text) => {
+            let (field, reason) = text.split_once(": ").unwrap_or(("", &text));
+            EnvFault::Config {
+                field: if field == "params" { "" } else { field }.into(),
+                reason: reason.into(),
+            }
+        }
+        error => unfit(format!("`{}` cannot be played: {error}", file.file)),
+    })?;
+    if world.spec().id != env.env {
+        let id = &world.spec().id;
+        return Err(unfit(format!(
+            "`{}` holds the environment `{id}`; write `env: {id}@{}`",
+            file.file,
+            world.spec().version
+        )));
+    }
+    Ok(Box::new(world))
 }
 
 /// What each env stage of a study plays, with the module of its environment.
@@ -253,6 +300,10 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
             continue;
         };
         if modules.iter().any(|module| module.env == env.env) {
+            continue;
+        }
+        if let Some(file) = &env.module {
+            modules.push(data.keep_own_module(&env.env, &file.bytes)?);
             continue;
         }
         match data.keep_module(assets, &env.env)? {

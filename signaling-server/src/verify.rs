@@ -178,7 +178,9 @@ impl Verified {
         self.reason = log.ending.map(|ending| reason_name(ending.reason));
         self.ticks = log.through.0;
         let mut events = BTreeMap::new();
-        let replayed = replay(log, |_, replica| {
+        let episodes = data.join("episodes");
+        let modules = |hash: &str| archive::stored(&episodes, hash);
+        let replayed = replay(log, modules, |_, replica| {
             for event in &replica.outcome().events {
                 let name = replica.spec().events.get(usize::from(event.kind));
                 *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
@@ -197,6 +199,7 @@ impl Verified {
             }
             Err(ReplayError::Replica(
                 error @ ReplicaError::Environment(_)
+                | error @ ReplicaError::Module { .. }
                 | error @ ReplicaError::Version { .. }
                 | error @ ReplicaError::Policy { .. },
             )) => {

@@ -41,8 +41,8 @@ fn write(value: &Value, out: &mut String) {
 }
 
 /// SHA-256 in lower-case hex.
-pub(crate) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
+pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()

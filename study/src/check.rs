@@ -31,6 +31,11 @@ pub enum EnvFault {
         /// The version that is there.
         found: String,
     },
+    /// The module of the study folder is not fit.
+    Module {
+        /// What is wrong and how to mend it.
+        reason: String,
+    },
     /// It refuses a parameter.
     Config {
         /// The parameter, below `config`; empty for all of them.
@@ -190,6 +195,9 @@ impl Study {
                     env.version, env.env, env.env
                 );
                 self.fault(&format!("{path}.env"), message, report);
+            }
+            EnvFault::Module { reason } => {
+                self.fault(&format!("{path}.module"), reason.clone(), report);
             }
             EnvFault::Config { field, reason } => {
                 let path = if field.is_empty() {

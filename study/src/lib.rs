@@ -29,4 +29,4 @@ pub use load::{FILE, Study, load};
 pub use page::Page;
 pub use problem::Problem;
 pub use progress::{Event, Progress, Refusal, Step};
-pub use stage::{Kind, Outcome, Stage};
+pub use stage::{Kind, ModuleFile, Outcome, Stage};

@@ -52,6 +52,23 @@ pub(crate) fn text(
     limit: u64,
     example: &str,
 ) -> Option<String> {
+    match String::from_utf8(bytes(dir, place, file, limit, example)?) {
+        Ok(text) => Some(text.trim_start_matches('\u{feff}').to_owned()),
+        Err(_) => {
+            place.wrong(format!("`{file}` is not UTF-8 text; save it as UTF-8"));
+            None
+        }
+    }
+}
+
+/// Reads a file of the study folder.
+pub(crate) fn bytes(
+    dir: &Path,
+    place: &Place<'_>,
+    file: &str,
+    limit: u64,
+    example: &str,
+) -> Option<Vec<u8>> {
     let path = Path::new(file);
     if file.contains('\\')
         || !path
@@ -70,9 +87,8 @@ pub(crate) fn text(
                 facts.len()
             ));
         }
-        Ok(_) => match std::fs::read(&path).map(String::from_utf8) {
-            Ok(Ok(text)) => return Some(text.trim_start_matches('\u{feff}').to_owned()),
-            Ok(Err(_)) => place.wrong(format!("`{file}` is not UTF-8 text; save it as UTF-8")),
+        Ok(_) => match std::fs::read(&path) {
+            Ok(bytes) => return Some(bytes),
             Err(error) => place.wrong(format!("`{file}` cannot be read: {error}")),
         },
         Err(_) => {

@@ -8,6 +8,7 @@ use protocol::control::StageView;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::canonical::sha256;
 use crate::keys;
 use crate::page::{self, Page};
 use crate::read::{Fields, Place};
@@ -85,6 +86,9 @@ pub struct Env {
     pub env: String,
     /// Environment version.
     pub version: String,
+    /// The module of an environment of one's own; none for one that the program brings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleFile>,
     /// Who plays: one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -97,6 +101,24 @@ pub struct Env {
     pub keys: BTreeMap<String, Vec<String>>,
     /// What happens when a person is gone.
     pub on_disconnect: OnDisconnect,
+}
+
+/// An environment module in the study folder.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct ModuleFile {
+    /// The file, relative to the study folder.
+    pub file: String,
+    /// SHA-256 of its bytes, lower-case hex; part of the study's hash.
+    pub sha256: String,
+    /// Its bytes.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for ModuleFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.file, self.sha256)
+    }
 }
 
 /// Who takes a seat.
@@ -239,7 +261,7 @@ pub(crate) fn read(
     let kind = match kind {
         Type::Instructions => instructions(dir, &mut fields).map(Kind::Instructions),
         Type::Lobby => lobby(&mut fields).map(Kind::Lobby),
-        Type::Env => env(&mut fields).map(Kind::Env),
+        Type::Env => env(dir, &mut fields).map(Kind::Env),
         Type::Survey => survey::read_stage(dir, language, &mut fields).map(Kind::Survey),
         Type::End => end(dir, &mut fields).map(Kind::End),
     };
@@ -325,10 +347,11 @@ fn bot(place: &Place<'_>) -> Option<Bot> {
     })
 }
 
-fn env(fields: &mut Fields<'_>) -> Option<Env> {
+fn env(dir: &Path, fields: &mut Fields<'_>) -> Option<Env> {
     let id = fields
         .need("env", "overcooked@1.0.0")
         .and_then(|place| env_id(&place));
+    let module = fields.or("module", None, |place| module(dir, &place).map(Some));
     let players = fields.or("players", vec![Player::Own], |place| players(&place));
     let config = fields.or("config", Value::Object(Default::default()), |place| {
         place.entries("the environment's parameters")?;
@@ -346,12 +369,26 @@ fn env(fields: &mut Fields<'_>) -> Option<Env> {
     Some(Env {
         env,
         version,
+        module: module?,
         players: players?,
         config: config?,
         window: window?,
         input_delay: input_delay?,
         keys: keys?,
         on_disconnect: on_disconnect?,
+    })
+}
+
+/// The largest environment module, bytes; `module::Limits` of the host has the same bound.
+const MAX_MODULE: u64 = 16 << 20;
+
+fn module(dir: &Path, place: &Place<'_>) -> Option<ModuleFile> {
+    let file = place.text(200)?;
+    let bytes = page::bytes(dir, place, &file, MAX_MODULE, "my_env.wasm")?;
+    Some(ModuleFile {
+        sha256: sha256(&bytes),
+        file,
+        bytes,
     })
 }
 

@@ -102,7 +102,8 @@ impl Episode {
     /// # Errors
     /// [`OpenError`]; also if the episode cannot be simulated here, or its file is there.
     pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
-        let replica = Replica::open(&header).map_err(ReplayError::from)?;
+        let replica =
+            Replica::open(&header, |hash| stored(dir, hash)).map_err(ReplayError::from)?;
         let bytes = log::begin(&header)?;
         let path = path(dir, &header.episode)?;
         if path.try_exists()? {
@@ -147,7 +148,8 @@ impl Episode {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let log = log::read(&bytes)?;
-        let replica = replay(&log, |_, _| ())?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let replica = replay(&log, |hash| stored(folder, hash), |_, _| ())?;
         if log.torn {
             file.set_len(log.valid_len as u64)?;
             file.sync_all()?;
@@ -416,6 +418,22 @@ impl Episode {
     fn seats(&self) -> usize {
         self.header.controllers.len()
     }
+}
+
+/// Reads the environment module with a hash, which lies beside the folder of the episodes.
+///
+/// # Errors
+/// What the disk says, or that this is no hash.
+pub fn stored(episodes: &Path, hash: &str) -> io::Result<Vec<u8>> {
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is no SHA-256",
+        ));
+    }
+    let data = episodes.parent().unwrap_or(Path::new(""));
+    fs::read(data.join("modules").join(format!("{hash}.wasm")))
 }
 
 /// The file of an episode.

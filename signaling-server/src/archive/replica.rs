@@ -6,12 +6,24 @@ use env_core::{Action, Outcome, Policy, Spec, World};
 use protocol::log::{Ending, Header, Log, Record};
 use protocol::{Controller, Seat, Tick};
 
+use crate::assets::sha256_hex;
+
 /// Why an episode cannot be simulated by this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
     /// The environment is not here, or refuses the parameters.
     #[error("environment: {0}")]
     Environment(#[from] env_core::contract::ParamError),
+    /// The module of an environment that this program does not bring.
+    #[error("module {hash} of `{env}`: {reason}")]
+    Module {
+        /// Environment id.
+        env: String,
+        /// SHA-256 of the module, as recorded.
+        hash: String,
+        /// Why it cannot be played.
+        reason: String,
+    },
     /// The environment here has other rules.
     #[error("recorded with {env} {recorded}; this program has {here}")]
     Version {
@@ -111,12 +123,16 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Opens the environment of an episode at its first state.
+    /// Opens the environment of an episode at its first state. One that this program does not bring is played
+    /// in its module, which `modules` gives by its hash.
     ///
     /// # Errors
     /// [`ReplicaError`]
-    pub fn open(header: &Header) -> Result<Self, ReplicaError> {
-        let mut world = env_core::envs::open(&header.env, &header.params)?;
+    pub fn open(
+        header: &Header,
+        modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+    ) -> Result<Self, ReplicaError> {
+        let mut world = world(header, modules)?;
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -278,15 +294,37 @@ impl Replica {
     }
 }
 
+fn world(
+    header: &Header,
+    modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+) -> Result<Box<dyn World + Send>, ReplicaError> {
+    let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
+    if is_ours || header.module.is_empty() {
+        return Ok(env_core::envs::open(&header.env, &header.params)?);
+    }
+    let refused = |reason: String| ReplicaError::Module {
+        env: header.env.clone(),
+        hash: header.module.clone(),
+        reason,
+    };
+    let bytes = modules(&header.module).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != header.module {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let world = module::load(&bytes, &header.params, module::Limits::default());
+    Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+}
+
 /// Simulates a log again and compares; `each` sees the replica after each row.
 ///
 /// # Errors
 /// [`ReplayError`] at the first thing that differs.
 pub fn replay(
     log: &Log,
+    modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
     mut each: impl FnMut(&[Action], &Replica),
 ) -> Result<Replica, ReplayError> {
-    let mut replica = Replica::open(&log.header)?;
+    let mut replica = Replica::open(&log.header, modules)?;
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {

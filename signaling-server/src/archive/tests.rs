@@ -34,9 +34,14 @@ pub(crate) fn header(controllers: [Controller; 2], horizon: u32) -> Header {
     }
 }
 
+/// The environment comes with the program.
+pub(crate) fn no_modules(_hash: &str) -> std::io::Result<Vec<u8>> {
+    unreachable!("no module is needed")
+}
+
 /// A whole episode as the pages of all its people confirm it: rows, and digests at each second and the end.
 pub(crate) fn played(header: &Header) -> Upload {
-    let mut replica = Replica::open(header).unwrap();
+    let mut replica = Replica::open(header, no_modules).unwrap();
     let actions = replica.spec().actions.len() as u32;
     let mut upload = Upload {
         era: Era(1),
@@ -121,7 +126,7 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
         (log.header.clone(), log.rows(), log.ending, log.torn),
         (header, all.rows, Some(over), false)
     );
-    assert!(replay(&log, |_, _| ()).is_ok());
+    assert!(replay(&log, no_modules, |_, _| ()).is_ok());
 }
 
 #[test]
@@ -536,7 +541,7 @@ fn a_log_that_comes_out_differently_is_not_taken_up() {
         write(&[rows.clone(), Record::End(end)]),
         ReplayError::End { .. }
     ));
-    let mut replica = Replica::open(&header).unwrap();
+    let mut replica = Replica::open(&header, no_modules).unwrap();
     all.rows[..16]
         .chunks(2)
         .for_each(|row| replica.step(row).unwrap());
@@ -565,7 +570,7 @@ fn a_log_that_comes_out_differently_is_not_taken_up() {
 fn a_partner_takes_a_seat_over_from_its_tick_on() {
     let header = header([PERSON, PERSON], 20);
     let all = played(&header);
-    let mut replica = Replica::open(&header).unwrap();
+    let mut replica = Replica::open(&header, no_modules).unwrap();
     all.rows[..8]
         .chunks(2)
         .for_each(|row| replica.step(row).unwrap());
@@ -590,7 +595,10 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
         log::append(&record, &mut bytes).unwrap();
     }
     let mut log = log::read(&bytes).unwrap();
-    assert_eq!(replay(&log, |_, _| ()).unwrap().ticks(), Tick(6));
+    assert_eq!(
+        replay(&log, no_modules, |_, _| ()).unwrap().ticks(),
+        Tick(6)
+    );
     log.records[2] = Record::Actions {
         first: Tick(4),
         rows: vec![1, idle, 2, 0],
@@ -601,7 +609,7 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
         found: 0,
     };
     assert_eq!(
-        replay(&log, |_, _| ()).err(),
+        replay(&log, no_modules, |_, _| ()).err(),
         Some(ReplayError::Row {
             tick: Tick(5),
             error
