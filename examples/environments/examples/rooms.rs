@@ -1,0 +1,3 @@
+//! `Rooms` as a module.
+
+env_core::export_env!(example_environments::rooms::Rooms);

@@ -1,0 +1,3 @@
+//! `Smithy` as a module.
+
+env_core::export_env!(example_environments::smithy::Smithy);

@@ -1,0 +1,51 @@
+//! Two agents look for a goal. Whoever stands on it is done, and both are paid.
+
+use env_core::contract::ParamError;
+use env_core::grid::{Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Reward, Tables, When};
+use serde::{Deserialize, Serialize};
+
+/// The environment.
+pub type Goal = Grid<World>;
+
+/// No rules but those that are declared.
+#[derive(Debug)]
+pub struct World;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {}
+
+impl GridWorld for World {
+    const ID: &'static str = "goal";
+    const VERSION: &'static str = "1.0.0";
+    const TITLE: &'static str = "Find the goal";
+    type Params = Params;
+    type Extra = ();
+
+    fn plan(_: &Params) -> Result<Plan, ParamError> {
+        let on_goal = When::Stands(Names::of(&["goal"]));
+        Ok(Plan {
+            horizon: 50,
+            kinds: vec![
+                Kind::new("goal")
+                    .symbol('g')
+                    .walkable()
+                    .terminal()
+                    .color(0x2e9e_58ff),
+                Kind::new("wall").symbol('#').wall(),
+            ],
+            layout: Layout::fixed(&[
+                "#######", "#  g  #", "# # # #", "#     #", "# # # #", "#+ + +#", "#######",
+            ]),
+            rewards: vec![Reward::new("goal", 1.0, on_goal).scored()],
+            ..Plan::default()
+        })
+    }
+
+    fn new(_: Params, _: &Tables) -> Result<Self, ParamError> {
+        Ok(Self)
+    }
+
+    fn start(&self, _: &Tables, _: &mut Draws) {}
+}
