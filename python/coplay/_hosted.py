@@ -53,6 +53,11 @@ class Hosted:
         return self.world_spec.actions
 
     @property
+    def event_names(self) -> tuple[str, ...]:
+        """Names of the kinds of events, by index."""
+        return self.world_spec.events
+
+    @property
     def episode_seed(self) -> int | None:
         """The seed of this episode: `reset(seed=episode_seed)` plays it again, here, in Rust and in a browser."""
         return self._seed
@@ -77,6 +82,9 @@ class Hosted:
         self._seed = self._world.reset(checked_seed(seed))
         self._started = True
         return self._seed
+
+    def _no_events(self) -> NDArray[np.float32]:
+        return np.zeros((self.world_spec.seats, len(self.world_spec.events)), np.float32)
 
     def _check_running(self) -> None:
         if not self._started:

@@ -22,8 +22,9 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
     """One seat of an environment; partners play the others.
 
     Observations are flat `float32` arrays; `observation_fields` names their parts.
-    `info` has `action_mask` (`int8`, 1 for each action that may have an effect), `events`
-    (`(name, seat, value)` of each event of the step) and `score` (what people see).
+    `info` has `action_mask` (`int8`, 1 for each action that may have an effect), `events` (the sums of the
+    values of the events that the seat caused in the step, by kind; `event_names` names them)
+    and `score` (what people see).
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
             if isinstance(partner, _coplay.Partner):
                 partner.reset(seat, seed)
         self._show()
-        return self._world.observe(self.seat), self._info([])
+        return self._world.observe(self.seat), self._info(self._no_events())
 
     def step(
         self, action: np.int64 | int
@@ -94,11 +95,10 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
             self._info(events),
         )
 
-    def _info(self, events: list[tuple[int, int, float]]) -> dict[str, Any]:
-        names = self.world_spec.events
+    def _info(self, events: Observation) -> dict[str, Any]:
         return {
             "action_mask": self._world.mask(self.seat),
-            "events": [(names[kind], seat, value) for kind, seat, value in events],
+            "events": events[self.seat],
             "score": self._world.score(),
         }
 

@@ -65,7 +65,7 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
         self._begin(seed, self._np_random)
         self.agents = self.possible_agents[:]
         self._show()
-        return self._observations(self.agents), self._infos(self.agents, [])
+        return self._observations(self.agents), self._infos(self.agents, self._no_events())
 
     def step(
         self, actions: Mapping[str, Any]
@@ -82,7 +82,7 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
         self._check_running()
         agents = self.agents
         rewards, terminated, truncated, over, events = self._world.step(self._actions(actions))
-        seats = [(agent, int(agent.removeprefix("seat_"))) for agent in agents]
+        seats = [(agent, self.possible_agents.index(agent)) for agent in agents]
         terminations = {agent: bool(terminated >> seat & 1) for agent, seat in seats}
         truncations = {
             agent: bool(truncated >> seat & 1) or (over and not terminations[agent])
@@ -116,18 +116,16 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
     def _observations(self, agents: list[str]) -> dict[str, Observation]:
         return {agent: self._world.observe(self.possible_agents.index(agent)) for agent in agents}
 
-    def _infos(
-        self, agents: list[str], events: list[tuple[int, int, float]]
-    ) -> dict[str, dict[str, Any]]:
-        names, score = self.world_spec.events, self._world.score()
-        named = [(names[kind], seat, value) for kind, seat, value in events]
+    def _infos(self, agents: list[str], events: Observation) -> dict[str, dict[str, Any]]:
+        seats = [(agent, self.possible_agents.index(agent)) for agent in agents]
+        score = self._world.score()
         return {
             agent: {
-                "action_mask": self._world.mask(self.possible_agents.index(agent)),
-                "events": named,
+                "action_mask": self._world.mask(seat),
+                "events": events[seat],
                 "score": score,
             }
-            for agent in agents
+            for agent, seat in seats
         }
 
     def get_state(self) -> bytes:

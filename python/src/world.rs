@@ -8,7 +8,7 @@ use env_core::contract::StateError;
 use env_core::draw::DrawList;
 use env_core::{Action, Spec, envs};
 use module::Sprite;
-use numpy::{PyArray1, PyArray3, PyArrayMethods as _};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods as _};
 use picture::Renderer;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -70,8 +70,8 @@ impl Source {
 }
 
 /// What a step gave: rewards, terminated and truncated seats as bits, whether the episode is over,
-/// and the events as `(kind, seat, value)`.
-type Step = (Vec<f32>, u16, u16, bool, Vec<(u16, u8, f32)>);
+/// and the sums of the events' values, `[seat, kind]`.
+type Step<'py> = (Vec<f32>, u16, u16, bool, Bound<'py, PyArray2<f32>>);
 
 /// One running environment.
 #[pyclass(module = "coplay._coplay")]
@@ -197,22 +197,23 @@ impl World {
     }
 
     /// Advances by one step; `actions` has one entry a seat.
-    fn step(&mut self, actions: Vec<i64>) -> PyResult<Step> {
+    fn step<'py>(&mut self, py: Python<'py>, actions: Vec<i64>) -> PyResult<Step<'py>> {
         let actions = self.actions(&actions)?;
         let seats = usize::from(self.spec.seats);
         let world = self.world.get_mut().unwrap_or_else(PoisonError::into_inner);
         let outcome = world.step(&actions);
         self.episode.record(outcome, seats);
-        let events = outcome
-            .events
-            .iter()
-            .map(|event| (event.kind, event.seat, event.value));
+        let kinds = self.spec.events.len();
+        let mut sums = vec![0.0; seats * kinds];
+        for event in &outcome.events {
+            sums[usize::from(event.seat) * kinds + usize::from(event.kind)] += event.value;
+        }
         let step = (
             outcome.rewards[..seats].to_vec(),
             outcome.terminated,
             outcome.truncated,
             outcome.over,
-            events.collect(),
+            PyArray1::from_vec(py, sums).reshape([seats, kinds])?,
         );
         self.stand()?;
         Ok(step)
