@@ -30,6 +30,18 @@ pub struct Injected {
     pub choice: Option<u32>,
 }
 
+/// What the next step will draw by the rules of CoGrid: its key, the uniform numbers, and the rank of each seat.
+/// A world draws uniform numbers in every step, or none at all.
+pub fn preview(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX_SEATS]) {
+    let mut draws = draws.clone();
+    let mut luck = Luck::new(&mut draws, None);
+    let key = luck.key;
+    if !rolls.is_empty() {
+        luck.rolls(&mut draws, rolls);
+    }
+    (key, luck.ranks(&mut draws, seats))
+}
+
 /// The draws of the step that is being made; what is drawn comes from [`super::State::draws`].
 #[derive(Debug)]
 pub struct Luck {

@@ -85,6 +85,7 @@ pub trait GridWorld: Sized + Debug {
     fn start(&self, tables: &Tables, draws: &mut Draws) -> Self::Extra;
 
     /// Makes the ground of an episode, if the layout is [`Layout::Generated`]: rows of symbols.
+    /// Rows that are no layout of this world become free floor; conformance tells of them.
     fn generate(&self, _rng: &mut Rng) -> Vec<String> {
         Vec::new()
     }
@@ -368,28 +369,27 @@ impl<W: GridWorld> Environment for Grid<W> {
     }
 
     /// Words: the rank of each seat in the movement, then the bits of eight uniform `f32`, then a choice.
-    /// Fewer words leave the rest to the generator.
+    /// What is left out, and ranks and numbers that cannot be, leave the draw to the generator.
+    fn check_episode(&self, seed: u64) -> Result<(), ParamError> {
+        reset::check(self, seed)
+    }
+
     fn inject(&self, state: &mut Self::State, draws: &[u32]) {
         let seats = self.tables.seats;
         let mut injected = Injected::default();
-        if let Some(ranks) = draws.get(..seats) {
+        if let Some(ranks) = draws.get(..seats)
+            && ranks.iter().all(|&rank| (rank as usize) < seats)
+        {
             let mut all = [0; crate::MAX_SEATS];
             all.iter_mut()
                 .zip(ranks)
-                .for_each(|(rank, &word)| *rank = word as u8 % seats as u8);
+                .for_each(|(rank, &word)| *rank = word as u8);
             injected.ranks = Some(all);
         }
         if let Some(rolls) = draws.get(seats..seats + luck::MAX_ROLLS) {
-            // Nothing but a number in 0..1 is let into a state.
-            let roll = |word: u32| {
-                let roll = f32::from_bits(word);
-                if (0.0..1.0).contains(&roll) {
-                    roll
-                } else {
-                    0.0
-                }
-            };
-            injected.rolls = Some(core::array::from_fn(|index| roll(rolls[index])));
+            let rolls = core::array::from_fn(|index| f32::from_bits(rolls[index]));
+            let can_be = rolls.iter().all(|roll| (0.0..=1.0).contains(roll));
+            injected.rolls = Some(rolls).filter(|_| can_be);
         }
         injected.choice = draws.get(seats + luck::MAX_ROLLS).copied();
         state.injected = Some(Box::new(injected));

@@ -2,6 +2,7 @@
 //!
 //! An agent starts at the layout's next start cell, or on free floor drawn evenly; its direction is drawn.
 
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,9 +11,9 @@ use super::layout::Ground;
 use super::luck::{Draws, MAX_ROLLS};
 use super::state::{Agent, CAPACITY, Direction, KIND, State, TIMER};
 use super::step::{SLOTS, everyone};
-use super::tables::{Hand, Tables};
+use super::tables::{Hand, Tables, refuse};
 use super::{Grid, GridWorld};
-use crate::contract::MAX_SEATS;
+use crate::contract::{MAX_SEATS, ParamError};
 use crate::rng::{Rng, numpy};
 
 pub(super) fn reset<W: GridWorld>(grid: &Grid<W>, seed: u64) -> State<W::Extra> {
@@ -44,29 +45,49 @@ pub(super) fn reset<W: GridWorld>(grid: &Grid<W>, seed: u64) -> State<W::Extra> 
     }
 }
 
-/// The ground that the world makes; a ground that is not one is free floor.
+/// The ground that the world makes; one that breaks its own plan is free floor.
 fn generated<W: GridWorld>(grid: &Grid<W>, rng: &mut Rng) -> Ground {
     let tables = &grid.tables;
-    let fits = |ground: &Ground| {
-        let fixtures = ground
-            .kinds
-            .iter()
-            .filter(|&&kind| tables.is_fixture(kind))
-            .count();
-        let free = ground.kinds.iter().filter(|&&kind| kind == EMPTY).count();
-        (ground.rows, ground.cols) == (tables.rows, tables.cols)
-            && fixtures <= tables.fixtures
-            && free >= tables.seats
+    make(grid, rng).unwrap_or_else(|_| Ground {
+        rows: tables.rows,
+        cols: tables.cols,
+        kinds: vec![EMPTY; tables.cells],
+        starts: Vec::new(),
+    })
+}
+
+/// Checks the ground that the world makes for a seed.
+pub(super) fn check<W: GridWorld>(grid: &Grid<W>, seed: u64) -> Result<(), ParamError> {
+    match &grid.tables.ground {
+        Some(_) => Ok(()),
+        None => make(grid, &mut Rng::new(seed)).map(drop),
+    }
+}
+
+fn make<W: GridWorld>(grid: &Grid<W>, rng: &mut Rng) -> Result<Ground, ParamError> {
+    let (tables, plan) = (&grid.tables, "the plan says");
+    let ground = Ground::read(&grid.world.generate(rng), &tables.kinds)?;
+    let count = |of: &dyn Fn(KindId) -> bool| ground.kinds.iter().filter(|&&kind| of(kind)).count();
+    let (rows, cols) = (ground.rows, ground.cols);
+    let fixtures = count(&|kind| tables.is_fixture(kind));
+    let free = count(&|kind| kind == EMPTY);
+    let fault = if (rows, cols) != (tables.rows, tables.cols) {
+        let (want_rows, want_cols) = (tables.rows, tables.cols);
+        format!("has {rows} rows of {cols}, and {plan} {want_rows} of {want_cols}")
+    } else if fixtures > tables.fixtures {
+        format!(
+            "has {fixtures} containers and switches, and {plan} at most {}",
+            tables.fixtures
+        )
+    } else if free < tables.seats {
+        format!(
+            "has {free} free cells, and there are {} seats",
+            tables.seats
+        )
+    } else {
+        return Ok(ground);
     };
-    Ground::read(&grid.world.generate(rng), &tables.kinds)
-        .ok()
-        .filter(fits)
-        .unwrap_or_else(|| Ground {
-            rows: tables.rows,
-            cols: tables.cols,
-            kinds: vec![EMPTY; tables.cells],
-            starts: Vec::new(),
-        })
+    refuse("layout", fault)
 }
 
 fn memory(tables: &Tables, ground: &Ground) -> Vec<u8> {
@@ -201,7 +222,7 @@ fn injected_fit<X>(tables: &Tables, state: &State<X>) -> bool {
     state.injected.as_ref().is_none_or(|injected| {
         let rolls = injected.rolls.unwrap_or([0.0; MAX_ROLLS]);
         let ranks = injected.ranks.unwrap_or_default();
-        rolls.iter().all(|roll| (0.0..1.0).contains(roll))
+        rolls.iter().all(|roll| (0.0..=1.0).contains(roll))
             && ranks[..tables.seats]
                 .iter()
                 .all(|&rank| usize::from(rank) < tables.seats)

@@ -233,6 +233,16 @@ impl<X> State<X> {
         Fixture::new(&self.memory[tables.fixture_place(index)..])
     }
 
+    /// Sets the timer of a fixture, and what it holds: as much as fits.
+    pub fn set_fixture(&mut self, tables: &Tables, index: usize, timer: u8, contents: &[KindId]) {
+        let place = tables.fixture_place(index);
+        let record = &mut self.memory[place..place + tables.stride];
+        let count = contents.len().min(usize::from(record[CAPACITY]));
+        (record[TIMER], record[COUNT]) = (timer, count as u8);
+        record[FIXTURE_HEAD..].fill(EMPTY);
+        record[FIXTURE_HEAD..FIXTURE_HEAD + count].copy_from_slice(&contents[..count]);
+    }
+
     /// The number of the fixture in a cell.
     #[inline]
     pub fn fixture_in(&self, tables: &Tables, cell: u16) -> Option<usize> {
