@@ -226,6 +226,10 @@ impl<V: Variant> GridWorld for Cooking<V> {
         check::valid(self, tables, state)
     }
 
+    fn is_declared(&self) -> bool {
+        self.plain && !self.ticks
+    }
+
     #[inline]
     fn tick(&self, tables: &Tables, state: &mut State<Extra>, luck: &mut Luck, pay: &mut Pay<'_>) {
         if self.ticks {

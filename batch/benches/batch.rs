@@ -1,0 +1,232 @@
+//! What a batch of the cramped room costs, on one core and on all, and how the cost grows.
+//!
+//! Prints one JSON object a line: `{"name", "value", "unit"}`, and for the points of a curve `"series"` and `"x"`
+//! as well. A figure is the best of many short rounds, because other work on the machine only ever adds time.
+//! Actions are uniform, drawn beforehand, and no round repeats them; what a round earns is asserted.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use batch::{Arrays, Observations, Options, Vector};
+use env_core::envs::open;
+use env_core::rng::Rng;
+use env_core::{Action, World};
+
+const ID: &str = "overcooked";
+const HORIZON: usize = 1_000;
+/// How long a figure is measured.
+const TIME: Duration = Duration::from_millis(600);
+
+fn report(name: &str, value: f64, unit: &str) {
+    println!(r#"{{"name":"{name}","value":{value:.2},"unit":"{unit}"}}"#);
+}
+
+/// Rows of actions, more than a branch predictor remembers.
+struct Actions {
+    rows: Vec<Action>,
+    width: usize,
+    at: usize,
+}
+
+impl Actions {
+    fn new(width: usize, count: u32) -> Self {
+        let mut rng = Rng::new(width as u64);
+        let length = (1_usize << 22).div_ceil(width).max(64) * width;
+        let rows = (0..length).map(|_| rng.below(count) as Action).collect();
+        Self { rows, width, at: 0 }
+    }
+
+    fn next(&mut self) -> &[Action] {
+        self.at = (self.at + self.width) % self.rows.len();
+        &self.rows[self.at..][..self.width]
+    }
+}
+
+/// The least seconds that one of `count` calls took, of all rounds that there is time for.
+fn best(count: usize, mut call: impl FnMut()) -> f64 {
+    let (start, mut least) = (Instant::now(), f64::INFINITY);
+    while least.is_infinite() || start.elapsed() < TIME {
+        let round = Instant::now();
+        (0..count).for_each(|_| call());
+        least = f64::min(least, round.elapsed().as_secs_f64() / count as f64);
+    }
+    least
+}
+
+/// One instance as a program steps it: an environment of its own, episode after episode.
+fn single() {
+    let mut world = open(ID, "").expect("the default parameters are accepted");
+    let seats = usize::from(world.spec().seats);
+    let mut actions = Actions::new(seats, world.spec().actions.len() as u32);
+    let (mut seed, mut paid, mut over) = (0, 0.0, 0);
+    let seconds = best(HORIZON, || {
+        let outcome = world.step(actions.next());
+        paid += outcome.rewards[0];
+        if outcome.over {
+            (over, seed) = (over + 1, seed + 1);
+            world.reset(seed);
+        }
+    });
+    assert!(paid > 0.0 && over > 10, "random cooks put onions into pots");
+    report("one instance, rules only", 1.0 / seconds, "steps/s");
+    snapshots(&mut *world);
+}
+
+fn snapshots(world: &mut dyn World) {
+    let at = world.digest();
+    (0..16).for_each(|slot| world.save(slot));
+    let mut slot = 0;
+    let mut next = || {
+        slot = (slot + 1) % 16;
+        slot
+    };
+    let save = best(10_000, || black_box(&mut *world).save(next()));
+    let load = best(10_000, || black_box(&mut *world).load(next()));
+    assert_eq!(world.digest(), at);
+    report("save of a state", save * 1e9, "ns");
+    report("load of a state", load * 1e9, "ns");
+}
+
+/// What a step of a batch writes beside rewards and ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Look {
+    Nothing,
+    F32,
+    Compact,
+}
+
+/// A batch to be measured.
+struct Case<'a> {
+    id: &'a str,
+    params: &'a str,
+    instances: usize,
+    threads: usize,
+    look: Look,
+    in_place: bool,
+}
+
+const CRAMPED_ROOM: Case<'static> = Case {
+    id: ID,
+    params: "",
+    instances: 1_024,
+    threads: 1,
+    look: Look::Nothing,
+    in_place: true,
+};
+
+impl Case<'_> {
+    /// Steps per second, every instance counted.
+    fn measure(&self) -> f64 {
+        let Self {
+            instances,
+            threads,
+            in_place,
+            ..
+        } = *self;
+        let options = Options {
+            instances,
+            threads,
+            in_place,
+            ..Options::default()
+        };
+        let mut batch = batch::open(self.id, self.params, options).expect("the case is possible");
+        let (rows, values) = (
+            instances * usize::from(batch.spec().seats),
+            batch.spec().observation_len(),
+        );
+        let f32s = if self.look == Look::F32 {
+            rows * values
+        } else {
+            0
+        };
+        let bytes = if self.look == Look::Compact {
+            rows * values
+        } else {
+            0
+        };
+        let (mut dense, mut compact) = (vec![0.0; f32s], vec![0; bytes]);
+        let (mut rewards, mut ends) = (vec![0.0; rows], [vec![0; rows], vec![0; rows]]);
+        let mut actions = Actions::new(rows, batch.spec().actions.len() as u32);
+        let mut steps = 0;
+        let mut step = |batch: &mut dyn Vector| {
+            let [terminated, truncated] = &mut ends;
+            let mut arrays = Arrays::new(&mut rewards, terminated, truncated);
+            arrays.observations = match self.look {
+                Look::Nothing => Observations::None,
+                Look::F32 => Observations::F32(&mut dense),
+                Look::Compact => Observations::Compact(&mut compact),
+            };
+            batch.step(actions.next(), arrays).expect("the arrays fit");
+            steps += 1;
+        };
+        // The first steps fill the arrays and warm the caches.
+        (0..3).for_each(|_| step(&mut *batch));
+        let calls = (20_000 / rows).clamp(1, 10_000);
+        let seconds = best(calls, || step(&mut *batch));
+        assert!(
+            over > 0 && paid.is_finite(),
+            "{} earned {paid} and ended {over} times",
+            self.id
+        );
+        instances as f64 / seconds
+    }
+}
+
+fn table() {
+    let looks = [
+        ("rules only", Look::Nothing, true),
+        ("f32 observations, written whole", Look::F32, false),
+        ("f32 observations, in place", Look::F32, true),
+        ("compact observations, written whole", Look::Compact, false),
+        ("compact observations, in place", Look::Compact, true),
+    ];
+    for (name, look, in_place) in looks {
+        for (threads, cores) in [(1, "one core"), (0, "all cores")] {
+            let case = Case {
+                look,
+                in_place,
+                threads,
+                ..CRAMPED_ROOM
+            };
+            report(
+                &format!("1,024 instances, {name}, {cores}"),
+                case.measure(),
+                "steps/s",
+            );
+        }
+    }
+}
+
+fn point(series: &str, name: &str, x: usize, value: f64) {
+    println!(
+        r#"{{"series":"{series}","name":"{name}","x":{x},"value":{value:.2},"unit":"steps/s"}}"#
+    );
+}
+
+/// The curve over the number of instances.
+fn sizes() {
+    for power in (0..=16).step_by(2) {
+        let instances = 1 << power;
+        for (name, look) in [
+            ("rules only", Look::Nothing),
+            ("compact observations", Look::Compact),
+        ] {
+            let case = Case {
+                instances,
+                look,
+                ..CRAMPED_ROOM
+            };
+            point("batch size", name, instances, case.measure());
+        }
+    }
+}
+
+fn main() {
+    single();
+    table();
+    sizes();
+    assert!(
+        started.elapsed() < Duration::from_secs(600),
+        "a bench that nobody waits for"
+    );
+}
