@@ -5,7 +5,6 @@
 
 use std::time::Instant;
 
-use env_core::World as _;
 use env_core::draw::DrawList;
 use picture::Renderer;
 

@@ -15,6 +15,8 @@ use crate::{MAX_SIDE, PictureError, text};
 const KEPT: usize = 1 << 24;
 /// A sprite of more pixels is drawn where it is needed, and only there.
 const LARGE: f32 = 1_048_576.0;
+/// An item with a place or a side beyond this, in pixels, is not drawn.
+const FARTHEST: f32 = 4.0 * MAX_SIDE as f32;
 /// What stands for a sprite that does not exist.
 const MISSING: u32 = 0x9999_9955;
 
@@ -49,8 +51,8 @@ impl Canvas {
         pixmap.fill(color(list.background));
         for item in &list.items {
             let place = [item.x, item.y, item.w, item.h].map(|value| value * scale as f32);
-            // A module may say anything; what has no place is not drawn, as on a canvas.
-            if place.iter().all(|value| value.is_finite()) {
+            // A module may say anything; what is nowhere near the picture could only cost time.
+            if place.iter().all(|value| value.abs() <= FARTHEST) {
                 self.item(sprites, item, place, &mut pixmap);
             }
         }

@@ -9,7 +9,9 @@ use crate::shapes::{self, RING};
 use crate::sprite::Sprite;
 
 /// Units a cell.
-const UNIT: f32 = 64.0;
+const UNIT: f64 = 64.0;
+/// Nothing is farther away, thousandths of a unit.
+const FARTHEST: f64 = 1e12;
 /// From the middle of the em box down to the baseline, of the font size, in most fonts.
 /// Programs other than browsers ignore `dominant-baseline`.
 const BASELINE: f32 = 0.26;
@@ -119,10 +121,14 @@ fn draw(out: &mut String, sprites: usize, item: &Item) {
     };
 }
 
-/// Cells in units, to a thousandth.
+/// Cells in units, to a thousandth; what a module sends may be any number.
 fn units(cells: f32) -> f64 {
+    let thousandths = (f64::from(cells) * UNIT * 1_000.0).clamp(-FARTHEST, FARTHEST);
+    if thousandths.is_nan() {
+        return 0.0;
+    }
     // Adding 0 turns a negative zero into a zero.
-    (f64::from(cells * UNIT) * 1_000.0).round() / 1_000.0 + 0.0
+    thousandths.round() / 1_000.0 + 0.0
 }
 
 /// A colour as attributes that every program reads.
