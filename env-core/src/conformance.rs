@@ -20,6 +20,9 @@ use play::{Play, Subject};
 /// Seeds of the episodes that [`check`] plays for each set of parameters.
 pub const SEEDS: [u64; 4] = [0, 1, 0x5eed, u64::MAX];
 
+/// Seeds whose beginning alone [`check`] looks at.
+const GROUNDS: u64 = 256;
+
 /// A law that an environment breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{law}: {detail}")]
@@ -197,6 +200,14 @@ pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> V
             "the spec says the id and the version of the environment",
             || format!("{} {}", spec.id, spec.version),
         )?;
+        let env = open()?;
+        for seed in (0..GROUNDS).chain(SEEDS) {
+            let verdict = env.check_episode(seed);
+            law(verdict.is_ok(), "every seed gives an episode", || {
+                let error = verdict.as_ref().err().map(|error| error.to_string());
+                format!("{place}, seed {seed}: {}", error.unwrap_or_default())
+            })?;
+        }
         let mut instance = || match open() {
             Ok(env) => Ok(Box::new(Instance::new(env))),
             Err(violation) => Err(violation.to_string()),

@@ -213,6 +213,15 @@ pub trait Environment: Sized {
     /// Checks that a state read from bytes belongs to this environment: indexes in range, no NaN.
     fn valid(&self, state: &Self::State) -> bool;
 
+    /// Checks what the environment makes for the episode of a seed, such as a ground of its own.
+    /// Conformance asks for many seeds; by default there is nothing to check.
+    ///
+    /// # Errors
+    /// [`ParamError`] with what is wrong in it.
+    fn check_episode(&self, _seed: u64) -> Result<(), ParamError> {
+        Ok(())
+    }
+
     /// Replaces the random draws of the next step, to replay recordings made elsewhere.
     /// The meaning of the words belongs to the environment; by default there is none.
     fn inject(&self, _state: &mut Self::State, _draws: &[u32]) {}

@@ -120,12 +120,27 @@ pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
     }
     let params = serde_json::from_value(value.clone()).map_err(|error| {
         let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
-        refused(field, error.to_string())
+        refused(field, hinted(&error.to_string()))
     })?;
     E::new(params)
 }
 
-/// The path to the first field that is refused even when it stands alone, every other field at its default.
+/// An error of serde with the name that was probably meant, if it is about a name.
+fn hinted(error: &str) -> String {
+    let mut names = error.split('`').skip(1).step_by(2);
+    let mut told = |what: &str| {
+        let (name, known) = (names.next()?, names.clone());
+        Some(unknown(what, name, known))
+    };
+    let sentence = match error.split_once(" `") {
+        Some(("unknown field", _)) => told("parameter"),
+        Some(("unknown variant", _)) => told("choice"),
+        _ => None,
+    };
+    sentence.unwrap_or_else(|| error.into())
+}
+
+/// The path to what is refused: on each level the part without which the error is another one.
 fn refused_field<E: Environment>(value: &Value) -> Option<String> {
     let alone = |path: &[&str], value: &Value| {
         let nested = path.iter().rev().fold(value.clone(), |inner, &key| {

@@ -31,7 +31,10 @@ pub struct Ground {
 
 /// A layout as a parameter: the name of one that the world knows, or its own rows of symbols.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a layout, or a list of rows, each a string"
+)]
 pub enum Chart {
     /// The name of a layout.
     Name(String),
@@ -91,10 +94,12 @@ impl Chart {
 }
 
 fn refuse<T>(reason: String) -> Result<T, ParamError> {
-    Err(ParamError {
-        field: "layout".into(),
-        reason,
-    })
+    super::tables::refuse("layout", reason)
+}
+
+/// Refuses a row: a study has a line for each.
+fn refuse_row<T>(row: usize, reason: String) -> Result<T, ParamError> {
+    super::tables::refuse(&format!("layout[{row}]"), reason)
 }
 
 impl Ground {
@@ -120,10 +125,11 @@ impl Ground {
             let symbols = symbols.as_ref();
             let count = symbols.chars().count();
             if count != width {
-                return refuse(format!(
-                    "row {} has {count} symbols and row 1 has {width}: make them equally long",
-                    row + 1
-                ));
+                let (number, far) = (row + 1, "make them equally long");
+                return refuse_row(
+                    row,
+                    format!("row {number} has {count} symbols and row 1 has {width}: {far}"),
+                );
             }
             for (col, symbol) in symbols.chars().enumerate() {
                 ground.push(row, col, symbol, kinds)?;
@@ -147,7 +153,7 @@ impl Ground {
             }
             _ => match kinds.iter().position(|kind| kind.symbol == Some(symbol)) {
                 Some(index) => index as KindId + 1,
-                None => return refuse(unknown(row, col, symbol, kinds)),
+                None => return refuse_row(row, unknown(row, col, symbol, kinds)),
             },
         };
         self.kinds.push(kind);

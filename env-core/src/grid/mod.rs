@@ -411,6 +411,7 @@ pub(crate) fn unknown<'a>(
         format!("; did you mean `{other}`?")
     });
     let list = known.collect::<Vec<_>>().join(", ");
+    let list = if list.is_empty() { "none" } else { &list };
     format!("there is no {what} `{name}`{hint} (there is: {list})")
 }
 

@@ -1,4 +1,5 @@
 //! The grid toolkit holds its laws for worlds that nobody has thought of.
 
 mod laws;
+mod looks;
 mod world;

@@ -100,7 +100,7 @@ impl GridWorld for World {
         luck: &mut Luck,
         _: &mut Pay<'_>,
     ) {
-        if state.steps == 0 || state.steps % self.jumps_every != 0 {
+        if state.steps == 0 || !state.steps.is_multiple_of(self.jumps_every) {
             return;
         }
         let cells = || 0..tables.cells as u16;

@@ -59,11 +59,15 @@ impl Observer {
         let builder = Builder::new(world, tables, plan, &facts);
         let mut names = BTreeSet::new();
         let (mut each, mut own, mut grid) = (Vec::new(), Vec::new(), Vec::new());
-        for name in &plan.features {
+        for (index, name) in plan.features.iter().enumerate() {
+            let field = format!("features[{index}]");
             if !names.insert(name) {
-                return refuse("features", format!("`{name}` is there twice: take one out"));
+                return refuse(&field, format!("`{name}` is there twice: take one out"));
             }
-            let part = builder.part(name)?;
+            let part = builder.part(name).map_err(|error| match &*error.field {
+                "features" => ParamError { field, ..error },
+                _ => error,
+            })?;
             match part.reach {
                 Reach::Each => each.push(part),
                 Reach::Own => own.push(part),
