@@ -130,7 +130,7 @@ fn hinted(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let mut told = |what: &str| {
         let (name, known) = (names.next()?, names.clone());
-        Some(unknown(what, name, known))
+        Some(crate::grid::unknown(what, name, known))
     };
     let sentence = match error.split_once(" `") {
         Some(("unknown field", _)) => told("parameter"),
