@@ -122,7 +122,7 @@ fn shapes() -> DrawList {
 fn text() -> DrawList {
     let mut list = DrawList::default();
     list.begin(4.0, 2.0, 0x2430_3cff);
-    for (k, text) in ["12", "<&>", "Äß", "→", "Go", "a b", "4 s", "MW"]
+    for (k, text) in ["12", "<&>", "Äß", "→", "Go", "a b", "4 s", "■"]
         .into_iter()
         .enumerate()
     {
