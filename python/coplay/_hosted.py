@@ -25,6 +25,9 @@ class Hosted:
     render_mode: str | None
     world_spec: Spec
     """What the parameters fix."""
+    _arguments: dict[str, Any]
+    _kept: tuple[str, ...]
+    """Names of what pickling keeps beside the state."""
 
     def _open(
         self, id: str | PathLike[str], params: Mapping[str, Any], render_mode: str | None
@@ -118,6 +121,24 @@ class Hosted:
             if self._window is None:
                 self._window = Window(self.world_spec.title, self.metadata["render_fps"])
             self._window.show(self.pixels())
+
+    def get_state(self) -> bytes:
+        """The episode on its way."""
+        raise NotImplementedError
+
+    def _take_up(self, state: bytes) -> None:
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickling and copying keep; a window stays behind."""
+        kept = {name: getattr(self, name) for name in self._kept}
+        return {"arguments": self._arguments, "state": self.get_state(), "kept": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Opens the environment anew and takes up its state."""
+        self.__init__(**state["arguments"])  # type: ignore[misc]
+        self._take_up(state["state"])
+        self.__dict__.update(state["kept"])
 
     def close(self) -> None:
         """Closes the window, if there is one."""

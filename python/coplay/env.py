@@ -27,6 +27,16 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
     and `score` (what people see).
     """
 
+    _kept = (
+        "spec",
+        "action_space",
+        "observation_space",
+        "_np_random",
+        "_np_random_seed",
+        "_started",
+        "_seed",
+    )
+
     def __init__(
         self,
         id: str | PathLike[str],
@@ -38,7 +48,7 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
     ) -> None:
         """Opens an environment by its id, or the module of someone else by its path (`*.wasm`)."""
         self._open(id, params, render_mode)
-        self._arguments: dict[str, Any] = {
+        self._arguments = {
             "id": id,
             "render_mode": render_mode,
             "seat": seat,
@@ -55,7 +65,7 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
             other: _coplay.Partner(who, self._world) if isinstance(who, str) else who
             for other, who in seated(partners, seat, spec.seats).items()
         }
-        self.observation_space = spec.observation_space()
+        self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space = spec.action_space()
 
     def reset(
@@ -129,19 +139,6 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
         for seat, partner in self._partners.items():
             if isinstance(partner, _coplay.Partner):
                 partner.set_state(states[seat] if seat < len(states) else b"")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickling and copying keep; a window stays behind."""
-        kept = {"spec": self.spec, "_np_random": self._np_random, "_started": self._started}
-        kept |= {"_np_random_seed": self._np_random_seed, "_seed": self._seed}
-        spaces = {"action_space": self.action_space, "observation_space": self.observation_space}
-        return {"arguments": self._arguments, "state": self.get_state(), "kept": kept | spaces}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Opens the environment anew and takes up its state."""
-        self.__init__(**state["arguments"])  # type: ignore[misc]
-        self._take_up(state["state"])
-        self.__dict__.update(state["kept"])
 
 
 def seated(

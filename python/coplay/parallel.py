@@ -22,13 +22,15 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
     `infos[agent]` has `action_mask`, `events` and `score`, as in `coplay.Env`.
     """
 
+    _kept = ("agents", "action_spaces", "observation_spaces", "_np_random", "_started", "_seed")
+
     def __init__(
         self, id: str | PathLike[str], *, render_mode: str | None = None, **params: Any
     ) -> None:
         """Opens an environment by its id, or the module of someone else by its path (`*.wasm`)."""
         self._open(id, params, render_mode)
         self.metadata["is_parallelizable"] = True
-        self._arguments: dict[str, Any] = {"id": id, "render_mode": render_mode, **params}
+        self._arguments = {"id": id, "render_mode": render_mode, **params}
         self.possible_agents = [f"seat_{seat}" for seat in range(self.world_spec.seats)]
         self.agents: list[str] = []
         spec = self.world_spec
@@ -134,9 +136,12 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
 
     def set_state(self, state: bytes) -> None:
         """Takes up what `get_state` gave, here or in any environment with the same parameters."""
-        self._world.set_state(state)
+        self._take_up(state)
         self._started = True
         self.agents = [] if self._world.over else self.possible_agents[:]
+
+    def _take_up(self, state: bytes) -> None:
+        self._world.set_state(state)
 
     def __enter__(self) -> ParallelEnv:
         """Gives the environment itself."""
@@ -145,16 +150,3 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
     def __exit__(self, *_: object) -> None:
         """Closes it."""
         self.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickling and copying keep; a window stays behind."""
-        kept = {"agents": self.agents, "_np_random": self._np_random}
-        kept |= {"_started": self._started, "_seed": self._seed}
-        kept |= {"action_spaces": self.action_spaces, "observation_spaces": self.observation_spaces}
-        return {"arguments": self._arguments, "state": self.get_state(), "kept": kept}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Opens the environment anew and takes up its state."""
-        self.__init__(**state["arguments"])  # type: ignore[misc]
-        self._world.set_state(state["state"])
-        self.__dict__.update(state["kept"])

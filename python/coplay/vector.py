@@ -217,7 +217,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         ended = np.repeat(self._vector.restarted(), self.seats_played)
         if not ended.any():
             return
-        final = {}
+        final: dict[str, Any] = {}
         for key in ("episode_return", "episode_length", "events"):
             final |= {key: infos[key], f"_{key}": ended}
         infos |= {"final_obs": self._returned(self._finals), "_final_obs": ended}
@@ -282,9 +282,9 @@ def names(
         if partners != "idle":
             raise ValueError('partners: with seat="all" the caller plays every seat; leave them out')
         return [None] * spec.seats
-    if not 0 <= seat < spec.seats:
+    if not isinstance(seat, int) or not 0 <= seat < spec.seats:
         raise ValueError(
-            f'seat: there is no seat {seat}; `{spec.id}` has seats 0 to {spec.seats - 1}, or "all"'
+            f'seat: there is no seat {seat!r}; `{spec.id}` has seats 0 to {spec.seats - 1}, or "all"'
         )
     others = seated(partners, seat, spec.seats)
     for other in others.values():

@@ -8,6 +8,7 @@ mod demo;
 mod figures;
 mod options;
 mod parity;
+mod python;
 mod setup;
 mod tally;
 mod test;
@@ -25,6 +26,7 @@ cargo xtask COMMAND [OPTIONS]
   build     the page, the environment modules and the server
   setup     what the other commands need and this machine lacks
   parity    recorded trajectories through the library and the module
+  python    the Python package, its tests and its types
   bench     the figures of docs/benchmarks.md
   tidy      the rules of the house that no compiler knows
 
@@ -45,6 +47,7 @@ fn dispatch() -> Result<()> {
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
             Some("parity") => parity::command(parser),
+            Some("python") => python::command(parser),
             Some("setup") => setup::command(parser),
             Some("test") => test::command(parser),
             Some("tidy") => tidy::command(parser),

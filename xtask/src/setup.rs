@@ -7,13 +7,15 @@ use std::{env, fs};
 use anyhow::{Context as _, Result, bail};
 
 use crate::options::{Options, Takes};
+use crate::python;
 use crate::workspace::{Workspace, output, run, say};
 
 const HELP: &str = "\
 cargo xtask setup
 
-Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e)
-and Chromium (apt-get, if this is Debian and you are root), where absent.
+Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e),
+Chromium (apt-get, if this is Debian and you are root) and .venv with what the
+Python tests need (pip), where absent.
 The other commands call the part of it that they need, so it is rarely typed.
 
 COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH";
@@ -47,6 +49,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     wasm(&workspace)?;
     let chromium = browser(&workspace)?;
+    python::environment(&workspace)?;
     say(format_args!(
         "all is there; the browser tests drive {}",
         chromium.display()
@@ -121,20 +124,28 @@ fn chromium(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(path) = known() {
         return Ok(path);
     }
+    apt(workspace, "chromium").context(NO_CHROMIUM)?;
+    known().context(NO_CHROMIUM)
+}
+
+/// Installs a Debian package.
+///
+/// # Errors
+/// This is no Debian, or its user is not root.
+pub(crate) fn apt(workspace: &Workspace, package: &str) -> Result<()> {
     if find("apt-get").is_none() || !root() {
-        bail!(NO_CHROMIUM);
+        bail!("the Debian package `{package}` is missing, and cannot be installed from here");
     }
     run(
         "reading the list of Debian packages",
         workspace.command("apt-get").args(["update", "-q"]),
     )?;
-    let install = ["install", "-y", "-q", "--no-install-recommends", "chromium"];
+    let install = ["install", "-y", "-q", "--no-install-recommends", package];
     let mut apt = workspace.command("apt-get");
     run(
-        "installing Chromium",
+        &format!("installing {package}"),
         apt.args(install).env("DEBIAN_FRONTEND", "noninteractive"),
-    )?;
-    known().context(NO_CHROMIUM)
+    )
 }
 
 fn root() -> bool {

@@ -86,7 +86,7 @@ pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
 }
 
 /// Reads `test result: ok. 3 passed; 0 failed; ..` of cargo, `ℹ pass 3` and `ℹ fail 0` of Node,
-/// and `12 played, 0 not there yet, 0 failed` of the parity program.
+/// `1 failed, 2 passed in 0.4s` of pytest, and `12 played, 0 not there yet, 0 failed` of the parity program.
 fn read(line: &str) -> Count {
     let line = line.trim();
     let words: Vec<&str> = line
@@ -112,6 +112,15 @@ fn read(line: &str) -> Count {
         Count {
             passed: before("played").saturating_sub(failed),
             failed,
+        }
+    } else if let [.., "in", time] | [.., "in", time, _] = words[..]
+        && time
+            .strip_suffix('s')
+            .is_some_and(|time| time.parse::<f64>().is_ok())
+    {
+        Count {
+            passed: before("passed"),
+            failed: before("failed") + before("error") + before("errors"),
         }
     } else {
         Count {
@@ -156,6 +165,14 @@ mod tests {
             Count {
                 passed: 10,
                 failed: 2
+            }
+        );
+        let pytest = "2 failed, 131 passed, 5 warnings, 1 error in 72.45s (0:01:12)";
+        assert_eq!(
+            read(pytest),
+            Count {
+                passed: 131,
+                failed: 3
             }
         );
         assert_eq!(read("12 passed; 3 failed"), Count::default());

@@ -9,15 +9,15 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Tally, counted};
 use crate::workspace::{Workspace, output, run};
-use crate::{build, parity, tidy};
+use crate::{build, parity, python, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick]
 
 Format, house rules, the release build of page and server, lints for host and wasm,
 unit tests, laws and simulated matches, recorded trajectories through library and
-module, and real matches of two headless Chromium pages. Stops at the first step
-that fails. The last line is `N passed, N failed`.
+module, the Python package, and real matches of two headless Chromium pages.
+Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
            crates that differ from main (of the core crates if none does); no browsers";
@@ -84,6 +84,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("parity with recordings", |count| {
         parity::check(workspace, count)
     })?;
+    tally.step("Python package", |count| python::check(workspace, count))?;
     let Some(chromium) = chromium else {
         bail!("no browser")
     };

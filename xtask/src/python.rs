@@ -1,0 +1,155 @@
+//! `python`: the Python package, as people install it, with its tests and its types.
+
+use std::env::consts::EXE_SUFFIX;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::options::{Options, Takes};
+use crate::setup;
+use crate::tally::{Count, Tally, counted};
+use crate::workspace::{Workspace, output, run};
+
+const HELP: &str = "\
+cargo xtask python
+
+Builds the wheel of the Python package (release), installs it into .venv with what
+its tests need, and runs them: the official tests of Gymnasium and PettingZoo, short
+runs of Stable-Baselines3 and TorchRL, every snippet of docs/python.md, the types.
+The first time it fetches some gigabytes of PyTorch.
+
+COPLAY_PYTHON   the Python to make .venv with, instead of the python3 in PATH";
+
+/// What the tests need beside the package.
+const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// `cargo xtask python`.
+pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
+    let takes = Takes {
+        help: HELP,
+        ..Takes::default()
+    };
+    let Some(_) = Options::parse(parser, takes)? else {
+        return Ok(());
+    };
+    let workspace = Workspace::find()?;
+    let mut tally = Tally::default();
+    let result = tally.step("Python package", |count| check(&workspace, count));
+    tally.summary();
+    result
+}
+
+/// Builds, installs and tests the package.
+pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
+    let venv = environment(workspace)?;
+    install(workspace, &venv)?;
+    let mut pytest = venv.command(workspace, "python");
+    pytest.args(["-m", "pytest", "--config-file=python/pyproject.toml"]);
+    pytest.args(["--rootdir=python", "--color=no", "python/tests"]);
+    pytest.env("COPLAY_MODULES", workspace.root.join("dist/modules"));
+    counted(&mut pytest, count)?;
+    let mut stubtest = venv.command(workspace, "stubtest");
+    run(
+        "comparing the stubs with the native module",
+        stubtest.arg("coplay._coplay"),
+    )?;
+    let mut mypy = venv.command(workspace, "mypy");
+    run(
+        "checking the types",
+        mypy.current_dir(workspace.root.join("python")),
+    )?;
+    count.passed += 2;
+    Ok(())
+}
+
+/// A virtual environment.
+pub(crate) struct Venv(PathBuf);
+
+impl Venv {
+    /// A program of it, run in the root.
+    fn command(&self, workspace: &Workspace, program: &str) -> std::process::Command {
+        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+        workspace.command(self.0.join(folder).join(format!("{program}{EXE_SUFFIX}")))
+    }
+}
+
+/// Makes `.venv` with what the tests need, unless that was done.
+pub(crate) fn environment(workspace: &Workspace) -> Result<Venv> {
+    let venv = Venv(workspace.root.join(".venv"));
+    let wanted = fs::read_to_string(workspace.root.join(REQUIREMENTS))
+        .with_context(|| format!("reading {REQUIREMENTS}"))?;
+    let stamp = venv.0.join("requirements-test.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
+        return Ok(venv);
+    }
+    create(workspace, &venv.0)?;
+    let mut pip = venv.command(workspace, "python");
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    run(
+        "installing what the Python tests need",
+        pip.args(["--requirement", REQUIREMENTS]),
+    )?;
+    fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
+    Ok(venv)
+}
+
+/// Makes an empty environment, with a Python that is new enough.
+fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let python = env::var_os("COPLAY_PYTHON").unwrap_or_else(|| "python3".into());
+    let ask = "import sys; print(sys.version_info >= (3, 11))";
+    let answer = output(workspace.command(&python).args(["-c", ask]));
+    if !answer.is_ok_and(|answer| answer.trim() == "True") {
+        bail!(
+            "the Python tests want Python 3.11 or newer, and `{}` is none: install it (Debian: `python3-venv`), \
+             or name one: `COPLAY_PYTHON=/path/to/python3 cargo xtask ...`",
+            python.display()
+        );
+    }
+    let parts = output(
+        workspace
+            .command(&python)
+            .args(["-c", "import ensurepip, venv"]),
+    );
+    if parts.is_err() {
+        // Debian keeps them in a package of their own.
+        setup::apt(workspace, "python3-venv")?;
+    }
+    let mut make = workspace.command(&python);
+    run(
+        "making .venv",
+        make.args(["-m", "venv", "--clear"]).arg(folder),
+    )
+}
+
+/// Builds the wheel and puts it into the environment.
+fn install(workspace: &Workspace, venv: &Venv) -> Result<()> {
+    let wheels = workspace.target.join("wheels");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels).with_context(|| format!("emptying {}", wheels.display()))?;
+    }
+    let mut maturin = venv.command(workspace, "maturin");
+    maturin.args(["build", "--release", "--quiet"]);
+    maturin.args(["--manifest-path", "python/Cargo.toml", "--out"]);
+    run("building the wheel", maturin.arg(&wheels))?;
+    let wheel = fs::read_dir(&wheels)?
+        .next()
+        .context("maturin left no wheel")??
+        .path();
+    let mut pip = venv.command(workspace, "python");
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    pip.args(["--force-reinstall", "--no-deps"]);
+    run("installing the wheel", pip.arg(wheel))
+}
