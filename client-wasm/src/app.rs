@@ -428,7 +428,7 @@ impl App {
         let (era, url, params) = (plan.era, module::url(&plan.module), plan.params.clone());
         let post = self.post.clone();
         wasm_bindgen_futures::spawn_local(async move {
-            let module = Module::load(&url, &params).await;
+            let module = module::load(&url, &params).await;
             post.send(Input::Loaded(era, Box::new(module)));
         });
         let play = Play::new(self.post.clone(), plan, dom::page_us());

@@ -105,6 +105,8 @@ pub(crate) struct Play {
     hidden: Option<Tick>,
     unseen: Vec<Unseen>,
     is_playable: bool,
+    /// Whether the environment broke down, and the server was told.
+    is_stopped: bool,
     advisor: Option<Box<dyn Policy>>,
     advised: Option<(Tick, Tick)>,
     verdict: Option<Verdict>,
@@ -140,6 +142,7 @@ impl Play {
             hidden: None,
             unseen: Vec::new(),
             is_playable: false,
+            is_stopped: false,
             advisor: None,
             advised: None,
             verdict: None,
@@ -199,7 +202,7 @@ impl Play {
             actions: spec.actions.len() as u16,
         });
         let canvas = self.scene.canvas.clone();
-        let mut view = View::new(canvas, module.sprites(), self.plan.seat.index())
+        let mut view = View::new(canvas, &module.facts().sprites, self.plan.seat.index())
             .map_err(|error| format!("{error:?}"))?;
         module.reset(self.plan.seed);
         module.draw(view.list());
@@ -319,6 +322,7 @@ impl Play {
                     self.refresh(now);
                 }
                 self.upload(now, false);
+                self.tell_fault(now);
             }
             None => {
                 self.net.measure(now.page_us, &came, &mut send);
@@ -333,6 +337,21 @@ impl Play {
             }
         }
         self.show(now);
+    }
+
+    /// A world that broke down stands still and is over; the server's replica finds the same and ends the episode.
+    fn tell_fault(&mut self, now: &Now) {
+        let fault = self
+            .session
+            .as_mut()
+            .and_then(|session| session.world().fault());
+        if let Some(fault) = fault
+            && !std::mem::replace(&mut self.is_stopped, true)
+        {
+            now.socket.send(&ClientMessage::Trouble {
+                message: format!("the environment was stopped: {fault}"),
+            });
+        }
     }
 
     fn take_events(&mut self, now: &Now) {
@@ -419,6 +438,7 @@ impl Play {
             .is_some_and(|since| now.page_us > since + HOLD_US);
         let countdown = self.t0_us.saturating_sub(now.server_us).div_ceil(1_000_000);
         match () {
+            () if self.is_stopped => self.scene.overlay(sentences::STOPPED, None),
             () if session.ended().is_some() => self.scene.overlay("Time is up. Saving…", None),
             () if countdown > 0 => self.scene.overlay("Get ready", Some(countdown)),
             () if held => self.scene.overlay("Waiting for your partner…", None),

@@ -18,6 +18,8 @@ pub const SUPERSEDED: &str =
     "This study was opened in another tab or window and goes on there. You can close this one.";
 /// The page failed.
 pub const BROKEN: &str = "Something went wrong on this page, and it was reported. Please reload it: you continue where you were.";
+/// The environment broke down in the middle of an episode.
+pub const STOPPED: &str = "The game had a technical problem and was stopped. One moment…";
 /// The environment could not be loaded.
 pub const NO_MODULE: &str = "The game could not be loaded. Please reload this page; if this stays, write to the researchers.";
 

@@ -25,30 +25,40 @@ pub enum Type {
     I64,
 }
 
-/// A function that a module exports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Export {
-    /// Its name.
-    pub name: &'static str,
-    /// Type of its argument.
-    pub argument: Option<Type>,
-    /// Type of its result.
-    pub result: Option<Type>,
-    /// Whether a module may leave it out.
-    pub optional: bool,
-}
-
-/// The functions of the interface, each under its name without `coplay_`.
+/// Declares the functions of the interface, in order: name, type of the argument, type of the result.
 macro_rules! exports {
-    ($($constant:ident $name:literal $argument:expr => $result:expr;)*) => {
-        $(
-            #[doc = concat!("`", $name, "`.")]
-            pub const $constant: Export = Export {
-                name: $name, argument: $argument, result: $result, optional: false,
-            };
-        )*
-        /// Every function of the interface.
-        pub const EXPORTS: [Export; 18] = [$($constant,)* MASK];
+    ($($variant:ident $name:literal $argument:expr => $result:expr;)*) => {
+        /// A function that a module exports.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Export {
+            $(#[doc = concat!("`", $name, "`.")] $variant,)*
+        }
+
+        impl Export {
+            /// Every function of the interface, in order.
+            pub const ALL: [Self; 18] = [$(Self::$variant,)*];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Type of its argument.
+            pub fn argument(self) -> Option<Type> {
+                match self {
+                    $(Self::$variant => $argument,)*
+                }
+            }
+
+            /// Type of its result.
+            pub fn result(self) -> Option<Type> {
+                match self {
+                    $(Self::$variant => $result,)*
+                }
+            }
+        }
     };
 }
 
@@ -57,42 +67,42 @@ const I32: Option<Type> = Some(Type::I32);
 const I64: Option<Type> = Some(Type::I64);
 
 exports! {
-    ABI "coplay_abi" NONE => I32;
-    INBOX "coplay_inbox" I32 => I32;
-    OUTBOX "coplay_outbox" NONE => I32;
-    OPEN "coplay_open" I32 => I32;
-    FACTS "coplay_facts" NONE => I32;
-    RESET "coplay_reset" I64 => NONE;
-    STEP "coplay_step" I32 => I32;
-    OBSERVE "coplay_observe" I32 => I32;
-    DESCRIBE "coplay_describe" I32 => I32;
-    DRAW "coplay_draw" NONE => I32;
-    SAVE "coplay_save" I32 => NONE;
-    LOAD "coplay_load" I32 => NONE;
-    DIGEST "coplay_digest" NONE => I64;
-    SCORE "coplay_score" NONE => I64;
-    STATE "coplay_state" NONE => I32;
-    RESTORE "coplay_restore" I32 => I32;
-    INJECT "coplay_inject" I32 => NONE;
+    Abi "coplay_abi" NONE => I32;
+    Inbox "coplay_inbox" I32 => I32;
+    Outbox "coplay_outbox" NONE => I32;
+    Open "coplay_open" I32 => I32;
+    Facts "coplay_facts" NONE => I32;
+    Reset "coplay_reset" I64 => NONE;
+    Step "coplay_step" I32 => I32;
+    Observe "coplay_observe" I32 => I32;
+    Describe "coplay_describe" I32 => I32;
+    Draw "coplay_draw" NONE => I32;
+    Save "coplay_save" I32 => NONE;
+    Load "coplay_load" I32 => NONE;
+    Digest "coplay_digest" NONE => I64;
+    Score "coplay_score" NONE => I64;
+    State "coplay_state" NONE => I32;
+    Restore "coplay_restore" I32 => I32;
+    Inject "coplay_inject" I32 => NONE;
+    Mask "coplay_mask" I32 => I64;
 }
 
-/// `coplay_mask`, which a module may leave out: every action is then allowed.
-pub const MASK: Export = Export {
-    name: "coplay_mask",
-    argument: I32,
-    result: I64,
-    optional: true,
-};
+impl Export {
+    /// Whether a module may leave it out: without a mask, every action is allowed.
+    pub fn is_optional(self) -> bool {
+        self == Self::Mask
+    }
+}
 
 /// Runs the code of one module instance.
 pub trait Engine {
     /// Whether the module has this export. It has all that are not optional.
-    fn has(&self, export: &Export) -> bool;
+    fn has(&self, export: Export) -> bool;
     /// Calls an export: the argument is cut to its type, the result is widened with its sign; 0 stands for none.
     ///
     /// # Errors
     /// Why the call did not return, to stand behind its name: "trapped: ...".
-    fn call(&mut self, export: &Export, argument: i64) -> Result<i64, String>;
+    fn call(&mut self, export: Export, argument: i64) -> Result<i64, String>;
     /// Replaces `out` by bytes of the module's memory; `None` if they are not all inside it.
     fn read(&mut self, at: u32, len: u32, out: &mut Vec<u8>) -> Option<()>;
     /// Puts bytes into the module's memory; `None` if they would not all be inside it.
@@ -119,14 +129,14 @@ pub enum ModuleError {
 }
 
 impl ModuleError {
-    fn fault(export: &Export, what: impl Into<String>) -> Self {
+    fn fault(export: Export, what: impl Into<String>) -> Self {
         Self::Fault {
-            call: export.name,
+            call: export.name(),
             what: what.into(),
         }
     }
 
-    fn unlawful(export: &Export, violation: &Violation) -> Self {
+    fn unlawful(export: Export, violation: &Violation) -> Self {
         let Violation { law, detail } = violation;
         Self::fault(export, format!("broke the law that {law}: {detail}"))
     }
@@ -218,7 +228,7 @@ impl<E: Engine> Guest<E> {
             message: Vec::new(),
             fault: None,
         };
-        let version = guest.call(&ABI, 0)? as u32;
+        let version = guest.call(Export::Abi, 0)? as u32;
         if version != abi::VERSION {
             return Err(ModuleError::Unfit(format!(
                 "the module speaks version {version} of the interface, and version {} is spoken here: \
@@ -246,43 +256,44 @@ impl<E: Engine> Guest<E> {
             return Err(ModuleError::Params("params: are over 1 MiB".into()));
         }
         self.send(params.as_bytes())?;
-        let code = self.call(&OPEN, params.len() as i64)?;
+        let code = self.call(Export::Open, params.len() as i64)?;
         if code == 0 {
             return Ok(());
         }
         if code > 0 {
             let what = format!("answered {code}: it gives 0, or minus the length of a reason");
-            return Err(ModuleError::fault(&OPEN, what));
+            return Err(ModuleError::fault(Export::Open, what));
         }
-        self.receive(&OPEN, -code)?;
+        self.receive(Export::Open, -code)?;
         let reason = core::str::from_utf8(&self.message);
         Err(match reason {
             Ok(reason) => ModuleError::Params(reason.into()),
             Err(_) => ModuleError::fault(
-                &OPEN,
+                Export::Open,
                 "refused the parameters with a reason that is not UTF-8",
             ),
         })
     }
 
     fn ask_facts(&mut self) -> Result<Facts, ModuleError> {
-        let len = self.call(&FACTS, 0)?;
-        self.receive(&FACTS, len)?;
+        let len = self.call(Export::Facts, 0)?;
+        self.receive(Export::Facts, len)?;
         let facts: Facts = serde_json::from_slice(&self.message).map_err(|error| {
             ModuleError::fault(
-                &FACTS,
+                Export::Facts,
                 format!("gave something else than the JSON of its facts: {error}"),
             )
         })?;
-        sane::spec(&facts.spec).map_err(|violation| ModuleError::unlawful(&FACTS, &violation))?;
+        sane::spec(&facts.spec)
+            .map_err(|violation| ModuleError::unlawful(Export::Facts, &violation))?;
         if !facts.params_schema.is_object() {
             let what = "gave a `params_schema` that is no JSON object; a module without parameters gives `{}`";
-            return Err(ModuleError::fault(&FACTS, what));
+            return Err(ModuleError::fault(Export::Facts, what));
         }
         Ok(facts)
     }
 
-    fn call(&mut self, export: &Export, argument: i64) -> Result<i64, ModuleError> {
+    fn call(&mut self, export: Export, argument: i64) -> Result<i64, ModuleError> {
         let called = self.engine.call(export, argument);
         called.map_err(|what| ModuleError::fault(export, what))
     }
@@ -292,7 +303,7 @@ impl<E: Engine> Guest<E> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let at = self.call(&INBOX, bytes.len() as i64)? as u32;
+        let at = self.call(Export::Inbox, bytes.len() as i64)? as u32;
         let written = (at != 0).then(|| self.engine.write(at, bytes)).flatten();
         written.ok_or_else(|| {
             let len = bytes.len();
@@ -300,13 +311,13 @@ impl<E: Engine> Guest<E> {
                 "gave the place {at} for a message of {len} bytes, which is not inside the memory: \
                  it makes room for any message of up to {INBOX_LIMIT} bytes"
             );
-            ModuleError::fault(&INBOX, what)
+            ModuleError::fault(Export::Inbox, what)
         })
     }
 
     /// Takes a message of this length, which an export gave, from the outbox.
-    fn receive(&mut self, export: &Export, len: i64) -> Result<(), ModuleError> {
-        let limit = match export.name == FACTS.name {
+    fn receive(&mut self, export: Export, len: i64) -> Result<(), ModuleError> {
+        let limit = match export == Export::Facts {
             true => self.limits.facts_bytes,
             false => self.limits.message_bytes,
         };
@@ -315,7 +326,7 @@ impl<E: Engine> Guest<E> {
             let what = format!("gave a message of {len} bytes; at most {limit} are taken");
             return Err(ModuleError::fault(export, what));
         }
-        let at = self.call(&OUTBOX, 0)? as u32;
+        let at = self.call(Export::Outbox, 0)? as u32;
         self.engine.read(at, len, &mut self.message).ok_or_else(|| {
             let what = format!("gave {len} bytes, and `coplay_outbox` the place {at}: they are not inside the memory");
             ModuleError::fault(export, what)
@@ -323,7 +334,7 @@ impl<E: Engine> Guest<E> {
     }
 
     /// Asks for a message.
-    fn ask(&mut self, export: &Export, argument: i64) -> Result<(), ModuleError> {
+    fn ask(&mut self, export: Export, argument: i64) -> Result<(), ModuleError> {
         let len = self.call(export, argument)? as u32;
         self.receive(export, len.into())
     }
@@ -349,33 +360,37 @@ impl<E: Engine> Guest<E> {
             bytes.copy_from_slice(&action.to_le_bytes());
         }
         self.send(&row[..2 * seats])?;
-        let over = self.call(&STEP, seats as i64)?;
+        let over = self.call(Export::Step, seats as i64)?;
         let head = 4 * seats as i64 + 12;
-        self.receive(&STEP, head)?;
+        self.receive(Export::Step, head)?;
         let count = self
             .message
             .last_chunk()
             .copied()
             .map_or(0, u32::from_le_bytes);
         if count > 0 {
-            self.receive(&STEP, (head + 8 * i64::from(count)).min(u32::MAX.into()))?;
+            self.receive(
+                Export::Step,
+                (head + 8 * i64::from(count)).min(u32::MAX.into()),
+            )?;
         }
-        abi::decode_outcome(&self.message, seats, &mut self.outcome)
-            .ok_or_else(|| ModuleError::fault(&STEP, "gave an outcome that cannot be read"))?;
+        abi::decode_outcome(&self.message, seats, &mut self.outcome).ok_or_else(|| {
+            ModuleError::fault(Export::Step, "gave an outcome that cannot be read")
+        })?;
         if over != i64::from(self.outcome.over) {
             let what = format!(
                 "returned {over}, and its outcome says over: {}",
                 self.outcome.over
             );
-            return Err(ModuleError::fault(&STEP, what));
+            return Err(ModuleError::fault(Export::Step, what));
         }
         sane::outcome(&self.outcome, &self.facts.spec)
-            .map_err(|violation| ModuleError::unlawful(&STEP, &violation))
+            .map_err(|violation| ModuleError::unlawful(Export::Step, &violation))
     }
 
     fn try_digest(&mut self) -> Result<u64, ModuleError> {
-        let digest = self.call(&DIGEST, 0)?.cast_unsigned();
-        self.ask(&STATE, 0)?;
+        let digest = self.call(Export::Digest, 0)?.cast_unsigned();
+        self.ask(Export::State, 0)?;
         let hash = Fnv1a::EMPTY.with(&self.message).value();
         if digest != hash {
             let what = format!(
@@ -383,17 +398,17 @@ impl<E: Engine> Guest<E> {
                  the digest is FNV-1a, 64 bits, of these bytes",
                 self.message.len()
             );
-            return Err(ModuleError::fault(&DIGEST, what));
+            return Err(ModuleError::fault(Export::Digest, what));
         }
         Ok(digest)
     }
 
     fn try_observe(&mut self, seat: usize, out: &mut Vec<f32>) -> Result<(), ModuleError> {
-        self.ask(&OBSERVE, seat as i64)?;
+        self.ask(Export::Observe, seat as i64)?;
         let odd = self.message.len() % 4;
         if odd != 0 {
             return Err(ModuleError::fault(
-                &OBSERVE,
+                Export::Observe,
                 "gave a length that is no multiple of 4",
             ));
         }
@@ -401,28 +416,28 @@ impl<E: Engine> Guest<E> {
         let values = self.message.chunks_exact(4);
         out.extend(values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
         sane::observation(out, &self.facts.spec)
-            .map_err(|violation| ModuleError::unlawful(&OBSERVE, &violation))
+            .map_err(|violation| ModuleError::unlawful(Export::Observe, &violation))
     }
 
     fn try_draw(&mut self) -> Result<DrawList, ModuleError> {
-        self.ask(&DRAW, 0)?;
+        self.ask(Export::Draw, 0)?;
         match postcard::take_from_bytes(&self.message) {
             Ok((list, [])) => Ok(list),
             Ok((_, rest)) => Err(ModuleError::fault(
-                &DRAW,
+                Export::Draw,
                 format!("gave a picture with {} bytes too many", rest.len()),
             )),
             Err(error) => Err(ModuleError::fault(
-                &DRAW,
+                Export::Draw,
                 format!("gave a picture that cannot be read: {error}"),
             )),
         }
     }
 
     fn try_describe(&mut self, seat: usize, out: &mut String) -> Result<(), ModuleError> {
-        self.ask(&DESCRIBE, seat as i64)?;
+        self.ask(Export::Describe, seat as i64)?;
         let text = core::str::from_utf8(&self.message)
-            .map_err(|_| ModuleError::fault(&DESCRIBE, "gave a text that is not UTF-8"))?;
+            .map_err(|_| ModuleError::fault(Export::Describe, "gave a text that is not UTF-8"))?;
         out.clear();
         out.push_str(text);
         Ok(())
@@ -435,7 +450,9 @@ impl<E: Engine> World for Guest<E> {
     }
 
     fn reset(&mut self, seed: u64) {
-        self.attempt((), |guest| guest.call(&RESET, seed.cast_signed()).map(drop));
+        self.attempt((), |guest| {
+            guest.call(Export::Reset, seed.cast_signed()).map(drop)
+        });
     }
 
     fn step(&mut self, actions: &[Action]) -> &Outcome {
@@ -456,23 +473,25 @@ impl<E: Engine> World for Guest<E> {
     }
 
     fn mask(&mut self, seat: usize) -> u64 {
-        if !self.engine.has(&MASK) {
+        if !self.engine.has(Export::Mask) {
             return u64::MAX;
         }
         self.attempt(u64::MAX, |guest| {
-            guest.call(&MASK, seat as i64).map(i64::cast_unsigned)
+            guest
+                .call(Export::Mask, seat as i64)
+                .map(i64::cast_unsigned)
         })
     }
 
     fn save(&mut self, slot: usize) {
         if slot < SLOTS as usize {
-            self.attempt((), |guest| guest.call(&SAVE, slot as i64).map(drop));
+            self.attempt((), |guest| guest.call(Export::Save, slot as i64).map(drop));
         }
     }
 
     fn load(&mut self, slot: usize) {
         if slot < SLOTS as usize {
-            self.attempt((), |guest| guest.call(&LOAD, slot as i64).map(drop));
+            self.attempt((), |guest| guest.call(Export::Load, slot as i64).map(drop));
         }
     }
 
@@ -483,7 +502,7 @@ impl<E: Engine> World for Guest<E> {
     fn state(&mut self, out: &mut Vec<u8>) {
         out.clear();
         self.attempt((), |guest| {
-            guest.ask(&STATE, 0)?;
+            guest.ask(Export::State, 0)?;
             out.extend_from_slice(&guest.message);
             Ok(())
         });
@@ -495,13 +514,13 @@ impl<E: Engine> World for Guest<E> {
         }
         let taken = self.attempt(false, |guest| {
             guest.send(bytes)?;
-            Ok(guest.call(&RESTORE, bytes.len() as i64)? == 0)
+            Ok(guest.call(Export::Restore, bytes.len() as i64)? == 0)
         });
         if taken { Ok(()) } else { Err(StateError) }
     }
 
     fn score(&mut self) -> i64 {
-        self.attempt(0, |guest| guest.call(&SCORE, 0))
+        self.attempt(0, |guest| guest.call(Export::Score, 0))
     }
 
     fn draw(&mut self, out: &mut DrawList) {
@@ -524,7 +543,7 @@ impl<E: Engine> World for Guest<E> {
         }
         self.attempt((), |guest| {
             guest.send(&bytes)?;
-            guest.call(&INJECT, draws.len() as i64).map(drop)
+            guest.call(Export::Inject, draws.len() as i64).map(drop)
         });
     }
 

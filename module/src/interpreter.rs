@@ -1,6 +1,6 @@
 //! The interpreter behind a module: calls by export, within the limits, and reasons in words when one does not return.
 
-use env_core::guest::{EXPORTS, Engine, Export, FACTS, ModuleError, OPEN, RESET, Type};
+use env_core::guest::{Engine, Export, ModuleError, Type};
 use wasmi::errors::{ErrorKind, FuelError, InstantiationError, MemoryError, TableError};
 use wasmi::{
     Error, ExternType, Func, Instance, Linker, Memory, Module, Store, StoreLimits,
@@ -17,8 +17,8 @@ const PAGE: usize = 1 << 16;
 pub struct Interpreter {
     store: Store<StoreLimits>,
     memory: Memory,
-    /// In the order of [`EXPORTS`].
-    functions: [Option<Func>; EXPORTS.len()],
+    /// In the order of [`Export::ALL`].
+    functions: [Option<Func>; Export::ALL.len()],
     limits: Limits,
 }
 
@@ -30,11 +30,11 @@ pub(crate) fn check_exports(module: &Module) -> Result<(), ModuleError> {
             "the module does not export its `memory`, in which messages are exchanged".into(),
         );
     }
-    for export in &EXPORTS {
-        let name = export.name;
+    for export in Export::ALL {
+        let name = export.name();
         let function = match module.get_export(name) {
             Some(ExternType::Func(function)) => function,
-            None if export.optional => continue,
+            None if export.is_optional() => continue,
             None => {
                 return unfit(format!(
                     "the module does not export `{name}`: in Rust `env_core::export_env!` in a `cdylib` exports it, \
@@ -44,11 +44,11 @@ pub(crate) fn check_exports(module: &Module) -> Result<(), ModuleError> {
             Some(_) => return unfit(format!("the export `{name}` is no function")),
         };
         let is = |have: &[ValType], want: Option<Type>| have == want.map(value_type).as_slice();
-        if !is(function.params(), export.argument) || !is(function.results(), export.result) {
+        if !is(function.params(), export.argument()) || !is(function.results(), export.result()) {
             return unfit(format!(
                 "the export `{name}` has another type than the interface: it wants {} and gives {}",
-                in_words(export.argument),
-                in_words(export.result)
+                in_words(export.argument()),
+                in_words(export.result())
             ));
         }
     }
@@ -103,39 +103,31 @@ impl Interpreter {
         })
     }
 
-    fn function(&self, export: &Export) -> Option<Func> {
-        let at = EXPORTS.iter().position(|other| other.name == export.name)?;
-        self.functions[at]
-    }
-
-    fn fuel(&self, export: &Export) -> u64 {
-        let opens = [OPEN, FACTS, RESET]
-            .iter()
-            .any(|other| other.name == export.name);
-        match opens {
-            true => self.limits.open_fuel,
-            false => self.limits.call_fuel,
+    fn fuel(&self, export: Export) -> u64 {
+        match export {
+            Export::Open | Export::Facts | Export::Reset => self.limits.open_fuel,
+            _ => self.limits.call_fuel,
         }
     }
 }
 
-fn functions(instance: &Instance, store: &Store<StoreLimits>) -> [Option<Func>; EXPORTS.len()] {
-    EXPORTS.map(|export| instance.get_func(store, export.name))
+fn functions(instance: &Instance, store: &Store<StoreLimits>) -> [Option<Func>; Export::ALL.len()] {
+    Export::ALL.map(|export| instance.get_func(store, export.name()))
 }
 
 impl Engine for Interpreter {
-    fn has(&self, export: &Export) -> bool {
-        self.function(export).is_some()
+    fn has(&self, export: Export) -> bool {
+        self.functions[export as usize].is_some()
     }
 
-    fn call(&mut self, export: &Export, argument: i64) -> Result<i64, String> {
-        let function = self.function(export).ok_or("is not exported")?;
+    fn call(&mut self, export: Export, argument: i64) -> Result<i64, String> {
+        let function = self.functions[export as usize].ok_or("is not exported")?;
         let fuel = self.fuel(export);
-        let argument = export.argument.map(|of| match of {
+        let argument = export.argument().map(|of| match of {
             Type::I32 => Val::I32(argument as i32),
             Type::I64 => Val::I64(argument),
         });
-        let mut result = export.result.map(|_| Val::I64(0));
+        let mut result = export.result().map(|_| Val::I64(0));
         self.store
             .set_fuel(fuel)
             .and_then(|()| {

@@ -122,7 +122,7 @@ fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
                     "a page simulates something else than the replica"
                 );
             }
-            match taken.disagreed {
+            match taken.disagreed || taken.stopped {
                 true => Absorbed::Disagreed,
                 false => Absorbed::Durable {
                     through: taken.through,

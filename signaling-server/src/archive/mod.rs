@@ -54,6 +54,8 @@ pub struct Absorbed {
     pub diverged: Vec<Seat>,
     /// Whether the upload contradicts what is durable. None of its rows are then taken.
     pub disagreed: bool,
+    /// Whether the environment broke down: the episode cannot go on.
+    pub stopped: bool,
 }
 
 /// Why an episode cannot be created or recovered.
@@ -193,14 +195,16 @@ impl Episode {
             self.note(seat, &claims, news.as_ref(), &mut notes)?;
         }
         let first = self.replica.ticks();
-        let mut diverged = BTreeSet::new();
+        let (mut diverged, mut stopped) = (BTreeSet::new(), false);
         let rows = if disagreed || self.ending.is_some() {
             &[]
         } else {
             rows
         };
-        if self.step(rows).is_err() {
-            diverged.insert(seat);
+        match self.step(rows) {
+            Ok(()) => {}
+            Err(RowError::Stopped) => stopped = true,
+            Err(_) => drop(diverged.insert(seat)),
         }
         self.append(first, &notes)?;
         if self.ending.is_none() {
@@ -216,6 +220,7 @@ impl Episode {
             through: self.through(),
             over: self.over(),
             diverged: diverged.into_iter().collect(),
+            stopped,
             disagreed,
         })
     }

@@ -71,6 +71,9 @@ pub enum RowError {
         /// What the row says.
         found: Action,
     },
+    /// The environment broke down in this row, and stands still.
+    #[error("the environment was stopped")]
+    Stopped,
 }
 
 /// Where a log and its re-simulation part.
@@ -234,8 +237,15 @@ impl Replica {
             }
         }
         self.outcome.clone_from(self.world.step(row));
-        self.digests.push(self.world.digest());
-        self.score = self.world.score();
+        let (digest, score) = (self.world.digest(), self.world.score());
+        if let Some(fault) = self.world.fault() {
+            tracing::error!(fault, "the environment of an episode was stopped");
+            // What a world says that broke down is no end of the episode.
+            self.outcome.clear();
+            return Err(RowError::Stopped);
+        }
+        self.digests.push(digest);
+        self.score = score;
         if !self.outcome.over {
             (0..row.len()).for_each(|seat| self.choose(seat));
         }

@@ -95,6 +95,7 @@ fn fine(through: u32) -> Absorbed {
         over: None,
         diverged: vec![],
         disagreed: false,
+        stopped: false,
     }
 }
 
@@ -634,4 +635,55 @@ fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     // Two digests for one tick cannot both be right.
     upload.digests = vec![told[0], (told[0].0, !told[0].1)];
     assert!(episode.absorb(ONE, &upload).unwrap().disagreed);
+}
+
+/// A module with one seat that gives up in its fourth step.
+fn tired_module() -> Vec<u8> {
+    let facts = r#"{"spec":{"id":"tired","version":"1.0.0","title":"Tired","seats":1,
+        "actions":[{"name":"wait","momentary":false,"keys":[]}],"noop":0,"observation":[{"name":"sum","shape":[1]}],
+        "tick_hz":4,"horizon":20,"events":[]},"params_schema":{},"sprites":[]}"#;
+    let bytes: String = facts.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    let counter = include_str!("../../../module/tests/hosted/counter.wat");
+    let step = "(local $action i32) (local $over i32)";
+    let tired =
+        format!("{step} (if (i32.eq (i32.load (i32.const 16)) (i32.const 3)) (then unreachable))");
+    let text = counter.replace("FACTS", &bytes).replace(step, &tired);
+    wat::parse_str(text.replace("LENGTH", &facts.len().to_string())).unwrap()
+}
+
+#[test]
+fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played() {
+    let data = tempfile::tempdir().unwrap();
+    let (bytes, episodes) = (tired_module(), data.path().join("episodes"));
+    let hash = crate::assets::sha256_hex(&bytes);
+    for folder in ["episodes", "modules"] {
+        fs::create_dir(data.path().join(folder)).unwrap();
+    }
+    fs::write(data.path().join(format!("modules/{hash}.wasm")), &bytes).unwrap();
+    let mut header = header([PERSON, PERSON], 20);
+    (header.env, header.module, header.params) = ("tired".into(), hash, "{}".into());
+    header.controllers.truncate(1);
+    header.participants.truncate(1);
+    let mut episode = Episode::create(&episodes, header).unwrap();
+    let upload = Upload {
+        era: Era(1),
+        first: Tick(0),
+        rows: vec![0; 6],
+        digests: Vec::new(),
+        timing: Timing::default(),
+        ended: None,
+    };
+    let expected = Absorbed {
+        stopped: true,
+        ..fine(3)
+    };
+    assert_eq!(episode.absorb(ZERO, &upload).unwrap(), expected);
+    let ending = episode.end(EndReason::Technical).unwrap();
+    assert_eq!(
+        (ending.ticks, ending.reason),
+        (Tick(3), EndReason::Technical)
+    );
+    assert_eq!(log_of(&episode).rows(), [0, 0, 0]);
+    let log = log_of(&episode);
+    assert!(replay(&log, |hash| stored(&episodes, hash), |_, _| ()).is_ok());
 }

@@ -2,6 +2,9 @@
 
 #[test]
 fn my_env_keeps_the_laws() {
-    let small = my_env::Params { size: 3, horizon: 20 };
+    let small = my_env::Params {
+        size: 3,
+        horizon: 20,
+    };
     env_core::conformance::check::<my_env::MyEnv>([Default::default(), small]).unwrap();
 }
