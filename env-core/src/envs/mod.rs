@@ -120,13 +120,13 @@ pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
     }
     let params = serde_json::from_value(value.clone()).map_err(|error| {
         let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
-        refused(field, hinted(&error.to_string()))
+        refused(field, mended(&error.to_string()))
     })?;
     E::new(params)
 }
 
-/// An error of serde with the name that was probably meant, if it is about a name.
-fn hinted(error: &str) -> String {
+/// An error of serde in plain words: with the name that was probably meant, and numbers by their range.
+fn mended(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let mut told = |what: &str| {
         let (name, known) = (names.next()?, names.clone());
@@ -137,7 +137,13 @@ fn hinted(error: &str) -> String {
         Some(("unknown variant", _)) => told("choice"),
         _ => None,
     };
-    sentence.unwrap_or_else(|| error.into())
+    let ranged = || {
+        NUMBERS.iter().find_map(|(name, range)| {
+            let found = error.strip_suffix(name)?.strip_suffix("expected ")?;
+            Some(format!("{found}expected {range}"))
+        })
+    };
+    sentence.or_else(ranged).unwrap_or_else(|| error.into())
 }
 
 /// The path to what is refused: on each level the part without which the error is another one.
@@ -147,14 +153,50 @@ fn refused_field<E: Environment>(value: &Value) -> Option<String> {
             Value::Object(Map::from_iter([(String::from(key), inner)]))
         });
         serde_json::from_value::<E::Params>(nested).is_err()
+/// What the types of numbers are to people.
+const NUMBERS: [(&str, &str); 6] = [
+    ("u8", "a whole number from 0 to 255"),
+    ("u16", "a whole number from 0 to 65535"),
+    ("u32", "a whole number, 0 or more"),
+    ("u64", "a whole number, 0 or more"),
+    ("usize", "a whole number, 0 or more"),
+    ("f32", "a number"),
+];
+
     };
-    let (key, inner) = value
-        .as_object()?
-        .iter()
-        .find(|(key, value)| alone(&[key], value))?;
-    let deeper = inner.as_object().and_then(|map| {
-        map.iter()
-            .find(|(field, value)| alone(&[key, field], value))
-    });
-    Some(deeper.map_or_else(|| key.clone(), |(field, _)| format!("{key}.{field}")))
+    let first = error(value)?;
+    let is_missing = |error: &str| error.starts_with("missing field");
+    let guilty = |pointer: &str, key: &Value| {
+        let mut without = value.clone();
+        match (without.pointer_mut(pointer), key) {
+            (Some(Value::Object(map)), Value::String(key)) => drop(map.remove(key)),
+            (Some(Value::Array(list)), Value::Number(index)) => {
+                drop(list.remove(index.as_u64().unwrap_or(0) as usize));
+            }
+            _ => return false,
+        }
+        // What is missing is not mended by taking more away.
+        error(&without)
+            .is_none_or(|other| other != first && !(is_missing(&first) && is_missing(&other)))
+    };
+    let (mut path, mut pointer) = (String::new(), String::new());
+    loop {
+        let keys: Vec<Value> = match value.pointer(&pointer)? {
+            Value::Object(map) => map.keys().map(|key| key.as_str().into()).collect(),
+            Value::Array(list) => (0..list.len()).map(Value::from).collect(),
+            _ => Vec::new(),
+        };
+        match keys.into_iter().find(|key| guilty(&pointer, key)) {
+            Some(Value::String(key)) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                path += &format!("{dot}{key}");
+                pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            }
+            Some(index) => {
+                path += &format!("[{index}]");
+                pointer += &format!("/{index}");
+            }
+            None => return Some(path).filter(|path| !path.is_empty()),
+        }
+    }
 }

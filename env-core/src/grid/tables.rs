@@ -589,6 +589,18 @@ fn check(plan: &Plan) -> Result<(), ParamError> {
         );
     }
     for (index, kind) in plan.kinds.iter().enumerate() {
+        let taken = kind.symbol.and_then(|symbol| match symbol {
+            '+' => Some("start cells"),
+            ' ' | '.' => Some("free floor"),
+            _ => None,
+        });
+        if let Some(of) = taken {
+            let symbol = kind.symbol.unwrap_or_default();
+            return refuse(
+                &format!("kinds.{}", kind.name),
+                format!("the symbol `{symbol}` is that of {of}: take another"),
+            );
+        }
         let twin = plan.kinds[..index].iter().find(|other| {
             other.name == kind.name || (kind.symbol.is_some() && other.symbol == kind.symbol)
         });

@@ -2,4 +2,5 @@
 
 mod laws;
 mod looks;
+mod refusals;
 mod world;
