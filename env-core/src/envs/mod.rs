@@ -146,13 +146,6 @@ fn mended(error: &str) -> String {
     sentence.or_else(ranged).unwrap_or_else(|| error.into())
 }
 
-/// The path to what is refused: on each level the part without which the error is another one.
-fn refused_field<E: Environment>(value: &Value) -> Option<String> {
-    let alone = |path: &[&str], value: &Value| {
-        let nested = path.iter().rev().fold(value.clone(), |inner, &key| {
-            Value::Object(Map::from_iter([(String::from(key), inner)]))
-        });
-        serde_json::from_value::<E::Params>(nested).is_err()
 /// What the types of numbers are to people.
 const NUMBERS: [(&str, &str); 6] = [
     ("u8", "a whole number from 0 to 255"),
@@ -163,40 +156,21 @@ const NUMBERS: [(&str, &str); 6] = [
     ("f32", "a number"),
 ];
 
+/// The path to what is refused: on each level the part without which the error is another one.
+fn refused_field<E: Environment>(value: &Value) -> Option<String> {
+    let alone = |path: &[&str], value: &Value| {
+        let nested = path.iter().rev().fold(value.clone(), |inner, &key| {
+            Value::Object(Map::from_iter([(String::from(key), inner)]))
+        });
+        serde_json::from_value::<E::Params>(nested).is_err()
     };
-    let first = error(value)?;
-    let is_missing = |error: &str| error.starts_with("missing field");
-    let guilty = |pointer: &str, key: &Value| {
-        let mut without = value.clone();
-        match (without.pointer_mut(pointer), key) {
-            (Some(Value::Object(map)), Value::String(key)) => drop(map.remove(key)),
-            (Some(Value::Array(list)), Value::Number(index)) => {
-                drop(list.remove(index.as_u64().unwrap_or(0) as usize));
-            }
-            _ => return false,
-        }
-        // What is missing is not mended by taking more away.
-        error(&without)
-            .is_none_or(|other| other != first && !(is_missing(&first) && is_missing(&other)))
-    };
-    let (mut path, mut pointer) = (String::new(), String::new());
-    loop {
-        let keys: Vec<Value> = match value.pointer(&pointer)? {
-            Value::Object(map) => map.keys().map(|key| key.as_str().into()).collect(),
-            Value::Array(list) => (0..list.len()).map(Value::from).collect(),
-            _ => Vec::new(),
-        };
-        match keys.into_iter().find(|key| guilty(&pointer, key)) {
-            Some(Value::String(key)) => {
-                let dot = if path.is_empty() { "" } else { "." };
-                path += &format!("{dot}{key}");
-                pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
-            }
-            Some(index) => {
-                path += &format!("[{index}]");
-                pointer += &format!("/{index}");
-            }
-            None => return Some(path).filter(|path| !path.is_empty()),
-        }
-    }
+    let (key, inner) = value
+        .as_object()?
+        .iter()
+        .find(|(key, value)| alone(&[key], value))?;
+    let deeper = inner.as_object().and_then(|map| {
+        map.iter()
+            .find(|(field, value)| alone(&[key, field], value))
+    });
+    Some(deeper.map_or_else(|| key.clone(), |(field, _)| format!("{key}.{field}")))
 }
