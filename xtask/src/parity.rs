@@ -13,8 +13,9 @@ const HELP: &str = "\
 cargo xtask parity [DIR] [--json]
 
 Puts every recorded trajectory (*.jsonl.gz) of a folder through the native library
-and through the wasm module, and compares field for field. Prints per file: steps,
-mismatches, or that the environment is not there yet. Exits non-zero on a mismatch.
+and through the wasm modules, from the seed and with injected draws, and compares
+field for field. Prints per file: steps, mismatches and the first of them; or what
+of it is not supported, or malformed. Exits non-zero unless everything is equal.
 
 DIR       the folder (default tests/golden)
 --json    one object instead of a table";

@@ -107,7 +107,7 @@ fn read(line: &str) -> Count {
             passed: before("passed"),
             failed: before("failed"),
         }
-    } else if line.contains(" not there yet, ") {
+    } else if line.contains(" played, ") && line.ends_with(" failed") {
         let failed = before("failed");
         Count {
             passed: before("played").saturating_sub(failed),
@@ -159,7 +159,7 @@ mod tests {
                 failed: 2
             }
         );
-        let parity = "12 played, 4 not there yet, 2 failed";
+        let parity = "12 played, 2 failed";
         assert_eq!(
             read(parity),
             Count {

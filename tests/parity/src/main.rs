@@ -1,28 +1,21 @@
-//! `parity DIR [--module FILE.wasm]... [--json]`: the report of [`parity::run`] as a table or as JSON.
+//! `parity DIR [--module FILE.wasm]... [--json]`: the reports of [`parity::run`] as a table or as JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use parity::{FileReport, Report};
+use parity::{FileReport, Modules, Report};
 use serde_json::json;
 
 fn main() -> Result<ExitCode> {
-    let (mut folder, mut module, mut as_json) = (None, None, false);
+    let (mut folder, mut modules, mut as_json) = (None, Modules::default(), false);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--json") => as_json = true,
             Some("--module") => {
-                let path = PathBuf::from(
-                    arguments
-                        .next()
-                        .context("--module needs the path of a module")?,
-                );
-                // Others belong to environments without recordings.
-                if path.file_stem().is_some_and(|stem| stem == "overcooked") {
-                    module = Some(path);
-                }
+                let path = arguments.next();
+                modules.add(path.context("--module needs the path of a module")?.into());
             }
             Some(option) if option.starts_with("--") => {
                 bail!("there is no option {option}; there are --module and --json")
@@ -31,54 +24,70 @@ fn main() -> Result<ExitCode> {
         }
     }
     let folder = folder.context("name the folder of the recordings")?;
-    let reports = parity::run(&folder, module.as_deref())?;
-    let random_play = module.as_deref().map(parity::agree).transpose()?;
-    let failed = reports.iter().chain(&random_play).any(FileReport::failed);
+    let mut reports = Vec::new();
+    // The table grows as files are played; what would be in the way of JSON goes aside.
+    let mut add = |report: FileReport| {
+        if as_json {
+            eprintln!("{}: {}", report.file, words(&report));
+        } else {
+            print(&report);
+        }
+        reports.push(report);
+    };
+    parity::run(&folder, &mut modules, &mut add)?;
+    let recorded = |report: &FileReport| report.is_equal();
+    for report in parity::agree(&mut modules)? {
+        add(report);
+    }
+    let failed = reports.iter().filter(|report| !recorded(report)).count();
+    let mismatches: u64 = reports.iter().map(FileReport::mismatches).sum();
+    let steps: u64 = reports.iter().map(FileReport::steps).sum();
     if as_json {
         let report = json!({
             "files": reports,
-            "random_play": random_play,
-            "mismatches": reports.iter().chain(&random_play).map(FileReport::mismatches).sum::<u64>(),
-            "ok": !failed,
+            "steps": steps,
+            "mismatches": mismatches,
+            "failed": failed,
+            "ok": failed == 0,
         });
         println!("{report}");
     } else {
-        print_table(&folder, &reports, random_play.as_ref());
+        println!("{steps} steps, {mismatches} mismatches");
+        println!("{} played, {failed} failed", reports.len());
     }
-    Ok(ExitCode::from(u8::from(failed)))
+    Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
-fn print_table(folder: &Path, reports: &[FileReport], random_play: Option<&FileReport>) {
-    println!("{}", folder.display());
-    reports.iter().chain(random_play).for_each(print_report);
-    let failed = reports
-        .iter()
-        .chain(random_play)
-        .filter(|report| report.failed())
-        .count();
-    let is_unknown = |report: &&FileReport| matches!(report.report, Report::Unknown { .. });
-    let unknown = reports.iter().filter(is_unknown).count();
-    println!(
-        "{} played, {unknown} not there yet, {failed} failed",
-        reports.len() - unknown
-    );
+fn print(report: &FileReport) {
+    println!("{:<52} {:<7} {}", report.file, report.host, words(report));
+    if let Report::Compared {
+        mismatches, first, ..
+    } = &report.report
+        && !mismatches.is_empty()
+    {
+        let fields: Vec<String> = mismatches
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        println!("    {}", fields.join(", "));
+        first.iter().for_each(|line| println!("    {line}"));
+    }
 }
 
-fn print_report(FileReport { file, host, report }: &FileReport) {
-    match report {
+fn words(report: &FileReport) -> String {
+    match &report.report {
         Report::Compared {
+            environment,
             episodes,
             steps,
-            mismatches,
-            first,
             ..
         } => {
-            println!(
-                "  {file}  {host}: {episodes} episodes, {steps} steps, {mismatches} mismatches"
-            );
-            first.iter().for_each(|line| println!("    {line}"));
+            let mismatches = report.mismatches();
+            format!(
+                "{environment:<14} {episodes:>4} episodes {steps:>7} steps {mismatches:>6} mismatches"
+            )
         }
-        Report::Unknown { env } => println!("  {file}  {host}: {env} is not there yet"),
-        Report::Malformed { reason } => println!("  {file}  {host}: malformed: {reason}"),
+        Report::Unsupported { env, reason } => format!("{env} is not supported: {reason}"),
+        Report::Malformed { reason } => format!("malformed: {reason}"),
     }
 }

@@ -1,216 +1,273 @@
 //! The recordings that the repository carries are played without a mismatch, and a mismatch is seen.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+mod files;
 
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
-use parity::host::Native;
-use parity::{Report, replay_bytes, run};
+use std::collections::BTreeSet;
 
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden")
-}
-
-/// The first episode of the cramped room, line by line.
-fn lines() -> Vec<String> {
-    let file = std::fs::File::open(golden().join("Overcooked-CrampedRoom-V0.jsonl.gz")).unwrap();
-    let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    let second = text.match_indices("\"type\"").nth(1).unwrap().0;
-    text[..second]
-        .lines()
-        .filter(|line| line.ends_with('}'))
-        .map(String::from)
-        .collect()
-}
-
-fn pack(lines: &[String]) -> Vec<u8> {
-    let mut out = GzEncoder::new(Vec::new(), Compression::fast());
-    out.write_all(lines.join("\n").as_bytes()).unwrap();
-    out.finish().unwrap()
-}
-
-fn replay(lines: &[String]) -> anyhow::Result<Report> {
-    replay_bytes(&pack(lines)[..], &mut Native)
-}
+use files::{Lines, golden, replay};
+use parity::{FileReport, Modules, Report, run};
+use serde_json::{Value, json};
 
 #[test]
 fn every_recording_is_played_without_a_mismatch() {
-    let reports = run(&golden(), None).unwrap();
-    assert_eq!(reports.len(), 6);
-    for report in reports {
-        let Report::Compared {
-            episodes,
-            steps,
-            mismatches,
-            first,
-            ..
-        } = report.report
-        else {
-            panic!("{}: {:?}", report.file, report.report)
+    let mut reports = Vec::new();
+    run(&golden(), &mut Modules::default(), |report| {
+        reports.push(report)
+    })
+    .unwrap();
+    assert_eq!(reports.len(), 26);
+    for report in &reports {
+        assert!(report.is_equal(), "{report:#?}");
+        let Report::Compared { episodes, .. } = report.report else {
+            panic!("{report:?}")
         };
-        assert_eq!(
-            (episodes, mismatches),
-            (10, 0),
-            "{}: {first:#?}",
-            report.file
-        );
-        assert!(steps == 4000 || steps == 800);
+        assert_eq!(episodes, 2, "{report:?}");
+    }
+    assert_eq!(reports.iter().map(FileReport::steps).sum::<u64>(), 18_760);
+}
+
+#[test]
+fn the_recordings_cover_every_environment_reward_and_action_set() {
+    let (mut scopes, mut classes, mut actions) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for entry in golden().read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().ends_with(".gz") {
+            continue;
+        }
+        let header = Lines::of(&path).json(0);
+        scopes.insert(header["scope"].as_str().unwrap().to_owned());
+        actions.insert(header["actions"][0].as_str().unwrap().to_owned());
+        for reward in header["rewards"].as_array().unwrap() {
+            classes.insert(reward["class"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(
+        Vec::from_iter(scopes),
+        ["global", "overcooked", "search_rescue"]
+    );
+    assert_eq!(Vec::from_iter(actions), ["move_forward", "move_up"]);
+    assert_eq!(
+        Vec::from_iter(classes),
+        [
+            "ButtonActivationCost",
+            "DeliveryReward",
+            "ExpiredOrderPenalty",
+            "GoalReward",
+            "OnionInPotReward",
+            "OrderDeliveryReward",
+            "OrderGatedIngredientInPotReward",
+            "OrderGatedSoupInDishReward",
+            "SoupInDishReward",
+            "TargetRecipeDeliveryReward",
+            "TargetRecipeIngredientInPotReward",
+            "TargetRecipeSoupInDishReward",
+        ]
+    );
+}
+
+/// Changes the first number, hash or flag that it finds.
+fn change(value: &mut Value) {
+    match value {
+        Value::Array(items) => change(&mut items[0]),
+        Value::Object(map) => change(map.values_mut().next().unwrap()),
+        Value::String(text) => text.insert(0, 'f'),
+        number => *number = (number.as_f64().unwrap() as i64 + 1).into(),
+    }
+}
+
+/// Changes a field in the last line that has it, and gives what is then said to differ.
+fn changed(file: &str, path: &[&str]) -> (u64, Vec<String>) {
+    let mut lines = Lines::golden(file);
+    let at = (1..lines.0.len())
+        .rev()
+        .find(|&at| {
+            !path
+                .iter()
+                .fold(&lines.json(at), |value, key| &value[key])
+                .is_null()
+        })
+        .unwrap();
+    let mut step = lines.json(at);
+    let field = path.iter().fold(&mut step, |value, key| &mut value[key]);
+    change(field);
+    lines.0[at] = step.to_string();
+    match replay(&lines) {
+        Report::Compared {
+            mismatches, first, ..
+        } => (mismatches.values().sum(), first),
+        other => panic!("{path:?}: {other:?}"),
     }
 }
 
 #[test]
-fn every_changed_field_is_seen() {
-    let lines = lines();
-    let good = replay(&lines).unwrap();
-    assert!(
-        matches!(
-            good,
-            Report::Compared {
-                episodes: 1,
-                steps: 400,
-                mismatches: 0,
-                ..
-            }
+fn every_changed_field_of_a_state_or_an_outcome_is_seen() {
+    let kitchen = "Overcooked-CrampedRoom-V0";
+    let fields: [(&str, &[&str]); 21] = [
+        (kitchen, &["pos"]),
+        (kitchen, &["dir"]),
+        (kitchen, &["inv"]),
+        (kitchen, &["otm"]),
+        (kitchen, &["osm"]),
+        (kitchen, &["x", "pot_contents"]),
+        (kitchen, &["x", "pot_timer"]),
+        (kitchen, &["oh"]),
+        (kitchen, &["obs"]),
+        (kitchen, &["r"]),
+        (kitchen, &["rc"]),
+        (kitchen, &["te"]),
+        (kitchen, &["tr"]),
+        (kitchen, &["done"]),
+        ("X-MixedKitchen-DenseOrders", &["x", "order_recipe"]),
+        ("X-MixedKitchen-DenseOrders", &["x", "order_timer"]),
+        ("X-MixedKitchen-DenseOrders", &["x", "order_n_expired"]),
+        (
+            "OvercookedV2-GroundedCoordRing-V0",
+            &["x", "open_pot_timer"],
         ),
-        "{good:?}"
-    );
-    for field in [
-        "pos", "dir", "inv", "otm", "osm", "x", "r", "te", "tr", "done", "oh", "obs",
-    ] {
-        let mut lines = lines.clone();
-        let at = lines
-            .iter()
-            .rposition(|line| line.contains(&format!("\"{field}\":")))
-            .unwrap();
-        let mut step: serde_json::Value = serde_json::from_str(&lines[at]).unwrap();
-        change(&mut step[field]);
-        lines[at] = step.to_string();
-        let Report::Compared {
-            mismatches, first, ..
-        } = replay(&lines).unwrap()
-        else {
-            panic!("{field}")
-        };
+        (
+            "OvercookedV2-GroundedCoordRing-V0",
+            &["x", "delivery_occurred"],
+        ),
+        ("OvercookedV2-GroundedCoordRing-V0", &["x", "button_timer"]),
+        ("X-GoalFinding-Moving", &["x", "goals_collected"]),
+    ];
+    for (file, path) in fields {
+        let (mismatches, first) = changed(file, path);
         // Once from the seed and once with injected draws.
-        assert_eq!((mismatches, first.len()), (2, 2), "{field}: {first:?}");
+        assert_eq!(mismatches, 2, "{path:?}: {first:?}");
+        let named = format!("`{}", path.join("."));
         assert!(
-            first[0].starts_with(&format!("episode 0, step {at}, from the seed: `{field}")),
+            first.iter().all(|line| line.contains(&named)),
+            "{path:?}: {first:?}"
+        );
+        assert!(
+            first[0].contains("from the seed") && first[1].contains("with injected draws"),
             "{first:?}"
         );
     }
 }
 
-/// Changes the first number or hash that it finds.
-fn change(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Array(items) => change(&mut items[0]),
-        serde_json::Value::Object(map) => change(map.values_mut().next().unwrap()),
-        serde_json::Value::String(text) => text.insert(0, 'f'),
-        number => *number = (number.as_f64().unwrap() as i64 + 1).into(),
-    }
+#[test]
+fn a_changed_draw_is_seen_against_the_seed() {
+    let orders = "X-MixedKitchen-DenseOrders";
+    let (mismatches, first) = changed(orders, &["key"]);
+    assert_eq!(mismatches, 1, "{first:?}");
+    assert!(first[0].contains("from the seed: `key`"), "{first:?}");
+    // These are injected as well, and may change the course.
+    let mut lines = Lines::golden(orders);
+    let last = lines.0.len() - 1;
+    let mut step = lines.json(last);
+    step["rolls"][0] = json!(0.9999);
+    lines.0[last] = step.to_string();
+    let Report::Compared { first, .. } = replay(&lines) else {
+        panic!()
+    };
+    assert!(first[0].contains("from the seed: `rolls`"), "{first:?}");
+    let mut step = lines.json(last);
+    step["prio"].as_array_mut().unwrap().reverse();
+    lines.0[last] = step.to_string();
+    let Report::Compared { first, .. } = replay(&lines) else {
+        panic!()
+    };
+    assert!(first[0].contains("from the seed: `prio`"), "{first:?}");
 }
 
 #[test]
-fn a_changed_action_or_reward_component_is_seen() {
-    let lines = lines();
-    let paid = lines
-        .iter()
-        .position(|line| line.contains("\"rc\":"))
-        .unwrap();
-    for field in ["a", "rc"] {
-        let mut lines = lines.clone();
-        let mut step: serde_json::Value = serde_json::from_str(&lines[paid]).unwrap();
-        if field == "a" {
-            step["a"] = serde_json::json!([6, 6]);
-        } else {
-            change(&mut step["rc"]);
-        }
-        lines[paid] = step.to_string();
-        assert!(
-            matches!(
-                replay(&lines).unwrap(),
-                Report::Compared {
-                    mismatches: 2..,
-                    ..
-                }
+fn a_changed_header_is_seen() {
+    for (field, value) in [
+        ("obs_dim", json!(893)),
+        ("max_steps", json!(60)),
+        ("seed", json!(1001)),
+    ] {
+        let mut lines = Lines::golden("Overcooked-CrampedRoom-V0");
+        let mut header = lines.json(0);
+        header[field] = value;
+        lines.0[0] = header.to_string();
+        let Report::Compared {
+            mismatches, first, ..
+        } = replay(&lines)
+        else {
+            panic!("{field}")
+        };
+        assert!(!mismatches.is_empty(), "{field}");
+        match field {
+            "obs_dim" => assert_eq!(Vec::from_iter(mismatches.keys()), ["obs_dim"]),
+            "max_steps" => {
+                assert!(mismatches.contains_key("tr") && mismatches.contains_key("done"))
+            }
+            _ => assert!(
+                first.iter().all(|line| line.contains("from the seed")),
+                "{first:?}"
             ),
-            "{field}"
-        );
-    }
-}
-
-#[test]
-fn a_changed_seed_is_seen_in_one_mode_and_a_changed_draw_in_the_other() {
-    let lines = lines();
-    let mut other_seed = lines.clone();
-    other_seed[0] = lines[0].replacen("\"seed\":1000", "\"seed\":1001", 1);
-    let Report::Compared { first, .. } = replay(&other_seed).unwrap() else {
-        panic!()
-    };
-    assert!(
-        first.iter().all(|line| line.contains("from the seed")) && !first.is_empty(),
-        "{first:?}"
-    );
-    let mut other_draws = lines.clone();
-    for line in &mut other_draws[1..] {
-        *line = line.replace("\"prio\":[0,1]", "\"prio\":[2,1]");
-    }
-    let Report::Compared { first, .. } = replay(&other_draws).unwrap() else {
-        panic!()
-    };
-    assert!(
-        first
-            .iter()
-            .all(|line| line.contains("with injected draws"))
-            && !first.is_empty(),
-        "{first:?}"
-    );
-}
-
-#[test]
-fn an_environment_that_is_not_there_is_said_so() {
-    let mut lines = lines();
-    lines[0] = lines[0].replace("\"C   C\"", "\"C # C\"");
-    assert_eq!(
-        replay(&lines).unwrap(),
-        Report::Unknown {
-            env: "Overcooked-CrampedRoom-V0".into()
         }
-    );
+    }
+    let mut lines = Lines::golden("X-GoalFinding-Simple");
+    let mut header = lines.json(0);
+    header["wall_map"][10] = json!(1);
+    lines.0[0] = header.to_string();
+    let Report::Compared { mismatches, .. } = replay(&lines) else {
+        panic!()
+    };
+    assert_eq!(Vec::from_iter(mismatches.keys()), ["wall_map"]);
 }
 
 #[test]
-fn a_malformed_recording_is_refused_with_its_line() {
-    let lines = lines();
-    let refused = |lines: &[String]| format!("{:#}", replay(lines).unwrap_err());
-    let mut cut = lines.clone();
-    cut[7].truncate(40);
-    assert!(
-        refused(&cut).starts_with("line 8: not what the format says"),
-        "{}",
-        refused(&cut)
-    );
-    assert_eq!(refused(&lines[1..]), "line 1: a step before any episode");
-    assert_eq!(refused(&[]), "line 1: there is no episode");
-    let mut short = lines.clone();
-    short[3] = lines[3].replacen("\"a\":[", "\"a\":[6,", 1);
-    assert_eq!(
-        refused(&short),
-        "episode 0: step 3: `a` needs one action for each agent"
-    );
-    let mut elsewhere = lines.clone();
-    elsewhere[0] = lines[0].replacen("\"pos\":[[1,2]", "\"pos\":[[9,9]", 1);
-    assert_eq!(
-        refused(&elsewhere),
-        "episode 0: `pos` is outside of the grid"
-    );
-    let bytes = replay_bytes(&b"not gzip"[..], &mut Native).unwrap_err();
-    assert!(
-        format!("{bytes:#}").starts_with("line 1: cannot be unpacked"),
-        "{bytes:#}"
-    );
+fn a_changed_action_is_seen() {
+    let mut lines = Lines::golden("Overcooked-CrampedRoom-V0");
+    let paid = (1..lines.0.len())
+        .find(|&at| !lines.json(at)["rc"].is_null())
+        .unwrap();
+    let mut step = lines.json(paid);
+    step["a"] = json!([6, 6]);
+    lines.0[paid] = step.to_string();
+    let Report::Compared { mismatches, .. } = replay(&lines) else {
+        panic!()
+    };
+    assert!(mismatches.contains_key("r"), "{mismatches:?}");
+}
+
+#[test]
+fn what_is_not_ours_is_named() {
+    let changes: [(&str, Value, &str); 7] = [
+        ("scope", json!("mine"), "the scope `mine`"),
+        (
+            "rewards",
+            json!([
+                {"class": "MyReward", "coefficient": 1},
+                {"class": "OnionInPotReward", "coefficient": 1},
+                {"class": "SoupInDishReward", "coefficient": 1}
+            ]),
+            "the reward `MyReward`",
+        ),
+        (
+            "features",
+            json!(["agent_dir", "smell"]),
+            "there is no feature `smell`",
+        ),
+        (
+            "actions",
+            json!(["jump", "move_up", "b", "c", "d", "e", "f"]),
+            "the actions",
+        ),
+        ("config", json!({"gravity": 9}), "`config.gravity`"),
+        ("config", json!({"n_agents": 3}), "`config.n_agents`"),
+        (
+            "layout",
+            json!(["CCUCC", "O   O", "C z C", "C=C@C"]),
+            "no kind has the symbol `z`",
+        ),
+    ];
+    for (field, value, reason) in changes {
+        let mut lines = Lines::golden("Overcooked-CrampedRoom-V0");
+        let mut header = lines.json(0);
+        header[field] = value;
+        lines.0[0] = header.to_string();
+        let Report::Unsupported { env, reason: said } = replay(&lines) else {
+            panic!("{field}: {:?}", replay(&lines))
+        };
+        assert_eq!(env, "Overcooked-CrampedRoom-V0");
+        assert!(said.contains(reason), "{said}");
+    }
 }

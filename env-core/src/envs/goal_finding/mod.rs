@@ -184,7 +184,11 @@ impl World {
 
 /// The kinds, by the rules of CoGrid with the numbers that they have there.
 fn kinds(rules: Rules) -> Vec<Kind> {
-    let goal = Kind::new("goal").symbol('g').walkable().sprite("goal");
+    let goal = Kind::new("goal")
+        .symbol('g')
+        .walkable()
+        .terminal()
+        .sprite("goal");
     let wall = Kind::new("wall").symbol('#').wall().sprite("wall");
     if rules == Rules::Corrected {
         return vec![goal, wall];
