@@ -3,21 +3,103 @@
 use env_core::conformance::check;
 use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::goal_seeking::{self, GoalSeeking};
-use env_core::envs::overcooked::kitchen::Layout;
-use env_core::envs::overcooked::{Overcooked, Params, Rules};
+use env_core::envs::kitchen::layouts;
+use env_core::envs::overcooked::{self, Earning, Orders, Overcooked, Payment, Rules, Spawn};
+use env_core::envs::overcooked_v2::{self, OvercookedV2};
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{self, Chart};
 
+const RULES: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
+
 #[test]
 fn overcooked_keeps_the_laws() {
-    let kinds = Layout::ALL
-        .into_iter()
-        .flat_map(|layout| [Rules::Cogrid, Rules::Corrected].map(|rules| (layout, rules)));
-    check::<Overcooked>(kinds.map(|(layout, rules)| Params {
-        layout,
+    let classic = layouts::CLASSIC[..6].iter();
+    let kinds = classic.flat_map(|(layout, _)| RULES.map(|rules| (*layout, rules)));
+    check::<Overcooked>(kinds.map(|(layout, rules)| overcooked::Params {
+        layout: layout.into(),
         rules,
         horizon: 150,
-        ..Params::default()
+        ..overcooked::Params::default()
+    }))
+    .unwrap();
+}
+
+/// Every kind of reward, with orders and a soup that is wanted.
+fn rewards() -> Vec<Payment> {
+    [
+        Payment::new(Earning::Delivery, 7.0),
+        Payment::new(Earning::OnionSoupDelivery, 1.5),
+        Payment {
+            tip: 2.0,
+            ..Payment::new(Earning::OrderDelivery, 20.0).penalized()
+        },
+        Payment::new(Earning::TargetDelivery, 10.0).penalized(),
+        Payment::new(Earning::OnionInPot, 3.0),
+        Payment {
+            common: false,
+            ..Payment::new(Earning::OrderIngredientInPot, 3.0)
+        },
+        Payment::new(Earning::TargetIngredientInPot, 1.0),
+        Payment::new(Earning::SoupInDish, 5.0),
+        Payment {
+            common: false,
+            ..Payment::new(Earning::OrderSoupInDish, 4.0)
+        },
+        Payment::new(Earning::TargetSoupInDish, 2.0),
+        Payment::new(Earning::ExpiredOrder, -5.0),
+        Payment::new(Earning::Button, -1.0),
+    ]
+    .into()
+}
+
+fn orders() -> Option<Orders> {
+    Some(Orders {
+        max_active: 3,
+        time_limit: 20,
+        spawn: Spawn {
+            onion_soup: 0.1,
+            tomato_soup: 0.2,
+        },
+    })
+}
+
+#[test]
+fn overcooked_keeps_the_laws_with_orders_crowds_and_turns() {
+    let kinds = RULES
+        .into_iter()
+        .flat_map(|rules| [1, 3, 5].map(|seats| (rules, seats)));
+    check::<Overcooked>(kinds.map(|(rules, seats)| {
+        overcooked::Params {
+            layout: "cramped_mixed_kitchen".into(),
+            rules,
+            seats,
+            actions: grid::ActionSet::Rotation,
+            horizon: 120,
+            features: ["agent_dir", "order_observation", "local_view"]
+                .map(Into::into)
+                .into(),
+            view_radius: Some(1),
+            orders: orders(),
+            targets: ["tomato_soup".into()].into(),
+            rewards: rewards(),
+            ..overcooked::Params::default()
+        }
+    }))
+    .unwrap();
+}
+
+#[test]
+fn overcooked_v2_keeps_the_laws() {
+    let kinds = layouts::V2
+        .iter()
+        .flat_map(|(layout, _)| RULES.map(|rules| (*layout, rules)));
+    check::<OvercookedV2>(kinds.map(|(layout, rules)| overcooked_v2::Params {
+        layout: layout.into(),
+        rules,
+        horizon: 120,
+        orders: orders(),
+        rewards: rewards(),
+        ..overcooked_v2::Params::default()
     }))
     .unwrap();
 }

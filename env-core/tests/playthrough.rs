@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use env_core::digest::digest;
-use env_core::envs::overcooked::kitchen::{COLS, Ground};
-use env_core::envs::overcooked::state::{Item, State};
+use env_core::envs::kitchen::Extra;
 use env_core::envs::overcooked::{Overcooked, Params, Rules};
+use env_core::grid;
 use env_core::{Environment, Outcome};
+
+type State = grid::State<Extra>;
 
 /// One sign a step: `^v<>` moves, `x` picks up or drops, `.` waits, as in `Overcooked`'s order of actions.
 const SIGNS: &str = "^v<>x_.";
@@ -24,58 +26,61 @@ fn action(play: &str, step: usize) -> u16 {
     SIGNS.find(sign).unwrap() as u16
 }
 
-fn item(item: Item) -> char {
-    match item {
-        Item::Empty => ' ',
-        Item::Onion => 'o',
-        Item::Plate => 'p',
-        Item::Soup => 's',
+fn item(env: &Overcooked, kind: u8) -> char {
+    match env.tables().kind(kind).map(|kind| kind.name.as_str()) {
+        None => ' ',
+        Some("onion_soup") => 's',
+        Some(name) => name.chars().next().unwrap(),
     }
 }
 
 /// A cell as two signs: what it is or the way that its cook looks, and what lies on it or is held.
-fn cell(env: &Overcooked, state: &State, at: u8) -> String {
-    if let Some(chef) = state.chefs.iter().find(|chef| chef.cell == at) {
-        return format!(
-            "{}{}",
-            b">v<^"[chef.facing as usize] as char,
-            item(chef.held)
-        );
+fn cell(env: &Overcooked, state: &State, at: u16) -> String {
+    let tables = env.tables();
+    let mut agents = state.agents[..tables.seats].iter();
+    if let Some(agent) = agents.find(|agent| agent.cell == at) {
+        let way = b">v<^"[agent.facing as usize] as char;
+        return format!("{way}{}", item(env, agent.held));
     }
-    let (ground, lying) = match env.kitchen().ground[usize::from(at)] {
-        Ground::Floor => (' ', item(state.item(at))),
-        Ground::Counter => ('C', item(state.item(at))),
-        Ground::OnionStack => ('O', ' '),
-        Ground::PlateStack => ('=', ' '),
-        Ground::DeliveryZone => ('@', item(state.item(at))),
-        Ground::Pot => ('U', (b'0' + state.pot(env.kitchen(), at).onions) as char),
-        Ground::Void => ('?', ' '),
+    let kind = state.kind(at);
+    let symbol = tables.kind(kind).and_then(|kind| kind.symbol);
+    let lying = match state.fixture_in(tables, at) {
+        Some(index) => (b'0' + state.fixture(tables, index).count()) as char,
+        None => item(env, state.value(tables, at)),
     };
-    format!("{ground}{lying}")
+    match symbol {
+        None | Some('o' | 'P' | 'S') => format!(" {}", item(env, kind)),
+        Some(symbol) => format!("{symbol}{lying}"),
+    }
 }
 
 fn picture(env: &Overcooked, state: &State, out: &mut String) {
-    for row in 0..env.kitchen().rows {
-        let cells: String = (0..env.kitchen().cols)
-            .map(|col| cell(env, state, row * COLS as u8 + col))
+    let tables = env.tables();
+    for row in 0..tables.rows {
+        let cells: String = (0..tables.cols)
+            .map(|col| cell(env, state, (row * tables.cols + col) as u16))
             .collect();
         writeln!(out, "    {}", cells.trim_end()).unwrap();
     }
 }
 
+/// Count and timer of the pot.
+fn pot(env: &Overcooked, state: &State) -> (u8, u8) {
+    let pot = state.fixture(env.tables(), 0);
+    (pot.count(), pot.timer())
+}
+
 /// What a person would see change.
-fn seen(state: &State) -> impl PartialEq + use<> {
-    (
-        state.chefs,
-        state.items,
-        state.pots.map(|pot| (pot.onions, pot.ready())),
-    )
+fn seen(env: &Overcooked, state: &State) -> impl PartialEq + use<> {
+    let mut cells = String::new();
+    picture(env, state, &mut cells);
+    (cells, pot(env, state).1 == 0)
 }
 
 fn step(env: &Overcooked, state: &mut State, number: usize, out: &mut String) {
     let spec = env.spec();
     let actions = PLAY.map(|play| action(play, number));
-    let (before, mut outcome) = (seen(state), Outcome::default());
+    let (before, mut outcome) = (seen(env, state), Outcome::default());
     env.step(state, &actions, &mut outcome);
     let names = actions.map(|action| spec.actions[usize::from(action)].name.as_str());
     write!(out, "{}: {}, {}", number + 1, names[0], names[1]).unwrap();
@@ -83,12 +88,12 @@ fn step(env: &Overcooked, state: &mut State, number: usize, out: &mut String) {
         let kind = &spec.events[usize::from(event.kind)];
         write!(out, "; {kind} by {} {:+}", event.seat, event.value).unwrap();
     }
-    write!(out, "; pot {}", state.pots[0].timer).unwrap();
+    write!(out, "; pot {}", pot(env, state).1).unwrap();
     if outcome.rewards[0] != 0.0 {
         write!(out, "; rewards {:?}", &outcome.rewards[..2]).unwrap();
     }
     writeln!(out, "{}", if outcome.over { "; over" } else { "" }).unwrap();
-    if before != seen(state) {
+    if before != seen(env, state) {
         picture(env, state, out);
     }
 }
@@ -109,10 +114,12 @@ fn playthrough(rules: Rules) -> String {
     writeln!(
         out,
         "{}",
-        state.chefs.map(|chef| format!("{chef:?}")).join(", ")
+        [0, 1]
+            .map(|seat| format!("{:?}", state.agents[seat]))
+            .join(", ")
     )
     .unwrap();
-    (state.chefs[0].cell, state.chefs[1].cell) = ((COLS + 2) as u8, (2 * COLS + 2) as u8);
+    (state.agents[0].cell, state.agents[1].cell) = (7, 12);
     picture(&env, &state, &mut out);
     for number in 0..PLAY[0].len() {
         step(&env, &mut state, number, &mut out);

@@ -67,7 +67,7 @@ fn a_module_that_does_not_fit_is_refused_at_its_line() {
             "timeline[0].module: `counter.wasm` holds the environment `counter`; write `env: counter@1.0.0`",
         ),
         (
-            "overcooked@1.0.0",
+            "overcooked@2.0.0",
             Some(&counter()),
             7,
             "timeline[0].module: the program has an environment `overcooked` of its own",

@@ -349,7 +349,7 @@ fn bot(place: &Place<'_>) -> Option<Bot> {
 
 fn env(dir: &Path, fields: &mut Fields<'_>) -> Option<Env> {
     let id = fields
-        .need("env", "overcooked@1.0.0")
+        .need("env", "overcooked@2.0.0")
         .and_then(|place| env_id(&place));
     let module = fields.or("module", None, |place| module(dir, &place).map(Some));
     let players = fields.or("players", vec![Player::Own], |place| players(&place));
@@ -398,7 +398,7 @@ fn env_id(place: &Place<'_>) -> Option<(String, String)> {
         .split_once('@')
         .filter(|(id, version)| !id.is_empty() && is_version(version));
     if split.is_none() {
-        place.wrong(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@1.0.0`"));
+        place.wrong(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@2.0.0`"));
     }
     split.map(|(id, version)| (id.to_owned(), version.to_owned()))
 }

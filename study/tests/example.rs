@@ -23,7 +23,7 @@ fn the_example_loads() {
     };
     assert_eq!(
         (env.env.as_str(), env.version.as_str()),
-        ("overcooked", "1.0.0")
+        ("overcooked", "2.0.0")
     );
     assert_eq!(
         (&env.config["layout"], &env.config["horizon"]),

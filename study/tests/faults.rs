@@ -139,9 +139,9 @@ fn ids_versions_and_keys_are_checked() {
          ids name stages in the data, so give each its own"
     );
     assert_eq!(
-        fault("env: overcooked@1.0.0", "env: overcooked"),
+        fault("env: overcooked@2.0.0", "env: overcooked"),
         "study.yaml:20:10: timeline[2].env: `overcooked` names no version; write `id@version` with three numbers, \
-         such as `overcooked@1.0.0`"
+         such as `overcooked@2.0.0`"
     );
     assert_eq!(
         fault("[Space]", "[w]"),

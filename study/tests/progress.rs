@@ -282,7 +282,7 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     let good = study.check_env(|env| {
         assert_eq!(
             (env.env.as_str(), env.version.as_str()),
-            ("overcooked", "1.0.0")
+            ("overcooked", "2.0.0")
         );
         Ok(facts())
     });
@@ -318,16 +318,16 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     );
     assert_eq!(
         told(Err(EnvFault::Unknown {
-            known: vec!["overcooked@1.0.1".into()]
+            known: vec!["overcooked@2.0.1".into()]
         })),
-        "study.yaml:20:5: timeline[2].env: unknown environment `overcooked`; did you mean `overcooked@1.0.1`? \
-         Known here: overcooked@1.0.1"
+        "study.yaml:20:5: timeline[2].env: unknown environment `overcooked`; did you mean `overcooked@2.0.1`? \
+         Known here: overcooked@2.0.1"
     );
     assert_eq!(
         told(Err(EnvFault::Version {
-            found: "1.1.0".into()
+            found: "2.1.0".into()
         })),
-        "study.yaml:20:5: timeline[2].env: version 1.0.0 of `overcooked` is not here; write `overcooked@1.1.0`, \
+        "study.yaml:20:5: timeline[2].env: version 2.0.0 of `overcooked` is not here; write `overcooked@2.1.0`, \
          after a look at what changed"
     );
     assert_eq!(

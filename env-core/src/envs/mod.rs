@@ -10,20 +10,50 @@ pub mod search_rescue;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
-use crate::grid::{Grid, GridWorld};
+use crate::grid::{Grid, GridWorld, unknown};
 use crate::instance::Instance;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
 use overcooked::Overcooked;
+use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
-/// The ids that [`open`] knows.
-pub const IDS: [&str; 4] = [Overcooked::ID, GoalFinding::ID, GoalSeeking::ID, SearchRescue::ID];
+macro_rules! environments {
+    ($($env:ty),+ $(,)?) => {
+        /// The ids that [`open`] knows.
+        pub const IDS: &[&str] = &[$(<$env>::ID),+];
+
+        /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
+        ///
+        /// # Errors
+        /// [`ParamError`], also for an unknown id.
+        pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
+            Ok(match id {
+                $(<$env>::ID => visitor.visit_grid(build::<$env>(params.as_bytes())?),)+
+                _ => {
+                    return Err(ParamError {
+                        field: "environment".into(),
+                        reason: unknown("environment", id, IDS.iter().copied()),
+                    });
+                }
+            })
+        }
+    };
+}
+
+environments![
+    Overcooked,
+    OvercookedV2,
+    GoalFinding,
+    GoalSeeking,
+    SearchRescue,
+];
 
 /// Opens an environment natively, at the first state of seed 0.
 ///
@@ -61,29 +91,6 @@ pub trait Visitor {
     {
         self.visit(grid)
     }
-}
-
-/// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
-///
-/// # Errors
-/// [`ParamError`], also for an unknown id.
-pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
-    let params = params.as_bytes();
-    Ok(match id {
-        Overcooked::ID => visitor.visit(build::<Overcooked>(params)?),
-        GoalFinding::ID => visitor.visit_grid(build::<GoalFinding>(params)?),
-        GoalSeeking::ID => visitor.visit_grid(build::<GoalSeeking>(params)?),
-        SearchRescue::ID => visitor.visit_grid(build::<SearchRescue>(params)?),
-        _ => {
-            return Err(ParamError {
-                field: "environment".into(),
-                reason: format!(
-                    "there is no environment `{id}`; there is: {}",
-                    IDS.join(", ")
-                ),
-            });
-        }
-    })
 }
 
 /// The pictures that the draw lists of the environment with this id name.
@@ -158,19 +165,43 @@ const NUMBERS: [(&str, &str); 6] = [
 
 /// The path to what is refused: on each level the part without which the error is another one.
 fn refused_field<E: Environment>(value: &Value) -> Option<String> {
-    let alone = |path: &[&str], value: &Value| {
-        let nested = path.iter().rev().fold(value.clone(), |inner, &key| {
-            Value::Object(Map::from_iter([(String::from(key), inner)]))
-        });
-        serde_json::from_value::<E::Params>(nested).is_err()
+    let error = |value: &Value| {
+        let read = serde_json::from_value::<E::Params>(value.clone());
+        read.err().map(|error| error.to_string())
     };
-    let (key, inner) = value
-        .as_object()?
-        .iter()
-        .find(|(key, value)| alone(&[key], value))?;
-    let deeper = inner.as_object().and_then(|map| {
-        map.iter()
-            .find(|(field, value)| alone(&[key, field], value))
-    });
-    Some(deeper.map_or_else(|| key.clone(), |(field, _)| format!("{key}.{field}")))
+    let first = error(value)?;
+    let is_missing = |error: &str| error.starts_with("missing field");
+    let guilty = |pointer: &str, key: &Value| {
+        let mut without = value.clone();
+        match (without.pointer_mut(pointer), key) {
+            (Some(Value::Object(map)), Value::String(key)) => drop(map.remove(key)),
+            (Some(Value::Array(list)), Value::Number(index)) => {
+                drop(list.remove(index.as_u64().unwrap_or(0) as usize));
+            }
+            _ => return false,
+        }
+        // What is missing is not mended by taking more away.
+        error(&without)
+            .is_none_or(|other| other != first && !(is_missing(&first) && is_missing(&other)))
+    };
+    let (mut path, mut pointer) = (String::new(), String::new());
+    loop {
+        let keys: Vec<Value> = match value.pointer(&pointer)? {
+            Value::Object(map) => map.keys().map(|key| key.as_str().into()).collect(),
+            Value::Array(list) => (0..list.len()).map(Value::from).collect(),
+            _ => Vec::new(),
+        };
+        match keys.into_iter().find(|key| guilty(&pointer, key)) {
+            Some(Value::String(key)) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                path += &format!("{dot}{key}");
+                pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            }
+            Some(index) => {
+                path += &format!("[{index}]");
+                pointer += &format!("/{index}");
+            }
+            None => return Some(path).filter(|path| !path.is_empty()),
+        }
+    }
 }

@@ -296,18 +296,6 @@ fn clear<X>(tables: &Tables, state: &mut State<X>, fixture: usize, idle: u8) {
     (record[COUNT], record[TIMER]) = (0, idle);
 }
 
-impl<X> State<X> {
-    /// Lights the switch in a cell for so many steps, if there is one and it is not lit.
-    pub fn light(&mut self, tables: &Tables, cell: u16, time: u8) {
-        if let Some(index) = self.fixture_in(tables, cell) {
-            let place = tables.fixture_place(index);
-            if self.memory[place + TIMER] == 0 {
-                self.memory[place + TIMER] = time;
-            }
-        }
-    }
-}
-
 /// CoGrid: every branch looks at the cell and the hand as they were, and later branches overwrite earlier ones.
 ///
 /// Source: CoGrid 0.3.2, `core/pipeline/interactions.py:690-783`.

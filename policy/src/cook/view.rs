@@ -2,15 +2,20 @@
 
 use env_core::{Action, Spec};
 
-/// Columns of the observation's masks.
-pub(super) const COLS: i16 = 11;
-/// Cells of a mask.
-pub(super) const CELLS: usize = 77;
+/// Rows and columns of the largest kitchen that the cook knows its way in.
+const ROWS: i16 = 15;
+pub(super) const COLS: i16 = 16;
+/// Cells of that kitchen; a cell is `row * COLS + column`.
+pub(super) const CELLS: usize = 240;
+/// Where nobody is, and nobody gets.
+const NOWHERE: u8 = CELLS as u8 - 1;
 /// Masks of an observation.
-const MASKS: usize = 10;
-/// Values of a pot, and the most pots that an observation shows.
+const MASKS: u32 = 10;
+/// Values of a pot, and the most pots that the cook looks at.
 const POT_LEN: usize = 12;
-const POTS: usize = 2;
+const POTS: usize = 8;
+/// Ingredients of a soup.
+const SOUP_SIZE: u8 = 3;
 
 /// What a hand holds or a cell has lying on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +36,7 @@ pub(super) enum Tile {
     Onions,
     Plates,
     Pot,
-    /// A source that this cook has no use for.
+    /// A source that this cook has no use for, or what is outside.
     Other,
 }
 
@@ -48,6 +53,7 @@ pub(super) struct Chef {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pot {
     pub cell: u8,
+    /// Onions in it; 3 if the cook cannot add one because there are tomatoes.
     pub onions: u8,
     pub ready: bool,
     pub cooking: bool,
@@ -59,6 +65,7 @@ pub(super) struct Pot {
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub own: Chef,
+    /// The nearest of the other cooks.
     pub other: Chef,
     tiles: [Tile; CELLS],
     lying: [Option<Item>; CELLS],
@@ -98,9 +105,13 @@ impl View {
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     own: [usize; 3],
-    other: [usize; 3],
+    others: Vec<[usize; 3]>,
     pots: usize,
+    /// How many pots the observation has.
+    pot_count: usize,
     masks: usize,
+    /// Rows and columns of the masks.
+    shape: [usize; 2],
     len: usize,
     /// Right, down, left, up.
     pub moves: [Action; 4],
@@ -111,22 +122,40 @@ pub(super) struct Reader {
 impl Reader {
     /// Finds the fields and actions by their names; none if one is missing or has another shape.
     pub(super) fn new(spec: &Spec) -> Option<Self> {
-        let field = |name: &str, shape: &[u32]| {
+        let field = |name: &str| {
             let mut start = 0;
             for field in &spec.observation {
                 if field.name == name {
-                    return (field.shape == shape).then_some(start);
+                    return Some((start, field.shape.as_slice()));
                 }
                 start += field.shape.iter().product::<u32>() as usize;
             }
             None
         };
+        let vector = |name: &str, len: u32| {
+            let (start, shape) = field(name)?;
+            (shape == [len]).then_some(start)
+        };
         let chef = |of: &str| {
             Some([
-                field(&format!("{of}agent_dir"), &[4])?,
-                field(&format!("{of}overcooked_inventory"), &[5])?,
-                field(&format!("{of}agent_position"), &[2])?,
+                vector(&format!("{of}agent_dir"), 4)?,
+                vector(&format!("{of}overcooked_inventory"), 5)?,
+                vector(&format!("{of}agent_position"), 2)?,
             ])
+        };
+        let others = (1..spec.seats).map(|number| match number {
+            1 => chef("other."),
+            number => chef(&format!("other{number}.")),
+        });
+        let (pots, pot_count) = match field("ordered_pot_features")? {
+            (start, &[count, len]) if len as usize == POT_LEN => (start, count as usize),
+            _ => return None,
+        };
+        let (masks, shape) = match field("object_type_masks")? {
+            (start, &[MASKS, rows, cols]) if rows <= ROWS as u32 && cols <= COLS as u32 => {
+                (start, [rows as usize, cols as usize])
+            }
+            _ => return None,
         };
         let action = |name: &str| {
             let index = spec.actions.iter().position(|action| action.name == name)?;
@@ -134,9 +163,11 @@ impl Reader {
         };
         Some(Self {
             own: chef("")?,
-            other: chef("other.")?,
-            pots: field("ordered_pot_features", &[(POTS * POT_LEN) as u32])?,
-            masks: field("object_type_masks", &[MASKS as u32, 7, COLS as u32])?,
+            others: others.collect::<Option<_>>()?,
+            pots,
+            pot_count,
+            masks,
+            shape,
             len: spec.observation_len(),
             moves: [
                 action("move_right")?,
@@ -154,19 +185,31 @@ impl Reader {
         if seen.len() != self.len {
             return None;
         }
+        let own = chef(seen, self.own);
+        let others = self.others.iter().map(|&other| chef(seen, other));
+        let nobody = Chef {
+            cell: NOWHERE,
+            facing: 0,
+            held: None,
+        };
         let mut view = View {
-            own: chef(seen, self.own),
-            other: chef(seen, self.other),
-            tiles: [Tile::Floor; CELLS],
+            own,
+            other: others
+                .min_by_key(|other| apart(own.cell, other.cell))
+                .unwrap_or(nobody),
+            tiles: [Tile::Other; CELLS],
             lying: [None; CELLS],
             pots: [None; POTS],
         };
-        for cell in 0..CELLS {
-            let mask = |mask: usize| seen[self.masks + mask * CELLS + cell] > 0.5;
+        let [rows, cols] = self.shape;
+        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+            let start = self.masks + row * cols + col;
+            let mask = |mask: usize| seen[start + mask * rows * cols] > 0.5;
+            let cell = row * COLS as usize + col;
             view.tiles[cell] = tile(mask);
             view.lying[cell] = lying(mask);
         }
-        for (i, slot) in view.pots.iter_mut().enumerate() {
+        for (i, slot) in view.pots.iter_mut().enumerate().take(self.pot_count) {
             let start = self.pots + i * POT_LEN;
             *slot = pot(&seen[start..start + POT_LEN]);
         }
@@ -233,7 +276,11 @@ fn pot(values: &[f32]) -> Option<Pot> {
     let [here, ready, _, cooking, _, onions, tomatoes, left] = *values.first_chunk()?;
     (here > 0.5).then(|| Pot {
         cell: cell(&values[10..]),
-        onions: (onions + tomatoes) as u8,
+        onions: if tomatoes > 0.5 {
+            SOUP_SIZE
+        } else {
+            onions as u8
+        },
         ready: ready > 0.5,
         cooking: cooking > 0.5,
         left: left as u8,
@@ -243,8 +290,14 @@ fn pot(values: &[f32]) -> Option<Pot> {
 /// Row and column as a cell; what lies outside is drawn to the edge, so that no index is ever out of range.
 fn cell(place: &[f32]) -> u8 {
     let (row, col) = (
-        (place[0] as u8).min(6),
+        (place[0] as u8).min(ROWS as u8 - 1),
         (place[1] as u8).min(COLS as u8 - 1),
     );
     row * COLS as u8 + col
+}
+
+/// Rows and columns between two cells.
+fn apart(one: u8, two: u8) -> u8 {
+    let cols = COLS as u8;
+    (one / cols).abs_diff(two / cols) + (one % cols).abs_diff(two % cols)
 }

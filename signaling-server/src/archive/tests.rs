@@ -24,7 +24,7 @@ pub(crate) fn header(controllers: [Controller; 2], horizon: u32) -> Header {
         participants: vec!["P-A".into(), "P-B".into()],
         module: "cd".into(),
         env: "overcooked".into(),
-        env_version: "1.0.0".into(),
+        env_version: "2.0.0".into(),
         params: format!("{{\"horizon\":{horizon}}}"),
         seed: 42,
         controllers: controllers.into(),
@@ -468,7 +468,7 @@ fn what_this_program_cannot_simulate_is_not_started() {
     });
     assert_eq!(
         version.to_string(),
-        "recorded with overcooked 0.9.0; this program has 1.0.0"
+        "recorded with overcooked 0.9.0; this program has 2.0.0"
     );
     let policy = error(Header {
         controllers: vec![PERSON, ai("nobody")],

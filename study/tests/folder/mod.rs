@@ -22,7 +22,7 @@ timeline:
     bot: {policy: cook}
   - id: play
     type: env
-    env: overcooked@1.0.0
+    env: overcooked@2.0.0
     players: [self, partner]
     config:
       layout: cramped_room

@@ -131,6 +131,15 @@ impl<V: Variant> Cooking<V> {
     }
 }
 
+/// The features; of the default ones a cook that is alone has no distance to others.
+fn features<V: Variant>(params: &Params<V>) -> Vec<String> {
+    let mut features = params.features.clone();
+    if params.seats == 1 && features == Params::<V>::default().features {
+        features.retain(|name| name != "dist_to_other_players");
+    }
+    features
+}
+
 impl<V: Variant> GridWorld for Cooking<V> {
     const ID: &'static str = if V::V2 { "overcooked_v2" } else { "overcooked" };
     const VERSION: &'static str = if V::V2 { "1.0.0" } else { "2.0.0" };
@@ -162,7 +171,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             tick_hz: params.tick_hz,
             kinds: kinds::kinds(V::V2, params.rules, params.cook_time),
             layout: grid::Layout::Fixed(check::rows(params)?),
-            features: params.features.clone(),
+            features: features(params),
             view_radius: params.view_radius,
             rewards: params.rewards.iter().map(earn::declare).collect(),
         })

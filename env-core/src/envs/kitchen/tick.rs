@@ -107,12 +107,13 @@ pub(super) fn act_cogrid<V: Variant>(
     if motion == Motion::Toggle {
         // CoGrid: a button that costs nothing does nothing.
         let costs = |paid: &super::Payment| paid.kind == Earning::Button;
-        if V::V2
-            && at == cooking.ids.button
-            && held == EMPTY
+        let works = V::V2 && at == cooking.ids.button && held == EMPTY;
+        let button = state.fixture_in(tables, cell).filter(|_| works);
+        let is_dark = |&index: &usize| state.fixture(tables, index).timer() == 0;
+        if let Some(index) = button.filter(is_dark)
             && cooking.params.rewards.iter().any(costs)
         {
-            state.light(tables, cell, super::kinds::BUTTON_TIME);
+            state.set_fixture(tables, index, super::kinds::BUTTON_TIME, &[]);
         }
         return true;
     }

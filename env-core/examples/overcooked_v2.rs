@@ -1,0 +1,3 @@
+//! Overcooked V2 as a module.
+
+env_core::export_env!(env_core::envs::overcooked_v2::OvercookedV2);
