@@ -31,7 +31,10 @@ fn main() {
                 first = took;
             }
             best = f64::min(best, took);
-            assert_eq!(picture.pixels.len() as u32, picture.width * picture.height * 3);
+            assert_eq!(
+                picture.pixels.len() as u32,
+                picture.width * picture.height * 3
+            );
             last = Some(picture);
         }
         assert!(last.is_some_and(|picture| picture.pixels.iter().any(|&part| part != 255)));
