@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use env_core::conformance::{self, Report};
 use env_core::envs::{self, Native, Visitor};
 use env_core::guest::{Facts, Sprite};
+use env_core::rng::Rng;
 use env_core::{Spec, World};
 use module::{Code, Limits, ModuleError};
 use serde::Serialize;
@@ -374,6 +375,7 @@ pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Resu
     let mut open = || source.open(params);
     let report = conformance::check_world(&mut open, facts.sprites.len(), &seeds, &mut progress);
     let mut laws = vec![nonsense(&source), pictures(&facts.sprites)];
+    laws.push(twin(&source, &facts.spec, params, &seeds));
     laws.retain(|law| law.times > 0);
     laws.extend(rows(report.laws, report.findings));
     Ok(Checked {
@@ -435,6 +437,45 @@ fn nonsense(source: &Source) -> Law {
         "parameters that make no sense break nothing",
         NONSENSE.iter().map(breach).collect(),
     )
+}
+
+/// A module of an environment that this program has too plays like it, state for state.
+fn twin(source: &Source, spec: &Spec, params: &str, seeds: &[u64]) -> Law {
+    let law = "the module plays as this program's own environment does";
+    let ours = matches!(source, Source::Module(_)) && envs::IDS.contains(&spec.id.as_str());
+    let seeds = if ours { seeds } else { &[] };
+    let breach = |seed: &u64| match (source.open(params), envs::open(&spec.id, params)) {
+        (Ok(mut one), Ok(mut two)) if two.spec() == spec => part(&mut *one, &mut *two, *seed),
+        (Ok(_), Ok(_)) => Some("the spec is another".to_owned()),
+        (Err(error), _) => Some(error),
+        (_, Err(error)) => Some(error.to_string()),
+    };
+    apart(law, seeds.iter().map(breach).collect())
+}
+
+/// Where two worlds part in random play.
+fn part(one: &mut dyn World, two: &mut dyn World, seed: u64) -> Option<String> {
+    let mut rng = Rng::new(seed);
+    let (seats, actions) = (one.spec().seats, one.spec().actions.len() as u32);
+    let (mut seen, mut shown) = (Vec::new(), Vec::new());
+    one.reset(seed);
+    two.reset(seed);
+    for step in 0..one.spec().horizon.min(1_000) {
+        for seat in 0..usize::from(seats) {
+            one.observe(seat, &mut seen);
+            two.observe(seat, &mut shown);
+            if seen != shown || one.mask(seat) != two.mask(seat) {
+                return Some(format!(
+                    "seed {seed}, step {step}: seat {seat} observes something else"
+                ));
+            }
+        }
+        let row: Vec<_> = (0..seats).map(|_| rng.below(actions) as u16).collect();
+        if one.step(&row) != two.step(&row) || one.digest() != two.digest() {
+            return Some(format!("seed {seed}, step {step}: they part"));
+        }
+    }
+    None
 }
 
 fn pictures(sprites: &[Sprite]) -> Law {

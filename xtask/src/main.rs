@@ -6,6 +6,7 @@ mod bench;
 mod build;
 mod demo;
 mod figures;
+mod modules;
 mod options;
 mod parity;
 mod python;

@@ -14,7 +14,7 @@ const HELP: &str = "\
 cargo xtask setup
 
 Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e),
-Chromium (apt-get, if this is Debian and you are root) and .venv with what the
+Chromium and clang (apt-get, if this is Debian and you are root) and .venv with what the
 Python tests need (pip), where absent.
 The other commands call the part of it that they need, so it is rarely typed.
 
@@ -34,6 +34,9 @@ const CHROMIUM: [&str; 5] = [
 const NO_CHROMIUM: &str = "no Chromium was found. Install one (Debian: `sudo apt-get install chromium`), \
                            or name one: `COPLAY_CHROMIUM=/path/to/chrome cargo xtask ...`";
 
+const NO_CLANG: &str = "no clang was found, which compiles environments in C. \
+                        Install it (Debian: `sudo apt-get install clang`)";
+
 /// `cargo xtask setup`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let Some(_) = Options::parse(
@@ -49,6 +52,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     wasm(&workspace)?;
     let chromium = browser(&workspace)?;
+    clang(&workspace)?;
     python::environment(&workspace)?;
     say(format_args!(
         "all is there; the browser tests drive {}",
@@ -148,9 +152,32 @@ pub(crate) fn apt(workspace: &Workspace, package: &str) -> Result<()> {
     )
 }
 
+/// Gives the clang that compiles environments in C; Rust's own linker links them.
+pub(crate) fn clang(workspace: &Workspace) -> Result<PathBuf> {
+    if find("clang").is_none() {
+        apt(workspace, "clang").context(NO_CLANG)?;
+    }
+    find("clang").context(NO_CLANG)
+}
+
+/// The linker for WebAssembly that comes with the Rust toolchain.
+pub(crate) fn wasm_linker(workspace: &Workspace) -> Result<PathBuf> {
+    let target = ["--print", "target-libdir"];
+    let libdir = output(workspace.command("rustc").args(target))?;
+    let linker = Path::new(libdir.trim()).with_file_name("bin/gcc-ld/wasm-ld");
+    linker.exists().then_some(linker).context(
+        "the Rust toolchain has no wasm-ld: install Rust by rustup, as rust-toolchain.toml names it",
+    )
+}
+
 fn root() -> bool {
     let id = Command::new("id").arg("-u").stderr(Stdio::null()).output();
     id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
+}
+
+/// Firefox, if there is one in `PATH`.
+pub(crate) fn firefox() -> Option<PathBuf> {
+    ["firefox-esr", "firefox"].into_iter().find_map(find)
 }
 
 /// Looks a program up in `PATH`.

@@ -9,7 +9,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Tally, counted};
 use crate::workspace::{Workspace, output, run};
-use crate::{build, parity, python, tidy};
+use crate::{build, modules, parity, python, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick]
@@ -62,6 +62,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("set up", |_| {
         setup::wasm(workspace)?;
         chromium = Some(setup::browser(workspace)?);
+        setup::clang(workspace)?;
         Ok(())
     })?;
     tally.step("build page and server", |_| build::all(workspace, false))?;
@@ -83,6 +84,9 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     })?;
     tally.step("parity with recordings", |count| {
         parity::check(workspace, count)
+    })?;
+    tally.step("environments of one's own", |count| {
+        modules::check(workspace, count)
     })?;
     tally.step("Python package", |count| python::check(workspace, count))?;
     let Some(chromium) = chromium else {

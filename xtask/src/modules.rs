@@ -1,0 +1,83 @@
+//! Environments of one's own: the templates and the example in C are built as their pages say, and keep the laws.
+//! So do our own modules, in the interpreter.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use crate::build;
+use crate::setup::{self, WASM};
+use crate::tally::Count;
+use crate::workspace::{Workspace, output, run};
+
+/// Builds each module and checks it with the release build of `coplay`.
+pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
+    let folder = workspace.target.join("templates");
+    fs::create_dir_all(&folder)?;
+    let c = template(workspace, &folder, "c")?;
+    let example = workspace.root.join("examples/environment-c/tag.c");
+    let mut modules = build::modules(workspace)?;
+    modules.push(rust(workspace, &folder)?);
+    modules.push(compile(workspace, &c.join("c_env.c"))?);
+    modules.push(compile(workspace, &example)?);
+    for module in modules {
+        let mut coplay = workspace.command(workspace.server());
+        let verdict = output(coplay.args(["env", "check", "--json"]).arg(&module))?;
+        let verdict: serde_json::Value = serde_json::from_str(&verdict)?;
+        let laws = verdict["laws"].as_array().map_or(0, Vec::len);
+        let name = module.display();
+        ensure!(laws > 20, "{name}: only {laws} laws were looked at");
+        println!("    {laws} laws hold in {name}");
+        count.passed += 1;
+    }
+    Ok(())
+}
+
+/// Builds and tests the template in Rust.
+fn rust(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+    let dir = template(workspace, folder, "rust")?;
+    let target = folder.join("target");
+    // The versions that the workspace has, so that nothing else is fetched.
+    fs::copy(workspace.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
+    for words in [&["build", "--target", WASM][..], &["test"]] {
+        let mut cargo = workspace.cargo(words);
+        cargo.current_dir(&dir).arg("--offline");
+        cargo.arg("--target-dir").arg(&target);
+        run(&format!("template in Rust: cargo {}", words[0]), &mut cargo)?;
+    }
+    Ok(target.join(WASM).join("debug/rust_env.wasm"))
+}
+
+/// Writes a template afresh.
+fn template(workspace: &Workspace, folder: &Path, language: &str) -> Result<PathBuf> {
+    let dir = folder.join(language);
+    if dir.exists() {
+        fs::remove_dir_all(&dir)?;
+    }
+    let mut coplay = workspace.command(workspace.server());
+    coplay.args(["new", "environment", "--language", language, "--name"]);
+    coplay.arg(format!("{language}_env"));
+    coplay.arg("--coplay").arg(&workspace.root).arg(&dir);
+    run(&format!("writing the template in {language}"), &mut coplay)?;
+    Ok(dir)
+}
+
+/// Compiles an environment in C, as its page says.
+fn compile(workspace: &Workspace, code: &Path) -> Result<PathBuf> {
+    let name = code.with_extension("wasm");
+    let module = workspace
+        .target
+        .join("templates")
+        .join(name.file_name().unwrap_or_default());
+    let mut clang = workspace.command(setup::clang(workspace)?);
+    clang.args(["--target=wasm32", "-O2", "-Wall", "-Wextra", "-Werror"]);
+    clang.args(["-nostdlib", "-fno-builtin", "-Wl,--no-entry"]);
+    clang.arg(format!(
+        "-fuse-ld={}",
+        setup::wasm_linker(workspace)?.display()
+    ));
+    clang.arg("-o").arg(&module).arg(code);
+    run(&format!("compiling {}", code.display()), &mut clang)?;
+    Ok(module)
+}
