@@ -41,6 +41,9 @@ use instances::{Natives, Worlds};
 use lanes::{Lanes, Plan};
 use vector::Batch;
 
+/// Fewer instances are stepped faster one by one.
+const FEW: usize = 16;
+
 /// When an episode that is over starts anew. The meanings and names are Gymnasium's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Autoreset {
@@ -123,7 +126,7 @@ pub fn of_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
     grid: Grid<W>,
     options: Options,
 ) -> Result<Box<dyn Vector>, ParamError> {
-    let Some(plan) = Plan::new(&grid).filter(|_| options.instances > 1) else {
+    let Some(plan) = Plan::new(&grid).filter(|_| options.instances >= FEW) else {
         return of_environment(grid, options);
     };
     vector::check(&options)?;

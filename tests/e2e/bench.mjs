@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { timeModule } from './module_speed.mjs';
 import { Participant, Server, SOON, launch, say, scratch, studyWith } from './harness.mjs';
 
 const { values: options } = parseArgs({ options: { module: { type: 'string' } } });
@@ -45,57 +46,6 @@ async function moduleSpeed() {
   assert.equal(result.again, result.first, 'a rollback over the same inputs gives the same state');
   print('module: step', result.step_us, 'µs');
   print('module: rollback of ten ticks (one load, ten steps and saves)', result.rollback_us, 'µs');
-}
-
-/** In the page: times a module through its own interface. */
-async function timeModule(base64) {
-  const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-  const { instance: { exports: e } } = await WebAssembly.instantiate(bytes, {});
-  if (e.coplay_open(0) !== 0) throw new Error('the module refuses its own defaults');
-  e.coplay_reset(7n);
-  // A fixed stream of actions: the same in every run, and after every load.
-  const act = tick => {
-    const at = e.coplay_inbox(4);
-    new Uint16Array(e.memory.buffer, at, 2).set([(tick * 7 + (tick >> 3)) % 6, (tick * 5 + (tick >> 2)) % 6]);
-    e.coplay_step(2);
-  };
-  const STEPS = 20_000;
-  const time = work => {
-    const times = [];
-    for (let round = 0; round < 9; round++) {
-      const start = performance.now();
-      for (let i = 0; i < STEPS; i++) {
-        // The horizon is never reached, where a step would have nothing to do.
-        if (i % 500 === 0) e.coplay_reset(BigInt(i));
-        work(i);
-      }
-      times.push((performance.now() - start) * 1_000 / STEPS);
-    }
-    return times.sort((a, b) => a - b)[times.length >> 1];
-  };
-  const step_us = time(act);
-
-  e.coplay_reset(7n);
-  for (let tick = 0; tick < 100; tick++) act(tick);
-  e.coplay_save(0);
-  const rollback = () => {
-    e.coplay_load(0);
-    for (let tick = 100; tick < 110; tick++) {
-      act(tick);
-      e.coplay_save(1 + tick % 12);
-    }
-  };
-  rollback();
-  const first = e.coplay_digest();
-  const ROLLBACKS = 5_000;
-  const times = [];
-  for (let round = 0; round < 9; round++) {
-    const start = performance.now();
-    for (let i = 0; i < ROLLBACKS; i++) rollback();
-    times.push((performance.now() - start) * 1_000 / ROLLBACKS);
-  }
-  const again = e.coplay_digest();
-  return { step_us, rollback_us: times.sort((a, b) => a - b)[times.length >> 1], first: `${first}`, again: `${again}` };
 }
 
 /** Bytes and time of the first load, with nothing in the cache; and of what a match loads on top. */

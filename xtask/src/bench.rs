@@ -10,10 +10,17 @@ use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output, say};
 use crate::{build, setup};
 
-const HELP: &str = "\
-cargo xtask bench [--json] [--write]
+mod environments;
+mod peers;
+mod plot;
 
-Native: steps per second, save and load, the session tick with and without rollback.
+const HELP: &str = "\
+cargo xtask bench [env] [--json] [--write]
+
+env        the environments alone: in batches, in wasm, from Python, beside their peers
+           (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
+
+Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
 at three round trips, and the bytes of a match. Takes some minutes; keep the machine idle.
 
@@ -27,12 +34,20 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
         switches: &["json", "write"],
+        argument: true,
         ..Takes::default()
     };
     let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
     };
     let workspace = Workspace::find()?;
+    match options.argument.as_deref() {
+        None => {}
+        Some("env") => return environments::command(&workspace, &options),
+        Some(other) => {
+            bail!("there is no bench `{other}`; there is: env, or none for the whole system")
+        }
+    }
     let figures = measure(&workspace)?;
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
@@ -44,7 +59,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     if options.has("write") {
         let path = workspace.root.join(DOCUMENT);
         let old = fs::read_to_string(&path).with_context(|| format!("reading {DOCUMENT}"))?;
-        fs::write(&path, record(&old, &figures, &machine, date))
+        fs::write(&path, record(&old, &figures, &format!("{date}, {machine}")))
             .with_context(|| format!("writing {DOCUMENT}"))?;
         say(format_args!("wrote {DOCUMENT}"));
     }
@@ -57,7 +72,7 @@ fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     let mut native = |group, package, bench| {
         let mut cargo = workspace.cargo(&["bench", "-p", package, "--bench", bench]);
-        gather(group, &mut cargo, &mut figures)
+        gather(group, &mut cargo, &mut figures).map(drop)
     };
     native("environment, native", "env-core", "env")?;
     native("session, native", "rollback", "session")?;
@@ -69,16 +84,14 @@ fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn gather(group: &'static str, command: &mut Command, figures: &mut Vec<Figure>) -> Result<()> {
+/// Runs a program, adds its figures, and gives all that it printed.
+fn gather(group: &'static str, command: &mut Command, figures: &mut Vec<Figure>) -> Result<String> {
     say(format_args!("measuring: {group}"));
     let before = figures.len();
-    figures.extend(
-        output(command)?
-            .lines()
-            .filter_map(|line| Figure::read(group, line)),
-    );
+    let text = output(command)?;
+    figures.extend(text.lines().filter_map(|line| Figure::read(group, line)));
     if figures.len() == before {
         bail!("{group}: the program printed no figure");
     }
-    Ok(())
+    Ok(text)
 }

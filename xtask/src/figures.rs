@@ -10,15 +10,29 @@ use serde_json::{Value, json};
 pub(crate) struct Figure {
     /// Where it was measured, such as `browser`.
     pub(crate) group: &'static str,
-    name: String,
-    value: f64,
+    pub(crate) name: String,
+    pub(crate) value: f64,
     unit: String,
 }
 
 impl Figure {
-    /// Reads a line `{"name", "value", "unit"}`; any other line is none.
+    /// A figure that follows from others.
+    pub(crate) fn new(group: &'static str, name: String, value: f64, unit: &str) -> Self {
+        let unit = unit.to_owned();
+        Self {
+            group,
+            name,
+            value,
+            unit,
+        }
+    }
+
+    /// Reads a line `{"name", "value", "unit"}`; any other line is none, and so is a point of a curve.
     pub(crate) fn read(group: &'static str, line: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(line).ok()?;
+        if line.get("series").is_some() {
+            return None;
+        }
         let text = |key: &str| line[key].as_str().map(str::to_owned);
         Some(Self {
             group,
@@ -94,9 +108,9 @@ pub(crate) fn object(figures: &[Figure], machine: &str, date: &str) -> Value {
     json!({"machine": machine, "date": date, "figures": figures})
 }
 
-/// Puts the figures into the document, newest first; those of the same machine and day are replaced.
-pub(crate) fn record(document: &str, figures: &[Figure], machine: &str, date: &str) -> String {
-    let title = format!("## {date}, {machine}");
+/// Puts the figures into the document, newest first; those with the same title (machine and day) are replaced.
+pub(crate) fn record(document: &str, figures: &[Figure], title: &str) -> String {
+    let title = format!("## {title}");
     let mut section =
         format!("{title}\n\n| Where | What | Value | Unit |\n| --- | --- | ---: | --- |\n");
     for figure in figures {
@@ -170,9 +184,9 @@ mod tests {
 
     #[test]
     fn a_second_run_on_a_day_replaces_the_first_and_keeps_the_others() {
-        let first = record("# Benchmarks\n\nHow.\n", &[figure(1.0)], "m", "2026-01-01");
-        let other = record(&first, &[figure(2.0)], "m", "2026-01-02");
-        let again = record(&other, &[figure(3.0)], "m", "2026-01-02");
+        let first = record("# Benchmarks\n\nHow.\n", &[figure(1.0)], "2026-01-01, m");
+        let other = record(&first, &[figure(2.0)], "2026-01-02, m");
+        let again = record(&other, &[figure(3.0)], "2026-01-02, m");
         assert!(again.starts_with("# Benchmarks\n\nHow.\n\n## 2026-01-02, m\n"));
         assert_eq!(again.matches("## ").count(), 2);
         assert!(

@@ -181,7 +181,9 @@ impl Plan {
                 },
                 Hand::Container(_) => self.pots.push(self.pot(tables, cell, kind)?),
                 Hand::Inert => {}
-                Hand::Surface(_) | Hand::Switch(_) | Hand::Becomes { .. } => return None,
+                Hand::Surface(_) | Hand::Collect | Hand::Switch(_) | Hand::Becomes { .. } => {
+                    return None;
+                }
             }
         }
         self.floors = self.places.len();

@@ -80,8 +80,8 @@ pub(super) fn step(
     tick(plan, block);
     walk(plan, block, &actions);
     let mut scored = [0.0; LANES];
-    for seat in 0..2 {
-        let deeds = act(plan, block, seat, &actions[seat]);
+    for (seat, actions) in actions.iter().enumerate() {
+        let deeds = act(plan, block, seat, actions);
         for (number, wage) in plan.wages.iter().enumerate() {
             pay(wage, number, seat, &deeds, gains, &mut scored);
         }
