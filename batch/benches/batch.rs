@@ -165,6 +165,14 @@ impl Case<'_> {
                 Look::F32 => Observations::F32(&mut dense),
                 Look::Compact => Observations::Compact(&mut compact),
             };
+            if self.more {
+                arrays.masks = Some(&mut masks);
+                arrays.infos = Some(Infos {
+                    episode_return: &mut returns,
+                    episode_length: &mut lengths,
+                    events: &mut events,
+                });
+            }
             batch.step(actions.next(), arrays).expect("the arrays fit");
             steps += 1;
         };
