@@ -12,6 +12,8 @@ use super::{Grid, GridWorld};
 enum Effect {
     /// The hand takes the thing of the cell.
     Lift,
+    /// The thing of the cell is gone, and the hand holds what it held.
+    Collect,
     /// The hand drops what it holds into the free cell.
     Drop,
     /// The hand takes what lies on the surface.
@@ -112,6 +114,7 @@ fn decide<X, const AHEAD: u8>(
     match hand {
         Hand::Floor => (held != EMPTY).then_some(Effect::Drop),
         Hand::Loose => (held == EMPTY).then_some(Effect::Lift),
+        Hand::Collect => Some(Effect::Collect),
         Hand::Surface(accepts) => match (held, state.value(tables, cell)) {
             (EMPTY, EMPTY) => None,
             (EMPTY, _) => Some(Effect::Take),
@@ -232,6 +235,10 @@ fn apply<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16, effec
         Effect::Lift => {
             state.set_kind(cell, EMPTY);
             (Act::Take, at, at)
+        }
+        Effect::Collect => {
+            state.set_kind(cell, EMPTY);
+            (Act::Take, at, held)
         }
         Effect::Drop => {
             state.set_kind(cell, held);

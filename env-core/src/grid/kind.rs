@@ -73,6 +73,8 @@ pub enum Use {
     Inert,
     /// It can be picked up from where it lies, and dropped on free floor.
     Loose,
+    /// A pick-up takes it away for good, whatever the hand holds.
+    Collect,
     /// It holds one thing of these kinds: place on it, take from it.
     Surface(Names),
     /// It gives things of this kind without end.

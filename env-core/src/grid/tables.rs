@@ -206,6 +206,8 @@ pub enum Hand {
     Floor,
     /// It can be picked up.
     Loose,
+    /// A pick-up takes it away.
+    Collect,
     /// It holds one of these.
     Surface(KindSet),
     /// It gives these.
@@ -445,6 +447,7 @@ impl Tables {
         Ok(match &kind.usage {
             Use::Inert => Hand::Inert,
             Use::Loose => Hand::Loose,
+            Use::Collect => Hand::Collect,
             Use::Surface(names) => Hand::Surface(self.set(names, &field)?),
             Use::Source(name) => Hand::Source(self.named(name, &field)?),
             Use::Sink(names) => Hand::Sink(self.set(names, &field)?),

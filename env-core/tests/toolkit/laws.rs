@@ -122,6 +122,7 @@ fn nothing_is_made_or_lost_but_where_it_is_declared() {
     for act in [
         "take heap",
         "take apple",
+        "take gem",
         "take shelf",
         "place tray",
         "add oven",

@@ -96,6 +96,7 @@ fn kinds(rng: &mut Rng) -> Vec<Kind> {
             time: 1 + rng.below(6) as u8,
         },
     );
+    add("gem", 'J', Use::Collect);
     add("crate", 'C', turns(Names::EmptyHand, true, ""));
     add("lock", 'K', turns(some(rng), false, "gate"));
     add("door", 'D', turns(Names::EmptyHand, true, "gate"));

@@ -1,7 +1,7 @@
 //! Two agents look for a goal. Whoever stands on it is done, and both are paid.
 
 use env_core::contract::ParamError;
-use env_core::grid::{Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Reward, Tables, When};
+use env_core::grid::*;
 use serde::{Deserialize, Serialize};
 
 /// The environment.

@@ -1,6 +1,8 @@
-//! Grid worlds in a page each, to begin from: `docs/grid-toolkit.md` walks through them.
+//! Environments in a page each, to begin from: `docs/grid-toolkit.md` and `docs/porting.md` walk through them.
 
 pub mod goal;
 pub mod moving_goal;
+pub mod ported;
+pub mod public_goods;
 pub mod rooms;
 pub mod smithy;

@@ -1,40 +1,27 @@
-//! The goal jumps every few steps, hands can collect it, and agents see how many they have:
-//! a tick, an act, a state and a feature of the world's own.
+//! The goal jumps every few steps, hands collect it, and agents see how many they have:
+//! a tick, a state, a count and a feature of the world's own.
 
 use env_core::MAX_SEATS;
 use env_core::contract::{FieldSpec, ParamError};
 use env_core::draw::Sprite;
-use env_core::grid::{
-    Act, Did, Draws, EMPTY, Grid, GridWorld, Kind, KindId, Layout, Luck, Motion, Names, Pay, Plan,
-    Reward, State, Tables, When,
-};
+use env_core::grid::*;
 use serde::{Deserialize, Serialize};
 
 /// The environment.
 pub type MovingGoal = Grid<World>;
 
+/// Steps between two jumps.
+const JUMPS_EVERY: u32 = 10;
+
 /// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// Steps between two jumps.
-    pub jumps_every: u32,
-    /// Number of agents.
-    pub seats: usize,
-}
+pub struct Params {}
 
-impl Default for Params {
-    fn default() -> Self {
-        let (jumps_every, seats) = (10, 2);
-        Self { jumps_every, seats }
-    }
-}
-
-/// What the parameters fix.
+/// What the plan fixes.
 #[derive(Debug)]
 pub struct World {
     goal: KindId,
-    jumps_every: u32,
 }
 
 /// What the state has beside the grid.
@@ -57,14 +44,17 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
-        let (act, item, at) = (Act::Take, Names::Any, Names::of(&["goal"]));
+    fn plan(_: &Params) -> Result<Plan, ParamError> {
+        let goal = || Names::of(&["goal"]);
+        let (act, item, at) = (Act::Take, goal(), goal());
         Ok(Plan {
-            seats: params.seats,
             horizon: 200,
             kinds: vec![
-                Kind::new("goal").symbol('g').sprite("goal"),
-                Kind::new("wall").symbol('#').wall().sprite("wall"),
+                Kind::new("goal")
+                    .symbol('g')
+                    .usage(Use::Collect)
+                    .sprite("goal"),
+                Kind::new("wall").symbol('#').wall().on("wall"),
             ],
             layout: Layout::fixed(&[
                 "#######", "#  g  #", "# # # #", "#     #", "# # # #", "#+ + +#", "#######",
@@ -81,18 +71,16 @@ impl GridWorld for World {
         })
     }
 
-    fn new(params: Params, tables: &Tables) -> Result<Self, ParamError> {
-        Ok(Self {
-            goal: tables.named("goal", "kinds")?,
-            jumps_every: params.jumps_every.max(1),
-        })
+    fn new(_: Params, tables: &Tables) -> Result<Self, ParamError> {
+        let goal = tables.named("goal", "kinds")?;
+        Ok(Self { goal })
     }
 
     fn start(&self, _: &Tables, _: &mut Draws) -> Collected {
         Collected::default()
     }
 
-    /// At a jump there is one goal, on free floor.
+    /// After a jump there is one goal, on free floor.
     fn tick(
         &self,
         tables: &Tables,
@@ -100,7 +88,7 @@ impl GridWorld for World {
         luck: &mut Luck,
         _: &mut Pay<'_>,
     ) {
-        if state.steps == 0 || !state.steps.is_multiple_of(self.jumps_every) {
+        if state.steps == 0 || !state.steps.is_multiple_of(JUMPS_EVERY) {
             return;
         }
         let cells = || 0..tables.cells as u16;
@@ -110,43 +98,13 @@ impl GridWorld for World {
         let is_free = |&cell: &u16| state.kind(cell) == EMPTY && !state.occupied(tables, cell);
         let free: Vec<u16> = cells().filter(is_free).collect();
         let chosen = luck.choose(&mut state.draws, free.len() as u32);
-        if let Some(&cell) = free.get(chosen as usize) {
-            state.set_kind(cell, self.goal);
-        }
+        state.set_kind(free[chosen as usize], self.goal);
     }
 
-    /// Hands take the goal away, and hold nothing for it.
-    fn act(
-        &self,
-        tables: &Tables,
-        state: &mut State<Collected>,
-        seat: usize,
-        cell: u16,
-        motion: Motion,
-    ) -> Option<Did> {
-        if !self.may_act(tables, state, seat, cell, motion) {
-            return None;
-        }
-        state.set_kind(cell, EMPTY);
-        state.extra.goals[seat] += 1;
-        Some(Did {
-            seat: seat as u8,
-            act: Act::Take,
-            item: self.goal,
-            at: self.goal,
-            cell,
-        })
-    }
-
-    fn may_act(
-        &self,
-        _: &Tables,
-        state: &State<Collected>,
-        _: usize,
-        cell: u16,
-        motion: Motion,
-    ) -> bool {
-        motion == Motion::Reach && state.kind(cell) == self.goal
+    /// What an agent collects is counted, and paid as it is declared.
+    fn earn(&self, tables: &Tables, state: &mut State<Collected>, did: &Did, pay: &mut Pay<'_>) {
+        state.extra.goals[usize::from(did.seat)] += u16::from(did.at == self.goal);
+        pay.declared(tables, did);
     }
 
     fn feature(&self, _: &Tables, name: &str) -> Option<FieldSpec> {

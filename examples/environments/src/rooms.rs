@@ -1,12 +1,9 @@
-//! Rooms behind doors and gates, and mazes: several layouts, things that only some hands can use,
-//! a button that opens a gate for others, and a ground that is made anew for each episode.
+//! Rooms behind doors, gates and blocks, and mazes: several layouts, things that only some hands can use,
+//! a button that opens a gate for others, an act of the world's own, and a ground that is made anew for each episode.
 
 use env_core::contract::ParamError;
 use env_core::draw::Sprite;
-use env_core::grid::{
-    Chart, Direction, Draws, Grid, GridWorld, Kind, KindId, Layout, Luck, Names, Pay, Plan, Reward,
-    State, Tables, Use, When,
-};
+use env_core::grid::*;
 use env_core::rng::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub type Rooms = Grid<World>;
 
 /// Layouts by name; `maze` is another name, for a maze of its own in each episode.
-pub const LAYOUTS: [(&str, &[&str]); 2] = [
+pub const LAYOUTS: [(&str, &[&str]); 3] = [
     (
         "key",
         &[
@@ -31,6 +28,16 @@ pub const LAYOUTS: [(&str, &[&str]); 2] = [
             "#########",
             "#+  #   #",
             "# b D Gg#",
+            "#+  #   #",
+            "#########",
+        ],
+    ),
+    (
+        "block",
+        &[
+            "#########",
+            "#+  #   #",
+            "#   B  g#",
             "#+  #   #",
             "#########",
         ],
@@ -62,6 +69,7 @@ impl Default for Params {
 pub struct World {
     gate: KindId,
     open_gate: KindId,
+    block: KindId,
 }
 
 fn kinds() -> Vec<Kind> {
@@ -78,6 +86,7 @@ fn kinds() -> Vec<Kind> {
             .walkable()
             .terminal()
             .sprite("goal"),
+        Kind::new("block").symbol('B').sprite("block"),
         Kind::new("wall").symbol('#').wall().on("wall"),
         Kind::new("key").symbol('K').usage(Use::Loose).sprite("key"),
         // A toggle with the key in the hand unlocks it, and the key is gone.
@@ -105,6 +114,15 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
+impl World {
+    /// Where a block goes that an agent pushes: on, if there is free floor.
+    fn pushed(&self, tables: &Tables, state: &State<()>, seat: usize, cell: u16) -> Option<u16> {
+        let next = tables.front(cell, state.agents[seat].facing);
+        let free = state.kind(next) == EMPTY && !state.occupied(tables, next);
+        (state.kind(cell) == self.block && free).then_some(next)
+    }
+}
+
 impl GridWorld for World {
     const ID: &'static str = "rooms";
     const VERSION: &'static str = "1.0.0";
@@ -118,6 +136,7 @@ impl GridWorld for World {
             "shade_*",
             "goal",
             "wall",
+            "block",
             "key",
             "door_*",
             "button",
@@ -152,6 +171,7 @@ impl GridWorld for World {
         Ok(Self {
             gate: tables.named("gate", "kinds")?,
             open_gate: tables.named("open_gate", "kinds")?,
+            block: tables.named("block", "kinds")?,
         })
     }
 
@@ -170,6 +190,41 @@ impl GridWorld for World {
                 state.set_kind(cell, to);
             }
         }
+    }
+
+    /// A pick-up pushes the block in front, whatever the hand holds.
+    fn act(
+        &self,
+        tables: &Tables,
+        state: &mut State<()>,
+        seat: usize,
+        cell: u16,
+        motion: Motion,
+    ) -> Option<Did> {
+        let next = self
+            .pushed(tables, state, seat, cell)
+            .filter(|_| motion == Motion::Reach)?;
+        state.set_kind(cell, EMPTY);
+        state.set_kind(next, self.block);
+        let (seat, act, item, at) = (seat as u8, Act::Place, self.block, EMPTY);
+        Some(Did {
+            seat,
+            act,
+            item,
+            at,
+            cell: next,
+        })
+    }
+
+    fn may_act(
+        &self,
+        tables: &Tables,
+        state: &State<()>,
+        seat: usize,
+        cell: u16,
+        motion: Motion,
+    ) -> bool {
+        motion == Motion::Reach && self.pushed(tables, state, seat, cell).is_some()
     }
 
     /// A maze without loops: from room to room, and back where there is no new one.

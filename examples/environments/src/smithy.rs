@@ -1,10 +1,7 @@
 //! A smithy: sources, a furnace with recipes, benches and a chest. Nothing of it is programmed, all of it is declared.
 
 use env_core::contract::ParamError;
-use env_core::grid::{
-    Act, ActionSet, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, Reward, Tables, Use,
-    When,
-};
+use env_core::grid::*;
 use serde::{Deserialize, Serialize};
 
 /// The environment.

@@ -2,7 +2,7 @@
 
 use env_core::conformance::check;
 use env_core::grid::{ActionSet, Chart};
-use example_environments::{goal, moving_goal, rooms, smithy};
+use example_environments::{goal, moving_goal, ported, public_goods, rooms, smithy};
 
 #[test]
 fn goal_keeps_the_laws() {
@@ -11,16 +11,12 @@ fn goal_keeps_the_laws() {
 
 #[test]
 fn moving_goal_keeps_the_laws() {
-    check::<moving_goal::MovingGoal>([1, 2, 16].map(|seats| moving_goal::Params {
-        seats,
-        ..moving_goal::Params::default()
-    }))
-    .unwrap();
+    check::<moving_goal::MovingGoal>([moving_goal::Params::default()]).unwrap();
 }
 
 #[test]
 fn rooms_keep_the_laws() {
-    check::<rooms::Rooms>(["key", "gate", "maze"].map(|name| rooms::Params {
+    check::<rooms::Rooms>(["key", "gate", "block", "maze"].map(|name| rooms::Params {
         layout: Chart::named(name),
         ..rooms::Params::default()
     }))
@@ -34,6 +30,20 @@ fn smithy_keeps_the_laws() {
             actions,
             ..smithy::Params::default()
         }
+    }))
+    .unwrap();
+}
+
+#[test]
+fn ported_keeps_the_laws() {
+    check::<ported::Ported>([ported::Params::default()]).unwrap();
+}
+
+#[test]
+fn public_goods_keep_the_laws() {
+    check::<public_goods::PublicGoods>([2, 4, 16].map(|seats| public_goods::Params {
+        seats,
+        ..public_goods::Params::default()
     }))
     .unwrap();
 }

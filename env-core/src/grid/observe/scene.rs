@@ -76,7 +76,7 @@ fn lasting(tables: &Tables) -> KindSet {
     let mut moving = KindSet::default();
     for kind in kinds(tables) {
         moving = match hand(tables, kind) {
-            Hand::Loose => moving.with(kind),
+            Hand::Loose | Hand::Collect => moving.with(kind),
             Hand::Source(gives) => moving.with(gives),
             Hand::Becomes { into, .. } => moving.with(kind).with(into),
             _ => moving,

@@ -1,0 +1,3 @@
+//! `Ported` as a module.
+
+env_core::export_env!(example_environments::ported::Ported);
