@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::scene::Scene;
-use super::value::{Value, write_bits};
+use super::value::Value;
 use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
 
 /// In place of a slot: none.
@@ -12,20 +12,17 @@ pub(super) const NONE: u8 = u8::MAX;
 /// Where it looks: right, down, left, up.
 #[inline]
 pub(super) fn direction<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-    write_bits(1 << scene.agents[seat].facing as u32, &mut out[..4]);
-}
-
-/// Row and column.
-#[inline]
-pub(super) fn position<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-    let place = scene.place(scene.agents[seat].cell);
-    out[..2].copy_from_slice(&place.map(V::whole));
+    out[scene.agents[seat].facing as usize] = V::ONE;
 }
 
 /// Whether there is one of these kinds to the right, to the left, below, above.
 #[inline]
 pub(super) fn beside<V: Value>(scene: &Scene<'_>, seat: usize, kinds: KindSet, out: &mut [V]) {
-    write_bits(scene.beside(scene.agents[seat].cell, kinds), &mut out[..4]);
+    let around = scene.facts.around(scene.agents[seat].cell);
+    for (out, cell) in out.iter_mut().zip(around) {
+        let kind = scene.kinds.get(usize::from(cell));
+        *out = V::flag(kind.is_some_and(|&kind| kinds.has(kind)));
+    }
 }
 
 /// What it holds: the number of the kind and one more, or 0.
@@ -59,8 +56,8 @@ impl Items {
     #[inline]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
         let slot = self.slot[usize::from(scene.agents[seat].held) % MAX_KINDS];
-        for (index, out) in (0..).zip(out) {
-            *out = V::flag(slot == index);
+        if let Some(out) = out.get_mut(usize::from(slot)) {
+            *out = V::ONE;
         }
     }
 }
@@ -69,9 +66,9 @@ impl Items {
 #[inline]
 pub(super) fn distances<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V]) {
     let [row, col] = scene.place(scene.agents[seat].cell);
-    let others = scene.agents.iter().enumerate();
-    let others = others.filter(|&(other, _)| other != seat);
-    for (out, (_, other)) in out.chunks_exact_mut(2).zip(others) {
+    let before = scene.agents[..seat].iter();
+    let others = before.chain(&scene.agents[seat + 1..]);
+    for (out, other) in out.chunks_exact_mut(2).zip(others) {
         let [other_row, other_col] = scene.place(other.cell);
         out.copy_from_slice(&[row - other_row, col - other_col].map(V::whole));
     }

@@ -125,6 +125,8 @@ pub(super) struct Part {
     pub(super) reach: Reach,
     pub(super) shape: Vec<u32>,
     pub(super) len: usize,
+    /// Where it begins among the features of the same reach.
+    pub(super) start: usize,
     /// Whether every value is a whole number that a byte holds.
     pub(super) compact: bool,
 }
@@ -135,16 +137,42 @@ impl Feature {
         matches!(self, Self::View(_) | Self::Orders(_))
     }
 
-    /// Writes what never changes over zeros.
+    /// Writes what never changes: the rest is written by [`Self::write`].
     pub(super) fn fix<V: Value>(&self, out: &mut [V]) {
         match self {
-            Self::Layout(layout) => out[usize::from(*layout)] = V::ONE,
+            Self::Layout(layout) => {
+                out.fill(V::ZERO);
+                out[usize::from(*layout)] = V::ONE;
+            }
             Self::Masks(masks) => masks.fix(out),
             _ => {}
         }
     }
 
-    /// Writes what may have changed, as seen from a seat.
+    /// Writes over zeros what depends on nothing but the cell of the agent.
+    pub(super) fn lay(&self, facts: &Facts, cell: u16, out: &mut [i8]) {
+        match self {
+            Self::Position => out.copy_from_slice(&facts.place(cell).map(|at| at as i8)),
+            Self::Beside(kinds) => {
+                for (out, cell) in out.iter_mut().zip(facts.around(cell)) {
+                    let kind = facts.ground.get(usize::from(cell));
+                    *out = i8::from(kind.is_some_and(|&kind| kinds.has(kind)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether [`Self::lay`] says everything.
+    pub(super) fn is_laid(&self, facts: &Facts) -> bool {
+        match self {
+            Self::Position | Self::Layout(_) => true,
+            Self::Beside(kinds) => kinds.0 & !facts.lasting.0 == 0,
+            _ => false,
+        }
+    }
+
+    /// Writes the rest, as seen from a seat. What one of several agents has is written over what was laid.
     #[inline]
     pub(super) fn write<W: GridWorld, V: Value>(
         &self,
@@ -155,8 +183,8 @@ impl Feature {
         let scene = &look.scene;
         match self {
             Self::Direction => agent::direction(scene, seat, out),
-            Self::Position => agent::position(scene, seat, out),
-            Self::Beside(kinds) => agent::beside(scene, seat, *kinds, out),
+            Self::Beside(kinds) if scene.littered => agent::beside(scene, seat, *kinds, out),
+            Self::Position | Self::Beside(_) | Self::Layout(_) => {}
             Self::Inventory => agent::inventory(scene, seat, out),
             Self::Items(items) => items.write(scene, seat, out),
             Self::PotsBeside(pots) => pots.beside(scene, seat, out),
@@ -170,7 +198,6 @@ impl Feature {
             Self::View(view) => view.write(scene, &look.now, seat, out),
             Self::Masks(masks) => masks.write(scene, out),
             Self::Orders(orders) => orders.write(&look.now, out),
-            Self::Layout(_) => {}
             Self::Map if scene.tables.is_cogrid() => map::write_cogrid(scene, out),
             Self::Map => map::write(scene, out),
         }
@@ -216,6 +243,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
             name: name.into(),
             feature,
             reach,
+            start: 0,
             len: shape.iter().product(),
             shape: shape.iter().map(|&side| side as u32).collect(),
             compact,

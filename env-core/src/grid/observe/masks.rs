@@ -2,14 +2,18 @@
 //!
 //! Planes of kinds that never come or go are part of the template; the others are cleared and drawn again.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::agent::NONE;
-use super::scene::{Facts, Scene, hand};
-use super::value::Value;
-use crate::grid::kind::{EMPTY, KindId};
+use super::scene::{Facts, Scene, hand, words};
+use super::value::{Forms, Value};
+use crate::grid::kind::KindId;
 use crate::grid::tables::{Hand, Tables};
+
+/// Values between two ranges that are copied faster than left out.
+const NEAR: usize = 64;
 
 /// How the cells of a grid lie in a plane.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +32,12 @@ pub(super) struct Masks {
     moving: [u8; 256],
     /// Whether what lies in a cell counts, or only what the cell is.
     lying: bool,
-    /// The values to clear: planes of kinds that come and go.
+    /// The values to bring back to the template: planes of kinds that come and go.
     changing: Vec<Range<usize>>,
     /// Where a cell is in a plane.
     places: Vec<u16>,
-    /// The kinds that never come or go by cells, eight to a word.
-    ground: Vec<u64>,
-    /// The values of the template that are 1.
-    ones: Vec<usize>,
+    /// What never changes, over zeros.
+    template: Forms,
     /// By the rules of CoGrid: cells that show a number which may be that of any kind, and the kind that stands there.
     loud: Vec<(u16, KindId)>,
     /// The planes that do not change, and their kinds.
@@ -56,8 +58,7 @@ impl Masks {
             lying,
             changing: Vec::new(),
             places: Vec::new(),
-            ground: Vec::new(),
-            ones: Vec::new(),
+            template: Forms::default(),
             loud: Vec::new(),
             still: Vec::new(),
         };
@@ -70,7 +71,7 @@ impl Masks {
             masks.moving[usize::from(kind)] = plane;
             let start = usize::from(plane) * frame.size;
             match masks.changing.last_mut() {
-                Some(last) if last.end == start => last.end = start + used,
+                Some(last) if start - last.end <= NEAR => last.end = start + used,
                 _ => masks.changing.push(start..start + used),
             }
         }
@@ -80,25 +81,17 @@ impl Masks {
                 (row * frame.stride + col) as u16
             })
             .collect();
-        masks.lay(tables, facts);
+        masks.lay(tables, facts, kinds.len());
         masks
     }
 
     /// Finds what lasts on the ground.
-    fn lay(&mut self, tables: &Tables, facts: &Facts) {
-        let nothing = Vec::new();
-        let kinds = tables
-            .ground
-            .as_ref()
-            .map_or(&nothing, |ground| &ground.kinds);
-        let lasting = |kind: KindId| if facts.lasting.has(kind) { kind } else { EMPTY };
-        let mut ground: Vec<KindId> = kinds.iter().copied().map(lasting).collect();
-        ground.resize(tables.cells, EMPTY);
-        self.ground = words(&ground).map(|(_, word)| word).collect();
-        for (cell, &kind) in (0..).zip(&ground) {
+    fn lay(&mut self, tables: &Tables, facts: &Facts, planes: usize) {
+        let mut template = vec![0; planes * self.frame.size];
+        for (cell, &kind) in (0..).zip(&facts.ground) {
             let still = self.still.iter().find(|&&(_, other)| other == kind);
             if let Some(&(plane, _)) = still {
-                self.ones.push(self.index(plane, usize::from(cell)));
+                template[self.index(plane, usize::from(cell))] = 1;
             }
             let quiet = matches!(
                 hand(tables, kind),
@@ -108,6 +101,7 @@ impl Masks {
                 self.loud.push((cell, kind));
             }
         }
+        self.template = Forms::new(template);
     }
 
     #[inline]
@@ -115,23 +109,24 @@ impl Masks {
         usize::from(plane) * self.frame.size + usize::from(self.places[cell])
     }
 
-    /// Writes what never changes over zeros.
+    /// Writes what never changes.
     pub(super) fn fix<V: Value>(&self, out: &mut [V]) {
-        for &index in &self.ones {
-            out[index] = V::ONE;
-        }
+        out.copy_from_slice(V::of(&self.template));
     }
 
     /// Writes what may have changed.
     #[inline]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, out: &mut [V]) {
+        let template = V::of(&self.template);
         for range in &self.changing {
-            out[range.clone()].fill(V::ZERO);
+            out[range.clone()].copy_from_slice(&template[range.clone()]);
         }
-        for ((start, word), ground) in words(scene.kinds).zip(&self.ground) {
-            marks(word ^ ground, |place| {
-                self.mark(start + place, scene.kinds[start + place], out);
-            });
+        if scene.littered {
+            for (start, word) in scene.litter() {
+                marks(word, |place| {
+                    self.mark(start + place, scene.kinds[start + place], out);
+                });
+            }
         }
         if !self.lying {
             return;
@@ -158,20 +153,6 @@ impl Masks {
             out[self.index(plane, cell)] = V::ONE;
         }
     }
-}
-
-/// Bytes as words of eight, with the index of the first byte of each.
-#[inline]
-fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
-    bytes.chunks(8).enumerate().map(|(index, chunk)| {
-        let word = match chunk.try_into() {
-            Ok(whole) => u64::from_le_bytes(whole),
-            Err(_) => (0..).zip(chunk).fold(0, |word, (place, &byte)| {
-                word | u64::from(byte) << (8 * place)
-            }),
-        };
-        (8 * index, word)
-    })
 }
 
 /// Tells the places of the bytes in a word that are not zero.

@@ -1,8 +1,8 @@
 //! Observations: features by name, composed as CoGrid composes them.
 //!
 //! The features of the seat itself in order, then `local_view`, then the features of every other seat in the order
-//! of seats, then those of the whole grid. What never changes is kept in a template: an observation is a copy of it
-//! with the rest written over, and bringing one up to date is only the rest.
+//! of seats, then those of the whole grid. What depends on nothing but the cell of an agent lies ready for each cell,
+//! and what never changes is left out when an earlier observation is brought up to date.
 //!
 //! Source: CoGrid 0.3.2, `core/features.py:160`.
 
@@ -29,6 +29,7 @@ use crate::contract::{FieldSpec, ParamError};
 use feature::{Builder, Part, Reach};
 use kitchen::Now;
 use scene::{Facts, Scene};
+use value::Forms;
 pub use value::Value;
 
 /// What a seat observes.
@@ -40,13 +41,18 @@ pub struct Observer {
     own: Vec<Part>,
     /// Features of the whole grid.
     grid: Vec<Part>,
-    seats: usize,
+    /// The features of each agent that are not laid.
+    moving: Vec<Part>,
+    /// What is laid for an agent in each cell: the features that depend on nothing else, over zeros.
+    rows: Forms,
+    /// Lengths of the features of each agent, of the seat alone, and of a whole observation.
+    row: usize,
+    own_len: usize,
     len: usize,
+    seats: usize,
     facts: Facts,
     /// Whether a feature looks at what a kitchen has besides its grid.
     asks: bool,
-    template: Vec<f32>,
-    compact_template: Vec<i8>,
 }
 
 impl Observer {
@@ -80,41 +86,30 @@ impl Observer {
                 "is of no use without the feature `local_view`: add it to the features, or leave the radius out".into(),
             );
         }
-        let len = |parts: &[Part]| parts.iter().map(|part| part.len).sum::<usize>();
-        let mut observer = Self {
-            len: len(&each) * tables.seats + len(&own) + len(&grid),
+        let (row, own_len, grid_len) = (place(&mut each), place(&mut own), place(&mut grid));
+        let laid = |part: &&Part| !part.feature.is_laid(&facts);
+        Ok(Self {
+            moving: each.iter().filter(laid).cloned().collect(),
+            rows: rows(&facts, &each, row, tables.cells),
             asks: own.iter().chain(&grid).any(|part| part.feature.asks()),
             each,
             own,
             grid,
+            row,
+            own_len,
+            len: row * tables.seats + own_len + grid_len,
             seats: tables.seats,
             facts,
-            template: Vec::new(),
-            compact_template: Vec::new(),
-        };
-        observer.template = observer.fixed();
-        observer.compact_template = observer.fixed();
-        Ok(observer)
+        })
     }
 
     /// The parts of an observation in order, with the number of the other agent that each is about, from 1.
     fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
         let own = self.each.iter().chain(&self.own).map(|part| (0, part));
-        let others =
-            (1..self.seats).flat_map(|other| self.each.iter().map(move |part| (other, part)));
+        let others = 1..self.seats;
+        let others = others.flat_map(|other| self.each.iter().map(move |part| (other, part)));
         own.chain(others)
             .chain(self.grid.iter().map(|part| (0, part)))
-    }
-
-    /// What never changes, over zeros.
-    fn fixed<V: Value>(&self) -> Vec<V> {
-        let mut out = vec![V::ZERO; self.len];
-        let mut start = 0;
-        for (_, part) in self.parts() {
-            part.feature.fix(&mut out[start..start + part.len]);
-            start += part.len;
-        }
-        out
     }
 
     /// The fields of an observation, in order: those of the other agents begin with `other.`, `other2.` and so on.
@@ -144,15 +139,20 @@ impl Observer {
         seat: usize,
         out: &mut [V],
     ) {
-        if seat < self.seats && out.len() >= self.len {
-            out[..self.len].copy_from_slice(V::choose(&self.template, &self.compact_template));
-            self.refresh(world, tables, state, seat, out);
-        } else {
+        if seat >= self.seats || out.len() < self.len {
             out.fill(V::ZERO);
+            return;
         }
+        let grid = &mut out[self.row * self.seats + self.own_len..];
+        for part in &self.grid {
+            part.feature
+                .fix(&mut grid[part.start..part.start + part.len]);
+        }
+        self.refresh(world, tables, state, seat, out);
     }
 
     /// Brings an earlier observation of the same seat up to date.
+    #[inline]
     pub fn refresh<W: GridWorld, V: Value>(
         &self,
         world: &W,
@@ -174,13 +174,46 @@ impl Observer {
                 Now::default()
             },
         };
-        let mut rest = look.write(&self.each, seat, out);
-        rest = look.write(&self.own, seat, rest);
+        let (here, rest) = out.split_at_mut(self.row);
+        self.write_agent(&look, seat, here);
+        let (own, mut rest) = rest.split_at_mut(self.own_len);
+        look.write(&self.own, seat, own);
         for other in (0..self.seats).filter(|&other| other != seat) {
-            rest = look.write(&self.each, other, rest);
+            let (here, after) = rest.split_at_mut(self.row);
+            self.write_agent(&look, other, here);
+            rest = after;
         }
         look.write(&self.grid, seat, rest);
     }
+
+    /// Writes the features of one agent.
+    #[inline]
+    fn write_agent<W: GridWorld, V: Value>(&self, look: &Look<'_, W>, seat: usize, out: &mut [V]) {
+        let start = usize::from(look.scene.agents[seat].cell) * self.row;
+        out.copy_from_slice(&V::of(&self.rows)[start..start + self.row]);
+        look.write(&self.moving, seat, out);
+    }
+}
+
+/// Says where each feature begins among others, and gives the length of all.
+fn place(parts: &mut [Part]) -> usize {
+    parts.iter_mut().fold(0, |start, part| {
+        part.start = start;
+        start + part.len
+    })
+}
+
+/// What is laid for an agent in each cell.
+fn rows(facts: &Facts, parts: &[Part], len: usize, cells: usize) -> Forms {
+    let mut rows = vec![0; cells * len];
+    for cell in 0..cells {
+        for part in parts {
+            let start = cell * len + part.start;
+            let out = &mut rows[start..start + part.len];
+            part.feature.lay(facts, cell as u16, out);
+        }
+    }
+    Forms::new(rows)
 }
 
 /// One look at a state.
@@ -192,16 +225,13 @@ struct Look<'a, W: GridWorld> {
 }
 
 impl<W: GridWorld> Look<'_, W> {
-    /// Writes features as seen from a seat, and gives what comes after them.
+    /// Writes features as seen from a seat.
     #[inline]
-    fn write<'o, V: Value>(&self, parts: &[Part], seat: usize, out: &'o mut [V]) -> &'o mut [V] {
-        let mut rest = out;
+    fn write<V: Value>(&self, parts: &[Part], seat: usize, out: &mut [V]) {
         for part in parts {
-            let (here, after) = rest.split_at_mut(part.len);
+            let here = &mut out[part.start..part.start + part.len];
             part.feature.write(self, seat, here);
-            rest = after;
         }
-        rest
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::scene::Scene;
-use super::value::{Value, write_bits};
+use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::state::Fixture;
 
@@ -51,15 +51,16 @@ impl Pots {
     /// `[stage, side]`.
     #[inline]
     pub(super) fn beside<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-        let around = scene.around(scene.agents[seat].cell);
-        let bits = self.of(scene).fold(0, |bits, pot| {
+        let around = scene.facts.around(scene.agents[seat].cell);
+        for pot in self.of(scene) {
             let sides = around.iter().enumerate();
-            let sides = sides.fold(0, |sides, (side, &cell)| {
+            let sides = sides.fold(0_u32, |sides, (side, &cell)| {
                 sides | u32::from(cell == pot.cell()) << side
             });
-            bits | sides << (4 * stage(pot))
-        });
-        write_bits(bits, &mut out[..16]);
+            if sides != 0 {
+                out[4 * stage(pot) + sides.trailing_zeros() as usize] = V::ONE;
+            }
+        }
     }
 
     /// Each in reading order: here, ready, empty, working, partly filled, how many of each ingredient, steps left or
@@ -72,19 +73,12 @@ impl Pots {
         let mut pots = self.of(scene);
         for out in out.chunks_exact_mut(self.len()) {
             let Some(pot) = pots.next() else {
-                out.fill(V::ZERO);
-                continue;
+                break;
             };
             let stage = stage(pot);
-            let (head, rest) = out.split_at_mut(5);
-            let (counts, tail) = rest.split_at_mut(self.ingredients.len());
-            head.copy_from_slice(&[
-                V::ONE,
-                V::flag(stage == 3),
-                V::flag(stage == 0),
-                V::flag(stage == 2),
-                V::flag(stage == 1),
-            ]);
+            out[0] = V::ONE;
+            out[usize::from(STAGES[stage])] = V::ONE;
+            let (counts, rest) = out[5..].split_at_mut(self.ingredients.len());
             for (count, &ingredient) in counts.iter_mut().zip(&self.ingredients) {
                 *count = V::whole(count_of(scene.slots(pot), ingredient));
             }
@@ -94,11 +88,14 @@ impl Pots {
                 -1
             };
             let [pot_row, pot_col] = scene.place(pot.cell());
-            let tail_values = [left, row - pot_row, col - pot_col, pot_row, pot_col];
-            tail.copy_from_slice(&tail_values.map(V::whole));
+            let values = [left, row - pot_row, col - pot_col, pot_row, pot_col];
+            rest.copy_from_slice(&values.map(V::whole));
         }
     }
 }
+
+/// Where a pot says that it is empty, partly filled, working, ready.
+const STAGES: [u8; 4] = [2, 4, 3, 1];
 
 /// How many of the slots hold a kind.
 #[inline]

@@ -1,5 +1,6 @@
 //! What every feature reads: the parts of a state, and the tables of the ground.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::grid::kind::{EMPTY, KindId, KindSet, MAX_KINDS};
@@ -20,6 +21,10 @@ pub(super) struct Facts {
     pub(super) surfaces: KindSet,
     /// Kinds that never come or go.
     pub(super) lasting: KindSet,
+    /// In each cell the kind that stays there whatever happens, or [`EMPTY`].
+    pub(super) ground: Vec<KindId>,
+    /// The same, eight to a word.
+    words: Vec<u64>,
 }
 
 impl Facts {
@@ -39,6 +44,18 @@ impl Facts {
         });
         let is_surface = |kind: &KindId| matches!(hand(tables, *kind), Hand::Surface(_));
         let surfaces = kinds(tables).filter(is_surface);
+        let lasting = if changes_ground || tables.ground.is_none() {
+            KindSet::default()
+        } else {
+            lasting(tables)
+        };
+        let ground = match &tables.ground {
+            Some(ground) => {
+                let stays = |&kind: &KindId| if lasting.has(kind) { kind } else { EMPTY };
+                ground.kinds.iter().map(stays).collect()
+            }
+            None => vec![EMPTY; tables.cells],
+        };
         Self {
             places: places.collect(),
             around: around.collect(),
@@ -47,13 +64,42 @@ impl Facts {
             } else {
                 set(surfaces)
             },
-            lasting: if changes_ground || tables.ground.is_none() {
-                KindSet::default()
-            } else {
-                lasting(tables)
-            },
+            lasting,
+            words: words(&ground).map(|(_, word)| word).collect(),
+            ground,
         }
     }
+
+    /// Row and column of a cell.
+    #[inline]
+    pub(super) fn place(&self, cell: u16) -> [i32; 2] {
+        self.places[usize::from(cell)].map(i32::from)
+    }
+
+    /// The cells to the right, to the left, below and above; outside the grid no cell has the number.
+    #[inline]
+    pub(super) fn around(&self, cell: u16) -> [u16; 4] {
+        self.around[usize::from(cell)]
+    }
+}
+
+/// Bytes as words of eight, with the index of the first byte of each.
+#[inline]
+pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    let tail = match bytes.last_chunk::<8>() {
+        // The last eight bytes, without those that the words before have.
+        Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len()) as u32 % 64),
+        None => rest
+            .iter()
+            .rfold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    let tail = (!rest.is_empty()).then_some(tail);
+    let words = whole.iter().map(|&chunk| u64::from_le_bytes(chunk));
+    words
+        .chain(tail)
+        .enumerate()
+        .map(|(index, word)| (8 * index, word))
 }
 
 /// The kinds of a world.
@@ -103,20 +149,31 @@ pub(super) struct Scene<'a> {
     pub(super) kinds: &'a [KindId],
     /// The value of each cell.
     pub(super) values: &'a [u8],
+    /// Whether there is anything in the cells besides the ground that stays.
+    pub(super) littered: bool,
     fixtures: &'a [u8],
 }
 
 impl<'a> Scene<'a> {
     #[inline]
     pub(super) fn new<X>(tables: &'a Tables, facts: &'a Facts, state: &'a State<X>) -> Self {
+        let kinds = state.kinds(tables);
         Self {
             tables,
             facts,
             agents: &state.agents[..tables.seats],
-            kinds: state.kinds(tables),
+            kinds,
+            littered: kinds != facts.ground,
             values: state.values(tables),
             fixtures: &state.memory[tables.fixture_place(0)..],
         }
+    }
+
+    /// Cells with something that comes and goes, eight to a word, with the index of the first of each word.
+    #[inline]
+    pub(super) fn litter(&self) -> impl Iterator<Item = (usize, u64)> {
+        let words = words(self.kinds).zip(&self.facts.words);
+        words.map(|((start, word), ground)| (start, word ^ ground))
     }
 
     /// The containers and switches in reading order; places without one have the kind [`EMPTY`].
@@ -135,23 +192,7 @@ impl<'a> Scene<'a> {
     /// Row and column of a cell.
     #[inline]
     pub(super) fn place(&self, cell: u16) -> [i32; 2] {
-        self.facts.places[usize::from(cell)].map(i32::from)
-    }
-
-    /// The cells to the right, to the left, below and above; outside the grid no cell has the number.
-    #[inline]
-    pub(super) fn around(&self, cell: u16) -> [u16; 4] {
-        self.facts.around[usize::from(cell)]
-    }
-
-    /// A bit for each side of a cell on which there is one of these kinds: right, left, below, above.
-    #[inline]
-    pub(super) fn beside(&self, cell: u16, kinds: KindSet) -> u32 {
-        let cells = self.around(cell).into_iter().enumerate();
-        cells.fold(0, |bits, (side, cell)| {
-            let kind = self.kinds.get(usize::from(cell));
-            bits | u32::from(kind.is_some_and(|&kind| kinds.has(kind))) << side
-        })
+        self.facts.place(cell)
     }
 
     /// What lies in a cell on a surface; by the rules of CoGrid whatever number the cell shows.

@@ -1,6 +1,7 @@
 //! The two forms of an observation: `f32`, and a byte a value.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 /// A value of an observation: `f32`, or a whole number in a byte.
 pub trait Value: Copy + Default + 'static {
@@ -12,8 +13,8 @@ pub trait Value: Copy + Default + 'static {
     fn whole(value: i32) -> Self;
     /// Any number; for the compact form its whole part.
     fn number(value: f32) -> Self;
-    /// The one of two lists that has this form.
-    fn choose<'a>(wide: &'a [f32], compact: &'a [i8]) -> &'a [Self];
+    /// The values of a list in this form.
+    fn of(forms: &Forms) -> &[Self];
     /// Lets something write `f32`.
     fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32]));
 
@@ -35,8 +36,9 @@ impl Value for f32 {
     fn number(value: f32) -> Self {
         value
     }
-    fn choose<'a>(wide: &'a [f32], _compact: &'a [i8]) -> &'a [Self] {
-        wide
+    #[inline]
+    fn of(forms: &Forms) -> &[Self] {
+        &forms.wide
     }
     fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32])) {
         write(out);
@@ -54,8 +56,9 @@ impl Value for i8 {
     fn number(value: f32) -> Self {
         value as i8
     }
-    fn choose<'a>(_wide: &'a [f32], compact: &'a [i8]) -> &'a [Self] {
-        compact
+    #[inline]
+    fn of(forms: &Forms) -> &[Self] {
+        &forms.compact
     }
     fn floats(out: &mut [Self], write: impl FnOnce(&mut [f32])) {
         let mut values = vec![0.0; out.len()];
@@ -66,10 +69,19 @@ impl Value for i8 {
     }
 }
 
-/// Writes the lowest bits as values, the lowest first.
-#[inline]
-pub(super) fn write_bits<V: Value>(bits: u32, out: &mut [V]) {
-    for (bit, out) in out.iter_mut().enumerate() {
-        *out = V::flag(bits >> bit & 1 == 1);
+/// Values in both forms.
+#[derive(Clone, Debug, Default)]
+pub struct Forms {
+    wide: Vec<f32>,
+    compact: Vec<i8>,
+}
+
+impl Forms {
+    /// Whole numbers in both forms.
+    pub(super) fn new(compact: Vec<i8>) -> Self {
+        Self {
+            wide: compact.iter().copied().map(f32::from).collect(),
+            compact,
+        }
     }
 }
