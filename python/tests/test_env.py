@@ -34,9 +34,9 @@ def same(left, right):
 @pytest.mark.parametrize("id", coplay.environments())
 def test_gymnasium_accepts_every_environment(id):
     with warnings.catch_warnings():
+        warnings.simplefilter("error")
         # Observations that no byte holds have no bounds to tell.
         warnings.filterwarnings("ignore", message=".*A Box observation space m.*infinity.*")
-        warnings.simplefilter("error")
         check_env(gymnasium.make(f"coplay/{id}").unwrapped)
 
 
