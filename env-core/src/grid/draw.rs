@@ -10,8 +10,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::kind::{Kind, KindId};
+use super::plan::refuse;
 use super::state::{Agent, Direction, State};
-use super::tables::{Hand, Tables, refuse};
+use super::tables::{Hand, Tables};
 use crate::MAX_SEATS;
 use crate::art::{self, Figures};
 use crate::contract::ParamError;

@@ -1,10 +1,11 @@
 //! Hands: what picking up, dropping and toggling do to what an agent faces.
 
 use super::kind::{EMPTY, KindId};
+use super::motion::Motion;
 use super::reward::{Act, Did};
 use super::state::{COUNT, Fixture, State, TIMER};
 use super::step::SLOTS;
-use super::tables::{Container, Dish, Hand, Motion, Tables};
+use super::tables::{Container, Dish, Hand, Tables};
 use super::{Grid, GridWorld};
 
 /// What an act is going to do.

@@ -94,12 +94,12 @@ impl Chart {
 }
 
 fn refuse<T>(reason: String) -> Result<T, ParamError> {
-    super::tables::refuse("layout", reason)
+    super::plan::refuse("layout", reason)
 }
 
 /// Refuses a row: a study has a line for each.
 fn refuse_row<T>(row: usize, reason: String) -> Result<T, ParamError> {
-    super::tables::refuse(&format!("layout[{row}]"), reason)
+    super::plan::refuse(&format!("layout[{row}]"), reason)
 }
 
 impl Ground {

@@ -11,8 +11,10 @@ mod hands;
 pub mod kind;
 pub mod layout;
 pub mod luck;
+pub mod motion;
 mod movement;
 pub mod observe;
+pub mod plan;
 mod reset;
 pub mod reward;
 pub mod state;
@@ -25,7 +27,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::contract::{Action, Environment, FieldSpec, Outcome, ParamError, Spec};
 use crate::draw::{DrawList, Sprite};
@@ -34,11 +36,13 @@ use crate::rng::Rng;
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
 pub use layout::{Chart, Ground};
 pub use luck::{Draws, Injected, Luck};
+pub use motion::{ActionSet, Motion};
 use observe::Observer;
 pub use observe::kitchen::{Kitchen, Now, Order};
+pub use plan::{Layout, Plan, Rules};
 pub use reward::{Act, Did, Due, Pay, Reward, Sight, When};
 pub use state::{Agent, Direction, Fixture, State};
-pub use tables::{ActionSet, Layout, Motion, Plan, Rules, Tables};
+pub use tables::Tables;
 
 /// What a grid world is.
 pub trait GridWorld: Sized + Debug {
@@ -226,6 +230,11 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 }
+
+/// The parameters of a world that has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
 
 /// A grid world as an environment.
 #[derive(Debug)]

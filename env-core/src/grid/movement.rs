@@ -1,8 +1,9 @@
 //! Movement: turning, walking, and who makes way.
 
 use super::luck::Luck;
+use super::motion::Move;
 use super::state::{Agent, State};
-use super::tables::{Move, Tables};
+use super::tables::Tables;
 use crate::contract::MAX_SEATS;
 
 /// Moves two agents as they wish: one after the other, which is the same by both sets of rules.

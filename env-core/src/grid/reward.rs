@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::kind::{KindId, KindSet, Names};
-use super::tables::{Tables, refuse};
+use super::plan::refuse;
+use super::tables::Tables;
 use crate::contract::{Event, Outcome, ParamError};
 
 /// What an agent did to what it faces.

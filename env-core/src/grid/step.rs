@@ -4,9 +4,10 @@
 
 use super::kind::{KindId, KindSet};
 use super::luck::Luck;
+use super::motion::{Motion, Move};
 use super::reward::{Act, Due, Pay, Sight};
 use super::state::{CAPACITY, COUNT, FIXTURE_HEAD, State, TIMER};
-use super::tables::{Motion, Move, Tables};
+use super::tables::Tables;
 use super::{Grid, GridWorld, hands, movement};
 use crate::contract::{Action, MAX_SEATS, Outcome};
 

@@ -1,173 +1,15 @@
-//! What a plan declares, and the tables that a step reads.
+//! The tables that a step reads: a plan, compiled.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
-use super::layout::{Ground, MAX_SIDE};
-use super::reward::{Due, Reward, Wage};
+use super::layout::Ground;
+use super::motion::{MOVES, Motion, Move, action, motions};
+use super::plan::{Layout, Plan, Rules, check, refuse};
+use super::reward::{Due, Wage};
 use super::state::{Direction, FIXTURE_HEAD};
-use crate::contract::{Action, ActionSpec, MAX_SEATS, ParamError};
-use serde::{Deserialize, Serialize};
-
-/// Which rules hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rules {
-    /// CoGrid 0.3.2, field for field, seeds included.
-    #[serde(rename = "cogrid-0.3.2")]
-    Cogrid,
-    /// The same game with the artefacts mended.
-    #[default]
-    #[serde(rename = "corrected")]
-    Corrected,
-}
-
-/// How agents move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActionSet {
-    /// Up, down, left, right: turn and step at once.
-    #[default]
-    Cardinal,
-    /// Forward, and turning in place.
-    Rotation,
-}
-
-/// What an action does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Motion {
-    /// Nothing.
-    Stay,
-    /// Turns, and steps if the way is free.
-    Walk(Direction),
-    /// Steps to where it looks.
-    Forward,
-    /// Turns clockwise by so many quarters.
-    Turn(u8),
-    /// Picks up or drops.
-    Reach,
-    /// Toggles.
-    Toggle,
-}
-
-/// What an action does, in one byte and without branches: random actions would mislead every prediction.
-///
-/// Bits 0 and 1: quarters clockwise, added to the part of the direction that bits 2 and 3 keep (0 for none, 3 for
-/// all); bit 4: the agent steps; bit 5: it uses its hands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Move(u8);
-
-/// Actions of the largest action set, and one more for what is out of range.
-pub(super) const MOVES: usize = 8;
-
-impl Move {
-    pub(super) const STAY: Self = Self(3 << 2);
-    const STEPS: u8 = 1 << 4;
-    const ACTS: u8 = 1 << 5;
-
-    fn of(motion: Motion, rules: Rules) -> Self {
-        match motion {
-            Motion::Stay => Self::STAY,
-            Motion::Walk(direction) => Self(direction as u8 | Self::STEPS),
-            Motion::Forward => Self(Self::STAY.0 | Self::STEPS),
-            // CoGrid: turning does nothing.
-            Motion::Turn(_) if rules == Rules::Cogrid => Self::STAY,
-            Motion::Turn(quarters) => Self(Self::STAY.0 | quarters & 3),
-            Motion::Reach | Motion::Toggle => Self(Self::STAY.0 | Self::ACTS),
-        }
-    }
-
-    /// The direction after it.
-    #[inline]
-    pub(super) fn turned(self, facing: Direction) -> Direction {
-        Direction::of((facing as u8 & self.0 >> 2) + (self.0 & 3))
-    }
-
-    /// Whether the agent steps.
-    #[inline]
-    pub(super) fn steps(self) -> bool {
-        self.0 & Self::STEPS != 0
-    }
-
-    /// Whether it uses its hands.
-    #[inline]
-    pub(super) fn acts(self) -> bool {
-        self.0 & Self::ACTS != 0
-    }
-}
-
-/// The ground of a world.
-#[derive(Clone, Debug)]
-pub enum Layout {
-    /// The same in every episode: one string a row.
-    Fixed(Vec<String>),
-    /// Made anew for each episode by `GridWorld::generate`.
-    Generated {
-        /// Number of rows.
-        rows: usize,
-        /// Number of columns.
-        cols: usize,
-        /// The most containers and switches that it makes.
-        fixtures: usize,
-    },
-}
-
-impl Layout {
-    /// The same ground in every episode: one string a row.
-    pub fn fixed<S: AsRef<str>>(rows: &[S]) -> Self {
-        Self::Fixed(rows.iter().map(|row| row.as_ref().into()).collect())
-    }
-}
-
-/// What a grid world declares.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Which rules hold.
-    pub rules: Rules,
-    /// Number of seats, 1 to [`MAX_SEATS`].
-    pub seats: usize,
-    /// How agents move.
-    pub actions: ActionSet,
-    /// Steps after which the episode is truncated.
-    pub horizon: u32,
-    /// Steps per second; 0 for turns.
-    pub tick_hz: u16,
-    /// The kinds, in the order of their numbers.
-    pub kinds: Vec<Kind>,
-    /// The ground.
-    pub layout: Layout,
-    /// The observation: names of features, in order.
-    pub features: Vec<String>,
-    /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
-    pub view_radius: Option<u8>,
-    /// The rewards, in order; each is a kind of event.
-    pub rewards: Vec<Reward>,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Self {
-            rules: Rules::default(),
-            seats: 2,
-            actions: ActionSet::default(),
-            horizon: 1000,
-            tick_hz: 10,
-            kinds: Vec::new(),
-            layout: Layout::Fixed(Vec::new()),
-            features: [
-                "agent_dir",
-                "agent_position",
-                "can_move_direction",
-                "inventory",
-            ]
-            .map(Into::into)
-            .into(),
-            view_radius: None,
-            rewards: Vec::new(),
-        }
-    }
-}
+use crate::contract::{Action, ActionSpec, ParamError};
 
 /// A recipe, its ingredients sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -274,13 +116,6 @@ pub struct Tables {
     pub(super) stride: usize,
     /// Number of fixtures in the memory of a state.
     pub(super) fixtures: usize,
-}
-
-pub(super) fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
-    Err(ParamError {
-        field: field.into(),
-        reason,
-    })
 }
 
 impl Tables {
@@ -572,65 +407,6 @@ impl Tables {
     }
 }
 
-fn check(plan: &Plan) -> Result<(), ParamError> {
-    if !(1..=MAX_SEATS).contains(&plan.seats) {
-        return refuse("seats", format!("must be 1 to {MAX_SEATS}"));
-    }
-    if plan.horizon == 0 || plan.horizon > 1 << 24 {
-        return refuse("horizon", format!("must be 1 to {} steps", 1 << 24));
-    }
-    if plan.tick_hz > 60 {
-        return refuse(
-            "tick_hz",
-            "must be 1 to 60 steps per second, or 0 for turns".into(),
-        );
-    }
-    if plan.kinds.len() >= MAX_KINDS {
-        return refuse(
-            "kinds",
-            format!("there may be at most {} kinds", MAX_KINDS - 1),
-        );
-    }
-    for (index, kind) in plan.kinds.iter().enumerate() {
-        let taken = kind.symbol.and_then(|symbol| match symbol {
-            '+' => Some("start cells"),
-            ' ' | '.' => Some("free floor"),
-            _ => None,
-        });
-        if let Some(of) = taken {
-            let symbol = kind.symbol.unwrap_or_default();
-            return refuse(
-                &format!("kinds.{}", kind.name),
-                format!("the symbol `{symbol}` is that of {of}: take another"),
-            );
-        }
-        let twin = plan.kinds[..index].iter().find(|other| {
-            other.name == kind.name || (kind.symbol.is_some() && other.symbol == kind.symbol)
-        });
-        if let Some(twin) = twin {
-            return refuse(
-                "kinds",
-                format!(
-                    "`{}` and `{}` have the same name or symbol: rename one",
-                    twin.name, kind.name
-                ),
-            );
-        }
-    }
-    if let Layout::Generated {
-        rows,
-        cols,
-        fixtures,
-    } = plan.layout
-        && !((1..=MAX_SIDE).contains(&rows)
-            && (1..=MAX_SIDE).contains(&cols)
-            && fixtures <= rows * cols)
-    {
-        return refuse("layout", format!("needs 1 to {MAX_SIDE} rows and columns"));
-    }
-    Ok(())
-}
-
 fn fronts(rows: usize, cols: usize) -> Vec<[u16; 4]> {
     let clip = |at: usize, change: i32, count: usize| {
         (at as i32 + change).clamp(0, count as i32 - 1) as usize
@@ -643,42 +419,4 @@ fn fronts(rows: usize, cols: usize) -> Vec<[u16; 4]> {
             })
         })
         .collect()
-}
-
-/// Source: CoGrid 0.3.2, `core/actions.py:77-93`.
-fn motions(set: ActionSet) -> Vec<Motion> {
-    use Motion::{Forward, Reach, Stay, Toggle, Turn, Walk};
-    match set {
-        ActionSet::Cardinal => [
-            Direction::Up,
-            Direction::Down,
-            Direction::Left,
-            Direction::Right,
-        ]
-        .map(Walk)
-        .into_iter()
-        .chain([Reach, Toggle, Stay])
-        .collect(),
-        ActionSet::Rotation => [Forward, Reach, Toggle, Stay, Turn(3), Turn(1)].into(),
-    }
-}
-
-fn action(motion: Motion) -> ActionSpec {
-    let (name, momentary, keys): (_, _, &[&str]) = match motion {
-        Motion::Walk(Direction::Up) => ("move_up", false, &["ArrowUp", "KeyW"]),
-        Motion::Walk(Direction::Down) => ("move_down", false, &["ArrowDown", "KeyS"]),
-        Motion::Walk(Direction::Left) => ("move_left", false, &["ArrowLeft", "KeyA"]),
-        Motion::Walk(Direction::Right) => ("move_right", false, &["ArrowRight", "KeyD"]),
-        Motion::Forward => ("move_forward", false, &["ArrowUp", "KeyW"]),
-        Motion::Turn(3) => ("rotate_left", true, &["ArrowLeft", "KeyA"]),
-        Motion::Turn(_) => ("rotate_right", true, &["ArrowRight", "KeyD"]),
-        Motion::Reach => ("pick_up_or_drop", true, &["Space", "KeyE"]),
-        Motion::Toggle => ("toggle", true, &["KeyQ", "ShiftLeft"]),
-        Motion::Stay => ("noop", false, &[]),
-    };
-    ActionSpec {
-        name: name.into(),
-        momentary,
-        keys: keys.iter().map(|&key| key.into()).collect(),
-    }
 }

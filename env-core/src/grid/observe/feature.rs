@@ -18,7 +18,8 @@ use super::{Look, ingredients};
 use crate::contract::{FieldSpec, ParamError};
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
-use crate::grid::tables::{Hand, Plan, Tables, refuse};
+use crate::grid::plan::{Plan, refuse};
+use crate::grid::tables::{Hand, Tables};
 use crate::grid::{GridWorld, unknown};
 
 /// The features of the toolkit; there is also one `closest_` for each kind.

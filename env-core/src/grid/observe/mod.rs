@@ -23,8 +23,9 @@ use alloc::vec::Vec;
 
 use super::GridWorld;
 use super::kind::KindId;
+use super::plan::{Plan, refuse};
 use super::state::State;
-use super::tables::{Plan, Tables, refuse};
+use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use feature::{Builder, Part, Reach};
 use kitchen::Now;

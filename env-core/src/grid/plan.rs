@@ -1,0 +1,164 @@
+//! What a grid world declares.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Kind, MAX_KINDS};
+use super::layout::MAX_SIDE;
+use super::motion::ActionSet;
+use super::reward::Reward;
+use crate::contract::{MAX_SEATS, ParamError};
+
+/// Which rules hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rules {
+    /// CoGrid 0.3.2, field for field, seeds included.
+    #[serde(rename = "cogrid-0.3.2")]
+    Cogrid,
+    /// The same game with the artefacts mended.
+    #[default]
+    #[serde(rename = "corrected")]
+    Corrected,
+}
+
+/// The ground of a world.
+#[derive(Clone, Debug)]
+pub enum Layout {
+    /// The same in every episode: one string a row.
+    Fixed(Vec<String>),
+    /// Made anew for each episode by `GridWorld::generate`.
+    Generated {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        cols: usize,
+        /// The most containers and switches that it makes.
+        fixtures: usize,
+    },
+}
+
+impl Layout {
+    /// The same ground in every episode: one string a row.
+    pub fn fixed<S: AsRef<str>>(rows: &[S]) -> Self {
+        Self::Fixed(rows.iter().map(|row| row.as_ref().into()).collect())
+    }
+}
+
+/// What a grid world declares.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which rules hold.
+    pub rules: Rules,
+    /// Number of seats, 1 to [`MAX_SEATS`].
+    pub seats: usize,
+    /// How agents move.
+    pub actions: ActionSet,
+    /// Steps after which the episode is truncated.
+    pub horizon: u32,
+    /// Steps per second; 0 for turns.
+    pub tick_hz: u16,
+    /// The kinds, in the order of their numbers.
+    pub kinds: Vec<Kind>,
+    /// The ground.
+    pub layout: Layout,
+    /// The observation: names of features, in order.
+    pub features: Vec<String>,
+    /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
+    pub view_radius: Option<u8>,
+    /// The rewards, in order; each is a kind of event.
+    pub rewards: Vec<Reward>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            rules: Rules::default(),
+            seats: 2,
+            actions: ActionSet::default(),
+            horizon: 1000,
+            tick_hz: 10,
+            kinds: Vec::new(),
+            layout: Layout::Fixed(Vec::new()),
+            features: [
+                "agent_dir",
+                "agent_position",
+                "can_move_direction",
+                "inventory",
+            ]
+            .map(Into::into)
+            .into(),
+            view_radius: None,
+            rewards: Vec::new(),
+        }
+    }
+}
+
+pub(super) fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
+    Err(ParamError {
+        field: field.into(),
+        reason,
+    })
+}
+
+/// Refuses what no world can be.
+pub(super) fn check(plan: &Plan) -> Result<(), ParamError> {
+    if !(1..=MAX_SEATS).contains(&plan.seats) {
+        return refuse("seats", format!("must be 1 to {MAX_SEATS}"));
+    }
+    if plan.horizon == 0 || plan.horizon > 1 << 24 {
+        return refuse("horizon", format!("must be 1 to {} steps", 1 << 24));
+    }
+    if plan.tick_hz > 60 {
+        return refuse(
+            "tick_hz",
+            "must be 1 to 60 steps per second, or 0 for turns".into(),
+        );
+    }
+    if plan.kinds.len() >= MAX_KINDS {
+        return refuse(
+            "kinds",
+            format!("there may be at most {} kinds", MAX_KINDS - 1),
+        );
+    }
+    for (index, kind) in plan.kinds.iter().enumerate() {
+        let taken = kind.symbol.and_then(|symbol| match symbol {
+            '+' => Some("start cells"),
+            ' ' | '.' => Some("free floor"),
+            _ => None,
+        });
+        if let Some(of) = taken {
+            let symbol = kind.symbol.unwrap_or_default();
+            return refuse(
+                &format!("kinds.{}", kind.name),
+                format!("the symbol `{symbol}` is that of {of}: take another"),
+            );
+        }
+        let twin = plan.kinds[..index].iter().find(|other| {
+            other.name == kind.name || (kind.symbol.is_some() && other.symbol == kind.symbol)
+        });
+        if let Some(twin) = twin {
+            return refuse(
+                "kinds",
+                format!(
+                    "`{}` and `{}` have the same name or symbol: rename one",
+                    twin.name, kind.name
+                ),
+            );
+        }
+    }
+    if let Layout::Generated {
+        rows,
+        cols,
+        fixtures,
+    } = plan.layout
+        && !((1..=MAX_SIDE).contains(&rows)
+            && (1..=MAX_SIDE).contains(&cols)
+            && fixtures <= rows * cols)
+    {
+        return refuse("layout", format!("needs 1 to {MAX_SIDE} rows and columns"));
+    }
+    Ok(())
+}
