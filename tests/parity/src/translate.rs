@@ -213,12 +213,20 @@ fn kitchen<V: Variant>(header: &Header) -> Result<Params<V>> {
         horizon: header.max_steps,
         features: header.features.clone(),
         view_radius: config(header, "local_view_radius")?,
+        inventory_items: items(header)?,
         orders: orders(header)?,
         resample_on_delivery: config(header, "resample_on_delivery")?.unwrap_or(false),
         rewards: rewards.collect::<Result<_>>()?,
         targets,
         ..Params::default()
     })
+}
+
+/// What `overcooked_inventory` tells apart; CoGrid sorts the names.
+fn items(header: &Header) -> Result<Vec<String>> {
+    let mut items: Vec<String> = config(header, "pickupable_types")?.unwrap_or_default();
+    items.sort_unstable();
+    Ok(items)
 }
 
 /// Source: CoGrid 0.3.2, `envs/overcooked/config.py`, for what is not said.

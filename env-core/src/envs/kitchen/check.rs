@@ -84,7 +84,9 @@ fn check_payment<V: Variant>(
         OrderSoupInDish,
         ExpiredOrder,
     ];
-    if ordered.contains(&kind) && params.orders.is_none() {
+    // CoGrid: without orders it pays as if every soup were ordered.
+    let corrected = params.rules == Rules::Corrected;
+    if corrected && ordered.contains(&kind) && params.orders.is_none() {
         return refuse(
             field,
             format!(
@@ -176,6 +178,17 @@ pub(super) fn layout_count(v2: bool, rules: Rules) -> u8 {
     }
 }
 
+/// What `overcooked_inventory` tells apart.
+pub(super) fn items<V: Variant>(
+    params: &Params<V>,
+    tables: &Tables,
+) -> Result<Vec<KindId>, ParamError> {
+    let names = params.inventory_items.iter();
+    names
+        .map(|name| tables.named(name, "inventory_items"))
+        .collect()
+}
+
 /// The soups that may be wanted.
 pub(super) fn targets<V: Variant>(
     params: &Params<V>,
@@ -207,14 +220,6 @@ pub(super) fn targets<V: Variant>(
                 ),
             );
         };
-        if params.rules == Rules::Cogrid && !matches!(name.as_str(), "onion_soup" | "tomato_soup") {
-            return refuse(
-                "targets",
-                format!(
-                    "by the rules of CoGrid only `onion_soup` and `tomato_soup` are soups to deliver: leave `{name}` out, or take the rules `corrected`"
-                ),
-            );
-        }
         if targets.iter().any(|other| other.soup == soup) {
             return refuse("targets", format!("`{name}` is listed twice: keep one"));
         }

@@ -125,7 +125,7 @@ fn worth<V: Variant>(
                 .position(|&kind| kind == did.item)?;
             let contents = contents(tables, state, did);
             let fits = contents.iter().all(|&kind| kind == did.item);
-            full.filter(|_| fits && is_ordered(&state.extra, recipe))
+            full.filter(|_| fits && is_ordered(cooking, &state.extra, recipe))
         }
         (Earning::TargetIngredientInPot, Act::Add) => {
             let has = count(contents(tables, state, did), did.item);
@@ -137,7 +137,7 @@ fn worth<V: Variant>(
                 .soups
                 .iter()
                 .position(|&kind| kind == did.item)?;
-            full.filter(|_| is_ordered(&state.extra, recipe))
+            full.filter(|_| is_ordered(cooking, &state.extra, recipe))
         }
         (Earning::TargetSoupInDish, Act::Serve) => signed(wanted),
         (Earning::Button, Act::Toggle) => full,
@@ -165,11 +165,10 @@ fn count(kinds: &[KindId], kind: KindId) -> usize {
 }
 
 /// Whether an order asks for the soup of a recipe.
-fn is_ordered(extra: &Extra, recipe: usize) -> bool {
-    extra
-        .orders
-        .iter()
-        .any(|order| usize::from(order.soup) == recipe + 1)
+fn is_ordered<V: Variant>(cooking: &Cooking<V>, extra: &Extra, recipe: usize) -> bool {
+    let asks = |order: &Order| usize::from(order.soup) == recipe + 1;
+    // CoGrid: where there are no orders, every soup is welcome.
+    cooking.params.orders.is_none() || extra.orders.iter().any(asks)
 }
 
 /// CoGrid: pays by the state before the step, whatever the acts achieved, reward by reward.
@@ -234,14 +233,19 @@ fn ordered_cogrid<V: Variant>(
 ) {
     let paid = &cooking.params.rewards[index];
     let gone = |(before, after): (&Order, &Order)| before.soup != 0 && after.soup == 0;
-    let used = before.orders.iter().zip(&extra.orders).any(gone);
+    let open = cooking.params.orders.is_none();
+    let used = open || before.orders.iter().zip(&extra.orders).any(gone);
     let mut delivers = (0..)
         .zip(sights)
         .filter(|(_, sight)| cooking.delivers_cogrid(sight, false))
         .map(|(seat, _)| seat);
     if used {
         delivers.for_each(|seat| pay.give(tables, index, seat, paid.worth));
-    } else if let (Some(seat), true) = (delivers.next(), paid.penalize_incorrect) {
+    } else if let (Some(seat), true) = (
+        delivers.next(),
+        // CoGrid: it takes what is paid for the sign of a delivery.
+        paid.penalize_incorrect && paid.worth > 0.0,
+    ) {
         everyone(pay, tables, index, seat, -paid.worth);
     }
 }
@@ -280,27 +284,30 @@ fn earns_cogrid<V: Variant>(
         }
         _ => {}
     }
-    // CoGrid: where there are open pots, it looks at no other.
+    // CoGrid: for what is wanted it looks at no other than open pots where there are any, else never at those.
     let (contents, held) = (sight.contents(), sight.held);
-    if sight.at != Some(cooking.paid_pot) || sight.count.is_none() {
+    let pot = match paid.kind {
+        Earning::TargetIngredientInPot | Earning::TargetSoupInDish => cooking.paid_pot,
+        _ => ids.pot,
+    };
+    if sight.at != Some(pot) || sight.count.is_none() {
         return None;
     }
     let has_room = contents.len() < usize::from(super::kinds::SOUP_SIZE);
-    let classic = sight.at == Some(ids.pot);
     let alike = contents.iter().all(|&kind| kind == held);
     let plates = held == ids.plate && sight.timer == 0;
     match paid.kind {
-        Earning::OnionInPot => earned(classic && held == ids.ingredients[0] && has_room && alike),
+        Earning::OnionInPot => earned(held == ids.ingredients[0] && has_room && alike),
         Earning::OrderIngredientInPot => {
             let recipe = ids.ingredients.iter().position(|&kind| kind == held)?;
-            earned(classic && has_room && alike && is_ordered(before, recipe))
+            earned(has_room && alike && is_ordered(cooking, before, recipe))
         }
         // CoGrid: whatever is held counts, also what no pot takes.
         Earning::TargetIngredientInPot if has_room && held != crate::grid::EMPTY => {
             let wanted = &cooking.target(before)?.ingredients;
             Some(count(contents, held) < count(wanted, held))
         }
-        Earning::SoupInDish => earned(classic && plates),
+        Earning::SoupInDish => earned(plates),
         Earning::OrderSoupInDish => {
             let soup = |recipe: &usize| {
                 contents.len() == usize::from(super::kinds::SOUP_SIZE)
@@ -309,7 +316,7 @@ fn earns_cogrid<V: Variant>(
                         .all(|&kind| kind == ids.ingredients[*recipe])
             };
             let recipe = (0..2).find(soup)?;
-            earned(classic && plates && is_ordered(before, recipe))
+            earned(plates && is_ordered(cooking, before, recipe))
         }
         Earning::TargetSoupInDish if plates && !has_room => {
             let wanted = &cooking.target(before)?.ingredients;

@@ -83,6 +83,8 @@ pub struct Cooking<V: Variant> {
     /// Every soup.
     soups: KindSet,
     targets: Vec<Target>,
+    /// What `overcooked_inventory` tells apart; empty for CoGrid's five.
+    items: Vec<KindId>,
     /// How likely a free place gets an order of the first recipe, and of one of the first two.
     spawn: [f32; 2],
     /// Whether there is nothing but what the rewards declare: no orders, nothing wanted.
@@ -191,6 +193,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             button: id("button_indicator"),
         };
         let targets = check::targets(&params, tables)?;
+        let items = check::items(&params, tables)?;
         let spawn = params.orders.as_ref().map(|orders| orders.spawn);
         let spawn = spawn.unwrap_or_default();
         let dishes = tables.containers.iter().flat_map(|pot| &pot.dishes);
@@ -213,6 +216,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             },
             layout: check::layout_number(&params),
             targets,
+            items,
             params,
         })
     }
@@ -283,7 +287,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
         Some(grid::Kitchen {
             layout: self.layout,
             layouts: check::layout_count(V::V2, self.params.rules),
-            items: Vec::new(),
+            items: self.items.clone(),
             orders: self.places() as u8,
             recipes: 2,
             time_limit: orders.map_or(0, |orders| orders.time_limit),

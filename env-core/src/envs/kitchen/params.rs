@@ -188,6 +188,8 @@ pub struct Params<V: Variant> {
     pub features: Vec<String>,
     /// How far `local_view` sees; none for the whole kitchen.
     pub view_radius: Option<u8>,
+    /// What `overcooked_inventory` tells apart, in order; empty for onion, onion soup, plate, tomato and tomato soup.
+    pub inventory_items: Vec<String>,
     /// Steps that a full pot cooks, 1 to 255; none for those of CoGrid: 30, and 20 in an open pot.
     pub cook_time: Option<u8>,
     /// Orders, if there are any.
@@ -224,6 +226,7 @@ impl<V: Variant> Default for Params<V> {
             tick_hz: 10,
             features: features.iter().map(|&name| name.into()).collect(),
             view_radius: V::V2.then_some(2),
+            inventory_items: Vec::new(),
             cook_time: None,
             orders: None,
             targets: targets.iter().map(|&name| name.into()).collect(),

@@ -26,7 +26,8 @@ pub(super) fn tick<V: Variant>(
         let count = cooking.targets.len() as u32;
         state.extra.target = luck.choose(&mut state.draws, count) as u8;
     }
-    state.extra.delivered = false;
+    // CoGrid: only what draws anew forgets the delivery.
+    state.extra.delivered &= tables.is_cogrid() && !cooking.params.resample_on_delivery;
 }
 
 /// Orders run out, and free places get new ones.
