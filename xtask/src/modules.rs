@@ -31,7 +31,31 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
         println!("    {laws} laws hold in {name}");
         count.passed += 1;
     }
+    let found = tired(workspace, &example)?;
+    ensure!(
+        found.contains("gave up"),
+        "a module that traps keeps the laws: {found}"
+    );
+    count.passed += 1;
     Ok(())
+}
+
+/// Makes the example give up in its 40th step, and gives what `coplay env check` says of it.
+/// The browser tests play it.
+fn tired(workspace: &Workspace, example: &Path) -> Result<String> {
+    let step = "int was_over = state.step >= horizon;";
+    let code = fs::read_to_string(example)?;
+    let trap = format!("{step}\n  if (state.step == 39) __builtin_trap();");
+    let file = workspace.target.join("templates/tired.c");
+    fs::write(&file, code.replace(step, &trap))?;
+    let module = compile(workspace, &file)?;
+    let mut coplay = workspace.command(workspace.server());
+    let checked = coplay.args(["env", "check"]).arg(module).output()?;
+    ensure!(
+        !checked.status.success(),
+        "a module that traps passes the check"
+    );
+    Ok(String::from_utf8_lossy(&checked.stdout).into_owned())
 }
 
 /// Builds and tests the template in Rust.

@@ -62,7 +62,8 @@ impl Workspace {
     pub(crate) fn node(&self, chromium: &Path) -> Command {
         let mut node = self.command("node");
         node.env("COPLAY_CHROMIUM", chromium)
-            .env("COPLAY_BIN", self.server());
+            .env("COPLAY_BIN", self.server())
+            .env("COPLAY_TEMPLATES", self.target.join("templates"));
         node
     }
 
