@@ -45,8 +45,12 @@ impl Match {
     fn place(&mut self, seat: usize) -> [f32; 2] {
         let seen = self.observation(seat);
         let mut fields = self.world.spec().observation.iter();
-        let before = fields.by_ref().take_while(|field| field.name != "agent_position");
-        let start: u32 = before.map(|field| field.shape.iter().product::<u32>()).sum();
+        let before = fields
+            .by_ref()
+            .take_while(|field| field.name != "agent_position");
+        let start: u32 = before
+            .map(|field| field.shape.iter().product::<u32>())
+            .sum();
         [seen[start as usize], seen[start as usize + 1]]
     }
 
@@ -101,7 +105,10 @@ fn a_cook_delivers_alone_among_tomatoes_and_in_a_crowd() {
     for (params, least) in [
         (r#"{"seats": 1, "horizon": 900}"#, 5),
         (r#"{"layout": "cramped_mixed_kitchen", "horizon": 900}"#, 5),
-        (r#"{"layout": "open_kitchen", "seats": 3, "horizon": 900}"#, 5),
+        (
+            r#"{"layout": "open_kitchen", "seats": 3, "horizon": 900}"#,
+            5,
+        ),
         (r#"{"layout": "banquet", "seats": 4, "horizon": 900}"#, 5),
     ] {
         let mut world = envs::open("overcooked", params).expect("parameters of the environment");

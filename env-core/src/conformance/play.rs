@@ -101,7 +101,8 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         sprites: usize,
         report: &'a mut Report,
     ) -> Self {
-        let seen = vec![vec![0.0; spec.observation_len()]; usize::from(spec.seats)];
+        // Nothing has been seen yet: zeros are no earlier observation.
+        let seen = vec![Vec::new(); usize::from(spec.seats)];
         Self {
             first,
             second,

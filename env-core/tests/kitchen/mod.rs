@@ -7,19 +7,19 @@ use env_core::envs::kitchen::{Extra, Kitchens};
 use env_core::grid::{self, Direction, Rules};
 use env_core::{Environment, Outcome};
 
-pub type State = grid::State<Extra>;
+pub(crate) type State = grid::State<Extra>;
 
 /// What happened in a step: the name of each event with its seat and value, and the reward of each seat.
-pub type Told = (Vec<(String, u8, f32)>, Vec<f32>);
+pub(crate) type Told = (Vec<(String, u8, f32)>, Vec<f32>);
 
 /// A kitchen with a state.
-pub struct Scene<V: Variant> {
-    pub env: Kitchens<V>,
-    pub state: State,
+pub(crate) struct Scene<V: Variant> {
+    pub(crate) env: Kitchens<V>,
+    pub(crate) state: State,
 }
 
 /// The same scene by both rules: CoGrid's first.
-pub fn both<V: Variant>(params: &Params<V>) -> [Scene<V>; 2] {
+pub(crate) fn both<V: Variant>(params: &Params<V>) -> [Scene<V>; 2] {
     [Rules::Cogrid, Rules::Corrected].map(|rules| {
         Scene::new(Params {
             rules,
@@ -29,35 +29,35 @@ pub fn both<V: Variant>(params: &Params<V>) -> [Scene<V>; 2] {
 }
 
 impl<V: Variant> Scene<V> {
-    pub fn new(params: Params<V>) -> Self {
+    pub(crate) fn new(params: Params<V>) -> Self {
         let env = Kitchens::<V>::new(params).unwrap();
         let state = env.reset(0);
         Self { env, state }
     }
 
-    pub fn cell(&self, row: usize, col: usize) -> u16 {
+    pub(crate) fn cell(&self, row: usize, col: usize) -> u16 {
         (row * self.env.tables().cols + col) as u16
     }
 
     /// The number of a kind; `""` for nothing.
-    pub fn id(&self, name: &str) -> u8 {
+    pub(crate) fn id(&self, name: &str) -> u8 {
         match name {
             "" => 0,
             name => self.env.tables().id(name).unwrap(),
         }
     }
 
-    pub fn name(&self, kind: u8) -> &str {
+    pub(crate) fn name(&self, kind: u8) -> &str {
         self.env.tables().kind(kind).map_or("", |kind| &kind.name)
     }
 
-    pub fn put(&mut self, seat: usize, at: [usize; 2], facing: Direction, held: &str) {
+    pub(crate) fn put(&mut self, seat: usize, at: [usize; 2], facing: Direction, held: &str) {
         let (cell, held) = (self.cell(at[0], at[1]), self.id(held));
         let agent = &mut self.state.agents[seat];
         (agent.cell, agent.facing, agent.held) = (cell, facing, held);
     }
 
-    pub fn fill(&mut self, at: [usize; 2], contents: &[&str], timer: u8) {
+    pub(crate) fn fill(&mut self, at: [usize; 2], contents: &[&str], timer: u8) {
         let contents: Vec<u8> = contents.iter().map(|name| self.id(name)).collect();
         let cell = self.cell(at[0], at[1]);
         let index = self.state.fixture_in(self.env.tables(), cell).unwrap();
@@ -66,7 +66,7 @@ impl<V: Variant> Scene<V> {
     }
 
     /// Count and timer of a pot.
-    pub fn pot(&self, at: [usize; 2]) -> (u8, u8) {
+    pub(crate) fn pot(&self, at: [usize; 2]) -> (u8, u8) {
         let tables = self.env.tables();
         let index = self
             .state
@@ -76,15 +76,15 @@ impl<V: Variant> Scene<V> {
         (pot.count(), pot.timer())
     }
 
-    pub fn value(&self, at: [usize; 2]) -> u8 {
+    pub(crate) fn value(&self, at: [usize; 2]) -> u8 {
         self.state.value(self.env.tables(), self.cell(at[0], at[1]))
     }
 
-    pub fn held(&self, seat: usize) -> &str {
+    pub(crate) fn held(&self, seat: usize) -> &str {
         self.name(self.state.agents[seat].held)
     }
 
-    pub fn step(&mut self, actions: &[u16]) -> Told {
+    pub(crate) fn step(&mut self, actions: &[u16]) -> Told {
         assert!(self.env.valid(&self.state), "{:?}", self.state);
         let mut outcome = Outcome::default();
         self.env.step(&mut self.state, actions, &mut outcome);
@@ -99,7 +99,7 @@ impl<V: Variant> Scene<V> {
     }
 
     /// The values of a field of an observation.
-    pub fn field(&self, seat: usize, name: &str) -> Vec<f32> {
+    pub(crate) fn field(&self, seat: usize, name: &str) -> Vec<f32> {
         let spec = self.env.spec();
         let mut values = vec![0.0; spec.observation_len()];
         self.env.observe(&self.state, seat, &mut values);
@@ -116,6 +116,6 @@ impl<V: Variant> Scene<V> {
 }
 
 /// An event as a step tells it.
-pub fn event(name: &str, seat: u8, value: f32) -> (String, u8, f32) {
+pub(crate) fn event(name: &str, seat: u8, value: f32) -> (String, u8, f32) {
     (name.into(), seat, value)
 }
