@@ -300,8 +300,16 @@ fn rooms() {
 }
 
 fn main() {
-    single();
-    table();
-    sizes();
-    rooms();
+    let parts: [(&str, fn()); 4] = [
+        ("single", single),
+        ("table", table),
+        ("sizes", sizes),
+        ("rooms", rooms),
+    ];
+    // Names as arguments choose parts: `cargo bench -p batch -- table`.
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |name: &str| wanted.iter().any(|arg| arg == name);
+    let all = !parts.iter().any(|(name, _)| is_wanted(name));
+    let chosen = parts.iter().filter(|(name, _)| all || is_wanted(name));
+    chosen.for_each(|(_, part)| part());
 }

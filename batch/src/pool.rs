@@ -18,13 +18,13 @@ type Job<'a> = &'a (dyn Fn(usize) + Sync);
 /// What the threads share.
 #[derive(Default)]
 struct Shared {
-    /// Counts the jobs; a worker has work when it differs from the last that it did.
+    /// Counts the jobs; a worker looks for work when it differs from the last that it saw.
     round: AtomicU64,
-    /// Workers that have not done the job yet.
-    left: AtomicUsize,
-    closing: AtomicBool,
-    /// The job, and who waits for it.
+    /// The job that there is, and who waits for its end. Whoever enters it does so under this lock.
     job: Mutex<Option<(Job<'static>, Thread)>>,
+    /// Workers that are in the job.
+    inside: AtomicUsize,
+    closing: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -52,13 +52,15 @@ impl Pool {
         1 + self.workers.len()
     }
 
-    /// Lets every thread call the job with its number, and returns when all have.
+    /// Calls the job with 0 here, and with the number of a worker in each that comes before this call is done.
+    /// A worker that the system keeps from running is not waited for: the job must share its work out as it goes.
     pub(crate) fn run(&mut self, job: Job<'_>) {
         if !self.workers.is_empty() {
             self.publish(job);
         }
         let own = catch_unwind(AssertUnwindSafe(|| job(0)));
-        wait(|| self.shared.left.load(Ordering::Acquire) == 0);
+        *lock(&self.shared.job) = None;
+        wait(|| self.shared.inside.load(Ordering::Acquire) == 0);
         let theirs = lock(&self.shared.panic).take();
         if let Some(panic) = own.err().or(theirs) {
             resume_unwind(panic);
@@ -70,17 +72,13 @@ impl Pool {
         reason = "threads that stay cannot borrow by the compiler's rules"
     )]
     fn publish(&self, job: Job<'_>) {
-        // SAFETY: only the lifetime changes. `run` returns, or unwinds, only after every worker has counted itself
-        // out of `left`, which it does after its call of the job; none touches the job later.
+        // SAFETY: only the lifetime changes. `run` takes the job away and then returns, or unwinds, only after every
+        // worker that entered it has left; a worker enters under the lock, while the job is there.
         let job = unsafe { std::mem::transmute::<Job<'_>, Job<'static>>(job) };
         *lock(&self.shared.job) = Some((job, current()));
-        self.shared
-            .left
-            .store(self.workers.len(), Ordering::Relaxed);
         self.shared.round.fetch_add(1, Ordering::Release);
-        self.workers
-            .iter()
-            .for_each(|worker| worker.thread().unpark());
+        let workers = self.workers.iter();
+        workers.for_each(|worker| worker.thread().unpark());
     }
 }
 
@@ -97,24 +95,32 @@ impl Drop for Pool {
 
 /// What a worker does until the pool closes.
 fn work(shared: &Shared, number: usize) {
-    let mut done = 0;
+    let mut seen = 0;
     loop {
         let closing = || shared.closing.load(Ordering::Acquire);
-        wait(|| shared.round.load(Ordering::Acquire) != done || closing());
+        wait(|| shared.round.load(Ordering::Acquire) != seen || closing());
         if closing() {
             return;
         }
-        done += 1;
-        let (job, caller) = lock(&shared.job)
-            .clone()
-            .expect("a round begins with its job");
+        seen = shared.round.load(Ordering::Acquire);
+        let Some((job, caller)) = enter(shared) else {
+            continue;
+        };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job(number))) {
             *lock(&shared.panic) = Some(panic);
         }
-        if shared.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if shared.inside.fetch_sub(1, Ordering::AcqRel) == 1 {
             caller.unpark();
         }
     }
+}
+
+/// Enters the job, if it is still there.
+fn enter(shared: &Shared) -> Option<(Job<'static>, Thread)> {
+    let job = lock(&shared.job);
+    let (call, caller) = job.as_ref()?;
+    shared.inside.fetch_add(1, Ordering::AcqRel);
+    Some((*call, caller.clone()))
 }
 
 /// Looks for a while, then sleeps between looks; whoever makes it true wakes the thread.
@@ -139,22 +145,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_thread_works_once_a_job() {
+    fn all_work_is_done_once_whoever_comes() {
         let mut pool = Pool::new(4);
-        let counts: [AtomicUsize; 4] = Default::default();
-        for _ in 0..1_000 {
-            pool.run(&|number| {
-                counts[number].fetch_add(1, Ordering::Relaxed);
+        let counts: [AtomicUsize; 16] = Default::default();
+        for _ in 0..2_000 {
+            let next = AtomicUsize::new(0);
+            pool.run(&|_| {
+                while let Some(count) = counts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
             });
         }
-        assert_eq!(counts.map(AtomicUsize::into_inner), [1_000; 4]);
+        assert_eq!(counts.map(AtomicUsize::into_inner), [2_000; 16]);
+    }
+
+    #[test]
+    fn workers_come() {
+        let mut pool = Pool::new(2);
+        let came = AtomicBool::new(false);
+        pool.run(&|number| {
+            if number == 1 {
+                came.store(true, Ordering::Release);
+            }
+            // The caller stays until the worker is there.
+            while !came.load(Ordering::Acquire) {
+                spin_loop();
+            }
+        });
+        assert!(came.into_inner());
     }
 
     #[test]
     fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
         let mut pool = Pool::new(3);
         for failing in [0, 2] {
-            let job = |number| assert_ne!(number, failing, "as it should");
+            let came = AtomicBool::new(failing == 0);
+            let job = |number| {
+                came.fetch_or(number == failing, Ordering::AcqRel);
+                assert_ne!(number, failing, "as it should");
+                while !came.load(Ordering::Acquire) {
+                    spin_loop();
+                }
+            };
             let panic = catch_unwind(AssertUnwindSafe(|| pool.run(&job)));
             assert!(panic.is_err());
             pool.run(&|_| ());

@@ -1,6 +1,6 @@
 //! What a caller has of a batch, and how its work is shared among the threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
 use env_core::contract::{ParamError, StateError};
@@ -9,6 +9,7 @@ use env_core::{Action, Spec};
 use crate::arrays::{Arrays, Observations, Shape};
 use crate::chunk::{Chunk, OneByOne};
 use crate::instances::Instances;
+use crate::lanes::LANES;
 use crate::pool::{MAX_THREADS, Pool};
 use crate::{Episode, Options};
 
@@ -130,7 +131,7 @@ pub trait Vector: Send {
     ) -> Result<(), BatchError>;
 }
 
-/// Chunks of instances, a thread each.
+/// Chunks of instances, shared among threads.
 pub(crate) struct Batch<C> {
     spec: Spec,
     shape: Shape,
@@ -141,7 +142,10 @@ pub(crate) struct Batch<C> {
     pool: Pool,
 }
 
-/// What a thread works on, behind a lock that nobody else wants: the compiler cannot know that.
+/// The most chunks of a batch: a few a thread, so that one that is held up delays little.
+const MAX_CHUNKS: usize = MAX_THREADS;
+
+/// What a thread works on, for the first that takes it.
 type Part<'a, C, T> = Mutex<Option<(&'a mut C, T)>>;
 
 impl<I: Instances> Batch<OneByOne<I>> {
@@ -177,7 +181,15 @@ impl<C: Chunk> Batch<C> {
             threads => threads,
         };
         let pool = Pool::new(wanted.min(instances));
-        let stride = instances.div_ceil(pool.threads());
+        let chunks = match pool.threads() {
+            1 => 1,
+            threads => (4 * threads).min(MAX_CHUNKS),
+        };
+        // Whole blocks of lanes, where there are enough.
+        let stride = match instances.div_ceil(chunks) {
+            few if few <= LANES => few,
+            many => many.next_multiple_of(LANES),
+        };
         let chunks = (0..instances)
             .step_by(stride)
             .map(|first| chunk(first, stride.min(instances - first)))
@@ -200,17 +212,22 @@ impl<C: Chunk> Batch<C> {
             return work(chunk, split(instances));
         }
         // Filled in place: to build it by value would copy more than a small batch has.
-        let mut parts: [Option<Part<'_, C, T>>; MAX_THREADS] = [const { None }; MAX_THREADS];
+        let count = self.chunks.len();
+        let mut parts: [Option<Part<'_, C, T>>; MAX_CHUNKS] = [const { None }; MAX_CHUNKS];
         for (number, (part, chunk)) in parts.iter_mut().zip(&mut self.chunks).enumerate() {
             let rows = split(stride.min(instances - number * stride));
             *part = Some(Mutex::new(Some((chunk, rows))));
         }
+        let parts = &parts[..count];
+        let each = parts.len().div_ceil(self.pool.threads());
         self.pool.run(&|thread| {
-            if let Some(part) = &parts[thread]
-                && let Some((chunk, part)) =
-                    part.lock().unwrap_or_else(PoisonError::into_inner).take()
-            {
-                work(chunk, part);
+            // First what this thread had the last time, for it is near; then what others have not begun.
+            let (before, own) = parts.split_at((thread * each).min(parts.len()));
+            for part in own.iter().chain(before).flatten() {
+                let taken = part.try_lock().ok().and_then(|mut part| part.take());
+                if let Some((chunk, part)) = taken {
+                    work(chunk, part);
+                }
             }
         });
     }
@@ -313,7 +330,7 @@ impl<C: Chunk> Vector for Batch<C> {
     }
 
     fn threads(&self) -> usize {
-        self.chunks.len()
+        self.pool.threads()
     }
 
     fn reset(

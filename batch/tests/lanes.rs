@@ -234,7 +234,7 @@ fn compare(params: &Params, options: Options, seed: u64) -> f32 {
     .map(|batch| Player::new(batch.unwrap()));
     let (n, mut rng) = (options.instances, Rng::new(seed));
     let mut earned = 0.0;
-    for _ in 0..200 {
+    for _ in 0..120 {
         let sees = rng.below(16) == 0;
         let kind = rng.below(40);
         let seeds: Vec<u64> = (0..n).map(|_| rng.bits()).collect();
@@ -267,7 +267,7 @@ fn compare(params: &Params, options: Options, seed: u64) -> f32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn lanes_equal_single_instances(
         seed: u64, layout in 0..LAYOUTS.len(), instances in 14..150_usize, threads in 1..4_usize, mode in 0..3_usize,
@@ -295,5 +295,5 @@ fn lanes_cook_and_deliver() {
         ..Options::default()
     };
     let earned = compare(&params, options, 1);
-    assert!(earned > 100.0, "{earned}");
+    assert!(earned > 50.0, "{earned}");
 }

@@ -17,7 +17,8 @@ use crate::arrays::{Arrays, Infos, Observations};
 use crate::chunk::{Chunk, OneByOne};
 use crate::episode::Episode;
 use crate::instances::Natives;
-use block::{Block, LANES};
+use block::Block;
+pub(crate) use block::LANES;
 pub(crate) use plan::Plan;
 use step::Gains;
 
