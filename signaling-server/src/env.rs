@@ -535,3 +535,72 @@ impl fmt::Display for Checked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(name: &str, params: &str) -> String {
+        format!("{:#}", show(name, params).unwrap_err())
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_told_what_is() {
+        let sentence = refused("overcoked", "");
+        assert!(
+            sentence.contains("did you mean `overcooked`?"),
+            "{sentence}"
+        );
+        assert!(!refused("chess", "").contains("did you mean"));
+        assert!(refused("my_env.wasm", "").contains("there is no file my_env.wasm"));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("text.wasm");
+        std::fs::write(&file, "text").unwrap();
+        let sentence = refused(&file.to_string_lossy(), "");
+        assert!(
+            sentence.contains("text.wasm: this is no WebAssembly module"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn parameters_that_are_refused_are_named() {
+        let sentence = refused("overcooked", r#"{"horizon":-1}"#);
+        assert!(sentence.contains("horizon: "), "{sentence}");
+    }
+
+    #[test]
+    fn every_environment_is_listed_and_shown() {
+        let listed = list().unwrap();
+        assert_eq!(listed.environments.len(), envs::IDS.len());
+        for line in &listed.environments {
+            let shown = show(&line.id, "").unwrap();
+            assert_eq!(shown.spec.observation_len(), line.observation);
+            let text = shown.to_string();
+            assert!(
+                text.contains("horizon") && text.contains("Observation of a seat"),
+                "{text}"
+            );
+        }
+        assert!(listed.to_string().contains("overcooked"));
+    }
+
+    #[test]
+    fn a_check_tells_each_law() {
+        let checked = check("overcooked", r#"{"horizon":30}"#, 2, 7).unwrap();
+        assert!(checked.is_fine() && checked.episodes == 2, "{checked}");
+        let text = checked.to_string();
+        assert!(
+            text.contains("  ok      looking changes nothing ("),
+            "{text}"
+        );
+        let broken = apart("a law", vec![None, Some("so".into()), Some("too".into())]);
+        assert_eq!((broken.times, broken.broken), (3, 2));
+        let checked = Checked {
+            laws: vec![broken],
+            ..checked
+        };
+        assert!(!checked.is_fine());
+        assert!(checked.to_string().contains("BROKEN  a law (2 of 3)"));
+    }
+}
