@@ -2,7 +2,6 @@
 
 use env_core::contract::ParamError;
 use env_core::grid::*;
-use serde::{Deserialize, Serialize};
 
 /// The environment.
 pub type Goal = Grid<World>;
@@ -11,20 +10,25 @@ pub type Goal = Grid<World>;
 #[derive(Debug)]
 pub struct World;
 
-/// Parameters.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
-
 impl GridWorld for World {
     const ID: &'static str = "goal";
     const VERSION: &'static str = "1.0.0";
     const TITLE: &'static str = "Find the goal";
-    type Params = Params;
+    type Params = NoParams;
     type Extra = ();
 
-    fn plan(_: &Params) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
         let on_goal = When::Stands(Names::of(&["goal"]));
+        #[rustfmt::skip]
+        let layout = Layout::fixed(&[
+            "#######",
+            "#  g  #",
+            "# # # #",
+            "#     #",
+            "# # # #",
+            "#+ + +#",
+            "#######",
+        ]);
         Ok(Plan {
             horizon: 50,
             kinds: vec![
@@ -35,15 +39,13 @@ impl GridWorld for World {
                     .color(0x2e9e_58ff),
                 Kind::new("wall").symbol('#').wall(),
             ],
-            layout: Layout::fixed(&[
-                "#######", "#  g  #", "# # # #", "#     #", "# # # #", "#+ + +#", "#######",
-            ]),
+            layout,
             rewards: vec![Reward::new("goal", 1.0, on_goal).scored()],
             ..Plan::default()
         })
     }
 
-    fn new(_: Params, _: &Tables) -> Result<Self, ParamError> {
+    fn new(_: NoParams, _: &Tables) -> Result<Self, ParamError> {
         Ok(Self)
     }
 

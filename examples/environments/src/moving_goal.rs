@@ -13,11 +13,6 @@ pub type MovingGoal = Grid<World>;
 /// Steps between two jumps.
 const JUMPS_EVERY: u32 = 10;
 
-/// Parameters.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
-
 /// What the plan fixes.
 #[derive(Debug)]
 pub struct World {
@@ -35,7 +30,7 @@ impl GridWorld for World {
     const ID: &'static str = "moving_goal";
     const VERSION: &'static str = "1.0.0";
     const TITLE: &'static str = "Catch the goal";
-    type Params = Params;
+    type Params = NoParams;
     type Extra = Collected;
 
     fn sprites() -> &'static [Sprite] {
@@ -44,9 +39,19 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(_: &Params) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
         let goal = || Names::of(&["goal"]);
         let (act, item, at) = (Act::Take, goal(), goal());
+        #[rustfmt::skip]
+        let layout = Layout::fixed(&[
+            "#######",
+            "#  g  #",
+            "# # # #",
+            "#     #",
+            "# # # #",
+            "#+ + +#",
+            "#######",
+        ]);
         Ok(Plan {
             horizon: 200,
             kinds: vec![
@@ -56,9 +61,7 @@ impl GridWorld for World {
                     .sprite("goal"),
                 Kind::new("wall").symbol('#').wall().on("wall"),
             ],
-            layout: Layout::fixed(&[
-                "#######", "#  g  #", "# # # #", "#     #", "# # # #", "#+ + +#", "#######",
-            ]),
+            layout,
             features: ["agent_position", "agent_dir", "collected"]
                 .map(Into::into)
                 .into(),
@@ -71,7 +74,7 @@ impl GridWorld for World {
         })
     }
 
-    fn new(_: Params, tables: &Tables) -> Result<Self, ParamError> {
+    fn new(_: NoParams, tables: &Tables) -> Result<Self, ParamError> {
         let goal = tables.named("goal", "kinds")?;
         Ok(Self { goal })
     }

@@ -2,7 +2,6 @@
 
 use env_core::contract::ParamError;
 use env_core::grid::*;
-use serde::{Deserialize, Serialize};
 
 /// The environment.
 pub type Ported = Grid<World>;
@@ -11,36 +10,26 @@ pub type Ported = Grid<World>;
 #[derive(Debug)]
 pub struct World;
 
-/// Parameters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {
-    /// Number of agents.
-    pub seats: usize,
-    /// Steps after which the episode is truncated.
-    pub horizon: u32,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        let (seats, horizon) = (2, 50);
-        Self { seats, horizon }
-    }
-}
-
 /// The ground: `#` wall, `+` start, `g` goal.
+#[rustfmt::skip]
 const LAYOUT: [&str; 7] = [
-    "#######", "#  g  #", "#     #", "#     #", "#     #", "# +  +#", "#######",
+    "#######",
+    "#  g  #",
+    "#     #",
+    "#     #",
+    "#     #",
+    "# +  +#",
+    "#######",
 ];
 
 impl GridWorld for World {
     const ID: &'static str = "ported_goal";
     const VERSION: &'static str = "1.0.0";
     const TITLE: &'static str = "Find the goal";
-    type Params = Params;
+    type Params = NoParams;
     type Extra = ();
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
         let goal = Kind::new("goal")
             .symbol('g')
             .color(0x2e9e_58ff)
@@ -49,9 +38,9 @@ impl GridWorld for World {
             .usage(Use::Collect);
         let on_goal = When::Stands(Names::of(&["goal"]));
         Ok(Plan {
-            seats: params.seats,
+            seats: 2,
             actions: ActionSet::Cardinal,
-            horizon: params.horizon,
+            horizon: 50,
             kinds: vec![goal, Kind::new("wall").symbol('#').wall()],
             layout: Layout::fixed(&LAYOUT),
             features: [
@@ -67,7 +56,7 @@ impl GridWorld for World {
         })
     }
 
-    fn new(_: Params, _: &Tables) -> Result<Self, ParamError> {
+    fn new(_: NoParams, _: &Tables) -> Result<Self, ParamError> {
         Ok(Self)
     }
 

@@ -110,12 +110,19 @@ impl GridWorld for World {
             item: Names::of(&[item]),
             at: Names::of(&[at]),
         };
+        #[rustfmt::skip]
+        let layout = Layout::fixed(&[
+            "##F=#F##",
+            "o + + =C",
+            "c + + ==",
+            "##=t####",
+        ]);
         Ok(Plan {
             seats: params.seats,
             actions: params.actions,
             horizon: 400,
             kinds: kinds(params.smelting),
-            layout: Layout::fixed(&["##F=#F##", "o + + =C", "c + + ==", "##=t####"]),
+            layout,
             rewards: vec![
                 Reward::new("iron", 1.0, does(Act::Deliver, "iron", "chest")).scored(),
                 Reward::new("steel", 3.0, does(Act::Deliver, "steel", "chest")).scored(),

@@ -1,17 +1,17 @@
 //! The examples keep the laws, and do what their page says.
 
 use env_core::conformance::check;
-use env_core::grid::{ActionSet, Chart};
+use env_core::grid::{ActionSet, Chart, NoParams};
 use example_environments::{goal, moving_goal, ported, public_goods, rooms, smithy};
 
 #[test]
 fn goal_keeps_the_laws() {
-    check::<goal::Goal>([goal::Params::default()]).unwrap();
+    check::<goal::Goal>([NoParams::default()]).unwrap();
 }
 
 #[test]
 fn moving_goal_keeps_the_laws() {
-    check::<moving_goal::MovingGoal>([moving_goal::Params::default()]).unwrap();
+    check::<moving_goal::MovingGoal>([NoParams::default()]).unwrap();
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn smithy_keeps_the_laws() {
 
 #[test]
 fn ported_keeps_the_laws() {
-    check::<ported::Ported>([ported::Params::default()]).unwrap();
+    check::<ported::Ported>([NoParams::default()]).unwrap();
 }
 
 #[test]

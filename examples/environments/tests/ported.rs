@@ -8,9 +8,9 @@
 use std::io::{BufRead as _, BufReader};
 
 use env_core::digest::Fnv1a;
-use env_core::grid::{Direction, State};
+use env_core::grid::{Direction, NoParams, State};
 use env_core::{Action, Environment as _, Outcome};
-use example_environments::ported::{Params, Ported};
+use example_environments::ported::Ported;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn numbers(value: &Value) -> Vec<u64> {
 
 #[test]
 fn the_port_walks_as_the_original_until_somebody_arrives() {
-    let env = Ported::new(Params::default()).unwrap();
+    let env = Ported::new(NoParams::default()).unwrap();
     let (mut state, mut outcome) = (env.reset(0), Outcome::default());
     let (mut steps, mut arrivals, mut running) = (0, 0, false);
     for line in BufReader::new(GzDecoder::new(std::fs::File::open(RECORDING).unwrap())).lines() {
