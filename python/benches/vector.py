@@ -15,19 +15,22 @@ INSTANCES, ROWS, SECONDS = 1024, 512, 1.5
 
 
 def measure(observation: str) -> float:
+    """Steps per second in the best of many short rounds: other work on the machine only ever adds time."""
     envs = coplay.make_vec("overcooked", INSTANCES, seat="all", observation=observation, threads=1)
     # Drawn beforehand, and more than a branch predictor remembers.
     actions = np.random.default_rng(1).integers(0, 7, (ROWS, envs.num_envs))
-    observations, _ = envs.reset(seed=1)
-    best, earned, start = float("inf"), 0.0, time.perf_counter()
+    envs.reset(seed=1)
+    best, earned, at, start = float("inf"), 0.0, 0, time.perf_counter()
     while time.perf_counter() - start < SECONDS:
+        rows = actions[at : at + 16]
+        at = (at + 16) % ROWS
         before = time.perf_counter()
-        for row in actions[:16]:
+        for row in rows:
             observations, rewards, *_ = envs.step(row)
         best = min(best, (time.perf_counter() - before) / 16)
-        actions = np.roll(actions, -16, axis=0)
         earned += float(rewards.sum())
-    assert observations.shape == (2 * INSTANCES, 892) and earned > 0, "random cooks put onions into pots"
+    assert observations.shape == envs.observation_space.shape
+    assert earned > 0, "random cooks put onions into pots"
     return INSTANCES / best
 
 

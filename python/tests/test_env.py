@@ -193,7 +193,7 @@ def test_words_tell_the_state():
         ({"id": "overcoked"}, "environment: there is no environment `overcoked`"),
         ({"id": "overcooked", "layuot": "x"}, "layuot"),
         ({"id": "overcooked", "layout": "cramped"}, "layout"),
-        ({"id": "overcooked", "horizon": 0}, "horizon: an episode needs at least 1 step"),
+        ({"id": "overcooked", "horizon": 0}, "horizon: must be 1 to"),
         ({"id": "overcooked", "horizon": object()}, "is no JSON value"),
         ({"id": "overcooked", "seat": 2}, "seat: there is no seat 2"),
         ({"id": "overcooked", "partners": "chef"}, "no partner `chef`; there is: cook, idle"),
