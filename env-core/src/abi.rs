@@ -407,12 +407,12 @@ mod tests {
         let len = send(&mut host, br#"{"layout":"counter_circuit"}"#);
         assert_eq!(host.open(len), 0);
         let before = host.digest();
-        let len = send(&mut host, br#"{"horizon":9,"rewards":{"delivry":1}}"#);
+        let len = send(&mut host, br#"{"horizon":9,"orders":{"max_activ":1}}"#);
         let refused = host.open(len);
         let reason = core::str::from_utf8(host.outbox()).unwrap();
         assert_eq!(refused, -(reason.len() as i32));
         assert!(
-            reason.starts_with("rewards.delivry: unknown field"),
+            reason.starts_with("orders.max_activ: there is no parameter `max_activ`"),
             "{reason}"
         );
         assert_eq!(host.digest(), before);

@@ -401,7 +401,8 @@ impl<W: GridWorld> Environment for Grid<W> {
             injected.rolls = Some(rolls).filter(|_| can_be);
         }
         injected.choice = draws.get(seats + luck::MAX_ROLLS).copied();
-        state.injected = Some(Box::new(injected));
+        let said = injected != Injected::default();
+        state.injected = said.then(|| Box::new(injected));
     }
 }
 
