@@ -341,10 +341,7 @@ impl Play {
 
     /// A world that broke down stands still and is over; the server's replica finds the same and ends the episode.
     fn tell_fault(&mut self, now: &Now) {
-        let fault = self
-            .session
-            .as_mut()
-            .and_then(|session| session.world().fault());
+        let fault = self.session.as_mut().and_then(|s| s.world().fault());
         if let Some(fault) = fault
             && !std::mem::replace(&mut self.is_stopped, true)
         {

@@ -4,6 +4,8 @@
 //! The first lie or breakdown is the [`World::fault`], and from then on the world stands still.
 //! Who runs the code (an interpreter, the browser) is an [`Engine`]; this module must not know which.
 
+mod export;
+
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -16,83 +18,7 @@ use crate::contract::{Action, MAX_SEATS, Outcome, Spec, StateError, World};
 use crate::digest::Fnv1a;
 use crate::draw::DrawList;
 
-/// Type of the argument or of the result of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// 32 bits.
-    I32,
-    /// 64 bits.
-    I64,
-}
-
-/// Declares the functions of the interface, in order: name, type of the argument, type of the result.
-macro_rules! exports {
-    ($($variant:ident $name:literal $argument:expr => $result:expr;)*) => {
-        /// A function that a module exports.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Export {
-            $(#[doc = concat!("`", $name, "`.")] $variant,)*
-        }
-
-        impl Export {
-            /// Every function of the interface, in order.
-            pub const ALL: [Self; 18] = [$(Self::$variant,)*];
-
-            /// Its name.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
-
-            /// Type of its argument.
-            pub fn argument(self) -> Option<Type> {
-                match self {
-                    $(Self::$variant => $argument,)*
-                }
-            }
-
-            /// Type of its result.
-            pub fn result(self) -> Option<Type> {
-                match self {
-                    $(Self::$variant => $result,)*
-                }
-            }
-        }
-    };
-}
-
-const NONE: Option<Type> = None;
-const I32: Option<Type> = Some(Type::I32);
-const I64: Option<Type> = Some(Type::I64);
-
-exports! {
-    Abi "coplay_abi" NONE => I32;
-    Inbox "coplay_inbox" I32 => I32;
-    Outbox "coplay_outbox" NONE => I32;
-    Open "coplay_open" I32 => I32;
-    Facts "coplay_facts" NONE => I32;
-    Reset "coplay_reset" I64 => NONE;
-    Step "coplay_step" I32 => I32;
-    Observe "coplay_observe" I32 => I32;
-    Describe "coplay_describe" I32 => I32;
-    Draw "coplay_draw" NONE => I32;
-    Save "coplay_save" I32 => NONE;
-    Load "coplay_load" I32 => NONE;
-    Digest "coplay_digest" NONE => I64;
-    Score "coplay_score" NONE => I64;
-    State "coplay_state" NONE => I32;
-    Restore "coplay_restore" I32 => I32;
-    Inject "coplay_inject" I32 => NONE;
-    Mask "coplay_mask" I32 => I64;
-}
-
-impl Export {
-    /// Whether a module may leave it out: without a mask, every action is allowed.
-    pub fn is_optional(self) -> bool {
-        self == Self::Mask
-    }
-}
+pub use export::{Export, Type};
 
 /// Runs the code of one module instance.
 pub trait Engine {

@@ -104,7 +104,7 @@ fn nearest(name: &str) -> Option<&'static str> {
         });
         2 * found.count() * 100 / (name.chars().count() + id.chars().count()).max(1)
     };
-    let best = envs::IDS.into_iter().max_by_key(|id| shared(id))?;
+    let best = envs::IDS.iter().copied().max_by_key(|id| shared(id))?;
     (shared(best) >= 60).then_some(best)
 }
 
