@@ -9,12 +9,6 @@ use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
 /// In place of a slot: none.
 pub(super) const NONE: u8 = u8::MAX;
 
-/// Where it looks: right, down, left, up.
-#[inline]
-pub(super) fn direction<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-    out[scene.agents[seat].facing as usize] = V::ONE;
-}
-
 /// Whether there is one of these kinds to the right, to the left, below, above.
 #[inline]
 pub(super) fn beside<V: Value>(scene: &Scene<'_>, seat: usize, kinds: KindSet, out: &mut [V]) {
@@ -107,6 +101,7 @@ impl Closest {
     /// The nearest first, of equals the first in reading order; zeros where there are fewer.
     ///
     /// Source: CoGrid 0.3.2, `envs/overcooked/features.py:151`, which leaves the order of equals open.
+    #[inline(never)]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
         let own = scene.agents[seat].cell;
         let [row, col] = scene.place(own);

@@ -19,6 +19,7 @@ use crate::contract::{FieldSpec, ParamError};
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
 use crate::grid::plan::{Plan, refuse};
+use crate::grid::state::Direction;
 use crate::grid::tables::{Hand, Tables};
 use crate::grid::{GridWorld, unknown};
 
@@ -150,9 +151,10 @@ impl Feature {
         }
     }
 
-    /// Writes over zeros what depends on nothing but the cell of the agent.
-    pub(super) fn lay(&self, facts: &Facts, cell: u16, out: &mut [i8]) {
+    /// Writes over zeros what depends on nothing but the cell of the agent and where it looks.
+    pub(super) fn lay(&self, facts: &Facts, cell: u16, facing: Direction, out: &mut [i8]) {
         match self {
+            Self::Direction => out[facing as usize] = 1,
             Self::Position => out.copy_from_slice(&facts.place(cell).map(|at| at as i8)),
             Self::Beside(kinds) => {
                 for (out, cell) in out.iter_mut().zip(facts.around(cell)) {
@@ -167,7 +169,7 @@ impl Feature {
     /// Whether [`Self::lay`] says everything.
     pub(super) fn is_laid(&self, facts: &Facts) -> bool {
         match self {
-            Self::Position | Self::Layout(_) => true,
+            Self::Direction | Self::Position | Self::Layout(_) => true,
             Self::Beside(kinds) => kinds.0 & !facts.lasting.0 == 0,
             _ => false,
         }
@@ -183,9 +185,8 @@ impl Feature {
     ) {
         let scene = &look.scene;
         match self {
-            Self::Direction => agent::direction(scene, seat, out),
             Self::Beside(kinds) if scene.littered => agent::beside(scene, seat, *kinds, out),
-            Self::Position | Self::Beside(_) | Self::Layout(_) => {}
+            Self::Direction | Self::Position | Self::Beside(_) | Self::Layout(_) => {}
             Self::Inventory => agent::inventory(scene, seat, out),
             Self::Items(items) => items.write(scene, seat, out),
             Self::PotsBeside(pots) => pots.beside(scene, seat, out),

@@ -77,6 +77,7 @@ impl Orders {
         }
     }
 
+    #[inline(never)]
     pub(super) fn write<V: Value>(&self, now: &Now, out: &mut [V]) {
         for (out, order) in out.chunks_exact_mut(self.recipes + 1).zip(&now.orders) {
             out.fill(V::ZERO);

@@ -21,6 +21,7 @@ pub(super) fn shape(cogrid: bool, rows: usize, cols: usize) -> [usize; 3] {
 
 /// Of each cell: the kind, what lies there, how many things a container there holds, the time of what is there,
 /// the direction of an agent and one more or 0, what the agent holds.
+#[inline(never)]
 pub(super) fn write<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
     out.fill(V::ZERO);
     let whole = |number: u8| V::whole(i32::from(number));
@@ -41,6 +42,7 @@ pub(super) fn write<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
 /// kind comes after the others and says where it looks, its number is what it holds.
 ///
 /// Source: CoGrid 0.3.2, `feature_space/features.py:34`.
+#[inline(never)]
 pub(super) fn write_cogrid<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
     out.fill(V::ZERO);
     // CoGrid: bytes with a sign.

@@ -115,27 +115,27 @@ impl Masks {
     }
 
     /// Writes what may have changed.
-    #[inline]
+    #[inline(never)]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, out: &mut [V]) {
         let template = V::of(&self.template);
         for range in &self.changing {
             out[range.clone()].copy_from_slice(&template[range.clone()]);
         }
         if scene.littered {
-            for (start, word) in scene.litter() {
+            scene.litter(|start, word| {
                 marks(word, |place| {
                     self.mark(start + place, scene.kinds[start + place], out);
                 });
-            }
+            });
         }
         if !self.lying {
             return;
         }
-        for (start, word) in words(scene.values) {
+        words(scene.values, |start, word| {
             marks(word, |place| {
                 self.mark(start + place, scene.lying(start + place), out);
             });
-        }
+        });
         for &(cell, kind) in &self.loud {
             let shown = scene.values[usize::from(cell)];
             for &(plane, other) in &self.still {

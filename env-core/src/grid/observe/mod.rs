@@ -1,7 +1,7 @@
 //! Observations: features by name, composed as CoGrid composes them.
 //!
 //! The features of the seat itself in order, then `local_view`, then the features of every other seat in the order
-//! of seats, then those of the whole grid. What depends on nothing but the cell of an agent lies ready for each cell,
+//! of seats, then those of the whole grid. What depends on nothing but where an agent is and looks lies ready,
 //! and what never changes is left out when an earlier observation is brought up to date.
 //!
 //! Source: CoGrid 0.3.2, `core/features.py:160`.
@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use super::GridWorld;
 use super::kind::KindId;
 use super::plan::{Plan, refuse};
-use super::state::State;
+use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use feature::{Builder, Part, Reach};
@@ -44,7 +44,7 @@ pub struct Observer {
     grid: Vec<Part>,
     /// The features of each agent that are not laid.
     moving: Vec<Part>,
-    /// What is laid for an agent in each cell: the features that depend on nothing else, over zeros.
+    /// What is laid for an agent in each cell and direction: the features that depend on nothing else, over zeros.
     rows: Forms,
     /// Lengths of the features of each agent, of the seat alone, and of a whole observation.
     row: usize,
@@ -165,16 +165,7 @@ impl Observer {
         if seat >= self.seats || out.len() < self.len {
             return;
         }
-        let look = Look {
-            world,
-            state,
-            scene: Scene::new(tables, &self.facts, state),
-            now: if self.asks {
-                world.kitchen_now(state)
-            } else {
-                Now::default()
-            },
-        };
+        let look = self.look(world, tables, state);
         let (here, rest) = out.split_at_mut(self.row);
         self.write_agent(&look, seat, here);
         let (own, mut rest) = rest.split_at_mut(self.own_len);
@@ -187,10 +178,61 @@ impl Observer {
         look.write(&self.grid, seat, rest);
     }
 
+    /// Brings earlier observations of every seat up to date, `[seat, value]`: what one agent has is written once.
+    pub fn refresh_all<W: GridWorld, V: Value>(
+        &self,
+        world: &W,
+        tables: &Tables,
+        state: &State<W::Extra>,
+        out: &mut [V],
+    ) {
+        if out.len() < self.seats * self.len {
+            return;
+        }
+        let look = self.look(world, tables, state);
+        let others = self.row + self.own_len;
+        for seat in 0..self.seats {
+            let start = seat * self.len;
+            let row = start..start + self.row;
+            self.write_agent(&look, seat, &mut out[row.clone()]);
+            for other in (0..self.seats).filter(|&other| other != seat) {
+                let place = seat - usize::from(seat > other);
+                let start = other * self.len + others + place * self.row;
+                out.copy_within(row.clone(), start);
+            }
+        }
+        for seat in 0..self.seats {
+            let out = &mut out[seat * self.len..][..self.len];
+            look.write(&self.own, seat, &mut out[self.row..others]);
+            let grid = others + (self.seats - 1) * self.row;
+            look.write(&self.grid, seat, &mut out[grid..]);
+        }
+    }
+
+    #[inline]
+    fn look<'a, W: GridWorld>(
+        &'a self,
+        world: &'a W,
+        tables: &'a Tables,
+        state: &'a State<W::Extra>,
+    ) -> Look<'a, W> {
+        Look {
+            world,
+            state,
+            scene: Scene::new(tables, &self.facts, state),
+            now: if self.asks {
+                world.kitchen_now(state)
+            } else {
+                Now::default()
+            },
+        }
+    }
+
     /// Writes the features of one agent.
     #[inline]
     fn write_agent<W: GridWorld, V: Value>(&self, look: &Look<'_, W>, seat: usize, out: &mut [V]) {
-        let start = usize::from(look.scene.agents[seat].cell) * self.row;
+        let agent = look.scene.agents[seat];
+        let start = (usize::from(agent.cell) * 4 + agent.facing as usize) * self.row;
         out.copy_from_slice(&V::of(&self.rows)[start..start + self.row]);
         look.write(&self.moving, seat, out);
     }
@@ -204,14 +246,16 @@ fn place(parts: &mut [Part]) -> usize {
     })
 }
 
-/// What is laid for an agent in each cell.
+/// What is laid for an agent, `[cell, direction, value]`.
 fn rows(facts: &Facts, parts: &[Part], len: usize, cells: usize) -> Forms {
-    let mut rows = vec![0; cells * len];
+    let mut rows = vec![0; cells * 4 * len];
     for cell in 0..cells {
-        for part in parts {
-            let start = cell * len + part.start;
-            let out = &mut rows[start..start + part.len];
-            part.feature.lay(facts, cell as u16, out);
+        for facing in Direction::ALL {
+            let start = (cell * 4 + facing as usize) * len;
+            for part in parts {
+                let out = &mut rows[start + part.start..][..part.len];
+                part.feature.lay(facts, cell as u16, facing, out);
+            }
         }
     }
     Forms::new(rows)

@@ -70,11 +70,9 @@ impl Pots {
     #[inline]
     pub(super) fn ordered<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
         let [row, col] = scene.place(scene.agents[seat].cell);
-        let mut pots = self.of(scene);
-        for out in out.chunks_exact_mut(self.len()) {
-            let Some(pot) = pots.next() else {
-                break;
-            };
+        let len = self.len();
+        for (index, pot) in self.of(scene).take(self.count).enumerate() {
+            let out = &mut out[index * len..(index + 1) * len];
             let stage = stage(pot);
             out[0] = V::ONE;
             out[usize::from(STAGES[stage])] = V::ONE;

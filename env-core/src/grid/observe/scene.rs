@@ -56,6 +56,8 @@ impl Facts {
             }
             None => vec![EMPTY; tables.cells],
         };
+        let mut ground_words = Vec::new();
+        words(&ground, |_, word| ground_words.push(word));
         Self {
             places: places.collect(),
             around: around.collect(),
@@ -65,7 +67,7 @@ impl Facts {
                 set(surfaces)
             },
             lasting,
-            words: words(&ground).map(|(_, word)| word).collect(),
+            words: ground_words,
             ground,
         }
     }
@@ -83,23 +85,24 @@ impl Facts {
     }
 }
 
-/// Bytes as words of eight, with the index of the first byte of each.
+/// Tells bytes as words of eight, with the index of the first byte of each.
 #[inline]
-pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = (usize, u64)> {
+pub(super) fn words(bytes: &[u8], mut tell: impl FnMut(usize, u64)) {
     let (whole, rest) = bytes.as_chunks::<8>();
-    let tail = match bytes.last_chunk::<8>() {
+    for (index, &chunk) in whole.iter().enumerate() {
+        tell(8 * index, u64::from_le_bytes(chunk));
+    }
+    if rest.is_empty() {
+        return;
+    }
+    let last = match bytes.last_chunk::<8>() {
         // The last eight bytes, without those that the words before have.
-        Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len()) as u32 % 64),
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
         None => rest
             .iter()
             .rfold(0, |word, &byte| word << 8 | u64::from(byte)),
     };
-    let tail = (!rest.is_empty()).then_some(tail);
-    let words = whole.iter().map(|&chunk| u64::from_le_bytes(chunk));
-    words
-        .chain(tail)
-        .enumerate()
-        .map(|(index, word)| (8 * index, word))
+    tell(8 * whole.len(), last);
 }
 
 /// The kinds of a world.
@@ -138,6 +141,14 @@ fn lasting(tables: &Tables) -> KindSet {
     set(kinds(tables).filter(|&kind| !moving.has(kind)))
 }
 
+#[inline]
+fn litter(kinds: &[KindId], facts: &Facts, mut tell: impl FnMut(usize, u64)) {
+    let mut ground = facts.words.iter();
+    words(kinds, |start, word| {
+        tell(start, word ^ ground.next().copied().unwrap_or(0));
+    });
+}
+
 /// A state as the features see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'a> {
@@ -158,22 +169,23 @@ impl<'a> Scene<'a> {
     #[inline]
     pub(super) fn new<X>(tables: &'a Tables, facts: &'a Facts, state: &'a State<X>) -> Self {
         let kinds = state.kinds(tables);
+        let mut littered = false;
+        litter(kinds, facts, |_, word| littered |= word != 0);
         Self {
             tables,
             facts,
             agents: &state.agents[..tables.seats],
             kinds,
-            littered: kinds != facts.ground,
+            littered,
             values: state.values(tables),
             fixtures: &state.memory[tables.fixture_place(0)..],
         }
     }
 
-    /// Cells with something that comes and goes, eight to a word, with the index of the first of each word.
+    /// Tells cells with something that comes and goes, eight to a word, with the index of the first of each word.
     #[inline]
-    pub(super) fn litter(&self) -> impl Iterator<Item = (usize, u64)> {
-        let words = words(self.kinds).zip(&self.facts.words);
-        words.map(|((start, word), ground)| (start, word ^ ground))
+    pub(super) fn litter(&self, tell: impl FnMut(usize, u64)) {
+        litter(self.kinds, self.facts, tell);
     }
 
     /// The containers and switches in reading order; places without one have the kind [`EMPTY`].

@@ -113,6 +113,7 @@ impl View {
         inside.then(|| (row as usize * cols + col as usize) * self.channels.len)
     }
 
+    #[inline(never)]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, now: &Now, seat: usize, out: &mut [V]) {
         out.fill(V::ZERO);
         let center = scene.agents[seat].cell;
