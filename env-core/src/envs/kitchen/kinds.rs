@@ -198,16 +198,17 @@ fn pot(recipes: Vec<Recipe>) -> Use {
 }
 
 fn ingredient_and_stack(name: &str, symbol: char, stack: char) -> [Kind; 2] {
-    let plural = match name {
-        "onion" => "the onions",
-        "tomato" => "the tomatoes",
-        "broccoli" => "the broccoli",
-        _ => "the mushrooms",
+    let (one, plural) = match name {
+        "onion" => ("an onion", "the onions"),
+        "tomato" => ("a tomato", "the tomatoes"),
+        "broccoli" => ("a head of broccoli", "the broccoli"),
+        _ => ("a mushroom", "the mushrooms"),
     };
     [
         loose(name, Some(symbol))
             .sprite(name)
-            .inside(&format!("{name}_piece")),
+            .inside(&format!("{name}_piece"))
+            .words(one),
         station(&format!("{name}_stack"), stack, Use::Source(name.into()))
             .sprite(&format!("{name}_crate"))
             .words(plural),
