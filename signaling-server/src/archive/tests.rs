@@ -494,7 +494,7 @@ fn what_this_program_cannot_simulate_is_not_started() {
         env: "chess".into(),
         ..good
     });
-    assert!(matches!(environment, ReplicaError::Environment(_)));
+    assert!(matches!(environment, ReplicaError::Module { .. }));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -662,6 +662,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     fs::write(data.path().join(format!("modules/{hash}.wasm")), &bytes).unwrap();
     let mut header = header([PERSON, PERSON], 20);
     (header.env, header.module, header.params) = ("tired".into(), hash, "{}".into());
+    header.env_version = "1.0.0".into();
     header.controllers.truncate(1);
     header.participants.truncate(1);
     let mut episode = Episode::create(&episodes, header).unwrap();
