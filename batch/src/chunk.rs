@@ -22,6 +22,10 @@ pub(crate) trait Chunk: Send {
     fn state(&mut self, instance: usize, out: &mut Vec<u8>);
     /// What is kept of an instance beside its state.
     fn episode(&self, instance: usize) -> Episode;
+    /// The first instance that broke down, and why; natives do not.
+    fn fault(&self) -> Option<(usize, String)> {
+        None
+    }
     /// Brings an instance back.
     fn restore(
         &mut self,
@@ -96,19 +100,15 @@ impl<I: Instances> OneByOne<I> {
         } = self.shape;
         let (instances, slot) = (&*self.instances, &mut self.slots[index]);
         let at = index * seats * observation;
-        // An environment may observe nothing, and chunks of nothing are none.
+        let len = seats * observation;
         match observations {
-            Observations::F32(array) if observation > 0 => {
-                let rows = array[at..][..seats * observation].chunks_exact_mut(observation);
-                rows.enumerate()
-                    .for_each(|(seat, row)| instances.observe(slot, seat, fresh, row));
+            Observations::None => {}
+            Observations::F32(array) => {
+                instances.observe(slot, seats, fresh, &mut array[at..][..len])
             }
-            Observations::Compact(array) if observation > 0 => {
-                let rows = array[at..][..seats * observation].chunks_exact_mut(observation);
-                rows.enumerate()
-                    .for_each(|(seat, row)| instances.observe_compact(slot, seat, fresh, row));
+            Observations::Compact(array) => {
+                instances.observe_compact(slot, seats, fresh, &mut array[at..][..len])
             }
-            _ => {}
         }
     }
 
@@ -233,6 +233,12 @@ impl<I: Instances> Chunk for OneByOne<I> {
 
     fn episode(&self, instance: usize) -> Episode {
         self.episodes[instance]
+    }
+
+    fn fault(&self) -> Option<(usize, String)> {
+        let faults = self.slots.iter().map(|slot| self.instances.fault(slot));
+        let mut numbered = faults.enumerate();
+        numbered.find_map(|(instance, fault)| Some((instance, fault?)))
     }
 
     fn restore(

@@ -10,13 +10,26 @@ pub(crate) trait Instances: Send + Sync + 'static {
     type Slot: Send;
     fn reset(&self, slot: &mut Self::Slot, seed: u64);
     fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut Outcome);
-    /// Writes an observation; if `fresh`, `out` holds an earlier one of the same seat.
-    fn observe(&self, slot: &mut Self::Slot, seat: usize, fresh: bool, out: &mut [f32]);
+    /// Writes the observations of so many seats; if `fresh`, `out` holds earlier ones of theirs.
+    fn observe(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [f32]);
     /// The same, a byte a value.
-    fn observe_compact(&self, slot: &mut Self::Slot, seat: usize, fresh: bool, out: &mut [i8]);
+    fn observe_compact(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [i8]);
     fn mask(&self, slot: &mut Self::Slot, seat: usize) -> u64;
     fn state(&self, slot: &mut Self::Slot, out: &mut Vec<u8>);
     fn restore(&self, slot: &mut Self::Slot, bytes: &[u8]) -> Result<(), StateError>;
+    /// Why an instance stands still, if it broke down.
+    fn fault(&self, _slot: &Self::Slot) -> Option<String> {
+        None
+    }
+}
+
+/// Gives each seat its part of the observations of all.
+fn each<V>(seats: usize, out: &mut [V], mut write: impl FnMut(usize, &mut [V])) {
+    // An environment may observe nothing, and chunks of nothing are none.
+    let len = (out.len() / seats).max(1);
+    for (seat, out) in out.chunks_exact_mut(len).enumerate() {
+        write(seat, out);
+    }
 }
 
 /// One environment; a slot is a state.
@@ -33,20 +46,20 @@ impl<E: Native> Instances for Natives<E> {
         self.0.step(slot, actions, outcome);
     }
 
-    fn observe(&self, slot: &mut E::State, seat: usize, fresh: bool, out: &mut [f32]) {
+    fn observe(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [f32]) {
         if fresh {
-            self.0.refresh(slot, seat, out);
-        } else {
-            self.0.observe(slot, seat, out);
+            return self.0.refresh_all(slot, seats, out);
         }
+        each(seats, out, |seat, out| self.0.observe(slot, seat, out));
     }
 
-    fn observe_compact(&self, slot: &mut E::State, seat: usize, fresh: bool, out: &mut [i8]) {
+    fn observe_compact(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [i8]) {
         if fresh {
-            self.0.refresh_compact(slot, seat, out);
-        } else {
-            self.0.observe_compact(slot, seat, out);
+            return self.0.refresh_all_compact(slot, seats, out);
         }
+        each(seats, out, |seat, out| {
+            self.0.observe_compact(slot, seat, out)
+        });
     }
 
     fn mask(&self, slot: &mut E::State, seat: usize) -> u64 {
@@ -100,16 +113,20 @@ impl Instances for Worlds {
         outcome.events.extend_from_slice(&given.events);
     }
 
-    fn observe(&self, slot: &mut Slot, seat: usize, _fresh: bool, out: &mut [f32]) {
-        slot.world.observe(seat, &mut slot.values);
-        out.copy_from_slice(&slot.values);
+    fn observe(&self, slot: &mut Slot, seats: usize, _fresh: bool, out: &mut [f32]) {
+        each(seats, out, |seat, out| {
+            slot.world.observe(seat, &mut slot.values);
+            out.copy_from_slice(&slot.values);
+        });
     }
 
-    fn observe_compact(&self, slot: &mut Slot, seat: usize, _fresh: bool, out: &mut [i8]) {
-        slot.world.observe(seat, &mut slot.values);
-        for (byte, value) in out.iter_mut().zip(&slot.values) {
-            *byte = *value as i8;
-        }
+    fn observe_compact(&self, slot: &mut Slot, seats: usize, _fresh: bool, out: &mut [i8]) {
+        each(seats, out, |seat, out| {
+            slot.world.observe(seat, &mut slot.values);
+            for (byte, value) in out.iter_mut().zip(&slot.values) {
+                *byte = *value as i8;
+            }
+        });
     }
 
     fn mask(&self, slot: &mut Slot, seat: usize) -> u64 {
@@ -122,5 +139,9 @@ impl Instances for Worlds {
 
     fn restore(&self, slot: &mut Slot, bytes: &[u8]) -> Result<(), StateError> {
         slot.world.restore(bytes)
+    }
+
+    fn fault(&self, slot: &Slot) -> Option<String> {
+        slot.world.fault()
     }
 }

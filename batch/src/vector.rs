@@ -119,6 +119,10 @@ pub trait Vector: Send {
     /// [`BatchError::Instance`].
     fn episode(&self, instance: usize) -> Result<Episode, BatchError>;
 
+    /// The first instance that broke down, and why ([`env_core::World::fault`]): a module may,
+    /// and each of its steps is then over.
+    fn fault(&self) -> Option<(usize, String)>;
+
     /// Brings an instance back to a state and its episode.
     ///
     /// # Errors
@@ -413,6 +417,14 @@ impl<C: Chunk> Vector for Batch<C> {
     fn episode(&self, instance: usize) -> Result<Episode, BatchError> {
         let (chunk, index) = self.find(instance)?;
         Ok(self.chunks[chunk].episode(index))
+    }
+
+    fn fault(&self) -> Option<(usize, String)> {
+        let mut chunks = self.chunks.iter().enumerate();
+        chunks.find_map(|(number, chunk)| {
+            let (index, why) = chunk.fault()?;
+            Some((number * self.stride + index, why))
+        })
     }
 
     fn restore(

@@ -6,7 +6,18 @@ use env_core::{Action, Policy};
 use crate::saved::Saved;
 
 /// Why a call was refused.
-pub(crate) type Refused = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) enum Refused {
+    /// What was asked for is wrong.
+    Call(String),
+    /// The module of someone else broke down.
+    Module { instance: usize, fault: String },
+}
+
+impl<E: std::error::Error> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Call(error.to_string())
+    }
+}
 
 /// Who plays one seat in each instance.
 type Players = Vec<Box<dyn Policy>>;
@@ -83,6 +94,7 @@ impl Engine {
             episodes.push(seed.map_or(episode, Episode::new));
         }
         self.batch.reset(&first, which, arrays)?;
+        self.stand()?;
         self.restarted.fill(false);
         let mut state = Vec::new();
         for instance in (0..seeds.len()).filter(|&instance| chosen(instance)) {
@@ -122,9 +134,18 @@ impl Engine {
         // Episodes start anew in the step that ends them or in the one after it, in no other.
         self.restarted.fill(false);
         if ended || ended_before {
+            self.stand()?;
             self.notice()?;
         }
         Ok(ended || ended_before)
+    }
+
+    /// Refuses a batch in which a module broke down.
+    fn stand(&self) -> Result<(), Refused> {
+        match self.batch.fault() {
+            None => Ok(()),
+            Some((instance, fault)) => Err(Refused::Module { instance, fault }),
+        }
     }
 
     /// Finds the episodes that started anew, and lets their partners begin.
@@ -144,24 +165,22 @@ impl Engine {
     fn take(&mut self, actions: &[i64]) -> Result<(), Refused> {
         let (rows, known) = (self.streams.len(), &self.batch.spec().actions);
         if actions.len() != rows * self.played.len() {
-            return Err(format!(
+            return Err(Refused::Call(format!(
                 "actions: {} are given; this batch takes {}",
                 actions.len(),
                 rows * self.played.len()
-            )
-            .into());
+            )));
         }
         let wrong =
             |action: &i64| usize::try_from(*action).map_or(true, |index| index >= known.len());
         if let Some(at) = actions.iter().position(wrong) {
-            return Err(format!(
+            return Err(Refused::Call(format!(
                 "actions[{at}]: there is no action {}; the actions are 0 ({}) to {} ({})",
                 actions[at],
                 known[0].name,
                 known.len() - 1,
                 known[known.len() - 1].name
-            )
-            .into());
+            )));
         }
         if self.partners.is_empty() {
             for (to, &from) in self.actions.iter_mut().zip(actions) {

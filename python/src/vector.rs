@@ -149,8 +149,7 @@ impl Vector {
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let (engine, buffers) = self.engine();
         let seeds = buffers.lend(py, |arrays| {
-            py.detach(|| engine.reset(&seeds, which.as_deref(), arrays))
-                .map_err(value)
+            Ok(py.detach(|| engine.reset(&seeds, which.as_deref(), arrays))?)
         })?;
         Ok(PyArray1::from_vec(py, seeds))
     }
@@ -160,9 +159,7 @@ impl Vector {
     fn step(&mut self, py: Python<'_>, actions: PyReadonlyArray1<'_, i64>) -> PyResult<bool> {
         let actions = actions.as_slice()?;
         let (engine, buffers) = self.engine();
-        buffers.lend(py, |arrays| {
-            py.detach(|| engine.step(actions, arrays)).map_err(value)
-        })
+        buffers.lend(py, |arrays| Ok(py.detach(|| engine.step(actions, arrays))?))
     }
 
     /// 1 for each instance whose episode was started anew in the last step.
@@ -186,8 +183,6 @@ impl Vector {
         self.check_instance(instance)?;
         let saved = Saved::from_bytes(state).map_err(value)?;
         let (engine, buffers) = self.engine();
-        buffers.lend(py, |arrays| {
-            engine.take_up(instance, &saved, arrays).map_err(value)
-        })
+        buffers.lend(py, |arrays| Ok(engine.take_up(instance, &saved, arrays)?))
     }
 }

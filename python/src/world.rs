@@ -10,11 +10,10 @@ use env_core::{Action, Spec, envs};
 use module::Sprite;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods as _};
 use picture::Renderer;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::value;
+use crate::error::{stopped, value};
 use crate::saved::Saved;
 
 /// A world that may change threads.
@@ -99,9 +98,7 @@ impl World {
     fn stand(&mut self) -> PyResult<()> {
         match self.world().fault() {
             None => Ok(()),
-            Some(fault) => Err(PyRuntimeError::new_err(format!(
-                "the module was stopped: {fault}"
-            ))),
+            Some(fault) => Err(stopped(fault)),
         }
     }
 
