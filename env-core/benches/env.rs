@@ -15,6 +15,10 @@ use env_core::envs::overcooked::{Overcooked, Params, Rules};
 use env_core::rng::Rng;
 use env_core::{Environment, Instance, Outcome, World};
 
+type State = <Overcooked as Environment>::State;
+/// A way to write the observation of a seat.
+type Look<V> = fn(&Overcooked, &State, usize, &mut [V]);
+
 const ROUNDS: u32 = 100;
 const EPISODES: u32 = 16;
 const HORIZON: u32 = 1000;
@@ -120,9 +124,62 @@ fn observations() {
     report("overcooked_observe", nanos, "ns");
 }
 
+/// Steps with what both cooks observe: written anew or brought up to date, as `f32` or a byte a value.
+fn observed(name: &str, rules: Rules) {
+    let wide: [(&str, Look<f32>); 2] = [
+        ("observed", Overcooked::observe),
+        ("refreshed", Overcooked::refresh),
+    ];
+    let compact: [(&str, Look<i8>); 2] = [
+        ("observed_compact", Overcooked::observe_compact),
+        ("refreshed_compact", Overcooked::refresh_compact),
+    ];
+    for (way, look) in wide {
+        observed_as(&format!("{name}_{way}"), rules, look, Overcooked::observe);
+    }
+    for (way, look) in compact {
+        observed_as(
+            &format!("{name}_{way}"),
+            rules,
+            look,
+            Overcooked::observe_compact,
+        );
+    }
+}
+
+fn observed_as<V: Copy + Default + PartialEq>(
+    name: &str,
+    rules: Rules,
+    look: Look<V>,
+    anew: Look<V>,
+) {
+    let env = env(rules);
+    let len = env.spec().observation_len();
+    let episodes: Vec<_> = (0..u64::from(ROUNDS)).map(rows).collect();
+    let nanos = best(HORIZON, |round| {
+        let (mut outcome, mut state) = (Outcome::default(), env.reset(u64::from(round)));
+        let mut seen = [vec![V::default(); len], vec![V::default(); len]];
+        for (seat, seen) in seen.iter_mut().enumerate() {
+            anew(&env, &state, seat, seen);
+        }
+        for actions in &episodes[round as usize] {
+            env.step(&mut state, actions, &mut outcome);
+            for (seat, seen) in seen.iter_mut().enumerate() {
+                look(&env, &state, seat, black_box(seen));
+            }
+        }
+        let mut expected = vec![V::default(); len];
+        anew(&env, &state, 1, &mut expected);
+        assert!(outcome.over && seen[1] == expected);
+    });
+    report(&format!("{name}_steps_per_s"), 1e9 / nanos, "1/s");
+}
+
 fn main() {
     steps("overcooked", Rules::Corrected, 0x574a_2904_c5c3_d527);
     steps("overcooked_cogrid", Rules::Cogrid, 0x4221_2541_8a9b_9a99);
     snapshots();
     observations();
+    observed("overcooked", Rules::Corrected);
+    observed("overcooked_cogrid", Rules::Cogrid);
 }
