@@ -276,7 +276,10 @@ fn a_pot_shows_its_contents_its_progress_and_that_it_is_ready() {
                 .items
                 .iter()
                 .filter_map(|item| match item.shape {
-                    Shape::Progress { part, color } if color == 0xffd2_57ff => Some(part),
+                    Shape::Progress {
+                        part,
+                        color: 0xffd2_57ff,
+                    } => Some(part),
                     _ => None,
                 }),
         );
