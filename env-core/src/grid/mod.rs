@@ -345,6 +345,16 @@ impl<W: GridWorld> Environment for Grid<W> {
             .refresh(&self.world, &self.tables, state, seat, out);
     }
 
+    fn refresh_all(&self, state: &Self::State, _: usize, out: &mut [f32]) {
+        self.observer
+            .refresh_all(&self.world, &self.tables, state, out);
+    }
+
+    fn refresh_all_compact(&self, state: &Self::State, _: usize, out: &mut [i8]) {
+        self.observer
+            .refresh_all(&self.world, &self.tables, state, out);
+    }
+
     fn mask(&self, state: &Self::State, seat: usize) -> u64 {
         let may = |motion: Motion| match motion {
             Motion::Reach | Motion::Toggle => hands::would_act(self, state, seat, motion),
