@@ -7,6 +7,7 @@
 //! Source: CoGrid 0.3.2, `core/features.py:160`.
 
 mod agent;
+mod build;
 mod feature;
 pub mod kitchen;
 mod map;
@@ -27,7 +28,8 @@ use super::plan::{Plan, refuse};
 use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
-use feature::{Builder, Part, Reach};
+use build::Builder;
+use feature::{Part, Reach};
 use kitchen::Now;
 use scene::{Facts, Scene};
 use value::Forms;
