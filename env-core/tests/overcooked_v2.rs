@@ -146,7 +146,7 @@ fn a_button_pressed_as_it_goes_out_is_not_free() {
         // A button that is lit is not pressed, and one that is dark costs by both rules.
         assert_eq!(scene.step(&[TOGGLE, NOOP]).0, []);
         button(&mut scene, 0);
-        assert_eq!(scene.step(&[TOGGLE, NOOP]).0, [cost.clone()]);
+        assert_eq!(scene.step(&[TOGGLE, NOOP]).0, std::slice::from_ref(&cost));
     }
 }
 
@@ -239,6 +239,13 @@ fn the_second_version_leaves_the_first_alone() {
         };
         assert_eq!(play(true), play(false));
     }
+}
+
+#[test]
+fn other_features_need_no_other_radius() {
+    let params = r#"{"features": ["agent_position", "inventory"]}"#;
+    let world = env_core::envs::open("overcooked_v2", params).unwrap();
+    assert_eq!(world.spec().observation_len(), 6);
 }
 
 #[test]

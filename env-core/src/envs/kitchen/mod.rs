@@ -142,6 +142,15 @@ fn features<V: Variant>(params: &Params<V>) -> Vec<String> {
     features
 }
 
+/// How far `local_view` sees; the default says nothing where that feature is not asked for.
+fn view_radius<V: Variant>(params: &Params<V>) -> Option<u8> {
+    let looks = params.features.iter().any(|name| name == "local_view");
+    let default = Params::<V>::default().view_radius;
+    params
+        .view_radius
+        .filter(|&radius| looks || Some(radius) != default)
+}
+
 impl<V: Variant> GridWorld for Cooking<V> {
     const ID: &'static str = if V::V2 { "overcooked_v2" } else { "overcooked" };
     const VERSION: &'static str = if V::V2 { "1.0.0" } else { "2.0.0" };
@@ -174,7 +183,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             kinds: kinds::kinds(V::V2, params.rules, params.cook_time),
             layout: grid::Layout::Fixed(check::rows(params)?),
             features: features(params),
-            view_radius: params.view_radius,
+            view_radius: view_radius(params),
             rewards: params.rewards.iter().map(earn::declare).collect(),
         })
     }
@@ -245,6 +254,9 @@ impl<V: Variant> GridWorld for Cooking<V> {
 
     #[inline]
     fn tick(&self, tables: &Tables, state: &mut State<Extra>, luck: &mut Luck, pay: &mut Pay<'_>) {
+        if V::V2 && state.steps == 0 && tables.is_cogrid() {
+            tick::lose_timers(tables, state);
+        }
         if self.ticks {
             tick::tick(self, tables, state, luck, pay);
         }
