@@ -368,6 +368,12 @@ pub(crate) fn show<W: Recorded>(
         fields.insert(format!("x.{name}_contents"), contents);
         fields.insert(format!("x.{name}_timer"), timers);
     }
+    // CoGrid: if the first kind of container is not in the layout, the first step puts one that is nowhere there.
+    let first = tables.containers.first().map(|container| container.kind);
+    if first.is_some() && state.steps > 0 && places(tables, state, first).is_empty() {
+        fields.insert("x.pot_contents".into(), vec![-1]);
+        fields.insert("x.pot_timer".into(), vec![0]);
+    }
     grid.world().show(tables, state, header, &mut fields);
     fields
 }

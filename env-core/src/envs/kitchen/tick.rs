@@ -123,9 +123,39 @@ pub(super) fn act_cogrid<V: Variant>(
         state.extra.delivered = true;
     }
     if open || at == cooking.ids.zone && cooking.ids.soups.contains(&held) {
-        consume(cooking, &mut state.extra, held);
+        consume_cogrid(tables, &mut state.extra, held);
     }
     false
+}
+
+/// CoGrid: the number of an order is that of a recipe of the first kind of pot, and open pots have others.
+fn consume_cogrid(tables: &Tables, extra: &mut Extra, soup: KindId) {
+    let dishes = tables.containers.first().map_or(&[][..], |pot| &pot.dishes);
+    let asks = |order: &&mut Order| {
+        let recipe = order.soup.checked_sub(1);
+        let dish = recipe.and_then(|recipe| dishes.get(usize::from(recipe)));
+        dish.is_some_and(|dish| dish.result == soup)
+    };
+    if let Some(order) = extra.orders.iter_mut().find(asks) {
+        *order = Order::default();
+    }
+}
+
+/// CoGrid: where there are open pots in the world and none in the layout, the timers of the others are lost
+/// in the first step.
+pub(super) fn lose_timers(tables: &Tables, state: &mut State<Extra>) {
+    let open_pots = tables.containers.first().map(|pot| pot.kind);
+    if state
+        .fixtures(tables)
+        .all(|fixture| Some(fixture.kind()) != open_pots)
+    {
+        let count = state.fixtures(tables).len();
+        for index in 0..count {
+            if state.fixture(tables, index).capacity() == super::kinds::SOUP_SIZE {
+                state.set_fixture(tables, index, 0, &[]);
+            }
+        }
+    }
 }
 
 /// Fills the first order of this soup, and gives it as it was.
