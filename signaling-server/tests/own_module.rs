@@ -1,5 +1,10 @@
 //! A study that brings an environment of its own: read, kept by its hash, archived, and simulated again.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
 use std::fs;
 use std::path::Path;
 
