@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use env_core::conformance::check;
 use env_core::grid::tables::Hand;
-use env_core::grid::{Agent, KindId, Motion, Rules, State};
+use env_core::grid::{Agent, KindId, Motion, Rules, State, Tables};
 use env_core::rng::Rng;
 use env_core::{Action, Environment as _, Event, Outcome, Spec};
 
@@ -288,5 +288,62 @@ fn containers_count_down_and_switches_go_out() {
                 }
             }
         }
+    }
+}
+
+/// The kinds that a kind may turn into by one act, nothing included.
+fn turns(tables: &Tables, kind: KindId) -> Vec<KindId> {
+    let carried = (1..=tables.kinds.len() as KindId)
+        .filter(|&kind| tables.hands[usize::from(kind)] == Hand::Loose);
+    match tables.hands[usize::from(kind)] {
+        Hand::Floor => carried.collect(),
+        Hand::Loose | Hand::Collect => vec![0],
+        Hand::Becomes { into, .. } => vec![into],
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn the_ground_changes_only_as_it_is_declared() {
+    let mut changes = BTreeSet::new();
+    for params in Params::many(40) {
+        let mut episode = Episode::new(params, 17);
+        for _ in 0..150 {
+            let before = episode.state.clone();
+            episode.step();
+            let tables = episode.env.tables();
+            for cell in 0..tables.cells as u16 {
+                let (was, is) = (before.kind(cell), episode.state.kind(cell));
+                // Several agents may act on a cell in one step, one after the other.
+                let mut reached = BTreeSet::from([was]);
+                for _ in 0..tables.seats {
+                    let next: Vec<KindId> = reached
+                        .iter()
+                        .flat_map(|&kind| turns(tables, kind))
+                        .collect();
+                    reached.extend(next);
+                }
+                let place = episode.place();
+                assert!(reached.contains(&is), "{place}: {was} became {is}");
+                if was != is {
+                    let name = |kind| tables.kind(kind).map_or("", |kind| kind.name.as_str());
+                    changes.insert(format!("{} {}", name(was), name(is)));
+                }
+            }
+        }
+    }
+    for change in [
+        "lock gate",
+        "door gate",
+        "gate door",
+        "crate ",
+        "gem ",
+        "apple ",
+        " apple",
+    ] {
+        assert!(
+            changes.contains(change),
+            "{change} never happened: {changes:?}"
+        );
     }
 }
