@@ -56,6 +56,13 @@ impl Target {
 /// # Errors
 /// [`Unsupported`] names what we do not have.
 pub fn target(header: &Header) -> Result<Target> {
+    let mut features = header.features.iter();
+    if let Some(feature) = features.find(|feature| feature.starts_with("closest_")) {
+        // CoGrid sorts by distance and leaves it to NumPy, and so to the processor, which of equals comes first.
+        return unsupported(format!(
+            "the feature `{feature}`, whose order of equals is nowhere fixed"
+        ));
+    }
     match header.scope.as_str() {
         "overcooked" if header.types.iter().any(|name| name == "open_pot") => {
             Target::kitchen::<Second>(header)

@@ -259,12 +259,8 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     fn distances(&self, name: &str) -> Result<Found, ParamError> {
         let others = match self.tables.seats {
             1 => return Self::refuse(name, "needs another seat: take it out"),
-            seats if seats > 2 && self.tables.is_cogrid() => {
-                return Self::refuse(
-                    name,
-                    "is made for two seats in CoGrid: take it out, or take the corrected rules",
-                );
-            }
+            // CoGrid: every agent tells of the first two, and each of those of the other.
+            _ if self.tables.is_cogrid() => self.tables.seats.min(3) - 1,
             seats => seats - 1,
         };
         Ok((Feature::Distances, Reach::Each, vec![others, 2], true))

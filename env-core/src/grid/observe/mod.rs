@@ -29,7 +29,7 @@ use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use build::Builder;
-use feature::{Part, Reach};
+use feature::{Feature, Part, Reach};
 use kitchen::Now;
 use scene::{Facts, Scene};
 use value::Forms;
@@ -56,7 +56,12 @@ pub struct Observer {
     facts: Facts,
     /// Whether a feature looks at what a kitchen has besides its grid.
     asks: bool,
+    /// CoGrid: where the features of the first two seats have two values less than those of the others.
+    gap: Option<usize>,
 }
+
+/// The length of a gap.
+const GAP: usize = 2;
 
 impl Observer {
     /// Composes the features of a plan.
@@ -92,6 +97,7 @@ impl Observer {
         let (row, own_len, grid_len) = (place(&mut each), place(&mut own), place(&mut grid));
         let laid = |part: &&Part| !part.feature.is_laid(&facts);
         Ok(Self {
+            gap: gap(tables, &each),
             moving: each.iter().filter(laid).cloned().collect(),
             rows: rows(&facts, &each, row, tables.cells),
             asks: own.iter().chain(&grid).any(|part| part.feature.asks()),
@@ -123,7 +129,11 @@ impl Observer {
                 1 => format!("other.{}", part.name),
                 _ => format!("other{other}.{}", part.name),
             },
-            shape: part.shape.clone(),
+            // CoGrid: as the first seat sees it.
+            shape: match self.gap {
+                Some(gap) if other < 2 && part.is_gapped(gap) => vec![1, 2],
+                _ => part.shape.clone(),
+            },
         });
         fields.collect()
     }
@@ -142,6 +152,11 @@ impl Observer {
         seat: usize,
         out: &mut [V],
     ) {
+        if let Some(gap) = self.gap.filter(|_| out.len() < self.len) {
+            let mut wide = vec![V::ZERO; self.len];
+            self.observe(world, tables, state, seat, &mut wide);
+            return self.close(gap, seat, &wide, out);
+        }
         if seat >= self.seats || out.len() < self.len {
             out.fill(V::ZERO);
             return;
@@ -164,6 +179,9 @@ impl Observer {
         seat: usize,
         out: &mut [V],
     ) {
+        if self.gap.is_some() && out.len() < self.len {
+            return self.observe(world, tables, state, seat, out);
+        }
         if seat >= self.seats || out.len() < self.len {
             return;
         }
@@ -188,6 +206,12 @@ impl Observer {
         state: &State<W::Extra>,
         out: &mut [V],
     ) {
+        if self.gap.is_some() {
+            for (seat, out) in out.chunks_exact_mut(self.len - 2 * GAP).enumerate() {
+                self.observe(world, tables, state, seat, out);
+            }
+            return;
+        }
         if out.len() < self.seats * self.len {
             return;
         }
@@ -204,11 +228,42 @@ impl Observer {
             }
         }
         for seat in 0..self.seats {
-            let out = &mut out[seat * self.len..][..self.len];
-            look.write(&self.own, seat, &mut out[self.row..others]);
-            let grid = others + (self.seats - 1) * self.row;
-            look.write(&self.grid, seat, &mut out[grid..]);
+            let own = &mut out[seat * self.len + self.row..][..self.own_len];
+            look.write(&self.own, seat, own);
         }
+        for part in &self.grid {
+            let grid = others + (self.seats - 1) * self.row + part.start;
+            let shared = part.feature.shared();
+            let writers = if shared.is_some() { 1 } else { self.seats };
+            for seat in 0..writers {
+                let here = &mut out[seat * self.len + grid..][..part.len];
+                part.feature.write(&look, seat, here);
+            }
+            for range in shared.into_iter().flatten() {
+                let (start, end) = (grid + range.start, grid + range.end);
+                for seat in 1..self.seats {
+                    out.copy_within(start..end, seat * self.len + start);
+                }
+            }
+        }
+    }
+
+    /// Copies an observation without the gaps in what is told of the first two seats.
+    fn close<V: Value>(&self, gap: usize, seat: usize, wide: &[V], out: &mut [V]) {
+        let starts = [0, 1].map(|told| match told {
+            _ if told == seat => gap,
+            // The others follow the seat itself in the order of seats.
+            _ => self.own_len + self.row * (1 + told - usize::from(told > seat)) + gap,
+        });
+        let is_gap = |at: usize| {
+            starts
+                .iter()
+                .any(|&start| (start..start + GAP).contains(&at))
+        };
+        let kept = wide.iter().enumerate().filter(|&(at, _)| !is_gap(at));
+        out.iter_mut()
+            .zip(kept)
+            .for_each(|(out, (_, value))| *out = *value);
     }
 
     #[inline]
@@ -237,6 +292,20 @@ impl Observer {
         let start = (usize::from(agent.cell) * 4 + agent.facing as usize) * self.row;
         out.copy_from_slice(&V::of(&self.rows)[start..start + self.row]);
         look.write(&self.moving, seat, out);
+    }
+}
+
+/// CoGrid: where what the first two seats tell of others is shorter, if there are more than two.
+fn gap(tables: &Tables, parts: &[Part]) -> Option<usize> {
+    let mut gaps = parts.iter().map(|part| (part, part.start + GAP));
+    let found = gaps.find(|(part, gap)| part.is_gapped(*gap));
+    found.map(|(_, gap)| gap).filter(|_| tables.is_cogrid())
+}
+
+impl Part {
+    /// Whether a gap is in it.
+    fn is_gapped(&self, gap: usize) -> bool {
+        matches!(self.feature, Feature::Distances) && self.len > GAP && self.start + GAP == gap
     }
 }
 

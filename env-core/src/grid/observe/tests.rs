@@ -585,8 +585,24 @@ fn any_number_of_agents_is_seen() {
     assert_eq!(seen[..6], [1., 2., 1., 1., 1., -1.]);
     assert_eq!(seen[6..12], [0., 1., -1., -1., 0., -2.]);
     assert_eq!(seen[12..], [0., 3., 0., 2., -1., 1.]);
-    let refused = Env::new(many(Rules::Cogrid)).unwrap_err();
-    assert!(refused.reason.contains("two seats"), "{refused}");
+    // CoGrid: everyone tells of the first two, so that those tell of one.
+    let env = Env::new(many(Rules::Cogrid)).unwrap();
+    let mut state = env.reset(0);
+    for (agent, cell) in state.agents.iter_mut().zip([1, 7, 3]) {
+        agent.cell = cell;
+    }
+    assert_eq!(env.spec().observation_len(), 14);
+    let mut seen = [0.0; 14];
+    env.observe(&state, 1, &mut seen);
+    assert_eq!(
+        seen,
+        [1., 2., 1., 1., 0., 1., -1., -1., 0., 3., 0., 2., -1., 1.]
+    );
+    env.observe(&state, 2, &mut seen);
+    assert_eq!(
+        seen,
+        [0., 3., 0., 2., -1., 1., 0., 1., -1., -1., 1., 2., 1., 1.]
+    );
 }
 
 #[test]
