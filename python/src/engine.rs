@@ -130,11 +130,11 @@ impl Engine {
         let ended_before = ends(&arrays);
         let lent = lend(&mut arrays);
         self.batch.step(&self.actions, lent)?;
+        self.stand()?;
         let ended = ends(&arrays);
         // Episodes start anew in the step that ends them or in the one after it, in no other.
         self.restarted.fill(false);
         if ended || ended_before {
-            self.stand()?;
             self.notice()?;
         }
         Ok(ended || ended_before)
