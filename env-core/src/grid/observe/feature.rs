@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::Look;
 use super::agent::{self, Closest, Items};
@@ -94,6 +95,7 @@ impl Feature {
                     *out = i8::from(kind.is_some_and(|&kind| kinds.has(kind)));
                 }
             }
+            Self::Pots(pots) => pots.lay(facts, cell, out),
             _ => {}
         }
     }
@@ -104,6 +106,14 @@ impl Feature {
             Self::Direction | Self::Position | Self::Layout(_) => true,
             Self::Beside(kinds) => kinds.0 & !facts.lasting.0 == 0,
             _ => false,
+        }
+    }
+
+    /// All values that [`Self::write`] writes, if they are the same for every seat and it is quicker to copy them.
+    pub(super) fn shared(&self) -> Option<&[Range<usize>]> {
+        match self {
+            Self::Masks(masks) => masks.shared(),
+            _ => None,
         }
     }
 

@@ -114,6 +114,11 @@ impl Masks {
         out.copy_from_slice(V::of(&self.template));
     }
 
+    /// The values that [`Self::write`] writes, if they are no more than these.
+    pub(super) fn shared(&self) -> Option<&[Range<usize>]> {
+        self.loud.is_empty().then_some(&self.changing)
+    }
+
     /// Writes what may have changed.
     #[inline(never)]
     pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, out: &mut [V]) {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::scene::Scene;
+use super::scene::{Facts, Scene};
 use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::state::Fixture;
@@ -69,26 +69,57 @@ impl Pots {
     /// Source: CoGrid 0.3.2, `envs/overcooked/features.py:251`.
     #[inline]
     pub(super) fn ordered<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-        let [row, col] = scene.place(scene.agents[seat].cell);
-        let len = self.len();
+        let (len, laid) = (self.len(), self.stay(scene.facts));
+        let tail = 5 + self.ingredients.len();
         for (index, pot) in self.of(scene).take(self.count).enumerate() {
             let out = &mut out[index * len..(index + 1) * len];
             let stage = stage(pot);
-            out[0] = V::ONE;
             out[usize::from(STAGES[stage])] = V::ONE;
-            let (counts, rest) = out[5..].split_at_mut(self.ingredients.len());
-            for (count, &ingredient) in counts.iter_mut().zip(&self.ingredients) {
-                *count = V::whole(count_of(scene.slots(pot), ingredient));
+            if stage > 0 {
+                for (count, &ingredient) in out[5..tail].iter_mut().zip(&self.ingredients) {
+                    *count = V::whole(count_of(scene.slots(pot), ingredient));
+                }
             }
-            let left = if stage == 2 {
-                i32::from(pot.timer())
-            } else {
-                -1
-            };
-            let [pot_row, pot_col] = scene.place(pot.cell());
-            let values = [left, row - pot_row, col - pot_col, pot_row, pot_col];
-            rest.copy_from_slice(&values.map(V::whole));
+            if stage == 2 {
+                out[tail] = V::whole(i32::from(pot.timer()));
+            }
+            if !laid {
+                out[0] = V::ONE;
+                if stage != 2 {
+                    out[tail] = V::whole(-1);
+                }
+                let way = self.way(scene.facts, scene.agents[seat].cell, pot.cell());
+                out[tail + 1..].copy_from_slice(&way.map(V::whole));
+            }
         }
+    }
+
+    /// Writes over zeros what [`Self::ordered`] says of pots that stay where they are, empty ones.
+    pub(super) fn lay(&self, facts: &Facts, cell: u16, out: &mut [i8]) {
+        if !self.stay(facts) {
+            return;
+        }
+        let tail = 5 + self.ingredients.len();
+        let pots = (0..).zip(&facts.ground);
+        let pots = pots.filter(|&(_, &kind)| self.kinds.has(kind));
+        for (out, (pot, _)) in out.chunks_exact_mut(self.len()).zip(pots) {
+            (out[0], out[tail]) = (1, -1);
+            let way = self.way(facts, cell, pot);
+            out[tail + 1..].copy_from_slice(&way.map(|at| at as i8));
+        }
+    }
+
+    /// Whether no pot comes or goes.
+    #[inline]
+    fn stay(&self, facts: &Facts) -> bool {
+        self.kinds.0 & !facts.lasting.0 == 0
+    }
+
+    /// Rows and columns of the way from a pot, row and column of it.
+    #[inline]
+    fn way(&self, facts: &Facts, cell: u16, pot: u16) -> [i32; 4] {
+        let ([row, col], [pot_row, pot_col]) = (facts.place(cell), facts.place(pot));
+        [row - pot_row, col - pot_col, pot_row, pot_col]
     }
 }
 
