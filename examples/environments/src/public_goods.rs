@@ -196,7 +196,7 @@ impl Environment for PublicGoods {
             let text = format!("{given} given");
             out.push(
                 0,
-                [x, 3.2, 1.0, 0.24],
+                [x, 3.2, 1.0, 0.18],
                 Shape::Text {
                     text,
                     color: 0x1d25_2cff,
