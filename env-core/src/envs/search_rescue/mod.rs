@@ -396,7 +396,7 @@ impl GridWorld for World {
         let fits = |call: &Call| {
             usize::from(call.cell) < tables.cells
                 && usize::from(call.seat) < tables.seats
-                && call.left > 0
+                && call.left <= self.help_time
         };
         state.extra.len() <= tables.seats * tables.cells && state.extra.iter().all(fits)
     }
@@ -409,8 +409,9 @@ impl GridWorld for World {
         _pay: &mut Pay<'_>,
     ) {
         state.extra.retain_mut(|call| {
-            call.left -= 1;
-            call.left > 0
+            let waits = call.left > 0;
+            call.left = call.left.saturating_sub(1);
+            waits
         });
     }
 
