@@ -3,10 +3,11 @@
 
 mod kitchen;
 
+use env_core::draw::{DrawList, Item, Shape};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
-    Earning, Layout, MOVE_LEFT, MOVE_RIGHT, NOOP, Orders, Overcooked, PICK_UP_OR_DROP, Params,
-    Payment, Rules, Spawn,
+    Earning, Layout, MOVE_LEFT, MOVE_RIGHT, NOOP, Order, Orders, Overcooked, PICK_UP_OR_DROP,
+    Params, Payment, Rules, Spawn,
 };
 use env_core::grid::{ActionSet, Direction};
 use env_core::rng::Rng;
@@ -275,6 +276,27 @@ fn orders_come_as_often_as_they_should() {
             "{came:?}"
         );
     }
+}
+
+#[test]
+fn orders_are_cards_below_the_kitchen_with_the_time_that_is_left() {
+    let mut scene = Scene::new(ordered());
+    scene.state.extra.orders[1] = Order { soup: 2, left: 25 };
+    let mut list = DrawList::default();
+    scene.env.draw(&scene.state, &mut list);
+    assert_eq!([list.width, list.height], [5.0, 5.0]);
+    let strip: Vec<&Item> = list.items.iter().filter(|item| item.y >= 4.0).collect();
+    let sprites = Overcooked::sprites();
+    let pictures = strip.iter().filter_map(|item| match item.shape {
+        Shape::Sprite(index) => Some(sprites[usize::from(index)].name),
+        _ => None,
+    });
+    assert_eq!(pictures.collect::<Vec<_>>(), ["order_card", "tomato_soup"]);
+    let bars = strip
+        .iter()
+        .filter(|item| matches!(item.shape, Shape::Rect { .. }));
+    let widths: Vec<f32> = bars.map(|item| item.w).collect();
+    assert_eq!(widths[1] / widths[0], 0.25);
 }
 
 #[test]

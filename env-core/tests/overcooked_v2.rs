@@ -6,6 +6,7 @@ mod kitchen;
 use std::collections::BTreeSet;
 
 use env_core::Environment as _;
+use env_core::draw::{DrawList, Shape};
 use env_core::envs::kitchen::params::Second;
 use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, Rules, TOGGLE};
 use env_core::envs::overcooked_v2::{Earning, Layout, OvercookedV2, Params, Payment};
@@ -239,6 +240,28 @@ fn the_second_version_leaves_the_first_alone() {
         };
         assert_eq!(play(true), play(false));
     }
+}
+
+#[test]
+fn displays_and_lit_buttons_show_the_soup_that_is_wanted() {
+    let mut scene = Scene::new(layout("grounded_coord_ring"));
+    let shown = |scene: &Scene<Second>| {
+        let mut list = DrawList::default();
+        scene.env.draw(&scene.state, &mut list);
+        let soups = list.items.iter().filter(|item| match item.shape {
+            Shape::Sprite(index) => {
+                OvercookedV2::sprites()[usize::from(index)].name == "tomato_soup"
+            }
+            _ => false,
+        });
+        soups.count()
+    };
+    scene.state.extra.target = 1;
+    assert_eq!(shown(&scene), 4, "four displays");
+    scene.fill([2, 4], &[], 5);
+    assert_eq!(shown(&scene), 5, "and a button");
+    scene.state.extra.target = 0;
+    assert_eq!(shown(&scene), 0);
 }
 
 #[test]
