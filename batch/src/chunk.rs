@@ -35,6 +35,9 @@ pub(crate) trait Chunk: Send {
     ) -> Result<(), StateError>;
 }
 
+/// Events of a step for each seat.
+const EVENTS: usize = 8;
+
 /// Instances that are stepped one after the other.
 pub(crate) struct OneByOne<I: Instances> {
     instances: Arc<I>,
@@ -62,7 +65,11 @@ impl<I: Instances> OneByOne<I> {
             instances,
             slots,
             episodes,
-            outcome: Outcome::default(),
+            // Room for what a step of any environment here may tell, so that a rare event allocates nothing.
+            outcome: Outcome {
+                events: Vec::with_capacity(EVENTS * shape.seats),
+                ..Outcome::default()
+            },
             shape,
             autoreset: options.autoreset,
             in_place: options.in_place,

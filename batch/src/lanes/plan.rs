@@ -302,3 +302,31 @@ fn kinds(set: u64) -> Vec<KindId> {
 fn kinds_and_nothing(set: u64) -> Vec<KindId> {
     (0..64).filter(|kind| set >> kind & 1 == 1).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use env_core::envs::build;
+    use env_core::envs::overcooked::Overcooked;
+
+    use super::*;
+
+    #[test]
+    fn lanes_play_plain_kitchens_and_no_others() {
+        let plan = |json: &str| Plan::new(&build::<Overcooked>(json.as_bytes()).unwrap());
+        for layout in ["cramped_room", "counter_circuit", "forced_coordination"] {
+            assert!(
+                plan(&format!(r#"{{"layout":"{layout}"}}"#)).is_some(),
+                "{layout}"
+            );
+        }
+        let others = [
+            r#"{"rules":"cogrid-0.3.2"}"#,
+            r#"{"actions":"rotation"}"#,
+            r#"{"orders":{"spawn":{"onion_soup":0.1,"tomato_soup":0.1},"max_active":2,"time_limit":50}}"#,
+            r#"{"seats":3}"#,
+        ];
+        for json in others {
+            assert!(plan(json).is_none(), "{json}");
+        }
+    }
+}
