@@ -52,7 +52,7 @@ const ROWS: [Row; 6] = [
 
 /// Measures, shows and, if that is wanted, writes down.
 pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
-    let mut figures = Vec::new();
+    let mut figures = load();
     let lines = native(workspace, &mut figures)?;
     let points: Vec<_> = lines.lines().filter_map(Point::read).collect();
     python(workspace, &mut figures)?;
@@ -76,6 +76,17 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
         write(workspace, &figures, &points, &machine, date)?;
     }
     Ok(())
+}
+
+/// How much other work the machine has, for whoever reads the figures.
+fn load() -> Vec<Figure> {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let average = text.split(' ').next().and_then(|first| first.parse().ok());
+    let figure = |value| {
+        let name = "programs that run or wait, before this one (load average)".to_owned();
+        Figure::new("machine", name, value, "")
+    };
+    average.map(figure).into_iter().collect()
 }
 
 fn native(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<String> {
