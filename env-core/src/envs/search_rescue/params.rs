@@ -1,0 +1,100 @@
+//! The parameters of search and rescue.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::Map;
+use crate::grid::{ActionSet, Chart, Plan, Rules};
+
+/// Parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Which rules hold.
+    pub rules: Rules,
+    /// Name of a layout, or its rows.
+    pub layout: Chart,
+    /// What a generated layout has.
+    pub map: Map,
+    /// Number of agents.
+    pub seats: u8,
+    /// What each agent is, by seat; those that are left out have no role.
+    pub roles: Vec<Role>,
+    /// How agents move.
+    pub actions: ActionSet,
+    /// Steps after which the episode is truncated.
+    pub horizon: u32,
+    /// Steps per second; 0 for turns.
+    pub tick_hz: u16,
+    /// Steps in which a second agent must help to rescue a red victim.
+    pub help_time: u8,
+    /// What is paid.
+    pub rewards: Rewards,
+    /// The observation: names of features, in order.
+    pub features: Vec<String>,
+    /// Cells that `local_view` sees in each direction; none for the whole grid.
+    pub view_radius: Option<u8>,
+}
+
+/// What an agent can do without a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Nothing more than others.
+    #[default]
+    None,
+    /// Rescues yellow victims.
+    Medic,
+    /// Clears rubble.
+    Engineer,
+}
+
+/// What is paid for a rescue, and to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rewards {
+    /// A green victim, whom anyone can rescue.
+    pub green: f32,
+    /// A purple victim, whom anyone can rescue.
+    pub purple: f32,
+    /// A yellow victim, for whom it takes a medkit or a medic.
+    pub yellow: f32,
+    /// A red victim, for whom it takes two agents.
+    pub red: f32,
+    /// Whether every agent gets it, or only those that rescued.
+    pub common: bool,
+}
+
+impl Default for Rewards {
+    fn default() -> Self {
+        Self {
+            green: 1.0,
+            purple: 2.0,
+            yellow: 3.0,
+            red: 5.0,
+            common: true,
+        }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let plan = Plan::default();
+        Self {
+            rules: Rules::default(),
+            layout: Chart::named("test"),
+            map: Map::default(),
+            seats: 2,
+            roles: Vec::new(),
+            actions: ActionSet::default(),
+            horizon: plan.horizon,
+            tick_hz: plan.tick_hz,
+            help_time: 10,
+            rewards: Rewards::default(),
+            features: plan.features,
+            view_radius: None,
+        }
+    }
+}
