@@ -132,7 +132,6 @@ fn short(value: f64) -> String {
     match value {
         v if v >= 1e9 => format!("{} G", v / 1e9),
         v if v >= 1e6 => format!("{} M", v / 1e6),
-        v if v >= 1e4 => format!("{} k", v / 1e3),
         v => format!("{v}"),
     }
 }
