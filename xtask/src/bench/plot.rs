@@ -132,6 +132,7 @@ fn short(value: f64) -> String {
     match value {
         v if v >= 1e9 => format!("{} G", v / 1e9),
         v if v >= 1e6 => format!("{} M", v / 1e6),
+        v if v >= 1e5 => format!("{} k", v / 1e3),
         v => format!("{v}"),
     }
 }
