@@ -20,7 +20,9 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
     ),
     (
         "signaling-server",
-        &["env-core", "module", "policy", "protocol", "rollback", "study"],
+        &[
+            "env-core", "module", "policy", "protocol", "rollback", "study",
+        ],
     ),
     (
         "fuzz",
@@ -28,9 +30,14 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
     ),
     (
         "parity",
-        &["env-core", "module", "policy", "protocol", "rollback", "study"],
+        &[
+            "env-core", "module", "policy", "protocol", "rollback", "study",
+        ],
     ),
-    ("coplay-python", &["batch", "env-core", "module", "picture", "policy"]),
+    (
+        "coplay-python",
+        &["batch", "env-core", "module", "picture", "policy"],
+    ),
     ("example-environments", &["env-core"]),
     ("xtask", &[]),
 ];
