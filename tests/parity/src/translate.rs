@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use env_core::Environment;
 use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::kitchen::Kitchens;
+use env_core::envs::kitchen::layouts;
 use env_core::envs::kitchen::params::{
     Earning, First, Layout, Orders, Params, Payment, Second, Spawn, Variant,
 };
@@ -213,7 +214,7 @@ fn kitchen<V: Variant>(header: &Header) -> Result<Params<V>> {
         .iter()
         .map(|reward| payment(reward, &targets));
     Ok(Params {
-        layout: Layout::Rows(header.layout.clone()),
+        layout: layout::<V>(header)?,
         rules: Rules::Cogrid,
         seats: header.agents as u8,
         actions: actions(header)?,
@@ -227,6 +228,38 @@ fn kitchen<V: Variant>(header: &Header) -> Result<Params<V>> {
         targets,
         ..Params::default()
     })
+}
+
+/// Names of layouts to which CoGrid gives numbers other than 0, in their order from 0.
+///
+/// Source: CoGrid 0.3.2, `envs/overcooked/features.py:1118`.
+const NUMBERED: [&str; 6] = [
+    "cramped_room",
+    "asymmetric_advantages",
+    "coordination_ring",
+    "forced_coordination",
+    "counter_circuit",
+    "order_delivery",
+];
+
+/// The layout: by its name where that has a number, else by its rows.
+fn layout<V: Variant>(header: &Header) -> Result<Layout> {
+    let name = header.layout_id.strip_prefix("overcooked_");
+    let name = name
+        .and_then(|name| name.strip_suffix("_v0"))
+        .unwrap_or_default();
+    let ours = layouts::of(V::V2).iter().find(|(known, _)| *known == name);
+    let numbered = NUMBERED.iter().position(|&known| known == name);
+    match (numbered, ours) {
+        (Some(_), Some((name, rows))) if header.layout == *rows => Ok(Layout::from(*name)),
+        (Some(1..), _) if header.features.iter().any(|feature| feature == "layout_id") => {
+            unsupported(format!(
+                "`layout_id` of `{}` with these rows",
+                header.layout_id
+            ))
+        }
+        _ => Ok(Layout::Rows(header.layout.clone())),
+    }
 }
 
 /// What `overcooked_inventory` tells apart; CoGrid sorts the names.

@@ -160,14 +160,17 @@ fn names(v2: bool) -> String {
 
 /// The number of the layout: that of the named one with the same rows, else the one past the last.
 pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
+    let known = layouts::of(V::V2);
+    if let (Rules::Cogrid, layout) = (params.rules, &params.layout) {
+        // CoGrid numbers the five classic kitchens by their names, and gives every other the number of the first.
+        let named = |&(name, _): &(&str, _)| *layout == Layout::from(name);
+        let number = known.iter().take(5).position(named);
+        return number.filter(|_| !V::V2).unwrap_or(0) as u8;
+    }
     let rows = rows(params).unwrap_or_default();
     let same = |&(_, known): &(&str, &[&str])| known == rows;
-    let number = layouts::of(V::V2).iter().position(same);
-    match params.rules {
-        // CoGrid numbers the five classic kitchens, and gives every other the number of the first.
-        Rules::Cogrid => number.filter(|&number| !V::V2 && number < 5).unwrap_or(0) as u8,
-        Rules::Corrected => number.unwrap_or(layouts::of(V::V2).len()) as u8,
-    }
+    let number = known.iter().position(same);
+    number.unwrap_or(known.len()) as u8
 }
 
 /// How many layouts there are to tell apart.
