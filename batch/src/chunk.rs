@@ -12,6 +12,8 @@ use crate::{Autoreset, Options};
 
 /// Some instances of a batch, with the rows of the arrays that belong to them.
 pub(crate) trait Chunk: Send {
+    /// Instances that are not worth another thread; a chunk has a multiple of them.
+    const GRAIN: usize;
     /// Starts the episodes of the instances in `which` (all if there is none) with these seeds.
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>);
     /// Advances every instance by one step.
@@ -196,6 +198,8 @@ impl<I: Instances> OneByOne<I> {
 }
 
 impl<I: Instances> Chunk for OneByOne<I> {
+    const GRAIN: usize = I::GRAIN;
+
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, mut arrays: Arrays<'_>) {
         self.outcome.clear();
         for (index, &seed) in seeds.iter().enumerate() {

@@ -7,6 +7,8 @@ use env_core::{Action, Outcome, World};
 
 /// What a batch needs of its instances. The value is shared by the threads; a slot is one instance.
 pub(crate) trait Instances: Send + Sync + 'static {
+    /// See [`crate::chunk::Chunk::GRAIN`].
+    const GRAIN: usize;
     type Slot: Send;
     fn reset(&self, slot: &mut Self::Slot, seed: u64);
     fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut Outcome);
@@ -36,6 +38,8 @@ fn each<V>(seats: usize, out: &mut [V], mut write: impl FnMut(usize, &mut [V])) 
 pub(crate) struct Natives<E>(pub(crate) E);
 
 impl<E: Native> Instances for Natives<E> {
+    const GRAIN: usize = 16;
+
     type Slot = E::State;
 
     fn reset(&self, slot: &mut E::State, seed: u64) {
@@ -98,6 +102,9 @@ impl Worlds {
 }
 
 impl Instances for Worlds {
+    /// A module takes its time.
+    const GRAIN: usize = 1;
+
     type Slot = Slot;
 
     fn reset(&self, slot: &mut Slot, seed: u64) {

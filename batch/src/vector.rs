@@ -9,7 +9,6 @@ use env_core::{Action, Spec};
 use crate::arrays::{Arrays, Observations, Shape};
 use crate::chunk::{Chunk, OneByOne};
 use crate::instances::Instances;
-use crate::lanes::LANES;
 use crate::pool::{MAX_THREADS, Pool};
 use crate::{Episode, Options};
 
@@ -184,16 +183,13 @@ impl<C: Chunk> Batch<C> {
                 .min(MAX_THREADS),
             threads => threads,
         };
-        let pool = Pool::new(wanted.min(instances));
+        let most = instances.div_ceil(C::GRAIN);
+        let pool = Pool::new(wanted.min(most));
         let chunks = match pool.threads() {
             1 => 1,
-            threads => (4 * threads).min(MAX_CHUNKS),
+            threads => (4 * threads).min(MAX_CHUNKS).min(most),
         };
-        // Whole blocks of lanes, where there are enough.
-        let stride = match instances.div_ceil(chunks) {
-            few if few <= LANES => few,
-            many => many.next_multiple_of(LANES),
-        };
+        let stride = instances.div_ceil(chunks).next_multiple_of(C::GRAIN);
         let chunks = (0..instances)
             .step_by(stride)
             .map(|first| chunk(first, stride.min(instances - first)))

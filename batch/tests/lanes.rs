@@ -270,7 +270,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn lanes_equal_single_instances(
-        seed: u64, layout in 0..LAYOUTS.len(), instances in 14..150_usize, threads in 1..4_usize, mode in 0..3_usize,
+        seed: u64, layout in 0..LAYOUTS.len(), instances in 14..220_usize, threads in 1..4_usize, mode in 0..3_usize,
         horizon in prop_oneof![1..4_u32, 20..90_u32], capacity in 1..4_u8, time in 0..9_u8, common: bool,
     ) {
         let layout = LAYOUTS[layout].iter().map(|&row| row.into()).collect();

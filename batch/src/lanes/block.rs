@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::episode::Episode;
 
 /// Instances of a block.
-pub(crate) const LANES: usize = 64;
+pub(super) const LANES: usize = 64;
 
 /// A byte a lane.
 #[derive(Clone, Copy, Debug)]

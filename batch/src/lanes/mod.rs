@@ -17,8 +17,7 @@ use crate::arrays::{Arrays, Infos, Observations};
 use crate::chunk::{Chunk, OneByOne};
 use crate::episode::Episode;
 use crate::instances::Natives;
-use block::Block;
-pub(crate) use block::LANES;
+use block::{Block, LANES};
 pub(crate) use plan::Plan;
 use step::Gains;
 
@@ -209,6 +208,8 @@ fn step_avx2(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gain
 }
 
 impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Chunk for Lanes<W> {
+    const GRAIN: usize = LANES;
+
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>) {
         self.one_by_one.reset(seeds, which, arrays);
         for index in (0..seeds.len()).filter(|&index| which.is_none_or(|which| which[index])) {
