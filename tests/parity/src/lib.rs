@@ -41,7 +41,7 @@ pub enum Report {
         /// Steps in the file; each was played twice.
         steps: u64,
         /// Fields that differed, by name.
-        mismatches: BTreeMap<String, u64>,
+        differing: BTreeMap<String, u64>,
         /// The first of them, in words.
         first: Vec<String>,
     },
@@ -75,7 +75,7 @@ impl FileReport {
     /// Fields that differed.
     pub fn mismatches(&self) -> u64 {
         match &self.report {
-            Report::Compared { mismatches, .. } => mismatches.values().sum(),
+            Report::Compared { differing, .. } => differing.values().sum(),
             Report::Unsupported { .. } | Report::Malformed { .. } => 0,
         }
     }
@@ -203,7 +203,7 @@ pub fn replay_bytes(bytes: impl Read, host: &mut dyn Host) -> Report {
             environment,
             episodes: tally.episodes,
             steps: tally.steps,
-            mismatches: tally.mismatches,
+            differing: tally.mismatches,
             first: tally.first,
         },
         Err(error) => match error.downcast_ref::<Unsupported>() {
@@ -274,7 +274,7 @@ pub fn agree(modules: &mut Modules) -> Result<Vec<FileReport>> {
                 environment: id.into(),
                 episodes: tally.episodes,
                 steps: tally.steps,
-                mismatches: tally.mismatches,
+                differing: tally.mismatches,
                 first: tally.first,
             },
         });

@@ -43,8 +43,13 @@ fn main() -> Result<ExitCode> {
     let mismatches: u64 = reports.iter().map(FileReport::mismatches).sum();
     let steps: u64 = reports.iter().map(FileReport::steps).sum();
     if as_json {
+        let files = reports.iter().map(|report| {
+            let mut file = json!(report);
+            file["mismatches"] = report.mismatches().into();
+            file
+        });
         let report = json!({
-            "files": reports,
+            "files": files.collect::<Vec<_>>(),
             "steps": steps,
             "mismatches": mismatches,
             "failed": failed,
@@ -61,11 +66,11 @@ fn main() -> Result<ExitCode> {
 fn print(report: &FileReport) {
     println!("{:<52} {:<7} {}", report.file, report.host, words(report));
     if let Report::Compared {
-        mismatches, first, ..
+        differing, first, ..
     } = &report.report
-        && !mismatches.is_empty()
+        && !differing.is_empty()
     {
-        let fields: Vec<String> = mismatches
+        let fields: Vec<String> = differing
             .iter()
             .map(|(name, count)| format!("{name} {count}"))
             .collect();

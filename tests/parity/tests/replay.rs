@@ -95,8 +95,8 @@ fn changed(file: &str, path: &[&str]) -> (u64, Vec<String>) {
     lines.0[at] = step.to_string();
     match replay(&lines) {
         Report::Compared {
-            mismatches, first, ..
-        } => (mismatches.values().sum(), first),
+            differing, first, ..
+        } => (differing.values().sum(), first),
         other => panic!("{path:?}: {other:?}"),
     }
 }
@@ -186,16 +186,16 @@ fn a_changed_header_is_seen() {
         header[field] = value;
         lines.0[0] = header.to_string();
         let Report::Compared {
-            mismatches, first, ..
+            differing, first, ..
         } = replay(&lines)
         else {
             panic!("{field}")
         };
-        assert!(!mismatches.is_empty(), "{field}");
+        assert!(!differing.is_empty(), "{field}");
         match field {
-            "obs_dim" => assert_eq!(Vec::from_iter(mismatches.keys()), ["obs_dim"]),
+            "obs_dim" => assert_eq!(Vec::from_iter(differing.keys()), ["obs_dim"]),
             "max_steps" => {
-                assert!(mismatches.contains_key("tr") && mismatches.contains_key("done"))
+                assert!(differing.contains_key("tr") && differing.contains_key("done"))
             }
             _ => assert!(
                 first.iter().all(|line| line.contains("from the seed")),
@@ -207,10 +207,10 @@ fn a_changed_header_is_seen() {
     let mut header = lines.json(0);
     header["wall_map"][10] = json!(1);
     lines.0[0] = header.to_string();
-    let Report::Compared { mismatches, .. } = replay(&lines) else {
+    let Report::Compared { differing, .. } = replay(&lines) else {
         panic!()
     };
-    assert_eq!(Vec::from_iter(mismatches.keys()), ["wall_map"]);
+    assert_eq!(Vec::from_iter(differing.keys()), ["wall_map"]);
 }
 
 #[test]
@@ -222,10 +222,10 @@ fn a_changed_action_is_seen() {
     let mut step = lines.json(paid);
     step["a"] = json!([6, 6]);
     lines.0[paid] = step.to_string();
-    let Report::Compared { mismatches, .. } = replay(&lines) else {
+    let Report::Compared { differing, .. } = replay(&lines) else {
         panic!()
     };
-    assert!(mismatches.contains_key("r"), "{mismatches:?}");
+    assert!(differing.contains_key("r"), "{differing:?}");
 }
 
 #[test]
