@@ -51,19 +51,11 @@ impl<E: Native> Instances for Natives<E> {
     }
 
     fn observe(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [f32]) {
-        if fresh {
-            return self.0.refresh_all(slot, seats, out);
-        }
-        each(seats, out, |seat, out| self.0.observe(slot, seat, out));
+        self.0.observe_all(slot, seats, fresh, out);
     }
 
     fn observe_compact(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [i8]) {
-        if fresh {
-            return self.0.refresh_all_compact(slot, seats, out);
-        }
-        each(seats, out, |seat, out| {
-            self.0.observe_compact(slot, seat, out)
-        });
+        self.0.observe_all_compact(slot, seats, fresh, out);
     }
 
     fn mask(&self, slot: &mut E::State, seat: usize) -> u64 {

@@ -196,16 +196,23 @@ pub trait Environment: Sized {
         self.observe_compact(state, seat, out);
     }
 
-    /// [`Environment::refresh`] for so many seats at once, `[seat, value]`; an environment may share work among them.
-    fn refresh_all(&self, state: &Self::State, seats: usize, out: &mut [f32]) {
+    /// Writes the observations of so many seats at once, `[seat, value]`; an environment may share work among them.
+    /// Equal to [`Environment::observe`] for each or, if `fresh` (`out` holds earlier ones), [`Environment::refresh`].
+    fn observe_all(&self, state: &Self::State, seats: usize, fresh: bool, out: &mut [f32]) {
         let rows = out.chunks_exact_mut((out.len() / seats).max(1)).enumerate();
-        rows.for_each(|(seat, out)| self.refresh(state, seat, out));
+        rows.for_each(|(seat, out)| match fresh {
+            true => self.refresh(state, seat, out),
+            false => self.observe(state, seat, out),
+        });
     }
 
-    /// [`Environment::refresh_all`] for the compact form.
-    fn refresh_all_compact(&self, state: &Self::State, seats: usize, out: &mut [i8]) {
+    /// [`Environment::observe_all`] for the compact form.
+    fn observe_all_compact(&self, state: &Self::State, seats: usize, fresh: bool, out: &mut [i8]) {
         let rows = out.chunks_exact_mut((out.len() / seats).max(1)).enumerate();
-        rows.for_each(|(seat, out)| self.refresh_compact(state, seat, out));
+        rows.for_each(|(seat, out)| match fresh {
+            true => self.refresh_compact(state, seat, out),
+            false => self.observe_compact(state, seat, out),
+        });
     }
 
     /// The actions that may have an effect for a seat: bit `a` for action `a`; the no-op is always among them.

@@ -345,14 +345,14 @@ impl<W: GridWorld> Environment for Grid<W> {
             .refresh(&self.world, &self.tables, state, seat, out);
     }
 
-    fn refresh_all(&self, state: &Self::State, _: usize, out: &mut [f32]) {
+    fn observe_all(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [f32]) {
         self.observer
-            .refresh_all(&self.world, &self.tables, state, out);
+            .observe_all(&self.world, &self.tables, state, fresh, out);
     }
 
-    fn refresh_all_compact(&self, state: &Self::State, _: usize, out: &mut [i8]) {
+    fn observe_all_compact(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [i8]) {
         self.observer
-            .refresh_all(&self.world, &self.tables, state, out);
+            .observe_all(&self.world, &self.tables, state, fresh, out);
     }
 
     fn mask(&self, state: &Self::State, seat: usize) -> u64 {

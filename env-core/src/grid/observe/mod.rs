@@ -161,12 +161,17 @@ impl Observer {
             out.fill(V::ZERO);
             return;
         }
+        self.fix(out);
+        self.refresh(world, tables, state, seat, out);
+    }
+
+    /// Writes what never changes.
+    fn fix<V: Value>(&self, out: &mut [V]) {
         let grid = &mut out[self.row * self.seats + self.own_len..];
         for part in &self.grid {
             part.feature
                 .fix(&mut grid[part.start..part.start + part.len]);
         }
-        self.refresh(world, tables, state, seat, out);
     }
 
     /// Brings an earlier observation of the same seat up to date.
@@ -198,12 +203,14 @@ impl Observer {
         look.write(&self.grid, seat, rest);
     }
 
-    /// Brings earlier observations of every seat up to date, `[seat, value]`: what one agent has is written once.
-    pub fn refresh_all<W: GridWorld, V: Value>(
+    /// Writes the observations of every seat, `[seat, value]`: what one agent has is made once.
+    /// If `fresh`, `out` holds earlier ones.
+    pub fn observe_all<W: GridWorld, V: Value>(
         &self,
         world: &W,
         tables: &Tables,
         state: &State<W::Extra>,
+        fresh: bool,
         out: &mut [V],
     ) {
         if self.gap.is_some() {
@@ -214,6 +221,10 @@ impl Observer {
         }
         if out.len() < self.seats * self.len {
             return;
+        }
+        if !fresh {
+            let seats = out.chunks_exact_mut(self.len.max(1));
+            seats.take(self.seats).for_each(|out| self.fix(out));
         }
         let look = self.look(world, tables, state);
         let others = self.row + self.own_len;
