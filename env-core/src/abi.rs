@@ -22,17 +22,31 @@ pub const INBOX_LIMIT: u32 = 1 << 20;
 /// Writes an outcome for so many seats: rewards `f32` a seat, terminated `u16`, truncated `u16`, over `u32`,
 /// number of events `u32`, then an event each: kind `u16`, seat `u8`, 0 `u8`, value `f32`; little-endian.
 pub fn encode_outcome(outcome: &Outcome, seats: usize, out: &mut Vec<u8>) {
-    for reward in outcome.rewards.iter().take(seats) {
-        out.extend_from_slice(&reward.to_le_bytes());
+    // Room for all of it at once: bytes that arrive one by one are most of the cost of a step in a module.
+    let rewards = outcome.rewards.iter().take(seats);
+    let start = out.len();
+    out.resize(start + 4 * rewards.len() + 12 + 8 * outcome.events.len(), 0);
+    let mut rest = &mut out[start..];
+    for reward in rewards {
+        put(&mut rest, reward.to_le_bytes());
     }
-    out.extend_from_slice(&outcome.terminated.to_le_bytes());
-    out.extend_from_slice(&outcome.truncated.to_le_bytes());
-    out.extend_from_slice(&u32::from(outcome.over).to_le_bytes());
-    out.extend_from_slice(&(outcome.events.len() as u32).to_le_bytes());
+    put(&mut rest, outcome.terminated.to_le_bytes());
+    put(&mut rest, outcome.truncated.to_le_bytes());
+    put(&mut rest, u32::from(outcome.over).to_le_bytes());
+    put(&mut rest, (outcome.events.len() as u32).to_le_bytes());
     for event in &outcome.events {
-        out.extend_from_slice(&event.kind.to_le_bytes());
-        out.extend_from_slice(&[event.seat, 0]);
-        out.extend_from_slice(&event.value.to_le_bytes());
+        put(&mut rest, event.kind.to_le_bytes());
+        put(&mut rest, [event.seat, 0]);
+        put(&mut rest, event.value.to_le_bytes());
+    }
+}
+
+/// Writes some bytes and leaves the place after them.
+#[inline]
+fn put<const N: usize>(rest: &mut &mut [u8], bytes: [u8; N]) {
+    if let Some((here, after)) = core::mem::take(rest).split_first_chunk_mut::<N>() {
+        *here = bytes;
+        *rest = after;
     }
 }
 
@@ -169,11 +183,11 @@ impl<E: Environment> Host<E> {
         self.outbox.clear();
         if seat < u32::from(self.instance.spec().seats) {
             self.instance.observe(seat as usize, &mut self.observation);
-            self.outbox.extend(
-                self.observation
-                    .iter()
-                    .flat_map(|value| value.to_le_bytes()),
-            );
+            self.outbox.resize(4 * self.observation.len(), 0);
+            let mut rest = self.outbox.as_mut_slice();
+            for value in &self.observation {
+                put(&mut rest, value.to_le_bytes());
+            }
         }
         self.outbox.len() as u32
     }
