@@ -200,18 +200,25 @@ fn fixtures_fit<X>(tables: &Tables, state: &State<X>) -> bool {
         if kind == EMPTY {
             return record[CAPACITY] == u8::MAX && record[SLOTS - 1] == 0;
         }
-        let capacity = match tables.hands[usize::from(kind) & 63] {
-            Hand::Container(index) => tables.containers[usize::from(index)].capacity,
-            Hand::Switch(_) => 0,
+        // A container that is not full waits with its longest time.
+        let (capacity, longest) = match tables.hands[usize::from(kind) & 63] {
+            Hand::Container(index) => {
+                let container = &tables.containers[usize::from(index)];
+                (container.capacity, container.idle)
+            }
+            Hand::Switch(time) => (0, time),
             _ => return false,
         };
+        let (count, slots) = (usize::from(record[SLOTS - 1]), &record[SLOTS..]);
         usize::from(cell) < tables.cells
             && state.kind(cell) == kind
             && record[CAPACITY] == capacity
-            && record[SLOTS - 1] <= capacity
-            && record[SLOTS..]
+            && record[TIMER] <= longest
+            && count <= usize::from(capacity)
+            && slots[..count]
                 .iter()
-                .all(|&kind| usize::from(kind) <= tables.kinds.len())
+                .all(|&kind| kind != EMPTY && usize::from(kind) <= tables.kinds.len())
+            && slots[count..].iter().all(|&kind| kind == EMPTY)
     };
     standing == kept
         && state.memory[2 * tables.cells..]
