@@ -13,7 +13,22 @@ use serde::{Deserialize, Serialize};
 ///
 /// Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Xoshiro256PlusPlus")]
 pub struct Rng(Xoshiro256PlusPlus);
+
+impl TryFrom<Xoshiro256PlusPlus> for Rng {
+    type Error = &'static str;
+
+    /// Refuses the one state that no seed leads to: it gives zeros for ever, and who rejects them draws for ever.
+    fn try_from(read: Xoshiro256PlusPlus) -> Result<Self, Self::Error> {
+        let mut next = read.clone();
+        next.next_u64();
+        match next == read {
+            true => Err("a generator whose state is 0"),
+            false => Ok(Self(read)),
+        }
+    }
+}
 
 impl Rng {
     /// The generator of a seed.
@@ -73,6 +88,17 @@ mod tests {
         );
         let small: [u32; 8] = core::array::from_fn(|_| rng.below(10));
         assert_eq!(small, [4, 0, 8, 8, 2, 0, 3, 0]);
+    }
+
+    #[test]
+    fn a_generator_that_stands_still_is_refused() {
+        let bytes = postcard::to_allocvec(&Rng::new(5)).unwrap();
+        assert_eq!(postcard::from_bytes::<Rng>(&bytes).unwrap(), Rng::new(5));
+        assert!(postcard::from_bytes::<Rng>(&[0; 32]).is_err());
+        // By its bytes: the state, the increment, no half of a word.
+        let stuck = |increment: u8| postcard::from_bytes::<numpy::Generator>(&[0, increment, 0]);
+        assert!(stuck(0).is_err());
+        assert!(stuck(1).is_ok());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! Source: NumPy 2.4, `numpy/random/bit_generator.pyx`, `src/pcg64` and `src/distributions`.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
@@ -11,9 +12,19 @@ const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generator {
     state: u128,
+    #[serde(deserialize_with = "odd")]
     increment: u128,
     /// The high half of a word of which the low half was given out.
     half: Option<u32>,
+}
+
+/// An even increment, which no seed gives, may let the generator stand still.
+fn odd<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+    let increment = u128::deserialize(deserializer)?;
+    match increment & 1 {
+        1 => Ok(increment),
+        _ => Err(D::Error::custom("the increment of a generator is odd")),
+    }
 }
 
 impl Generator {
