@@ -172,16 +172,24 @@ pub(super) fn valid<W: GridWorld>(grid: &Grid<W>, state: &State<W::Extra>) -> bo
     {
         return false;
     }
+    // Nobody carries what is fixed: put down, it would have no memory.
+    let thing = |kind: KindId| known(kind) && !tables.is_fixture(kind);
     let agents = state.agents.iter().enumerate().all(|(seat, agent)| {
         if seat < tables.seats {
-            usize::from(agent.cell) < tables.cells && known(agent.held)
+            usize::from(agent.cell) < tables.cells && thing(agent.held)
         } else {
             *agent == Agent::default()
         }
     });
     let kinds = state.kinds(tables).iter().copied().all(known);
-    // CoGrid shows numbers there that are not kinds.
-    let values = tables.is_cogrid() || state.values(tables).iter().copied().all(known);
+    // CoGrid shows numbers: of a container what is in it and how long, which is no kind, of others what is wanted.
+    let fits = |(&kind, &value): (&KindId, &u8)| match tables.hands[usize::from(kind) & 63] {
+        Hand::Container(_) if tables.is_cogrid() => true,
+        Hand::Surface(_) | Hand::Sink(_) => thing(value),
+        _ => known(value),
+    };
+    let mut cells = state.kinds(tables).iter().zip(state.values(tables));
+    let values = kinds && cells.all(fits);
     agents && kinds && values && fixtures_fit(tables, state) && injected_fit(tables, state)
 }
 
