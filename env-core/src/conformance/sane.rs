@@ -59,12 +59,11 @@ pub fn spec(spec: &Spec) -> Verdict {
     names(spec)
 }
 
-/// Number of values of a field; `None` if it is beyond counting.
+/// Number of values of a field; `None` if it is beyond counting, in whatever order one counts.
 fn size(field: &FieldSpec) -> Option<u64> {
-    field
-        .shape
-        .iter()
-        .try_fold(1_u64, |product, &side| product.checked_mul(side.into()))
+    let mut sides = field.shape.iter();
+    let size = sides.try_fold(1_u32, |product, &side| product.checked_mul(side));
+    size.map(u64::from)
 }
 
 fn names(spec: &Spec) -> Verdict {

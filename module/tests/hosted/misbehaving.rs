@@ -399,6 +399,12 @@ fn facts_that_are_rubbish_are_refused() {
             "1 to 262,144 values",
         ),
         ("\"shape\":[1]", "\"shape\":[0]", "1 to 262,144 values"),
+        // Nothing in the end, and on the way there more than 32 bits count.
+        (
+            "\"shape\":[1]}",
+            "\"shape\":[1]},{\"name\":\"b\",\"shape\":[65536,65536,0]}",
+            "1 to 262,144 values",
+        ),
         ("\"count\"", "\"wait\"", "actions have different names"),
         ("\"counter\"", "\"\"", "the spec has an id"),
         (
