@@ -285,11 +285,19 @@ fn env_stages(study: &Study, facts: BTreeMap<u16, EnvFacts>, modules: &[Module])
         let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
-        let module = modules.iter().find(|module| module.env == env.env);
+        let module = kept(env, modules);
         let module = module.map_or(String::new(), |module| module.hash.clone());
         Some((index, EnvStage { facts, module }))
     };
     facts.into_iter().filter_map(stage).collect()
+}
+
+/// The module of an environment among those that are kept. Two stages may play two modules of one id.
+fn kept<'a>(env: &Env, modules: &'a [Module]) -> Option<&'a Module> {
+    modules.iter().find(|module| match &env.module {
+        Some(file) => module.hash == file.sha256,
+        None => module.env == env.env,
+    })
 }
 
 /// Keeps the modules of the study's environments. A program without a front end has none; its page says so.
@@ -299,7 +307,7 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
         let Kind::Env(env) = &stage.kind else {
             continue;
         };
-        if modules.iter().any(|module| module.env == env.env) {
+        if kept(env, &modules).is_some() {
             continue;
         }
         if let Some(file) = &env.module {
@@ -321,4 +329,40 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
         }
     }
     Ok(modules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_plays_its_own_module() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut text = "format: 1\nstudy: {id: own, version: 1.0.0, title: Own, contact: lab@example.edu}\ntimeline:\n".to_owned();
+        for name in ["one", "two", "again"] {
+            let file = if name == "two" { "b" } else { "a" };
+            text +=
+                &format!("  - {{id: {name}, type: env, env: mine@1.0.0, module: {file}.wasm}}\n");
+            std::fs::write(dir.path().join(format!("{file}.wasm")), file).unwrap();
+        }
+        text += "  - {id: thanks, type: end, file: thanks.md}\n";
+        std::fs::write(dir.path().join("study.yaml"), text).unwrap();
+        std::fs::write(dir.path().join("thanks.md"), "# Thanks\n").unwrap();
+        let study = study::load(dir.path()).unwrap();
+
+        let home = tempfile::tempdir().unwrap();
+        let data = DataDir::open(home.path()).unwrap();
+        let modules = keep_modules(&study, &data, &Assets::Folder(home.path().into())).unwrap();
+        assert_eq!(modules.len(), 2);
+        let facts = EnvFacts {
+            seats: 1,
+            tick_hz: 10,
+            actions: Vec::new(),
+        };
+        let facts = (0..3).map(|stage| (stage, facts.clone())).collect();
+        let stages = env_stages(&study, facts, &modules);
+        let hash = |stage: u16| &stages[&stage].module;
+        assert_ne!(hash(0), hash(1));
+        assert_eq!(hash(0), hash(2));
+    }
 }
