@@ -6,7 +6,7 @@ mod kitchen;
 use env_core::draw::{DrawList, Item, Shape};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
-    Earning, Layout, MOVE_LEFT, MOVE_RIGHT, NOOP, Order, Orders, Overcooked, PICK_UP_OR_DROP,
+    Chart, Earning, MOVE_LEFT, MOVE_RIGHT, NOOP, Order, Orders, Overcooked, PICK_UP_OR_DROP,
     Params, Payment, Rules, Spawn,
 };
 use env_core::grid::{ActionSet, Direction};
@@ -16,7 +16,7 @@ use kitchen::{Scene, State, both, event};
 
 fn layout(name: &str) -> Params {
     Params {
-        layout: Layout::from(name),
+        layout: Chart::from(name),
         horizon: 200,
         ..Params::default()
     }
@@ -212,7 +212,7 @@ fn an_order_that_is_delivered_in_time_pays_a_tip() {
 fn only_the_soup_that_fills_an_order_is_paid() {
     // Both deliver tomato soup, and one order asks for it: CoGrid pays both.
     let params = Params {
-        layout: Layout::Rows(["CUCUC", "O+ +T", "C   C", "C@C@C"].map(Into::into).into()),
+        layout: Chart::Rows(["CUCUC", "O+ +T", "C   C", "C@C@C"].map(Into::into).into()),
         ..ordered()
     };
     for (mut scene, events) in both(&params).into_iter().zip([[20.0, 20.0], [29.0, -20.0]]) {
@@ -302,7 +302,7 @@ fn orders_are_cards_below_the_kitchen_with_the_time_that_is_left() {
 #[test]
 fn four_in_a_file_never_overlap() {
     let params = Params {
-        layout: Layout::Rows(["CCCCCCC", "C++++ C", "CCCUCCC"].map(Into::into).into()),
+        layout: Chart::Rows(["CCCCCCC", "C++++ C", "CCCUCCC"].map(Into::into).into()),
         seats: 4,
         features: ["agent_position".into()].into(),
         ..Params::default()

@@ -9,13 +9,13 @@ use env_core::Environment as _;
 use env_core::draw::{DrawList, Shape};
 use env_core::envs::kitchen::params::Second;
 use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, Rules, TOGGLE};
-use env_core::envs::overcooked_v2::{Earning, Layout, OvercookedV2, Params, Payment};
+use env_core::envs::overcooked_v2::{Chart, Earning, OvercookedV2, Params, Payment};
 use env_core::grid::Direction;
 use kitchen::{Scene, both, event};
 
 fn layout(name: &str) -> Params {
     Params {
-        layout: Layout::from(name),
+        layout: Chart::from(name),
         ..Params::default()
     }
 }
@@ -63,7 +63,7 @@ fn a_mixed_soup_can_be_wanted() {
 #[test]
 fn a_zone_of_the_first_version_takes_mixed_soups() {
     let params = Params {
-        layout: Layout::Rows(["CC@CC", "O + O", "= + u", "CCRCC"].map(Into::into).into()),
+        layout: Chart::Rows(["CC@CC", "O + O", "= + u", "CCRCC"].map(Into::into).into()),
         ..Params::default()
     };
     for (mut scene, held) in both(&params)
@@ -208,7 +208,7 @@ fn what_is_wanted_comes_from_the_seed() {
 #[test]
 fn a_pot_beside_an_open_pot_is_a_pot() {
     let params = Params {
-        layout: Layout::Rows(["CCUCC", "O + O", "= + u", "CCRXC"].map(Into::into).into()),
+        layout: Chart::Rows(["CCUCC", "O + O", "= + u", "CCRXC"].map(Into::into).into()),
         rewards: [Payment::new(Earning::OnionInPot, 3.0)].into(),
         ..Params::default()
     };

@@ -2,8 +2,9 @@
 
 use crate::contract::Action;
 
-pub use super::kitchen::params::{Earning, Layout, Orders, Payment, Spawn};
+pub use super::kitchen::params::{Earning, Orders, Payment, Spawn};
 pub use super::kitchen::{Extra, Order};
+pub use crate::grid::Chart;
 pub use crate::grid::Rules;
 
 /// Parameters; each has a default.

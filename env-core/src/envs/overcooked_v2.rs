@@ -1,7 +1,8 @@
 //! Overcooked V2: kitchens in which only some cooks see which soup is wanted; see [`super::kitchen`].
 
-pub use super::kitchen::params::{Earning, Layout, Orders, Payment, Spawn};
+pub use super::kitchen::params::{Earning, Orders, Payment, Spawn};
 pub use super::kitchen::{Extra, Order};
+pub use crate::grid::Chart;
 
 /// Parameters; each has a default.
 pub type Params = super::kitchen::params::Params<super::kitchen::params::Second>;

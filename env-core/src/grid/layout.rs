@@ -68,6 +68,12 @@ impl<'de> Deserialize<'de> for Chart {
     }
 }
 
+impl From<&str> for Chart {
+    fn from(name: &str) -> Self {
+        Self::named(name)
+    }
+}
+
 impl Chart {
     /// The layout with a name.
     pub fn named(name: &str) -> Self {

@@ -8,7 +8,7 @@ use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::kitchen::Kitchens;
 use env_core::envs::kitchen::layouts;
 use env_core::envs::kitchen::params::{
-    Earning, First, Layout, Orders, Params, Payment, Second, Spawn, Variant,
+    Earning, First, Orders, Params, Payment, Second, Spawn, Variant,
 };
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{ActionSet, Chart, Rules};
@@ -243,7 +243,7 @@ const NUMBERED: [&str; 6] = [
 ];
 
 /// The layout: by its name where that has a number, else by its rows.
-fn layout<V: Variant>(header: &Header) -> Result<Layout> {
+fn layout<V: Variant>(header: &Header) -> Result<Chart> {
     let name = header.layout_id.strip_prefix("overcooked_");
     let name = name
         .and_then(|name| name.strip_suffix("_v0"))
@@ -251,14 +251,14 @@ fn layout<V: Variant>(header: &Header) -> Result<Layout> {
     let ours = layouts::of(V::V2).iter().find(|(known, _)| *known == name);
     let numbered = NUMBERED.iter().position(|&known| known == name);
     match (numbered, ours) {
-        (Some(_), Some((name, rows))) if header.layout == *rows => Ok(Layout::from(*name)),
+        (Some(_), Some((name, rows))) if header.layout == *rows => Ok(Chart::from(*name)),
         (Some(1..), _) if header.features.iter().any(|feature| feature == "layout_id") => {
             unsupported(format!(
                 "`layout_id` of `{}` with these rows",
                 header.layout_id
             ))
         }
-        _ => Ok(Layout::Rows(header.layout.clone())),
+        _ => Ok(Chart::Rows(header.layout.clone())),
     }
 }
 

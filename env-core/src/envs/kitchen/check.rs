@@ -4,9 +4,10 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::params::{Earning, Layout, Orders, Params, Payment, Variant};
+use super::params::{Earning, Orders, Params, Payment, Variant};
 use super::{Cooking, Extra, MAX_ORDERS, Order, Target, kinds, layouts};
 use crate::contract::ParamError;
+use crate::grid::Chart;
 use crate::grid::{KindId, Rules, State, Tables, unknown};
 
 fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
@@ -132,8 +133,8 @@ fn check_payment<V: Variant>(
 /// The rows of the layout.
 pub(super) fn rows<V: Variant>(params: &Params<V>) -> Result<Vec<String>, ParamError> {
     let name = match &params.layout {
-        Layout::Rows(rows) => return Ok(rows.clone()),
-        Layout::Named(name) => name,
+        Chart::Rows(rows) => return Ok(rows.clone()),
+        Chart::Name(name) => name,
     };
     let known = layouts::of(V::V2);
     match known.iter().find(|(known, _)| known == name) {
@@ -163,7 +164,7 @@ pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
     let known = layouts::of(V::V2);
     if let (Rules::Cogrid, layout) = (params.rules, &params.layout) {
         // CoGrid numbers the five classic kitchens by their names, and gives every other the number of the first.
-        let named = |&(name, _): &(&str, _)| *layout == Layout::from(name);
+        let named = |&(name, _): &(&str, _)| *layout == Chart::from(name);
         let number = known.iter().take(5).position(named);
         return number.filter(|_| !V::V2).unwrap_or(0) as u8;
     }

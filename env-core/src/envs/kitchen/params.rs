@@ -2,52 +2,12 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Debug};
+use core::fmt::Debug;
 use core::marker::PhantomData;
 
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use crate::grid::{ActionSet, Rules};
-
-/// Where a kitchen has what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Layout {
-    /// A layout by its name.
-    Named(String),
-    /// A layout of one's own: a string of symbols for each row.
-    Rows(Vec<String>),
-}
-
-impl From<&str> for Layout {
-    fn from(name: &str) -> Self {
-        Self::Named(name.into())
-    }
-}
-
-impl<'de> Deserialize<'de> for Layout {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Layout;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("the name of a layout, or its rows as an array of strings")
-            }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Layout, E> {
-                Ok(Layout::Named(name.into()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Layout, A::Error> {
-                let mut rows = Vec::new();
-                while let Some(row) = seq.next_element()? {
-                    rows.push(row);
-                }
-                Ok(Layout::Rows(rows))
-            }
-        }
-        deserializer.deserialize_any(Read)
-    }
-}
+use crate::grid::{ActionSet, Chart, Rules};
 
 /// Orders: soups that are asked for, each for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,7 +133,7 @@ impl Variant for Second {
 #[serde(default, deny_unknown_fields, bound = "")]
 pub struct Params<V: Variant> {
     /// The kitchen.
-    pub layout: Layout,
+    pub layout: Chart,
     /// The rules.
     pub rules: Rules,
     /// How many cooks, 1 to 16.
@@ -214,7 +174,7 @@ impl<V: Variant> Default for Params<V> {
             &[]
         };
         Self {
-            layout: Layout::from(if V::V2 {
+            layout: Chart::from(if V::V2 {
                 "grounded_coord_simple"
             } else {
                 "cramped_room"
