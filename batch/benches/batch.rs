@@ -117,7 +117,16 @@ const CRAMPED_ROOM: Case<'static> = Case {
     more: false,
 };
 
+/// The same room by the rules of CoGrid.
+const COGRID: &str = r#"{"rules":"cogrid-0.3.2"}"#;
+
 impl Case<'_> {
+    /// Values of the observation of a seat.
+    fn values(&self) -> usize {
+        let world = env_core::envs::open(self.id, self.params).expect("the case is possible");
+        world.spec().observation_len()
+    }
+
     /// Steps per second, every instance counted.
     fn measure(&self) -> f64 {
         let Self {
@@ -206,6 +215,23 @@ fn table() {
             };
             report(
                 &format!("1,024 instances, {name}, {cores}"),
+                case.measure(),
+                "steps/s",
+            );
+        }
+    }
+    for (name, look, in_place) in &looks[1..] {
+        for (threads, cores) in [(1, "one core"), (0, "all cores")] {
+            let case = Case {
+                params: COGRID,
+                look: *look,
+                in_place: *in_place,
+                threads,
+                ..CRAMPED_ROOM
+            };
+            assert_eq!(case.values(), 892, "CoGrid's whole observation");
+            report(
+                &format!("CoGrid's rules and its 892 values, 1,024 instances, {name}, {cores}"),
                 case.measure(),
                 "steps/s",
             );
