@@ -13,8 +13,6 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-INSTANCES = 5
-
 
 def singles(count, **arguments):
     """As many single environments, for comparison."""
@@ -28,13 +26,15 @@ def actions(generator, env):
 
 @pytest.mark.parametrize("partners", ["idle", "random", "cook"])
 @pytest.mark.parametrize("observation", ["float32", "compact"])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_batch_equals_single_environments_bit_for_bit(partners, observation, threads):
+@pytest.mark.parametrize(("threads", "instances"), [(1, 5), (3, 130)])
+def test_a_batch_equals_single_environments_bit_for_bit(
+    partners, observation, threads, instances
+):
     arguments = {"partners": partners, "seat": 1, "horizon": 40, "layout": "coordination_ring"}
     batch = coplay.make_vec(
-        "overcooked", INSTANCES, observation=observation, threads=threads, **arguments
+        "overcooked", instances, observation=observation, threads=threads, **arguments
     )
-    alone = singles(INSTANCES, **arguments)
+    alone = singles(instances, **arguments)
     seen, infos = batch.reset(seed=11)
     assert batch.threads == threads
     for index, env in enumerate(alone):
@@ -42,7 +42,7 @@ def test_a_batch_equals_single_environments_bit_for_bit(partners, observation, t
         assert np.array_equal(seen[index], observation_alone)
         assert np.array_equal(infos["action_mask"][index], info["action_mask"])
     choose = np.random.default_rng(0)
-    over = [False] * INSTANCES
+    over = [False] * instances
     for _ in range(130):
         chosen = actions(choose, batch)
         seen, rewards, terminated, truncated, infos = batch.step(chosen)
