@@ -1,8 +1,10 @@
-"""Every snippet of `docs/python.md` runs, section by section."""
+"""Every snippet of `docs/python.md` runs, by itself, as a reader copies it."""
 
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,34 +14,43 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def sections():
-    """The Python of each section, by its heading."""
+    """The snippets of each section, by its heading."""
     for part in PAGE.read_text().split("\n## ")[1:]:
         heading = part.splitlines()[0]
         blocks = re.findall(r"^```python\n(.*?)^```", part, re.DOTALL | re.MULTILINE)
         assert blocks, f"{heading}: a section without a snippet"
-        yield heading, "\n".join(blocks)
+        yield heading, blocks
 
 
 SECTIONS = dict(sections())
-TRAINERS = [heading for heading in SECTIONS if heading.startswith("Training")]
+SNIPPETS = [
+    pytest.param(block, id=f"{heading} {number}")
+    for heading, blocks in SECTIONS.items()
+    for number, block in enumerate(blocks, 1)
+    if not heading.startswith("Training")
+]
 
 
 def run(heading, folder, monkeypatch):
-    """The names that a section leaves."""
+    """The names that a section of one snippet leaves."""
     monkeypatch.chdir(folder)
     names = {"__name__": "__main__"}
-    exec(compile(SECTIONS[heading], f"{PAGE.name}: {heading}", "exec"), names)
+    (block,) = SECTIONS[heading]
+    exec(compile(block, f"{PAGE.name}: {heading}", "exec"), names)
     return names
 
 
-@pytest.mark.parametrize("heading", [heading for heading in SECTIONS if heading not in TRAINERS])
-def test_snippets_run(heading, tmp_path, monkeypatch):
-    if "my_env.wasm" in SECTIONS[heading]:
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_snippets_run(snippet, tmp_path):
+    if "my_env.wasm" in snippet:
         modules = os.environ.get("COPLAY_MODULES")
         if modules is None:
             pytest.skip("COPLAY_MODULES names no folder of modules")
         shutil.copy(Path(modules) / "overcooked.wasm", tmp_path / "my_env.wasm")
-    run(heading, tmp_path, monkeypatch)
+    done = subprocess.run(
+        [sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_stable_baselines_learns(tmp_path, monkeypatch):
