@@ -5,6 +5,8 @@
 same to the bit as those that people play in a browser.
 """
 
+from importlib.metadata import version
+
 from coplay.env import Env
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
@@ -17,6 +19,7 @@ __all__ = [
     "ParallelEnv",
     "Spec",
     "VectorEnv",
+    "__version__",
     "environments",
     "make",
     "make_vec",
@@ -25,5 +28,7 @@ __all__ = [
     "partners",
     "register_envs",
 ]
+
+__version__ = version("coplay")
 
 register_envs()

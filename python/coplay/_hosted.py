@@ -154,6 +154,11 @@ def checked_seed(seed: int | None) -> int | None:
     return seed
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, NumPy's included, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def action_index(action: Any) -> int:
     """An action as a plain number."""
     try:

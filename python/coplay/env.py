@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coplay import _coplay
-from coplay._hosted import Hosted, action_index
+from coplay._hosted import Hosted, action_index, is_whole
 
 Observation: TypeAlias = NDArray[np.float32]
 Partner: TypeAlias = str | Callable[[Observation], Any]
@@ -56,11 +56,12 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
             **params,
         }
         spec = self.world_spec
-        if not 0 <= seat < spec.seats:
+        if not is_whole(seat) or not 0 <= seat < spec.seats:
             raise ValueError(
-                f"seat: there is no seat {seat}; `{spec.id}` has seats 0 to {spec.seats - 1}"
+                f"seat: there is no seat {seat!r}; `{spec.id}` has seats 0 to {spec.seats - 1}; "
+                "for all seats take `parallel_env` or `make_vec`"
             )
-        self.seat = seat
+        self.seat = seat = int(seat)
         self._partners = {
             other: _coplay.Partner(who, self._world) if isinstance(who, str) else who
             for other, who in seated(partners, seat, spec.seats).items()
@@ -148,9 +149,16 @@ def seated(
     others = [other for other in range(seats) if other != seat]
     if isinstance(partners, str) or callable(partners):
         return dict.fromkeys(others, partners)
-    if len(partners) != len(others):
+    each = list(partners) if isinstance(partners, Sequence) else [partners]
+    for one in each:
+        if not (isinstance(one, str) or callable(one)):
+            raise ValueError(
+                f"partners: {one!r} is no partner; give a name ({', '.join(_coplay.partners())}) "
+                "or a function from observation to action, or a sequence with one for each other seat"
+            )
+    if len(each) != len(others):
         raise ValueError(
-            f"partners: {len(partners)} are given for {len(others)} other seats; "
+            f"partners: {len(each)} are given for {len(others)} other seats; "
             "give one for each, or a single one for all"
         )
-    return dict(zip(others, partners, strict=True))
+    return dict(zip(others, each, strict=True))

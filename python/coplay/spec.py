@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -122,7 +124,14 @@ def params_schema(id: str) -> dict[str, Any]:
 
 def source(id: str | PathLike[str]) -> str:
     """The id of an environment, or the path of a module, as text."""
-    return fspath(id)
+    if not isinstance(id, str | PathLike):
+        raise ValueError(
+            f"id: {id!r} is neither the id of an environment nor the path of a module (`*.wasm`)"
+        )
+    path = fspath(id)
+    if path.endswith(".wasm") and not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, "there is no such module", path)
+    return path
 
 
 def params_json(params: Mapping[str, Any]) -> str:

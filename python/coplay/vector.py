@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from coplay import _coplay
-from coplay._hosted import checked_seed
+from coplay._hosted import checked_seed, is_whole
 from coplay._window import check_render_mode
 from coplay.env import seated
 from coplay.spec import Field, Spec, params_json, source
@@ -71,8 +71,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             raise ValueError(
                 f'observation: there is no form {observation!r}; there is: "float32", "compact"'
             )
-        if num_envs < 1:
-            raise ValueError(f"num_envs: must be at least 1, not {num_envs}")
+        if not is_whole(num_envs) or num_envs < 1:
+            raise ValueError(f"num_envs: must be at least 1, a whole number, not {num_envs!r}")
+        num_envs = int(num_envs)
         self._json = params_json(params)
         self._world = _coplay.World(source(id), self._json)
         self.world_spec = spec = Spec.from_json(self._world.spec())
@@ -282,7 +283,7 @@ def names(
         if partners != "idle":
             raise ValueError('partners: with seat="all" the caller plays every seat; leave them out')
         return [None] * spec.seats
-    if not isinstance(seat, int) or not 0 <= seat < spec.seats:
+    if not is_whole(seat) or not 0 <= seat < spec.seats:
         raise ValueError(
             f'seat: there is no seat {seat!r}; `{spec.id}` has seats 0 to {spec.seats - 1}, or "all"'
         )

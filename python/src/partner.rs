@@ -16,15 +16,17 @@ use crate::world::World;
 /// A `ValueError` that says which names there are, or that this policy plays something else.
 pub(crate) fn open(name: &str, spec: &Spec) -> PyResult<Box<dyn Policy>> {
     policy::by_name(name, spec).ok_or_else(|| {
-        let names = policy::NAMES.join(", ");
+        let can = |name: &&str| policy::by_name(name, spec).is_some();
+        let able: Vec<&str> = policy::NAMES.iter().copied().filter(can).collect();
+        let able = able.join(", ");
         if policy::NAMES.contains(&name) {
             value(format!(
-                "partners: `{name}` cannot play `{}` with these parameters; one of {names} can",
+                "partners: `{name}` cannot play `{}` with these parameters; these can: {able}",
                 spec.id
             ))
         } else {
             value(format!(
-                "partners: there is no partner `{name}`; there is: {names}"
+                "partners: there is no partner `{name}`; there is: {able}"
             ))
         }
     })
