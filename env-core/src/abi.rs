@@ -82,7 +82,8 @@ pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut Outcome) -> 
 /// It trusts no number of its caller: what is out of range is ignored, clamped or answered by an error.
 #[derive(Debug)]
 pub struct Host<E: Environment> {
-    instance: Instance<E>,
+    /// None as long as nothing opened: an environment that refuses its own defaults.
+    instance: Option<Instance<E>>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     observation: Vec<f32>,
@@ -93,12 +94,11 @@ pub struct Host<E: Environment> {
 impl<E: Environment> Host<E> {
     /// A module that was just loaded: open with the default parameters, at the first state of seed 0.
     ///
-    /// # Panics
-    /// If the environment refuses its own defaults, which `conformance::check` rules out.
+    /// An environment that refuses its own defaults is not open: [`Host::open`] tells why, and until it opens with
+    /// others every other call is answered by nothing.
     pub fn new() -> Self {
-        let env = E::new(E::Params::default()).expect("defaults are parameters");
         Self {
-            instance: Instance::new(env),
+            instance: E::new(E::Params::default()).ok().map(Instance::new),
             inbox: Vec::new(),
             outbox: Vec::new(),
             observation: Vec::new(),
@@ -125,7 +125,7 @@ impl<E: Environment> Host<E> {
 
     /// The last message of the caller; cut to what it made room for.
     fn message(&self, len: u32) -> &[u8] {
-        &self.inbox[..self.inbox.len().min(len as usize)]
+        cut(&self.inbox, len)
     }
 
     fn answer(&mut self, bytes: &[u8]) -> u32 {
@@ -138,7 +138,7 @@ impl<E: Environment> Host<E> {
     pub fn open(&mut self, len: u32) -> i32 {
         match build::<E>(self.message(len)) {
             Ok(env) => {
-                self.instance = Instance::new(env);
+                self.instance = Some(Instance::new(env));
                 0
             }
             Err(error) => -(self.answer(error.to_string().as_bytes()) as i32),
@@ -147,8 +147,10 @@ impl<E: Environment> Host<E> {
 
     /// Tells spec, schema of the parameters and sprites, as JSON.
     pub fn facts(&mut self) -> u32 {
-        let spec =
-            serde_json::to_string(self.instance.spec()).expect("a spec has string keys only");
+        let Some(instance) = &self.instance else {
+            return self.answer(b"");
+        };
+        let spec = serde_json::to_string(instance.spec()).expect("a spec has string keys only");
         let sprites = serde_json::to_string(E::sprites()).expect("a sprite has string keys only");
         let schema = E::params_schema();
         self.answer(
@@ -159,21 +161,31 @@ impl<E: Environment> Host<E> {
 
     /// Starts the episode of a seed.
     pub fn reset(&mut self, seed: i64) {
-        self.instance.reset(seed.cast_unsigned());
+        if let Some(instance) = &mut self.instance {
+            instance.reset(seed.cast_unsigned());
+        }
     }
 
     /// Steps with the actions in the inbox, one `u16` a seat; 1 if the episode is over.
     pub fn step(&mut self, seats: u32) -> u32 {
         let seats = MAX_SEATS.min(seats as usize);
-        let mut actions = [self.instance.spec().noop; MAX_SEATS];
+        self.outbox.clear();
+        let Some(instance) = &mut self.instance else {
+            let over = Outcome {
+                over: true,
+                ..Outcome::default()
+            };
+            encode_outcome(&over, seats, &mut self.outbox);
+            return 1;
+        };
+        let mut actions = [instance.spec().noop; MAX_SEATS];
         for (action, bytes) in actions
             .iter_mut()
-            .zip(self.message(2 * seats as u32).chunks_exact(2))
+            .zip(cut(&self.inbox, 2 * seats as u32).chunks_exact(2))
         {
             *action = Action::from_le_bytes([bytes[0], bytes[1]]);
         }
-        let outcome = self.instance.step(&actions[..seats]);
-        self.outbox.clear();
+        let outcome = instance.step(&actions[..seats]);
         encode_outcome(outcome, seats, &mut self.outbox);
         u32::from(outcome.over)
     }
@@ -181,8 +193,8 @@ impl<E: Environment> Host<E> {
     /// Observes as a seat; 0 bytes for a seat that does not exist.
     pub fn observe(&mut self, seat: u32) -> u32 {
         self.outbox.clear();
-        if seat < u32::from(self.instance.spec().seats) {
-            self.instance.observe(seat as usize, &mut self.observation);
+        if let Some(instance) = seated(&mut self.instance, seat) {
+            instance.observe(seat as usize, &mut self.observation);
             self.outbox.resize(4 * self.observation.len(), 0);
             let mut rest = self.outbox.as_mut_slice();
             for value in &self.observation {
@@ -195,8 +207,8 @@ impl<E: Environment> Host<E> {
     /// Describes the state to a seat; 0 bytes for a seat that does not exist.
     pub fn describe(&mut self, seat: u32) -> u32 {
         self.outbox.clear();
-        if seat < u32::from(self.instance.spec().seats) {
-            self.instance.describe(seat as usize, &mut self.text);
+        if let Some(instance) = seated(&mut self.instance, seat) {
+            instance.describe(seat as usize, &mut self.text);
             self.outbox.extend_from_slice(self.text.as_bytes());
         }
         self.outbox.len() as u32
@@ -204,16 +216,16 @@ impl<E: Environment> Host<E> {
 
     /// The actions that may have an effect for a seat, a bit each; none for a seat that does not exist.
     pub fn mask(&mut self, seat: u32) -> i64 {
-        if seat < u32::from(self.instance.spec().seats) {
-            self.instance.mask(seat as usize).cast_signed()
-        } else {
-            0
-        }
+        seated(&mut self.instance, seat)
+            .map_or(0, |instance| instance.mask(seat as usize).cast_signed())
     }
 
     /// Draws the state.
     pub fn draw(&mut self) -> u32 {
-        self.instance.draw(&mut self.picture);
+        let Some(instance) = &mut self.instance else {
+            return self.answer(b"");
+        };
+        instance.draw(&mut self.picture);
         self.outbox.clear();
         let outbox = core::mem::take(&mut self.outbox);
         self.outbox =
@@ -223,39 +235,45 @@ impl<E: Environment> Host<E> {
 
     /// Keeps the state in a slot; a slot that does not exist keeps nothing.
     pub fn save(&mut self, slot: u32) {
-        if slot < SLOTS {
-            self.instance.save(slot as usize);
+        if let Some(instance) = self.instance.as_mut().filter(|_| slot < SLOTS) {
+            instance.save(slot as usize);
         }
     }
 
     /// Brings back the state of a slot; without one the state stays.
     pub fn load(&mut self, slot: u32) {
-        self.instance.load(slot as usize);
+        if let Some(instance) = &mut self.instance {
+            instance.load(slot as usize);
+        }
     }
 
     /// Digest of the state.
     pub fn digest(&mut self) -> i64 {
-        self.instance.digest().cast_signed()
+        let digest = self.instance.as_mut().map_or(0, World::digest);
+        digest.cast_signed()
     }
 
     /// The score.
     pub fn score(&mut self) -> i64 {
-        self.instance.score()
+        self.instance.as_mut().map_or(0, World::score)
     }
 
     /// Gives the canonical bytes of the state.
     pub fn state(&mut self) -> u32 {
-        self.instance.state(&mut self.outbox);
+        self.outbox.clear();
+        if let Some(instance) = &mut self.instance {
+            instance.state(&mut self.outbox);
+        }
         self.outbox.len() as u32
     }
 
     /// Takes up the state in the inbox: 0, or -1 and the state stays.
     pub fn restore(&mut self, len: u32) -> i32 {
-        let bytes = &self.inbox[..self.inbox.len().min(len as usize)];
-        if self.instance.restore(bytes).is_ok() {
-            0
-        } else {
-            -1
+        let bytes = cut(&self.inbox, len);
+        let restore = |instance: &mut Instance<E>| instance.restore(bytes).is_ok();
+        match self.instance.as_mut().is_some_and(restore) {
+            true => 0,
+            false => -1,
         }
     }
 
@@ -265,8 +283,24 @@ impl<E: Environment> Host<E> {
         let words: Vec<u32> = bytes
             .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
             .collect();
-        self.instance.inject(&words);
+        if let Some(instance) = &mut self.instance {
+            instance.inject(&words);
+        }
     }
+}
+
+/// The first bytes of a message, as many as there is room for.
+fn cut(inbox: &[u8], len: u32) -> &[u8] {
+    &inbox[..inbox.len().min(len as usize)]
+}
+
+/// The environment, if it is open and has this seat.
+fn seated<E: Environment>(
+    instance: &mut Option<Instance<E>>,
+    seat: u32,
+) -> Option<&mut Instance<E>> {
+    let instance = instance.as_mut()?;
+    (seat < u32::from(instance.spec().seats)).then_some(instance)
 }
 
 impl<E: Environment> Default for Host<E> {
@@ -355,7 +389,9 @@ macro_rules! export_env {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::ParamError;
     use crate::envs::overcooked::Overcooked;
+    use crate::grid::{Draws, Grid, GridWorld, Layout, Plan, Tables};
 
     fn host() -> Host<Overcooked> {
         Host::new()
@@ -447,6 +483,79 @@ mod tests {
         assert_eq!(two.restore(len), 0);
         assert_eq!(one.digest(), two.digest());
         assert_eq!(two.restore(len - 1), -1);
+    }
+
+    /// An environment that refuses its defaults: they name a feature that it does not have.
+    #[derive(Debug)]
+    struct Faulty;
+
+    #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Features {
+        features: Vec<String>,
+    }
+
+    impl Default for Features {
+        fn default() -> Self {
+            Self {
+                features: alloc::vec!["agent_postion".into()],
+            }
+        }
+    }
+
+    impl GridWorld for Faulty {
+        const ID: &'static str = "faulty";
+        const VERSION: &'static str = "1.0.0";
+        const TITLE: &'static str = "Faulty";
+        type Params = Features;
+        type Extra = ();
+
+        fn plan(params: &Features) -> Result<Plan, ParamError> {
+            Ok(Plan {
+                layout: Layout::fixed(&["   "]),
+                features: params.features.clone(),
+                ..Plan::default()
+            })
+        }
+
+        fn new(_: Features, _: &Tables) -> Result<Self, ParamError> {
+            Ok(Self)
+        }
+
+        fn start(&self, _: &Tables, _: &mut Draws) {}
+    }
+
+    #[test]
+    fn refused_defaults_are_told_and_the_rest_does_no_harm() {
+        let mut host = Host::<Grid<Faulty>>::new();
+        for params in [&b""[..], b"{}"] {
+            assert!(!host.inbox(2).is_null());
+            host.inbox[..params.len()].copy_from_slice(params);
+            let refused = host.open(params.len() as u32);
+            let reason = core::str::from_utf8(host.outbox()).unwrap();
+            assert_eq!(refused, -(reason.len() as i32));
+            let sentence =
+                "features[0]: there is no feature `agent_postion`; did you mean `agent_position`?";
+            assert!(reason.starts_with(sentence), "{reason}");
+        }
+
+        host.reset(1);
+        assert_eq!(host.step(2), 1);
+        assert_eq!(host.outbox().len(), 2 * 4 + 12);
+        host.save(0);
+        host.load(0);
+        host.inject(0);
+        let lengths = [host.observe(0), host.describe(0), host.draw(), host.state()];
+        assert_eq!((lengths, host.facts()), ([0; 4], 0));
+        assert_eq!((host.mask(0), host.digest(), host.score()), (0, 0, 0));
+        assert_eq!(host.restore(0), -1);
+
+        let params = br#"{"features":["agent_position"]}"#;
+        assert!(!host.inbox(params.len() as u32).is_null());
+        host.inbox[..params.len()].copy_from_slice(params);
+        assert_eq!(host.open(params.len() as u32), 0);
+        assert!(host.facts() > 0 && host.observe(0) > 0);
+        assert_eq!(host.step(2), 0);
     }
 
     #[test]
