@@ -189,7 +189,9 @@ fn reason(error: &Error, fuel: u64, limits: &Limits) -> String {
             limits.recursion
         ),
         Some(TrapCode::UnreachableCodeReached) => {
-            "gave up: it reached `unreachable`, as a Rust panic or an abort in C does".into()
+            "gave up: it reached `unreachable`, as a Rust panic or an abort in C does; \
+             `cargo test` of a Rust module tells what the panic said"
+                .into()
         }
         Some(TrapCode::MemoryOutOfBounds) => {
             "read or wrote outside of its memory: a pointer or an index is wrong".into()

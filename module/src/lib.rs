@@ -83,6 +83,11 @@ impl Code {
                 "the file has {len} bytes; at most {most} are taken"
             ));
         }
+        if !bytes.starts_with(b"\0asm") {
+            return unfit(
+                "this is no WebAssembly module: it is no WebAssembly file, which begins with the bytes `\\0asm`".into(),
+            );
+        }
         let module = match wasmi::Module::new(&engine(&limits), bytes) {
             Ok(module) => module,
             Err(error) => {

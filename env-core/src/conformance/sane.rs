@@ -10,6 +10,8 @@ use crate::draw::{DrawList, Shape};
 
 /// The most actions of an action space: a mask has a bit for each.
 pub const MAX_ACTIONS: usize = 64;
+/// The most steps a second; 0 is for turns.
+const MAX_TICK_HZ: u16 = 60;
 /// The most values of an observation: as many `f32` as a message of 1 MiB holds.
 pub const MAX_OBSERVATION: u64 = 1 << 18;
 
@@ -44,6 +46,11 @@ pub fn spec(spec: &Spec) -> Verdict {
     law(spec.horizon > 0, "the horizon is at least 1", || {
         "`horizon` is 0".into()
     })?;
+    law(
+        spec.tick_hz <= MAX_TICK_HZ,
+        "there are at most 60 steps a second",
+        || format!("`tick_hz` is {}", spec.tick_hz),
+    )?;
     let values = spec.observation.iter().try_fold(0_u64, |sum, field| {
         sum.checked_add(size(field)?)
             .filter(|&sum| sum <= MAX_OBSERVATION)

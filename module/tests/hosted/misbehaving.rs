@@ -73,7 +73,10 @@ fn says(sentence: &str, parts: &[&str]) {
 #[test]
 fn bytes_that_are_no_module_are_refused() {
     let load = |bytes: &[u8]| refused(module::load(bytes, "", Limits::default()));
-    says(&load(b"not wasm"), &["no WebAssembly module"]);
+    assert_eq!(
+        load(b"not wasm"),
+        "this is no WebAssembly module: it is no WebAssembly file, which begins with the bytes `\\0asm`"
+    );
     says(
         &load(&counter(FACTS, &[])[..200]),
         &["no WebAssembly module"],
@@ -162,7 +165,11 @@ fn refused_parameters_are_told_in_the_words_of_the_module() {
 #[test]
 fn a_trap_is_told_by_its_kind() {
     for (body, words) in [
-        ("unreachable", "gave up: it reached `unreachable`"),
+        (
+            "unreachable",
+            "gave up: it reached `unreachable`, as a Rust panic or an abort in C does; \
+             `cargo test` of a Rust module tells what the panic said",
+        ),
         ("(i32.load (i32.const -1))", "outside of its memory"),
         (
             "(i32.div_u (i32.const 1) (i32.const 0))",
@@ -315,6 +322,21 @@ fn an_outcome_that_lies_is_refused() {
     says(
         &step_with(&set(1036, "200000")),
         &["gave a message of 1600016 bytes"],
+    );
+}
+
+#[test]
+fn a_spec_with_too_many_steps_a_second_is_refused() {
+    let load = |hz: &str| {
+        let facts = FACTS.replace("\"tick_hz\":10", &format!("\"tick_hz\":{hz}"));
+        module::load(&counter(&facts, &[]), "", Limits::default())
+    };
+    for hz in ["0", "60"] {
+        assert!(load(hz).is_ok(), "{hz}");
+    }
+    assert_eq!(
+        refused(load("61")),
+        "`coplay_facts` broke the law that there are at most 60 steps a second: `tick_hz` is 61"
     );
 }
 
