@@ -206,7 +206,8 @@ fn fixtures_fit<X>(tables: &Tables, state: &State<X>) -> bool {
     let fits = |record: &[u8]| {
         let (cell, kind) = (u16::from_le_bytes([record[0], record[1]]), record[KIND]);
         if kind == EMPTY {
-            return record[CAPACITY] == u8::MAX && record[SLOTS - 1] == 0;
+            let mut bytes = record.iter().enumerate();
+            return bytes.all(|(at, &byte)| byte == if at == CAPACITY { u8::MAX } else { 0 });
         }
         // A container that is not full waits with its longest time.
         let (capacity, longest) = match tables.hands[usize::from(kind) & 63] {

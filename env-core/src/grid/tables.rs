@@ -220,6 +220,21 @@ impl Tables {
         )
     }
 
+    /// The kind with a name that comes into being during an episode: one without a record in the memory of a state.
+    fn made(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
+        let id = self.named(name, field)?;
+        match self.kind(id).map(|kind| &kind.usage) {
+            Some(Use::Container { .. } | Use::Switch { .. }) => refuse(
+                field,
+                format!(
+                    "`{name}` is a container or a switch, which only the layout puts somewhere: \
+                     name another kind, or give `{name}` another use"
+                ),
+            ),
+            _ => Ok(id),
+        }
+    }
+
     /// The cell in front of a cell; at the border the cell itself.
     #[inline]
     pub fn front(&self, cell: u16, facing: Direction) -> u16 {
@@ -284,7 +299,7 @@ impl Tables {
             Use::Loose => Hand::Loose,
             Use::Collect => Hand::Collect,
             Use::Surface(names) => Hand::Surface(self.set(names, &field)?),
-            Use::Source(name) => Hand::Source(self.named(name, &field)?),
+            Use::Source(name) => Hand::Source(self.made(name, &field)?),
             Use::Sink(names) => Hand::Sink(self.set(names, &field)?),
             Use::Switch { time } => Hand::Switch((*time).max(1)),
             Use::Becomes { with, keeps, into } => Hand::Becomes {
@@ -293,7 +308,7 @@ impl Tables {
                 into: if into.is_empty() {
                     EMPTY
                 } else {
-                    self.named(into, &field)?
+                    self.made(into, &field)?
                 },
             },
             Use::Container { .. } => {
@@ -334,15 +349,12 @@ impl Tables {
                     ),
                 );
             }
-            let named = recipe
-                .ingredients
-                .iter()
-                .map(|name| self.named(name, field));
+            let named = recipe.ingredients.iter().map(|name| self.made(name, field));
             let mut ingredients = named.collect::<Result<Vec<_>, _>>()?;
             ingredients.sort_unstable();
             dishes.push(Dish {
                 ingredients,
-                result: self.named(&recipe.result, field)?,
+                result: self.made(&recipe.result, field)?,
                 time: recipe.time,
             });
         }

@@ -1,7 +1,7 @@
 //! What is refused, where, and with which words: of parameters, of layouts, of plans.
 
 use env_core::conformance::check;
-use env_core::contract::ParamError;
+use env_core::contract::{Environment as _, ParamError};
 use env_core::envs::{build, open};
 use env_core::grid::{
     Act, Chart, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, Reward, Tables, Use,
@@ -89,15 +89,16 @@ impl GridWorld for World {
 }
 
 fn flaw(plan: &mut Plan, flaw: &str) {
-    let pot = |capacity, ingredients: &[&str]| Use::Container {
+    let makes = |capacity, ingredients: &[&str], result: &str| Use::Container {
         capacity,
         with: Names::EmptyHand,
         recipes: vec![Recipe {
             ingredients: ingredients.iter().map(|&name| name.into()).collect(),
-            result: "apple".into(),
+            result: result.into(),
             time: 1,
         }],
     };
+    let pot = |capacity, ingredients: &[&str]| makes(capacity, ingredients, "apple");
     let mut kind = |kind: Kind| plan.kinds.push(kind);
     match flaw {
         "twin" => kind(Kind::new("crate")),
@@ -105,6 +106,14 @@ fn flaw(plan: &mut Plan, flaw: &str) {
         "floor symbol" => kind(Kind::new("other").symbol('+')),
         "source" => kind(Kind::new("tree").usage(Use::Source("aple".into()))),
         "recipe" => kind(Kind::new("pot").usage(pot(2, &["apple"]))),
+        "source of switches" => kind(Kind::new("tree").usage(Use::Source("lamp".into()))),
+        "recipe of a switch" => kind(Kind::new("pot").usage(pot(1, &["lamp"]))),
+        "recipe for itself" => kind(Kind::new("pot").usage(makes(1, &["apple"], "pot"))),
+        "becomes a switch" => kind(Kind::new("bud").usage(Use::Becomes {
+            with: Names::EmptyHand,
+            keeps: false,
+            into: "lamp".into(),
+        })),
         "capacity" => kind(Kind::new("pot").usage(pot(9, &["apple"; 9]))),
         "sprite" => kind(Kind::new("pot").sprite("pot")),
         "reward" => {
@@ -262,6 +271,14 @@ fn a_plan_is_refused_with_the_kind_that_is_wrong() {
             "kinds.pot: a container holds 1 to 8 ingredients and has a recipe",
         ),
         (
+            "source of switches",
+            "kinds.tree: `lamp` is a container or a switch, which only the layout puts somewhere: \
+             name another kind, or give `lamp` another use",
+        ),
+        ("recipe of a switch", "kinds.pot: `lamp` is a container"),
+        ("recipe for itself", "kinds.pot: `pot` is a container"),
+        ("becomes a switch", "kinds.bud: `lamp` is a container"),
+        (
             "sprite",
             "kinds.pot: there is no picture `pot` (there is: none)",
         ),
@@ -299,6 +316,20 @@ fn an_unknown_environment_is_refused_with_the_nearest() {
         "{}",
         refused("chess")
     );
+}
+
+#[test]
+fn a_state_whose_empty_places_are_not_fresh_is_refused() {
+    let grid = build::<Given>(br#"{"rows":["   ","   "]}"#).unwrap();
+    let state = grid.reset(1);
+    assert!(grid.valid(&state));
+    // One place for a switch, which this ground does not have, behind the kinds and the values of 6 cells.
+    assert_eq!(state.memory.len(), 2 * 6 + 6);
+    for at in 2 * 6..state.memory.len() {
+        let mut other = state.clone();
+        other.memory[at] ^= 1;
+        assert!(!grid.valid(&other), "byte {at}");
+    }
 }
 
 #[test]
