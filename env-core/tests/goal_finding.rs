@@ -137,6 +137,13 @@ fn bad_parameters_are_refused_with_their_place() {
     );
     assert!(refused(r#"{"seats":0}"#).starts_with("seats: must be 1 to 16"));
     assert!(refused(r#"{"rewards":{"gaol":1}}"#).contains("gaol"));
+    let said = refused(r#"{"features":["goals_colected"]}"#);
+    assert!(
+        said.starts_with(
+            "features[0]: there is no feature `goals_colected`; did you mean `goals_collected`?"
+        ),
+        "{said}"
+    );
 }
 
 #[test]

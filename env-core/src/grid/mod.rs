@@ -206,6 +206,11 @@ pub trait GridWorld: Sized + Debug {
         None
     }
 
+    /// The names of the features of the world's own, for whoever misspells one.
+    fn features() -> &'static [&'static str] {
+        &[]
+    }
+
     /// Writes a feature of the world's own for a seat.
     fn observe(
         &self,

@@ -349,6 +349,10 @@ impl GridWorld for World {
         })
     }
 
+    fn features() -> &'static [&'static str] {
+        &["goals_collected"]
+    }
+
     fn observe(
         &self,
         _tables: &Tables,

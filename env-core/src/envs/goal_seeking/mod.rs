@@ -258,6 +258,10 @@ impl GridWorld for World {
         })
     }
 
+    fn features() -> &'static [&'static str] {
+        &["targets"]
+    }
+
     fn observe(
         &self,
         tables: &Tables,

@@ -157,7 +157,8 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     }
 
     fn unknown(&self, name: &str) -> Result<Found, ParamError> {
-        let mut known: Vec<String> = NAMES.map(Into::into).into();
+        let names = NAMES.iter().chain(W::features());
+        let mut known: Vec<String> = names.map(|&name| name.into()).collect();
         if name.starts_with("closest_") {
             let kinds = self.tables.kinds.iter();
             known.extend(kinds.map(|kind| format!("closest_{}", kind.name)));
