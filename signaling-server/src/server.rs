@@ -188,7 +188,7 @@ pub fn read_study(dir: &Path) -> Result<(Study, BTreeMap<u16, EnvFacts>), Vec<Pr
     });
     problems.extend(
         study
-            .check_policies(&policy::NAMES)
+            .check_policies(&policy::NAMES, able)
             .err()
             .into_iter()
             .flatten(),
@@ -200,7 +200,30 @@ pub fn read_study(dir: &Path) -> Result<(Study, BTreeMap<u16, EnvFacts>), Vec<Pr
     }
 }
 
+/// The policies that can play an environment; none if it cannot be opened.
+fn able(env: &Env) -> Option<Vec<&'static str>> {
+    let world = open_world(env).ok()?;
+    let mut names = policy::NAMES.to_vec();
+    names.retain(|name| policy::by_name(name, world.spec()).is_some());
+    Some(names)
+}
+
 fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
+    let world = open_world(env)?;
+    let spec = world.spec();
+    let actions = spec
+        .actions
+        .iter()
+        .map(|action| action.name.clone())
+        .collect();
+    Ok(EnvFacts {
+        seats: spec.seats,
+        tick_hz: spec.tick_hz,
+        actions,
+    })
+}
+
+fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
     let refused = |error: ParamError| EnvFault::Config {
         field: error.field,
         reason: error.reason,
@@ -219,16 +242,7 @@ fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
             found: spec.version.clone(),
         });
     }
-    let actions = spec
-        .actions
-        .iter()
-        .map(|action| action.name.clone())
-        .collect();
-    Ok(EnvFacts {
-        seats: spec.seats,
-        tick_hz: spec.tick_hz,
-        actions,
-    })
+    Ok(world)
 }
 
 /// The environments of this program, as a study names them.

@@ -178,6 +178,36 @@ fn an_unknown_parameter_or_choice_is_refused_with_the_nearest() {
 }
 
 #[test]
+fn a_partner_that_cannot_play_the_stage_that_follows_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("thanks.md"), "# Thanks\n").unwrap();
+    let problems = |env: &str, policy: &str| {
+        let text = format!(
+            "format: 1\nstudy: {{id: faulty, version: 1.0.0, title: Faulty, contact: lab@example.edu}}\ntimeline:\n  \
+             - id: lobby\n    type: lobby\n    group_size: 2\n    timeout_s: 60\n    on_timeout: bot\n    \
+             bot: {{policy: {policy}}}\n  \
+             - {{id: play, type: env, env: {env}, players: [self, partner]}}\n  \
+             - {{id: thanks, type: end, file: thanks.md}}\n"
+        );
+        fs::write(dir.path().join("study.yaml"), text).unwrap();
+        match read_study(dir.path()) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems.iter().map(ToString::to_string).collect(),
+        }
+    };
+    let refused = problems(&named("goal_finding"), "cook");
+    assert_eq!(
+        refused,
+        [
+            "study.yaml:9:11: timeline[0].bot.policy: `cook` cannot play `goal_finding`, the environment that follows; \
+             take one that can: idle, random"
+        ]
+    );
+    assert_eq!(problems(&named("goal_finding"), "idle"), [""; 0]);
+    assert_eq!(problems(&named("overcooked"), "cook"), [""; 0]);
+}
+
+#[test]
 fn an_unknown_environment_is_refused_with_the_nearest() {
     let said = refusal("overcookd@1.0.0", "");
     let nearest = format!("did you mean `{}`?", named("overcooked"));

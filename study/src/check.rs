@@ -148,27 +148,39 @@ impl Study {
         report.result(Some(all))
     }
 
-    /// Checks that the policies of AI partners are among those that the host has.
+    /// Checks that the policies of AI partners are among those that the host has, and can play the env stage that
+    /// follows: `able` gives those that can, or none if its environment cannot be opened, which
+    /// [`Study::check_env`] reports.
     ///
     /// # Errors
     /// Every [`Problem`], at its line.
-    pub fn check_policies(&self, known: &[&str]) -> Result<(), Vec<Problem>> {
+    pub fn check_policies<'a>(
+        &self,
+        known: &[&'a str],
+        mut able: impl FnMut(&Env) -> Option<Vec<&'a str>>,
+    ) -> Result<(), Vec<Problem>> {
         let report = Report::new(FILE);
         for (index, stage) in self.timeline.iter().enumerate() {
             let Kind::Lobby(Lobby { bot: Some(bot), .. }) = &stage.kind else {
                 continue;
             };
-            if !known.contains(&bot.policy.as_str()) {
-                let path = format!("timeline[{index}].bot.policy");
-                self.fault(
-                    &path,
-                    format!(
-                        "unknown policy `{}`; {}",
-                        bot.policy,
-                        hint(&bot.policy, known)
-                    ),
-                    &report,
+            let policy = bot.policy.as_str();
+            let path = format!("timeline[{index}].bot.policy");
+            if !known.contains(&policy) {
+                let message = format!("unknown policy `{policy}`; {}", hint(policy, known));
+                self.fault(&path, message, &report);
+                continue;
+            }
+            let Some(Kind::Env(env)) = self.timeline.get(index + 1).map(|stage| &stage.kind) else {
+                continue;
+            };
+            if let Some(able) = able(env).filter(|able| !able.contains(&policy)) {
+                let message = format!(
+                    "`{policy}` cannot play `{}`, the environment that follows; take one that can: {}",
+                    env.env,
+                    able.join(", ")
                 );
+                self.fault(&path, message, &report);
             }
         }
         report.result(Some(()))

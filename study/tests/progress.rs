@@ -351,10 +351,22 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
 #[test]
 fn policies_are_checked_at_their_line() {
     let study = small("policies");
-    assert!(study.check_policies(&["cook", "idle"]).is_ok());
-    let problems = study
-        .check_policies(&["cooks", "idle"])
-        .expect_err("an unknown policy");
+    let told = |known: &[&'static str], able: Option<&[&'static str]>| {
+        study.check_policies(known, |env| {
+            assert_eq!(env.env, "overcooked");
+            able.map(<[_]>::to_vec)
+        })
+    };
+    assert!(told(&["cook", "idle"], Some(&["cook"])).is_ok());
+    assert!(told(&["cook", "idle"], None).is_ok());
+    let problems = told(&["cook", "idle", "random"], Some(&["idle", "random"]))
+        .expect_err("a policy that cannot play");
+    assert_eq!(
+        problems[0].to_string(),
+        "study.yaml:17:11: timeline[1].bot.policy: `cook` cannot play `overcooked`, the environment that follows; \
+         take one that can: idle, random"
+    );
+    let problems = told(&["cooks", "idle"], Some(&[])).expect_err("an unknown policy");
     assert_eq!(
         problems[0].to_string(),
         "study.yaml:17:11: timeline[1].bot.policy: unknown policy `cook`; did you mean `cooks`? Known here: cooks, idle"
