@@ -170,6 +170,13 @@ impl Replica {
         for (seat, controller) in (0..).zip(&header.controllers) {
             replica.control(Seat(seat), controller)?;
         }
+        if let Some(reason) = replica.world.fault() {
+            return Err(ReplicaError::Module {
+                env: header.env.clone(),
+                hash: header.module.clone(),
+                reason,
+            });
+        }
         Ok(replica)
     }
 

@@ -499,6 +499,47 @@ fn what_this_program_cannot_simulate_is_not_started() {
 }
 
 #[test]
+fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
+    let facts = r#"{"spec":{"id":"counter","version":"1.0.0","title":"Counter","seats":1,
+"actions":[{"name":"wait","momentary":false,"keys":[]},{"name":"count","momentary":true,"keys":["Space"]}],"noop":0,
+"observation":[{"name":"sum","shape":[1]}],"tick_hz":10,"horizon":20,"events":[]},"params_schema":{},"sprites":[]}"#;
+    let escaped: String = facts.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    let text = include_str!("../../../module/tests/hosted/counter.wat")
+        .replace("FACTS", &escaped)
+        .replace("LENGTH", &facts.len().to_string());
+    let open = |text: &str, controller: Controller| {
+        let bytes = wat::parse_str(text).unwrap();
+        let header = Header {
+            module: crate::assets::sha256_hex(&bytes),
+            env: "counter".into(),
+            env_version: "1.0.0".into(),
+            params: String::new(),
+            participants: vec!["P-A".into()],
+            controllers: vec![controller],
+            ..header([PERSON, PERSON], 20)
+        };
+        let opened = Replica::open(&header, |_| Ok(bytes));
+        opened.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(open(&text, PERSON), Ok(()));
+    assert_eq!(open(&text, ai("idle")), Ok(()));
+    let reset = "(export \"coplay_reset\") (param $seed i64)";
+    let traps = text.replace(reset, &format!("{reset} unreachable"));
+    let refused = open(&traps, PERSON).unwrap_err();
+    assert!(
+        refused.contains("of `counter`: `coplay_reset` gave up"),
+        "{refused}"
+    );
+    let observe = "(export \"coplay_observe\") (param $seat i32) (result i32)";
+    let traps = text.replace(observe, &format!("{observe} unreachable"));
+    let refused = open(&traps, ai("idle")).unwrap_err();
+    assert!(
+        refused.contains("of `counter`: `coplay_observe` gave up"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn a_log_that_comes_out_differently_is_not_taken_up() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
