@@ -245,6 +245,10 @@ impl Plan {
             Due::Own => Vec::new(),
             Due::Stands(_) => return None,
         };
+        // Lanes do not look where an agent looks.
+        if wage.facing.is_some() {
+            return None;
+        }
         Some(Wage {
             does,
             worth: wage.worth,

@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use super::kind::{KindId, KindSet, Names};
 use super::plan::refuse;
+use super::state::Direction;
 use super::tables::Tables;
 use crate::contract::{Event, Outcome, ParamError};
 
@@ -73,6 +74,8 @@ pub struct Reward {
     pub common: bool,
     /// Whether it counts for the score.
     pub scored: bool,
+    /// Where the agent must look for it, if that matters.
+    pub facing: Option<Direction>,
 }
 
 impl Reward {
@@ -84,6 +87,7 @@ impl Reward {
             worth,
             common: true,
             scored: false,
+            facing: None,
         }
     }
 
@@ -96,6 +100,12 @@ impl Reward {
     /// Counts it for the score.
     pub fn scored(mut self) -> Self {
         self.scored = true;
+        self
+    }
+
+    /// Pays it only to an agent that looks there; by the rules of CoGrid, that looked there before the step.
+    pub fn facing(mut self, direction: Direction) -> Self {
+        self.facing = Some(direction);
         self
     }
 
@@ -118,6 +128,7 @@ impl Reward {
             worth: self.worth,
             common: self.common,
             scored: self.scored,
+            facing: self.facing,
         })
     }
 }
@@ -133,6 +144,16 @@ pub struct Wage {
     pub common: bool,
     /// Whether it counts for the score.
     pub scored: bool,
+    /// Where the agent must look.
+    pub facing: Option<Direction>,
+}
+
+impl Wage {
+    /// Whether an agent that looks there is paid.
+    #[inline]
+    pub(super) fn is_for(&self, facing: Direction) -> bool {
+        self.facing.is_none_or(|direction| direction == facing)
+    }
 }
 
 /// When a reward is paid, its names resolved.
@@ -160,6 +181,8 @@ pub struct Sight {
     pub reaches: bool,
     /// What it held.
     pub held: KindId,
+    /// Where it looked.
+    pub facing: Direction,
     /// The kind that it faced; none outside the grid.
     pub at: Option<KindId>,
     /// The kind that it stood on.
@@ -188,6 +211,8 @@ pub struct Pay<'a> {
     pub(super) done: u16,
     /// What counts for the score.
     pub(super) scored: f32,
+    /// Where the agent looks whose act is paid.
+    pub(super) facing: Direction,
 }
 
 impl Pay<'_> {
@@ -199,6 +224,7 @@ impl Pay<'_> {
                 && act == did.act
                 && item.has(did.item)
                 && at.has(did.at)
+                && wage.is_for(self.facing)
             {
                 self.give(tables, index, did.seat, wage.worth);
             }

@@ -6,7 +6,7 @@ use super::kind::{KindId, KindSet};
 use super::luck::Luck;
 use super::motion::{Motion, Move};
 use super::reward::{Act, Due, Pay, Sight};
-use super::state::{CAPACITY, COUNT, FIXTURE_HEAD, State, TIMER};
+use super::state::{CAPACITY, COUNT, Direction, FIXTURE_HEAD, State, TIMER};
 use super::tables::Tables;
 use super::{Grid, GridWorld, hands, movement};
 use crate::contract::{Action, MAX_SEATS, Outcome};
@@ -63,6 +63,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
         seats,
         done: state.done,
         scored: 0.0,
+        facing: Direction::default(),
     };
     let agents = state.agents;
     let injected = state.injected.take();
@@ -86,6 +87,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
         let motion = tables.motion_of(actions, seat);
         let did = hands::act::<W, COGRID>(grid, state, seat, motion);
         if let Some(did) = did {
+            pay.facing = state.agents[seat].facing;
             grid.world.earn(tables, state, &did, &mut pay);
         }
     }
@@ -132,7 +134,10 @@ fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
     for (index, wage) in tables.wages.iter().enumerate() {
         if let Due::Stands(on) = wage.due {
             for (seat, agent) in state.agents[..tables.seats].iter().enumerate() {
-                if on.has(state.kind(agent.cell)) && pay.done >> seat & 1 == 0 {
+                if on.has(state.kind(agent.cell))
+                    && pay.done >> seat & 1 == 0
+                    && wage.is_for(agent.facing)
+                {
                     pay.give(tables, index, seat as u8, wage.worth);
                 }
             }
@@ -149,6 +154,7 @@ fn sights<X>(tables: &Tables, state: &State<X>, actions: &[Action]) -> [Sight; M
         *sight = Sight {
             reaches: tables.motion_of(actions, seat) == Motion::Reach,
             held: agent.held,
+            facing: agent.facing,
             at: (front != agent.cell).then(|| state.kind(front)),
             on: state.kind(agent.cell),
             ..Sight::default()
@@ -187,7 +193,7 @@ pub(super) fn earn_cogrid<X>(
                 }
                 Due::Stands(on) => on.has(sight.on),
             };
-            if due {
+            if due && wage.is_for(sight.facing) {
                 pay.give(tables, index, seat as u8, wage.worth);
             }
         }

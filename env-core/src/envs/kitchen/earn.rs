@@ -37,6 +37,7 @@ pub(super) fn declare(paid: &Payment) -> Reward {
                 | Earning::OrderDelivery
                 | Earning::TargetDelivery
         ),
+        facing: None,
     }
 }
 
