@@ -184,7 +184,7 @@ impl App {
                     .play
                     .as_ref()
                     .filter(|play| !play.is_judged())
-                    .map(Play::era);
+                    .map(|play| (play.era(), protocol::Life(0)));
                 self.socket.send(&ClientMessage::Hello {
                     entry: self.door.entry(playing),
                 });
@@ -280,8 +280,8 @@ impl App {
                 };
                 failure = play.start(&now, t0_us, input_delay).err();
             }
-            ServerMessage::Running { era, through } if era == own => play.running(through),
-            ServerMessage::Archived { era, through } if era == own => play.archived(through),
+            ServerMessage::Running { era, through, .. } if era == own => play.running(through),
+            ServerMessage::Archived { era, through, .. } if era == own => play.archived(through),
             ServerMessage::Signal { from, data } => play.signal(from, &data),
             ServerMessage::Relay { from, bytes } => play.relayed(from, bytes),
             ServerMessage::Ended {

@@ -1,7 +1,7 @@
 //! How this page comes in: the participant link of its address, and the session that the tab remembers.
 
-use protocol::Era;
 use protocol::control::Entry;
+use protocol::{Era, Life};
 use wasm_bindgen::JsValue;
 use web_sys::{Storage, UrlSearchParams};
 
@@ -36,7 +36,7 @@ impl Door {
     }
 
     /// The first message of a connection; `playing` is the episode that this page still simulates.
-    pub(crate) fn entry(&self, playing: Option<Era>) -> Entry {
+    pub(crate) fn entry(&self, playing: Option<(Era, Life)>) -> Entry {
         match (&self.session, &self.link) {
             (Some(token), _) => Entry::Resume {
                 token: token.clone(),

@@ -223,7 +223,7 @@ impl Play {
         let mut partners = Vec::new();
         for controller in &self.plan.controllers {
             partners.push(match controller {
-                Controller::Human => None,
+                Controller::Human | Controller::Vacant => None,
                 Controller::Ai { policy } => Some(
                     policy::by_name(policy, spec)
                         .ok_or_else(|| format!("there is no policy {policy} here"))?,

@@ -48,6 +48,8 @@ impl Probe {
             held_ms: u8::try_from(now_us.saturating_sub(at_us) / 1_000).unwrap_or(u8::MAX),
         });
         let probe = Datagram {
+            life: protocol::Life(0),
+            delay_ms: 0,
             era: self.era,
             from: self.own,
             first: Tick(0),

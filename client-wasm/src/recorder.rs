@@ -87,10 +87,11 @@ impl Recorder {
             self.rows[first.0 as usize * self.seats..through.0 as usize * self.seats].to_vec();
         Some(Upload {
             era: self.era,
+            life: protocol::Life(0),
             first,
             rows,
             digests,
-            timing,
+            timing: Some(timing),
             ended,
         })
     }
@@ -199,7 +200,7 @@ mod tests {
             (Tick(2), vec![2, 3], Some(Tick(4)))
         );
         assert_eq!(again.digests, [(Tick(4), 44)]);
-        assert_eq!(again.timing.keys, [key(2), key(3)]);
+        assert_eq!(again.timing.unwrap().keys, [key(2), key(3)]);
         recorder.archived(Tick(4));
         assert_eq!(recorder.unsaved(), 0);
     }

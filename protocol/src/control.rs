@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{Controller, DecodeError, Era, Seat, Tick, VERSION};
+use crate::change::{Change, Presence};
+use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
 
 /// The longest message, bytes.
 pub const MAX_MESSAGE: usize = 256 * 1024;
@@ -23,9 +24,9 @@ pub enum Entry {
     Resume {
         /// The token.
         token: String,
-        /// The episode that this page still simulates: set after a lost connection, none after a reload.
-        /// A page that lost its episode leaves it; the server then shows the next stage.
-        playing: Option<Era>,
+        /// The episode that this page still simulates, and the life in which: set after a lost connection, none
+        /// after a reload. A page without it, or whose seat has changed hands, comes back by [`ServerMessage::Return`].
+        playing: Option<(Era, Life)>,
     },
 }
 
@@ -59,6 +60,8 @@ pub struct KeyEvent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Timing {
+    /// Which of this page life's notes this is, from 0 without gaps: what is uploaded twice is stored once.
+    pub number: u32,
     /// Key events.
     pub keys: Vec<KeyEvent>,
     /// Rollbacks: the tick at which it happened, and how many ticks were simulated again.
@@ -69,6 +72,33 @@ pub struct Timing {
     pub hidden: Vec<(Tick, Tick)>,
     /// Smoothed round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,
+    /// When ticks were put off, because this page or the network could not keep up: from this tick on they are due
+    /// so many milliseconds later than `T0` says, in all.
+    pub delays: Vec<(Tick, u32)>,
+    /// Predictions that were shown and wrong.
+    pub mispredictions: Vec<Misprediction>,
+    /// What was shown, as [`crate::seen`] encodes it.
+    pub seen: Vec<u8>,
+    /// Datagrams that were refused: malformed, too long, of another era or life, or from the wrong sender.
+    pub refused: u32,
+    /// Inputs that contradicted earlier ones of the same seat and tick.
+    pub equivocations: u32,
+}
+
+/// A wrong prediction, and how long it was on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Misprediction {
+    /// Whose input was predicted.
+    pub seat: Seat,
+    /// For which tick.
+    pub tick: Tick,
+    /// The action that was predicted.
+    pub predicted: u16,
+    /// The action that came.
+    pub actual: u16,
+    /// From the simulation of the tick to its correction, milliseconds.
+    pub shown_ms: u32,
 }
 
 /// Confirmed play, streamed to the archive.
@@ -77,14 +107,16 @@ pub struct Timing {
 pub struct Upload {
     /// The episode.
     pub era: Era,
+    /// The life of the page's seat.
+    pub life: Life,
     /// The first tick of `rows`.
     pub first: Tick,
     /// Confirmed actions, `[tick, seat]`, row-major. Seats with an AI partner carry the action that it chose.
     pub rows: Vec<u16>,
     /// State digests: after how many steps, and the digest.
     pub digests: Vec<(Tick, u64)>,
-    /// Time and network.
-    pub timing: Timing,
+    /// Time and network, if there is something to tell.
+    pub timing: Option<Timing>,
     /// Set once the terminal tick is confirmed: the number of ticks played.
     pub ended: Option<Tick>,
 }
@@ -163,6 +195,53 @@ pub enum ClientMessage {
         /// What happened.
         message: String,
     },
+    /// Answers [`ServerMessage::Fence`]: from now on this page takes no inputs of that seat in its present life.
+    Report {
+        /// The episode.
+        era: Era,
+        /// What this page has of the seat.
+        report: Report,
+    },
+    /// A seat was not heard for [`SILENT_MS`], or is heard again.
+    Silent {
+        /// The episode.
+        era: Era,
+        /// Who.
+        seat: Seat,
+        /// Whether it is silent.
+        silent: bool,
+    },
+    /// The page went out of sight, or came back.
+    Hidden {
+        /// The episode.
+        era: Era,
+        /// Whether it is out of sight.
+        hidden: bool,
+    },
+    /// The page is being closed or reloaded.
+    Unloading,
+    /// The page wants its seat in the running episode back: its own session has lost it.
+    TakeBack {
+        /// The episode.
+        era: Era,
+    },
+}
+
+/// How long a seat is silent before that is told, milliseconds.
+pub const SILENT_MS: u32 = 250;
+
+/// What a page has of a seat that it was told to fence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Report {
+    /// The seat that is fenced.
+    pub seat: Seat,
+    /// Its life when it was fenced.
+    pub life: Life,
+    /// Every input of the seat before this tick is here.
+    pub have: Tick,
+    /// The last of them, from what is confirmed here up to `have`.
+    pub inputs: Vec<u16>,
 }
 
 /// What a page shows.
@@ -239,6 +318,13 @@ pub struct Plan {
     pub disclose_ai: bool,
     /// ICE servers.
     pub ice: Vec<IceServer>,
+    /// Whether peers may connect through a relay only, so that nobody learns another's address.
+    pub relay_only: bool,
+    /// The life of this participant's seat in which the page will play.
+    pub life: Life,
+    /// Whether the episode runs already: [`ServerMessage::Return`] follows instead of [`ServerMessage::Start`]
+    /// once the page is [`ClientMessage::Ready`].
+    pub running: bool,
 }
 
 /// Why a page is refused. The page has the sentence for each.
@@ -337,6 +423,8 @@ pub enum ServerMessage {
         era: Era,
         /// Ticks that are durable.
         through: Tick,
+        /// Every change so far. Fences that no change answers are void.
+        changes: Vec<Change>,
     },
     /// WebRTC signal from a peer.
     Signal {
@@ -358,15 +446,19 @@ pub enum ServerMessage {
         era: Era,
         /// Ticks that are durable: everything before this tick may be forgotten.
         through: Tick,
+        /// Notes of time and network of this page life that are durable: those before this number may be forgotten.
+        notes: u32,
     },
-    /// A peer's connection to the server closed or came back.
+    /// How another person is.
     Peer {
         /// The episode.
         era: Era,
         /// Who.
         seat: Seat,
-        /// Whether it is connected.
-        here: bool,
+        /// How.
+        presence: Presence,
+        /// Milliseconds until the study's choice for people who stay away; 0 if nothing is awaited.
+        left_ms: u32,
     },
     /// The episode is over, verified by the replica.
     Ended {
@@ -381,6 +473,58 @@ pub enum ServerMessage {
         /// Digest of the replica's last state.
         digest: u64,
     },
+    /// Take no more inputs of this seat in this life, and answer with [`ClientMessage::Report`].
+    Fence {
+        /// The episode.
+        era: Era,
+        /// The seat.
+        seat: Seat,
+        /// Its life.
+        life: Life,
+    },
+    /// A seat changes hands.
+    Change {
+        /// The episode.
+        era: Era,
+        /// How.
+        change: Change,
+    },
+    /// A part of a state that is too long for one message; [`ServerMessage::Return`] brings the last.
+    Part {
+        /// The episode.
+        era: Era,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// A page that is ready comes back into the running episode.
+    Return(Return),
+}
+
+/// The most bytes of a state in one message.
+pub const MAX_PART: usize = MAX_MESSAGE / 2;
+
+/// Where a page comes back into a running episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Return {
+    /// The episode.
+    pub era: Era,
+    /// When tick 0 was due, server clock.
+    pub t0_us: u64,
+    /// Ticks are due so many milliseconds later by now, as far as the server knows.
+    pub delay_ms: u32,
+    /// Input delay of every seat, ticks.
+    pub input_delay: u8,
+    /// Every change so far; the last one of this page's seat says from which tick on it plays.
+    pub changes: Vec<Change>,
+    /// The state after so many steps: all of them are durable.
+    pub tick: Tick,
+    /// The digest of that state.
+    pub digest: u64,
+    /// The canonical bytes of that state, or the last part of them.
+    pub state: Vec<u8>,
+    /// The state of the policy of each AI seat, before it chooses for `tick`.
+    pub partners: Vec<(Seat, Vec<u8>)>,
 }
 
 /// Encodes a message: the version and then postcard.

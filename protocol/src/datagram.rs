@@ -1,5 +1,5 @@
 //! The packet that peers exchange each tick, hand-packed: inputs, receipts and round trip in one,
-//! 12 to 20 bytes for two players in steady state.
+//! 13 to 21 bytes for two players in steady state.
 //!
 //! Integers are little-endian. Bits are filled from the least significant bit of each byte upwards.
 //!
@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | 1 | low nibble: [`crate::VERSION`]; high nibble: the sender's seat |
 //! | 2 | era |
+//! | 1 | bits 0–6: the life of the sender's seat; bit 7: a delay follows |
+//! | 0 or 3 | delay: ticks are due so many milliseconds later than `T0` says; never 0 here |
 //! | 3 | `first`, the tick of the first input carried |
 //! | 1 | bits 0–5: the number of inputs, at most [`MAX_INPUTS`]; bit 6: an echo follows; bit 7: done |
 //! | 1 or 4 per seat but the sender's | receipt: signed distance from `first + count`; −128 announces an absolute tick in 3 bytes |
@@ -20,7 +22,7 @@
 //!
 //! This module must not know why a peer sends what it sends; that is the session's business.
 
-use crate::{DecodeError, Era, MAX_SEATS, Seat, Tick, VERSION};
+use crate::{DecodeError, Era, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 /// The most inputs that a datagram carries.
 pub const MAX_INPUTS: usize = 40;
@@ -30,8 +32,12 @@ pub const TICK_LIMIT: u32 = 1 << 24;
 
 /// The longest datagram, bytes: every receipt far away, every action 16 bits wide.
 pub const MAX_DATAGRAM: usize =
-    1 + 2 + 3 + 1 + 4 * (MAX_SEATS - 1) + 2 + 3 + (MAX_INPUTS * 17).div_ceil(8);
+    1 + 2 + 4 + 3 + 1 + 4 * (MAX_SEATS - 1) + 2 + 3 + (MAX_INPUTS * 17).div_ceil(8);
 
+/// The longest delay that a datagram tells, milliseconds: more than four hours.
+pub const MAX_DELAY_MS: u32 = (1 << 24) - 1;
+
+const DELAYED: u8 = 1 << 7;
 const ECHO: u8 = 1 << 6;
 const DONE: u8 = 1 << 7;
 const COUNT: u8 = ECHO - 1;
@@ -69,6 +75,10 @@ pub struct Datagram {
     pub era: Era,
     /// The sender.
     pub from: Seat,
+    /// The life of the sender's seat.
+    pub life: Life,
+    /// The longest delay of the ticks that the sender knows of, milliseconds; at most [`MAX_DELAY_MS`].
+    pub delay_ms: u32,
     /// The tick of the first input.
     pub first: Tick,
     /// The sender's inputs from `first` on: all that this receiver has not acknowledged, at most [`MAX_INPUTS`].
@@ -95,6 +105,12 @@ impl Datagram {
         let first = self.first.0.min(TICK_LIMIT - 1);
         out.push(VERSION & 0x0f | self.from.0 << 4);
         out.extend_from_slice(&self.era.0.to_le_bytes());
+        let delay_ms = self.delay_ms.min(MAX_DELAY_MS);
+        let delayed = if delay_ms > 0 { DELAYED } else { 0 };
+        out.push(self.life.0 & Life::LAST.0 | delayed);
+        if delay_ms > 0 {
+            put_tick(delay_ms, out);
+        }
         put_tick(first, out);
         let flags = if self.echo.is_some() { ECHO } else { 0 } | if self.done { DONE } else { 0 };
         out.push(inputs.len() as u8 | flags);
@@ -151,6 +167,8 @@ impl Default for Datagram {
         Self {
             era: Era(0),
             from: Seat(0),
+            life: Life(0),
+            delay_ms: 0,
             first: Tick(0),
             inputs: Vec::new(),
             have: Vec::new(),
@@ -211,6 +229,15 @@ impl Reader<'_> {
             return Err(MALFORMED);
         }
         out.era = Era(u16::from_le_bytes(self.take()?));
+        let [life] = self.take()?;
+        out.life = Life(life & Life::LAST.0);
+        out.delay_ms = match life & DELAYED {
+            0 => 0,
+            _ => self.tick()?.0,
+        };
+        if life & DELAYED != 0 && out.delay_ms == 0 {
+            return Err(MALFORMED);
+        }
         out.first = self.tick()?;
         let [flags] = self.take()?;
         out.done = flags & DONE != 0;
@@ -327,6 +354,8 @@ mod tests {
                     tick.clone(),
                     any::<u16>(),
                     any::<bool>(),
+                    0..=Life::LAST.0,
+                    prop_oneof![Just(0), 0..=MAX_DELAY_MS],
                 ),
                 proptest::collection::vec(0..layout.actions, 0..=MAX_INPUTS),
                 proptest::collection::vec(
@@ -336,7 +365,12 @@ mod tests {
                 proptest::option::of((any::<u16>(), any::<u8>())),
             )
                 .prop_map(
-                    move |((era, from, first, sent_ms, done), inputs, receipts, echo)| {
+                    move |(
+                        (era, from, first, sent_ms, done, life, delay_ms),
+                        inputs,
+                        receipts,
+                        echo,
+                    )| {
                         let end = first + inputs.len() as u32;
                         let near =
                             |distance| end.saturating_add_signed(distance).min(TICK_LIMIT - 1);
@@ -352,6 +386,8 @@ mod tests {
                             Datagram {
                                 era,
                                 from,
+                                life: Life(life),
+                                delay_ms,
                                 first,
                                 inputs,
                                 have,
@@ -419,6 +455,8 @@ mod tests {
         Datagram {
             era: Era(7),
             from: Seat(1),
+            life: Life(5),
+            delay_ms: 0,
             first: Tick(500),
             inputs: vec![0, 0, 3, 3],
             have: vec![Tick(502), Tick(504)],
@@ -439,9 +477,10 @@ mod tests {
         assert_eq!(
             bytes,
             [
-                0x11,
+                0x12,
                 7,
                 0,
+                5,
                 0xf4,
                 1,
                 0,
@@ -476,12 +515,12 @@ mod tests {
             bytes[at] = value;
             Datagram::decode(&bytes, PAIR)
         };
-        assert_eq!(refused(0, 0x12), Err(DecodeError::Version { found: 2 }));
-        assert_eq!(refused(0, 0x21), Err(MALFORMED), "seat 2 of 2");
-        assert_eq!(refused(6, 0x40 | 41), Err(MALFORMED), "41 inputs");
-        assert_eq!(refused(13, 0b0111_0011), Err(MALFORMED), "action 6 of 6");
+        assert_eq!(refused(0, 0x11), Err(DecodeError::Version { found: 1 }));
+        assert_eq!(refused(0, 0x22), Err(MALFORMED), "seat 2 of 2");
+        assert_eq!(refused(7, 0x40 | 41), Err(MALFORMED), "41 inputs");
+        assert_eq!(refused(14, 0b0111_0011), Err(MALFORMED), "action 6 of 6");
         assert_eq!(
-            refused(13, 0b1101_1011),
+            refused(14, 0b1101_1011),
             Err(MALFORMED),
             "a bit after the last input"
         );

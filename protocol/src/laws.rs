@@ -3,9 +3,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::change::Change;
 use crate::control::{self, ClientMessage, EndReason, MAX_MESSAGE, ServerMessage, Timing};
 use crate::log::{self, Ending, Header, LogError, Record};
-use crate::{Controller, DecodeError, MAX_SEATS, Seat, Tick, VERSION};
+use crate::{Controller, DecodeError, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 fn header(seats: usize) -> impl Strategy<Value = Header> {
     any::<Header>().prop_map(move |header| Header {
@@ -36,7 +37,8 @@ fn part() -> impl Strategy<Value = Part> {
 /// Records in order, as the archive writes them.
 fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
     let seat = |seat: usize| Seat(u8::try_from(seat % seats).unwrap());
-    let mut through = 0;
+    let (mut through, mut changes) = (0, 0);
+    let mut lives = [Life(0); MAX_SEATS];
     let mut records: Vec<_> = parts
         .into_iter()
         .enumerate()
@@ -49,11 +51,21 @@ fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
                     rows: vec![index as u16; usize::from(ticks) * seats],
                 }
             }
-            Part::Controller(controller) => Record::Controller {
-                tick: Tick(through),
-                seat: seat(index),
-                controller,
-            },
+            Part::Controller(controller) => {
+                let seat = seat(index);
+                let life = lives[seat.index()].next();
+                lives[seat.index()] = life;
+                changes += 1;
+                Record::Change(Change {
+                    number: changes - 1,
+                    seat,
+                    tick: Tick(through),
+                    controller,
+                    life,
+                    from: Tick(through),
+                    inputs: Vec::new(),
+                })
+            }
             Part::Digest(tick, whose, digest) => Record::Digest {
                 tick,
                 seat: whose.map(|whose| seat(whose.into())),
@@ -61,6 +73,7 @@ fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
             },
             Part::Timing(timing) => Record::Timing {
                 seat: seat(index),
+                life: Life(0),
                 timing,
             },
         })
@@ -264,6 +277,7 @@ fn records_out_of_order_are_refused_at_their_place() {
         vec![two_rows, Record::End(ending)],
         vec![Record::Timing {
             seat: Seat(2),
+            life: Life(0),
             timing: Timing::default(),
         }],
         vec![Record::Digest {
@@ -271,11 +285,9 @@ fn records_out_of_order_are_refused_at_their_place() {
             seat: Some(Seat(2)),
             digest: 0,
         }],
-        vec![Record::Controller {
-            tick: Tick(1),
-            seat: Seat(0),
-            controller: Controller::Human,
-        }],
+        vec![change(1, 0, 1)],
+        vec![change(0, 2, 1)],
+        vec![change(0, 0, 1), change(1, 0, 3)],
         vec![Record::End(ending), Record::End(ending)],
     ] {
         let (bytes, ends) = file(&header, &wrong);
@@ -285,6 +297,18 @@ fn records_out_of_order_are_refused_at_their_place() {
             "{wrong:?}"
         );
     }
+}
+
+fn change(number: u16, seat: u8, life: u8) -> Record {
+    Record::Change(Change {
+        number,
+        seat: Seat(seat),
+        tick: Tick(5),
+        controller: Controller::Vacant,
+        life: Life(life),
+        from: Tick(0),
+        inputs: Vec::new(),
+    })
 }
 
 fn sample() -> Header {

@@ -4,9 +4,11 @@
 //! [`log`] (one file an episode). Every format starts with its version; every decoder returns a `Result`
 //! and never panics. This crate must not know how anything is sent, stored or simulated.
 
+pub mod change;
 pub mod control;
 pub mod datagram;
 pub mod log;
+pub mod seen;
 
 #[cfg(test)]
 mod laws;
@@ -14,7 +16,7 @@ mod laws;
 use serde::{Deserialize, Serialize};
 
 /// Version of the three formats together.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The most seats of an episode, on the wire.
 pub const MAX_SEATS: usize = 16;
@@ -43,6 +45,28 @@ pub struct Tick(pub u32);
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Era(pub u16);
 
+/// Which page plays a seat: 0 for the first, one more whenever the seat changes hands, 0 again after
+/// [`Life::LAST`]. A datagram of another life than the seat's is dropped.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Life(pub u8);
+
+impl Life {
+    /// The last one: a life travels in seven bits.
+    pub const LAST: Self = Self(127);
+
+    /// The life after this one.
+    pub fn next(self) -> Self {
+        if self < Self::LAST {
+            Self(self.0 + 1)
+        } else {
+            Self(0)
+        }
+    }
+}
+
 /// Who or what controls a seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -54,6 +78,8 @@ pub enum Controller {
         /// Name of the policy.
         policy: String,
     },
+    /// Nobody: the seat plays the no-op.
+    Vacant,
 }
 
 /// Bytes that are not a message of this version.

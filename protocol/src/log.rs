@@ -6,8 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::change::{Change, Presence};
 use crate::control::{EndReason, MAX_MESSAGE, Timing};
-use crate::{Controller, MAX_SEATS, Seat, Tick, VERSION};
+use crate::{Controller, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 /// The first bytes of a file: the version, and what tells the file apart from others.
 pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
@@ -67,15 +68,8 @@ pub enum Record {
         /// The actions.
         rows: Vec<u16>,
     },
-    /// A seat has another controller from this tick on.
-    Controller {
-        /// The first tick.
-        tick: Tick,
-        /// The seat.
-        seat: Seat,
-        /// Who.
-        controller: Controller,
-    },
+    /// A seat has another controller from a tick on, which may lie after the actions so far but never before.
+    Change(Change),
     /// A state digest after `tick` steps: of a peer (`seat`) or of the replica (none).
     Digest {
         /// After how many steps.
@@ -85,15 +79,37 @@ pub enum Record {
         /// The digest.
         digest: u64,
     },
-    /// What a session saw of time and network.
+    /// What a page saw of time and network.
     Timing {
         /// Whose.
         seat: Seat,
+        /// In which life of the seat.
+        life: Life,
         /// What.
         timing: Timing,
     },
     /// The end; nothing follows.
     End(Ending),
+    /// A person came, went or hid.
+    Presence {
+        /// The seat.
+        seat: Seat,
+        /// Server clock, microseconds since the Unix epoch.
+        at_us: u64,
+        /// How the person is from then on.
+        presence: Presence,
+    },
+    /// A page simulated something else than the replica, and was sent the replica's state.
+    Diverged {
+        /// The page's seat.
+        seat: Seat,
+        /// After how many steps.
+        tick: Tick,
+        /// The replica's digest; 0 if it was the actions that differed.
+        expected: u64,
+        /// The page's digest; 0 if it was the actions that differed.
+        found: u64,
+    },
 }
 
 /// How an episode ended.
@@ -131,6 +147,14 @@ impl Log {
     /// Number of seats.
     pub fn seats(&self) -> usize {
         self.header.controllers.len()
+    }
+
+    /// The changes of controllers, in order.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Change(change) => Some(change),
+            _ => None,
+        })
     }
 
     /// All actions, `[tick, seat]`, row-major.
@@ -308,15 +332,13 @@ impl Log {
                     _ => return Err("actions that do not continue those before"),
                 }
             }
-            Record::Controller { tick, seat, .. }
-                if *tick != self.through || seat.index() >= seats =>
-            {
-                return Err("a controller for another tick or seat");
-            }
+            Record::Change(change) => self.take_change(change)?,
             Record::Digest {
                 seat: Some(seat), ..
             }
             | Record::Timing { seat, .. }
+            | Record::Presence { seat, .. }
+            | Record::Diverged { seat, .. }
                 if seat.index() >= seats =>
             {
                 return Err("a record of a seat that is not there");
@@ -325,9 +347,25 @@ impl Log {
                 return Err("an end at another tick");
             }
             Record::End(ending) => self.ending = Some(*ending),
-            Record::Controller { .. } | Record::Digest { .. } | Record::Timing { .. } => {}
+            Record::Digest { .. }
+            | Record::Timing { .. }
+            | Record::Presence { .. }
+            | Record::Diverged { .. } => {}
         }
         self.records.push(record);
         Ok(())
+    }
+
+    /// A change is in order if it continues the numbers, and neither rewrites actions nor an earlier change of its seat.
+    fn take_change(&mut self, change: &Change) -> Result<(), &'static str> {
+        let before = self.changes().filter(|old| old.seat == change.seat).last();
+        let follows = usize::from(change.number) == self.changes().count();
+        let later =
+            before.is_none_or(|old| old.tick <= change.tick && old.life.next() == change.life);
+        if change.seat.index() < self.seats() && follows && later && change.tick >= self.through {
+            Ok(())
+        } else {
+            Err("a change of a seat that is out of order")
+        }
     }
 }

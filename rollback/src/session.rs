@@ -189,6 +189,7 @@ impl<W: World> Session<W> {
         }
         (packet.era, packet.from, packet.first) = (self.config.era, Seat(local as u8), Tick(first));
         (packet.sent_ms, packet.done) = (clock_ms(self.now_us), self.over);
+        (packet.life, packet.delay_ms) = (protocol::Life(0), 0);
         packet.echo = self.links[to].echo(self.now_us);
         packet.encode(self.layout, &mut self.buffer);
         self.stats.datagrams_sent += 1;

@@ -234,6 +234,7 @@ impl Step {
         let header: &Header = &log.header;
         let (controller, is_bot) = match &self.controller {
             Controller::Human => ("human", false),
+            Controller::Vacant => ("vacant", false),
             Controller::Ai { policy } => (policy.as_str(), true),
         };
         StepRow {

@@ -85,6 +85,9 @@ pub fn failure(era: Era, work: &Work) -> Event {
         Work::Open(_) => Event::Opened(era, false),
         Work::Absorb(seat, _) => Event::Absorbed(era, *seat, Absorbed::Failed),
         Work::End(_) => Event::Ended(era, None),
+        Work::Take { seat, .. } => Event::Changed(era, *seat, None),
+        Work::Give { seat, .. } => Event::Given(era, *seat, None),
+        Work::Note(_) => Event::Noted,
     }
 }
 
@@ -108,7 +111,7 @@ fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work:
             }
             Event::Ended(era, ending.ok())
         }
-        (work, None) => failure(era, &work),
+        (work, _) => failure(era, &work),
     }
 }
 
@@ -128,6 +131,8 @@ fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
                     through: taken.through,
                     over: taken.over.is_some(),
                     last: upload.ended.is_some(),
+                    notes: 0,
+                    diverged: taken.diverged.contains(&seat),
                 },
             }
         }

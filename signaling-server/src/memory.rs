@@ -250,6 +250,9 @@ impl Memory {
             keys: Vec::new(),
             disclose_ai: true,
             ice: Vec::new(),
+            relay_only: false,
+            life: protocol::Life(0),
+            running: false,
         };
         let (through, ending) = (file.through(), file.ending());
         let (t0_us, input_delay) = (header.t0_us, header.input_delay);

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::control::{EndReason, Timing, Upload};
+use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat, Tick};
 use signaling_server::archive::{self, Episode};
@@ -131,10 +131,11 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     let mut episode = Episode::create(&data.episodes(), header(&module.hash)).unwrap();
     let upload = Upload {
         era: Era(1),
+        life: protocol::Life(0),
         first: Tick(0),
         rows: vec![1; 20],
         digests: Vec::new(),
-        timing: Timing::default(),
+        timing: None,
         ended: Some(Tick(20)),
     };
     assert!(episode.absorb(Seat(0), &upload).unwrap().over.is_some());

@@ -324,6 +324,7 @@ impl Match {
         let (digests, ended) = (session.digests().to_vec(), session.ended());
         ClientMessage::Upload(Upload {
             era: self.era,
+            life: protocol::Life(0),
             first: Tick(first),
             rows,
             digests,
@@ -426,7 +427,7 @@ async fn a_restart_mid_episode_loses_nothing_and_the_upload_resumes() {
     for seat in 0..2 {
         let entry = Entry::Resume {
             token: game.pages[seat].token.clone(),
-            playing: Some(game.era),
+            playing: Some((game.era, protocol::Life(0))),
         };
         let mut page = Page::enter(&server, entry).await;
         let running = |message| {

@@ -155,7 +155,7 @@ pub(crate) fn config(scenario: &Scenario, local: Option<Seat>) -> Config {
 
 fn partners(scenario: &Scenario, stubborn: bool) -> Vec<Option<Box<dyn Policy>>> {
     let partner = |controller: &Controller| match controller {
-        Controller::Human => None,
+        Controller::Human | Controller::Vacant => None,
         Controller::Ai { .. } => Some(Box::new(Partner::new(stubborn)) as Box<dyn Policy>),
     };
     scenario.controllers.iter().map(partner).collect()

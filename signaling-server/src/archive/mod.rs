@@ -169,7 +169,7 @@ impl Episode {
                 } => {
                     episode.claims.insert((tick, seat), digest);
                 }
-                Record::Timing { seat, timing } => episode.seen[seat.index()].take(&timing),
+                Record::Timing { seat, timing, .. } => episode.seen[seat.index()].take(&timing),
                 _ => {}
             }
         }
@@ -190,7 +190,8 @@ impl Episode {
             let known = known.unwrap_or_else(|| *claims.entry((tick, seat)).or_insert(digest));
             disagreed |= known != digest;
         }
-        let news = self.seen[seat.index()].news(&upload.timing);
+        let timing = upload.timing.as_ref();
+        let news = timing.and_then(|timing| self.seen[seat.index()].news(timing));
         if self.ending.is_none() {
             self.note(seat, &claims, news.as_ref(), &mut notes)?;
         }
@@ -250,7 +251,11 @@ impl Episode {
         if upload.digests.iter().any(|(tick, _)| tick.0 > spec.horizon) {
             return Err(Refused::Malformed("a digest after the horizon"));
         }
-        if upload.timing.rtt_us.len() > seats {
+        if upload
+            .timing
+            .as_ref()
+            .is_some_and(|timing| timing.rtt_us.len() > seats)
+        {
             return Err(Refused::Malformed(
                 "round trips to more seats than there are",
             ));
@@ -285,6 +290,7 @@ impl Episode {
             });
         let news = news.map(|timing| Record::Timing {
             seat,
+            life: protocol::Life(0),
             timing: timing.clone(),
         });
         for record in claims.chain(news) {

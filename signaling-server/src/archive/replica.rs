@@ -186,7 +186,7 @@ impl Replica {
     /// [`ReplicaError::Policy`]; the seat then keeps its controller.
     pub fn control(&mut self, seat: Seat, controller: &Controller) -> Result<(), ReplicaError> {
         let partner = match controller {
-            Controller::Human => None,
+            Controller::Human | Controller::Vacant => None,
             Controller::Ai { policy } => Some(self.partner(seat, policy)?),
         };
         self.partners[seat.index()] = partner;
@@ -353,9 +353,7 @@ pub fn replay(
                     each(row, &replica);
                 }
             }
-            Record::Controller {
-                seat, controller, ..
-            } => replica.control(*seat, controller)?,
+            Record::Change(change) => replica.control(change.seat, &change.controller)?,
             Record::Digest {
                 tick,
                 seat: None,
@@ -381,7 +379,10 @@ pub fn replay(
                     });
                 }
             }
-            Record::Digest { seat: Some(_), .. } | Record::Timing { .. } => {}
+            Record::Digest { seat: Some(_), .. }
+            | Record::Timing { .. }
+            | Record::Presence { .. }
+            | Record::Diverged { .. } => {}
         }
     }
     Ok(replica)

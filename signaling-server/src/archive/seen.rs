@@ -35,6 +35,7 @@ impl Seen {
             holds: new(&self.holds, &timing.holds),
             hidden: new(&self.hidden, &timing.hidden),
             rtt_us: timing.rtt_us.clone(),
+            ..Timing::default()
         };
         let is_new = entries(&news) > 1 || news.rtt_us != self.rtt_us;
         (is_new && self.entries + entries(&news) <= MAX_ENTRIES).then_some(news)

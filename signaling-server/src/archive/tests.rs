@@ -1,4 +1,5 @@
 use protocol::Era;
+use protocol::change::Change;
 use protocol::control::{KeyEvent, Timing};
 
 use super::*;
@@ -45,10 +46,11 @@ pub(crate) fn played(header: &Header) -> Upload {
     let actions = replica.spec().actions.len() as u32;
     let mut upload = Upload {
         era: Era(1),
+        life: protocol::Life(0),
         first: Tick(0),
         rows: Vec::new(),
         digests: Vec::new(),
-        timing: Timing::default(),
+        timing: None,
         ended: None,
     };
     while !replica.outcome().over {
@@ -135,7 +137,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, ai("random")], 9);
     let mut all = played(&header);
-    all.timing.keys.push(KeyEvent {
+    all.timing.get_or_insert_default().keys.push(KeyEvent {
         tick: Tick(1),
         action: 1,
         down: true,
@@ -203,7 +205,7 @@ fn what_is_uploaded_twice_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
     let mut all = played(&header);
-    all.timing = Timing {
+    all.timing = Some(Timing {
         keys: vec![KeyEvent {
             tick: Tick(1),
             action: 1,
@@ -215,7 +217,8 @@ fn what_is_uploaded_twice_is_stored_once() {
         holds: vec![(Tick(4), 120)],
         hidden: vec![(Tick(5), Tick(6))],
         rtt_us: vec![0, 30_000],
-    };
+        ..Timing::default()
+    });
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
     let stored = fs::read(episode.path()).unwrap();
@@ -227,7 +230,7 @@ fn what_is_uploaded_twice_is_stored_once() {
     assert_eq!(fs::read(episode.path()).unwrap(), stored);
     // One new key among the old ones: only that is added.
     let mut more = part(&all, 2, 10);
-    more.timing.keys.push(KeyEvent {
+    more.timing.get_or_insert_default().keys.push(KeyEvent {
         tick: Tick(8),
         action: 2,
         down: true,
@@ -235,12 +238,15 @@ fn what_is_uploaded_twice_is_stored_once() {
         shown_us: 9,
     });
     episode.absorb(ONE, &more).unwrap();
-    let Some(Record::Timing { seat: ONE, timing }) = log_of(&episode).records.pop() else {
+    let Some(Record::Timing {
+        seat: ONE, timing, ..
+    }) = log_of(&episode).records.pop()
+    else {
         panic!("no timing")
     };
     assert_eq!(
         (timing.keys, timing.rollbacks),
-        (vec![more.timing.keys[1]], vec![])
+        (vec![more.timing.unwrap().keys[1]], vec![])
     );
 }
 
@@ -263,7 +269,7 @@ fn what_no_page_sends_is_refused_without_harm() {
         with(&|upload| upload.rows.truncate(3)),
         with(&|upload| upload.rows = vec![0; MAX_RECORD]),
         with(&|upload| upload.digests.push((Tick(21), 0))),
-        with(&|upload| upload.timing.rtt_us = vec![0; 3]),
+        with(&|upload| upload.timing.get_or_insert_default().rtt_us = vec![0; 3]),
     ] {
         assert!(
             matches!(episode.absorb(ZERO, &wrong), Err(Refused::Malformed(_))),
@@ -395,7 +401,7 @@ fn nothing_follows_the_end() {
     );
     let stored = fs::read(episode.path()).unwrap();
     let mut late = part(&all, 0, 15);
-    late.timing.rtt_us = vec![5, 5];
+    late.timing.get_or_insert_default().rtt_us = vec![5, 5];
     assert_eq!(episode.absorb(ONE, &late).unwrap().through, Tick(9));
     assert_eq!(fs::read(episode.path()).unwrap(), stored);
     drop(episode);
@@ -624,11 +630,15 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             first: Tick(0),
             rows: all.rows[..8].to_vec(),
         },
-        Record::Controller {
+        Record::Change(Change {
+            number: 0,
             tick: Tick(4),
             seat: ONE,
             controller: ai("idle"),
-        },
+            life: protocol::Life(1),
+            from: Tick(4),
+            inputs: Vec::new(),
+        }),
         Record::Actions {
             first: Tick(4),
             rows: vec![1, idle, 2, idle],
@@ -709,10 +719,11 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     let mut episode = Episode::create(&episodes, header).unwrap();
     let upload = Upload {
         era: Era(1),
+        life: protocol::Life(0),
         first: Tick(0),
         rows: vec![0; 6],
         digests: Vec::new(),
-        timing: Timing::default(),
+        timing: None,
         ended: None,
     };
     let expected = Absorbed {

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use protocol::change::Presence;
 use protocol::control::{EndReason, Entry, Plan, Refusal, ServerMessage};
 use protocol::log::Ending;
-use protocol::{Era, Tick};
+use protocol::{Era, Life, Tick};
 use study::Study;
 
 use super::group::{Group, Phase, Play};
@@ -247,7 +248,7 @@ impl Hub {
         conn: ConnId,
         who: SessionId,
         session: String,
-        playing: Option<Era>,
+        playing: Option<(Era, Life)>,
     ) {
         if let Some(old) = self.sessions[who.0].conn.replace(conn) {
             self.by_conn.remove(&old);
@@ -268,7 +269,9 @@ impl Hub {
             },
         );
         match self.sessions[who.0].place {
-            Place::Episode(era, _) => self.rejoin(now_us, who, era, playing == Some(era)),
+            Place::Episode(era, _) => {
+                self.rejoin(now_us, who, era, playing == Some((era, Life(0))))
+            }
             Place::Page | Place::Lobby(_) => self.show(now_us, who),
         }
     }
@@ -295,7 +298,14 @@ impl Hub {
                             input_delay,
                         },
                     );
-                    self.tell(who, ServerMessage::Running { era, through });
+                    self.tell(
+                        who,
+                        ServerMessage::Running {
+                            era,
+                            through,
+                            changes: Vec::new(),
+                        },
+                    );
                 }
                 self.tell_others(
                     era,
@@ -303,7 +313,8 @@ impl Hub {
                     &ServerMessage::Peer {
                         era,
                         seat,
-                        here: true,
+                        presence: Presence::Here,
+                        left_ms: 0,
                     },
                 );
             }
@@ -345,7 +356,8 @@ impl Hub {
                     &ServerMessage::Peer {
                         era,
                         seat,
-                        here: false,
+                        presence: Presence::Gone,
+                        left_ms: 0,
                     },
                 );
             }

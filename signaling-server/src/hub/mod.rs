@@ -14,9 +14,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use protocol::control::{Answer, ClientMessage, EndReason, Refusal, ServerMessage, Upload};
-use protocol::log::{Ending, Header};
-use protocol::{Era, Seat, Tick};
+use protocol::change::Change;
+use protocol::control::{Answer, ClientMessage, EndReason, Refusal, Report, ServerMessage, Upload};
+use protocol::log::{Ending, Header, Record};
+use protocol::{Controller, Era, Seat, Tick};
 use study::{EnvFacts, Kind, Study};
 
 use crate::config::Limits;
@@ -46,6 +47,12 @@ pub enum Event {
     Absorbed(Era, Seat, Absorbed),
     /// The file of an episode is closed; nothing if it could not be.
     Ended(Era, Option<Ending>),
+    /// A change of a seat is durable; nothing if it could not be made.
+    Changed(Era, Seat, Option<Change>),
+    /// A seat is given back to a person, and where their page begins; nothing if it could not be.
+    Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
+    /// A note was appended, or could not be.
+    Noted,
     /// The server stops: nobody is let in any more.
     Stop,
 }
@@ -61,6 +68,10 @@ pub enum Absorbed {
         over: bool,
         /// Whether it was the last upload of its page.
         last: bool,
+        /// Notes of time and network of this page life that are durable.
+        notes: u32,
+        /// Whether the page simulates something else than the replica, which is then in the file.
+        diverged: bool,
     },
     /// It begins after what is durable: the page is to upload from this tick on.
     Gap(Tick),
@@ -165,6 +176,38 @@ pub enum Work {
     Absorb(Seat, Box<Upload>),
     /// Append the end and close the file.
     End(EndReason),
+    /// Take a seat from its person at the latest tick that any report or the file has inputs for.
+    Take {
+        /// The seat.
+        seat: Seat,
+        /// Who or what plays it from then on.
+        controller: Controller,
+        /// What the other pages have of it; none if nobody else is there.
+        reports: Vec<Report>,
+    },
+    /// Give a seat that lost its person to another controller, beyond everything that can be confirmed:
+    /// answered by [`Event::Changed`], or for a person by [`Event::Given`].
+    Give {
+        /// The seat.
+        seat: Seat,
+        /// Who or what plays it from then on.
+        controller: Controller,
+    },
+    /// Append a record of presence; nothing answers.
+    Note(Record),
+}
+
+/// The replica's state, for a page that comes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// After how many steps: all of them are durable.
+    pub tick: Tick,
+    /// The digest of the state.
+    pub digest: u64,
+    /// Its canonical bytes.
+    pub state: Vec<u8>,
+    /// The state of the policy of each AI seat, before it chooses for `tick`.
+    pub partners: Vec<(Seat, Vec<u8>)>,
 }
 
 /// One participant's visit.
@@ -244,6 +287,7 @@ impl Hub {
                 self.handle_absorbed(now_us, era, seat, absorbed)
             }
             Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
+            Event::Changed(..) | Event::Given(..) | Event::Noted => {}
             Event::Stop => self.stopping = true,
         }
         self.settle(now_us);
@@ -312,6 +356,11 @@ impl Hub {
                 let said: String = message.chars().take(200).collect();
                 tracing::warn!(?said, "a page failed");
             }
+            ClientMessage::Report { .. }
+            | ClientMessage::Silent { .. }
+            | ClientMessage::Hidden { .. }
+            | ClientMessage::Unloading
+            | ClientMessage::TakeBack { .. } => {}
         }
     }
 

@@ -106,6 +106,9 @@ impl Hub {
             keys: env.key_map(&playing.facts),
             disclose_ai: bot.is_none_or(|bot| bot.disclose),
             ice: Vec::new(),
+            relay_only: false,
+            life: protocol::Life(0),
+            running: false,
         })
     }
 
@@ -313,6 +316,7 @@ impl Hub {
                 through,
                 over,
                 last,
+                ..
             } => {
                 play.absorbed(now_us, through);
                 play.finished[seat.index()] |= last;
@@ -323,13 +327,28 @@ impl Hub {
                 self.tell(
                     who,
                     if again {
-                        ServerMessage::Running { era, through }
+                        ServerMessage::Running {
+                            era,
+                            through,
+                            changes: Vec::new(),
+                        }
                     } else {
-                        ServerMessage::Archived { era, through }
+                        ServerMessage::Archived {
+                            era,
+                            through,
+                            notes: 0,
+                        }
                     },
                 );
             }
-            Absorbed::Gap(through) => self.tell(who, ServerMessage::Running { era, through }),
+            Absorbed::Gap(through) => self.tell(
+                who,
+                ServerMessage::Running {
+                    era,
+                    through,
+                    changes: Vec::new(),
+                },
+            ),
             Absorbed::Malformed => {
                 tracing::warn!(era = era.0, seat = seat.0, "an upload is malformed");
                 if let Some(conn) = self.sessions[who.0].conn {

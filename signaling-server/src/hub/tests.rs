@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use protocol::Controller;
+use protocol::Life;
+use protocol::change::Presence;
 use protocol::control::{Entry, Link, Plan, StageView};
 
 use super::*;
@@ -96,6 +98,8 @@ impl Stage {
                             through,
                             over: last,
                             last,
+                            notes: 0,
+                            diverged: false,
                         },
                     )
                 }
@@ -211,6 +215,7 @@ fn upload(era: Era, ended: Option<Tick>) -> ClientMessage {
     let timing = Default::default();
     ClientMessage::Upload(Upload {
         era,
+        life: protocol::Life(0),
         first: Tick(0),
         rows: vec![0; 14],
         digests: Vec::new(),
@@ -349,7 +354,8 @@ fn a_closed_tab_ends_the_episode_after_the_grace() {
     assert!(stage.hear(1).contains(&ServerMessage::Peer {
         era,
         seat: Seat(1),
-        here: false
+        presence: Presence::Gone,
+        left_ms: 0
     }));
     stage.wait(15 * SECOND - 1);
     assert!(stage.ended.is_empty());
@@ -379,21 +385,23 @@ fn a_lost_connection_within_the_grace_ends_nothing() {
         3,
         Entry::Resume {
             token,
-            playing: Some(era),
+            playing: Some((era, Life(0))),
         },
     );
     let heard = stage.hear(3);
     assert!(
         heard.contains(&ServerMessage::Running {
             era,
-            through: Tick(0)
+            through: Tick(0),
+            changes: Vec::new(),
         }),
         "{heard:?}"
     );
     assert!(stage.hear(1).contains(&ServerMessage::Peer {
         era,
         seat: Seat(1),
-        here: true
+        presence: Presence::Here,
+        left_ms: 0
     }));
     stage.wait(30 * SECOND);
     assert!(stage.ended.is_empty());
@@ -606,8 +614,16 @@ fn uploads_beyond_what_the_disk_takes_are_asked_for_again() {
     assert_eq!(stage.hub.effects.len(), 3);
     stage.drain();
     let through = Tick(7);
-    let archived = ServerMessage::Archived { era, through };
-    let again = ServerMessage::Running { era, through };
+    let archived = ServerMessage::Archived {
+        era,
+        through,
+        notes: 0,
+    };
+    let again = ServerMessage::Running {
+        era,
+        through,
+        changes: Vec::new(),
+    };
     assert_eq!(stage.hear(1), [archived.clone(), archived.clone(), again]);
     stage.say(1, upload(era, None));
     assert_eq!(stage.hear(1), [archived]);
@@ -691,6 +707,8 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
                 through: Tick(7),
                 over: true,
                 last: false,
+                notes: 0,
+                diverged: false,
             },
         ),
     );

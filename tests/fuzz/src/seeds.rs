@@ -1,12 +1,13 @@
 //! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
 
+use protocol::change::{Change, Presence};
 use protocol::control::{
-    Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Plan, Refusal,
-    ServerMessage, StageView, Timing, Upload, encode,
+    Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Misprediction, Plan,
+    Refusal, Report, Return, ServerMessage, StageView, Timing, Upload, encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
-use protocol::{Controller, Era, Seat, Tick};
+use protocol::{Controller, Era, Life, Seat, Tick};
 use serde::Serialize;
 
 /// xorshift64: enough to scatter mutations.
@@ -62,6 +63,18 @@ fn timing() -> Timing {
         holds: vec![(Tick(5), 130)],
         hidden: vec![(Tick(6), Tick(9))],
         rtt_us: vec![0, 42_000],
+        delays: vec![(Tick(5), 130)],
+        mispredictions: vec![Misprediction {
+            seat: Seat(1),
+            tick: Tick(3),
+            predicted: 6,
+            actual: 5,
+            shown_ms: 40,
+        }],
+        seen: vec![1, 2, 3],
+        refused: 1,
+        equivocations: 0,
+        number: 4,
     }
 }
 
@@ -74,10 +87,11 @@ fn client_messages() -> Vec<ClientMessage> {
     }];
     let upload = Upload {
         era,
+        life: Life(1),
         first: Tick(120),
         rows: vec![0, 6, 5, 6],
         digests: vec![(Tick(120), 0x0123_4567_89ab_cdef)],
-        timing: timing(),
+        timing: Some(timing()),
         ended: Some(Tick(122)),
     };
     vec![
@@ -85,7 +99,7 @@ fn client_messages() -> Vec<ClientMessage> {
         hello(Entry::Invite("9f2c".into())),
         hello(Entry::Resume {
             token: "9f2c".into(),
-            playing: Some(era),
+            playing: Some((era, Life(1))),
         }),
         ClientMessage::Clock { sent_us: 1_234_567 },
         ClientMessage::StageDone {
@@ -116,6 +130,23 @@ fn client_messages() -> Vec<ClientMessage> {
         ClientMessage::Trouble {
             message: "no WebGL".into(),
         },
+        ClientMessage::Report {
+            era,
+            report: Report {
+                seat: Seat(1),
+                life: Life(0),
+                have: Tick(130),
+                inputs: vec![6, 6, 5],
+            },
+        },
+        ClientMessage::Silent {
+            era,
+            seat: Seat(1),
+            silent: true,
+        },
+        ClientMessage::Hidden { era, hidden: true },
+        ClientMessage::Unloading,
+        ClientMessage::TakeBack { era },
     ]
 }
 
@@ -148,6 +179,9 @@ fn plan() -> Plan {
             username: None,
             credential: Some("x".into()),
         }],
+        relay_only: false,
+        life: Life(0),
+        running: false,
     }
 }
 
@@ -205,6 +239,7 @@ fn server_messages() -> Vec<ServerMessage> {
         ServerMessage::Running {
             era,
             through: Tick(120),
+            changes: vec![change()],
         },
         ServerMessage::Signal {
             from: Seat(1),
@@ -217,11 +252,13 @@ fn server_messages() -> Vec<ServerMessage> {
         ServerMessage::Archived {
             era,
             through: Tick(120),
+            notes: 5,
         },
         ServerMessage::Peer {
             era,
             seat: Seat(1),
-            here: false,
+            presence: Presence::Gone,
+            left_ms: 9_000,
         },
         ServerMessage::Ended {
             era,
@@ -231,8 +268,48 @@ fn server_messages() -> Vec<ServerMessage> {
             digest: u64::MAX,
         },
     ];
+    messages.extend([
+        ServerMessage::Fence {
+            era,
+            seat: Seat(1),
+            life: Life(0),
+        },
+        ServerMessage::Change {
+            era,
+            change: change(),
+        },
+        ServerMessage::Part {
+            era,
+            bytes: vec![1, 2, 3],
+        },
+        ServerMessage::Return(Return {
+            era,
+            t0_us: 1_700_000_000_000_000,
+            delay_ms: 120,
+            input_delay: 1,
+            changes: vec![change()],
+            tick: Tick(120),
+            digest: 9,
+            state: vec![1, 2, 3],
+            partners: vec![(Seat(1), vec![4])],
+        }),
+    ]);
     messages.extend(stages);
     messages
+}
+
+fn change() -> Change {
+    Change {
+        number: 0,
+        seat: Seat(0),
+        tick: Tick(2),
+        controller: Controller::Ai {
+            policy: "cook".into(),
+        },
+        life: Life(1),
+        from: Tick(2),
+        inputs: vec![5, 6],
+    }
 }
 
 fn datagrams() -> Vec<(String, Vec<u8>)> {
@@ -314,14 +391,20 @@ fn logs() -> Vec<(String, Vec<u8>)> {
         },
         Record::Timing {
             seat: Seat(0),
+            life: Life(0),
             timing: timing(),
         },
-        Record::Controller {
-            tick: Tick(2),
+        Record::Change(change()),
+        Record::Presence {
             seat: Seat(0),
-            controller: Controller::Ai {
-                policy: "cook".into(),
-            },
+            at_us: 1_700_000_000_100_000,
+            presence: Presence::Gone,
+        },
+        Record::Diverged {
+            seat: Seat(0),
+            tick: Tick(2),
+            expected: 9,
+            found: 8,
         },
         Record::Actions {
             first: Tick(2),

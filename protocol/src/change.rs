@@ -1,0 +1,49 @@
+//! A seat changes hands in the middle of an episode.
+//!
+//! The server alone decides it, makes it durable as a record of the episode log, and tells every page; all pages
+//! apply it at the same tick. The controllers of the header and the changes in their order say who or what played
+//! every seat in every tick. This module must not know why a seat changes hands.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Controller, Life, Seat, Tick};
+
+/// A seat has another controller from a tick on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Change {
+    /// Its place in the order of the episode's changes, from 0.
+    pub number: u16,
+    /// The seat.
+    pub seat: Seat,
+    /// The first tick of the new controller. Never before an earlier change of the seat, and never at a tick that
+    /// somebody has confirmed otherwise.
+    pub tick: Tick,
+    /// Who or what plays from then on.
+    pub controller: Controller,
+    /// The life of the seat from then on.
+    pub life: Life,
+    /// For a person who takes the seat: where their page begins to simulate. The others send it their inputs from there.
+    pub from: Tick,
+    /// For a person who loses the seat: their last inputs, ending with that of the tick before `tick`,
+    /// because some pages may not have them.
+    pub inputs: Vec<u16>,
+}
+
+/// How far beyond what is durable a seat that lost its person may be confirmed, seconds of ticks, so that it can be
+/// given back at a tick that nobody has confirmed.
+pub const LEASE_S: u32 = 2;
+
+/// How a person is, as the server knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Presence {
+    /// At the page.
+    Here,
+    /// The page is out of sight.
+    Hidden,
+    /// The page is gone, and may come back.
+    Gone,
+    /// The page is back, and about to take its seat again.
+    Returning,
+}
