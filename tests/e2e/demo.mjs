@@ -1,6 +1,6 @@
 // `cargo xtask demo --headless`: two real browsers play the example study, and the result is printed.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Server, say } from './harness.mjs';
@@ -9,7 +9,7 @@ import { equal, figures, match, verified } from './match.mjs';
 const { values: options } = parseArgs({
   options: {
     study: { type: 'string' },
-    data: { type: 'string', default: 'coplay-data' },
+    data: { type: 'string' },
     port: { type: 'string', default: '0' },
     'latency-ms': { type: 'string', default: '0' },
     loss: { type: 'string', default: '0' },
@@ -19,8 +19,10 @@ const { values: options } = parseArgs({
 });
 
 const network = { latency_ms: Number(options['latency-ms']), loss: Number(options.loss) };
-const data = path.resolve(options.data);
-await mkdir(data, { recursive: true });
+// Sessions of an earlier run that was cut short must not be taken up: each run has a folder of its own.
+const home = path.resolve(options.data ?? 'coplay-data');
+await mkdir(home, { recursive: true });
+const data = options.data ? home : await mkdtemp(path.join(home, 'headless-'));
 const server = await Server.start({ study: path.resolve(options.study), data, port: options.port });
 let result;
 try {
