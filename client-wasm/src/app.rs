@@ -8,7 +8,7 @@ use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
 
-use crate::clock::Clock;
+use peer::clock::Clock;
 use crate::dom;
 use crate::entry::Door;
 use crate::form;

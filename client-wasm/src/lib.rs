@@ -1,14 +1,10 @@
 //! The browser shell of Coplay: clock, keys, links, pictures, pages and uploads around the rollback session.
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one). What can be decided without a browser is decided in modules
-//! that know none ([`clock`], [`keys`], [`link`], [`probe`], [`recorder`], [`survey`], [`tween`]) and is tested
+//! that know none ([`keys`], [`survey`], [`tween`], and the crate `peer`) and is tested
 //! natively; the rest translates and forwards, and exists on `wasm32` alone.
 
-pub mod clock;
 pub mod keys;
-pub mod link;
-pub mod probe;
-pub mod recorder;
 pub mod sentences;
 pub mod survey;
 pub mod tween;

@@ -9,9 +9,9 @@ use protocol::control::{ClientMessage, Link, Plan};
 use protocol::datagram::Layout;
 use protocol::{Controller, Seat};
 
-use crate::link::{DIRECT_WITHIN_US, PeerLink};
+use peer::link::{DIRECT_WITHIN_US, PeerLink};
 use crate::peers::{self, Happening, Peers};
-use crate::probe::Probe;
+use peer::probe::Probe;
 
 /// One other person.
 struct Other {

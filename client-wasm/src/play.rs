@@ -20,7 +20,7 @@ use crate::keys::Keys;
 use crate::module::Module;
 use crate::net::Net;
 use crate::post::Post;
-use crate::recorder::Recorder;
+use peer::recorder::Recorder;
 use crate::scene::{Badge, Scene};
 use crate::sentences;
 use crate::socket::Socket;

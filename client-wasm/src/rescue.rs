@@ -10,7 +10,7 @@ use protocol::control::{self, ClientMessage};
 use web_sys::WebSocket;
 
 use crate::dom;
-use crate::recorder::Recorder;
+use peer::recorder::Recorder;
 use crate::sentences;
 
 #[derive(Default)]

@@ -5,18 +5,19 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 15] = [
+const MAY_KNOW: [(&str, &[&str]); 16] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
     ("rollback", &["env-core", "protocol"]),
     ("policy", &["env-core"]),
+    ("peer", &["env-core", "policy", "protocol", "rollback"]),
     ("picture", &["env-core"]),
     ("batch", &["env-core", "module"]),
     ("module", &["env-core"]),
     (
         "client-wasm",
-        &["env-core", "policy", "protocol", "rollback", "study"],
+        &["env-core", "peer", "policy", "protocol", "rollback", "study"],
     ),
     (
         "signaling-server",
