@@ -8,7 +8,6 @@ use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
 
-use peer::clock::Clock;
 use crate::dom;
 use crate::entry::Door;
 use crate::form;
@@ -20,6 +19,7 @@ use crate::rescue;
 use crate::sentences;
 use crate::socket::{News, Socket};
 use crate::survey::Form;
+use peer::clock::Clock;
 
 /// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
 const OUTCOME_MS: f64 = 6_000.0;

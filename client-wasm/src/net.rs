@@ -9,8 +9,8 @@ use protocol::control::{ClientMessage, Link, Plan};
 use protocol::datagram::Layout;
 use protocol::{Controller, Seat};
 
+use crate::peers::{self, News, Peers};
 use peer::link::{DIRECT_WITHIN_US, PeerLink};
-use crate::peers::{self, Happening, Peers};
 use peer::probe::Probe;
 
 /// One other person.
@@ -26,7 +26,6 @@ pub(crate) struct Net {
     peers: Option<Peers>,
     others: Vec<Other>,
     began_us: u64,
-    signals: VecDeque<(Seat, String)>,
     relayed: VecDeque<(Seat, Vec<u8>)>,
 }
 
@@ -40,7 +39,12 @@ impl Net {
             .filter(|&seat| seat != plan.seat)
             .collect();
         let direct = !seats.is_empty() && peers::is_supported();
-        let peers = direct.then(|| Peers::connect(plan.era, plan.seat, &seats, &plan.ice));
+        let mut peers = direct.then(|| Peers::new(plan.seat, &plan.ice, plan.relay_only));
+        // The lower seat offers by itself; the other one would only repeat it.
+        if let Some(peers) = &mut peers {
+            let offered = seats.iter().filter(|&&seat| plan.seat < seat);
+            offered.for_each(|&seat| peers.connect(seat));
+        }
         let other = |seat| Other {
             seat,
             link: PeerLink::default(),
@@ -51,7 +55,6 @@ impl Net {
             peers,
             others: seats.into_iter().map(other).collect(),
             began_us: now_us,
-            signals: VecDeque::new(),
             relayed: VecDeque::new(),
         }
     }
@@ -64,10 +67,10 @@ impl Net {
     }
 
     /// Takes a signal that came over the session socket.
-    pub(crate) fn signal(&self, from: Seat, data: &str) {
+    pub(crate) fn signal(&mut self, from: Seat, data: &str) {
         if let Some(peers) = self
             .peers
-            .as_ref()
+            .as_mut()
             .filter(|_| self.others.iter().any(|other| other.seat == from))
         {
             peers.signal(from, data);
@@ -86,27 +89,21 @@ impl Net {
         send: &mut impl FnMut(ClientMessage),
     ) -> Vec<(Seat, Vec<u8>)> {
         let mut came = Vec::new();
-        let news = self
-            .peers
-            .as_mut()
-            .map(|peers| peers.poll(&mut self.signals))
-            .unwrap_or_default();
-        for happening in news {
-            let (Happening::Opened(seat) | Happening::Closed(seat) | Happening::Datagram(seat, _)) =
-                happening;
+        while let Some((seat, news)) = self.peers.as_mut().and_then(Peers::poll) {
             let Some(other) = self.others.iter_mut().find(|other| other.seat == seat) else {
                 continue;
             };
-            match happening {
-                Happening::Opened(_) => {
+            match news {
+                News::Opened => {
                     other.link.opened(now_us);
                     other.probe.iter_mut().for_each(Probe::restart);
                 }
-                Happening::Closed(_) => other.link.closed(),
-                Happening::Datagram(_, bytes) => {
+                News::Closed => other.link.closed(),
+                News::Datagram(bytes) => {
                     other.link.heard(now_us, Link::Direct);
                     came.push((seat, bytes));
                 }
+                News::Signal(data) => send(ClientMessage::Signal { to: seat, data }),
             }
         }
         while let Some((seat, bytes)) = self.relayed.pop_front() {
@@ -114,9 +111,6 @@ impl Net {
                 other.link.heard(now_us, Link::Relay);
                 came.push((seat, bytes));
             }
-        }
-        while let Some((to, data)) = self.signals.pop_front() {
-            send(ClientMessage::Signal { to, data });
         }
         came
     }
@@ -226,15 +220,5 @@ impl Net {
         self.others
             .iter()
             .any(|other| !other.link.is_alive(now_us, within_us))
-    }
-}
-
-impl Drop for Net {
-    /// A channel that opens after its socket is gone ends the page, by a panic inside matchbox: the socket of a
-    /// connection that may yet come up stays for as long as the page.
-    fn drop(&mut self) {
-        if self.others.iter().any(|other| !other.link.is_open()) {
-            std::mem::forget(self.peers.take());
-        }
     }
 }

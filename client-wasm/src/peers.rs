@@ -1,255 +1,235 @@
-//! WebRTC to the other people of an episode: `matchbox_socket` under our own signaller, which travels over
-//! the session socket.
+//! WebRTC to the other people of an episode: one connection with one unreliable data channel to each seat.
 //!
-//! The socket assigns each peer an id made of the era and its seat; of two peers the one with the lower seat offers.
-//! Candidates travel inside offer and answer, because matchbox gathers them all first; single candidates are
-//! therefore neither sent nor taken, and a description that the browser would refuse is dropped before matchbox,
-//! which ends the page on either, sees it. This module must not know what the datagrams mean.
+//! Of two seats the lower one offers; the other one may call for an offer. Signals travel over the session socket.
+//! Each names its connection by a number that the offering page draws, so that what belongs to an earlier
+//! connection, or to a page that is gone, is dropped. Whatever a signal holds, it fails quietly: play then goes on
+//! through the server. This module must not know what the datagrams mean.
 
+mod connection;
+
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::num::NonZeroU32;
+use std::rc::Rc;
 
-use async_trait::async_trait;
-use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use futures_util::StreamExt;
-use js_sys::{Function, Object, Promise, Reflect};
-use matchbox_socket::{
-    ChannelConfig, PeerEvent, PeerId, PeerRequest, PeerSignal, PeerState, RtcIceServerConfig,
-    SignalingError, Signaller, SignallerBuilder, WebRtcSocket,
-};
+use protocol::Seat;
 use protocol::control::IceServer;
-use protocol::{Era, Seat};
-use uuid::Uuid;
-use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::JsValue;
+use web_sys::{RtcConfiguration, RtcIceServer, RtcIceTransportPolicy};
 
 use crate::dom;
 
-/// The longest signal taken from a peer, bytes.
-const MAX_SIGNAL: usize = 64 * 1024;
+use connection::Connection;
 
-/// What happened on the data channels.
-pub(crate) enum Happening {
-    /// The channel to a seat opened.
-    Opened(Seat),
-    /// The channel to a seat closed.
-    Closed(Seat),
-    /// A datagram came from a seat.
-    Datagram(Seat, Vec<u8>),
+/// The longest signal taken from a peer, bytes.
+const MAX_SIGNAL: usize = 16 * 1024;
+/// The most news that wait to be taken; datagrams beyond that are lost, as on the way.
+const MAX_WAITING: usize = 4_096;
+
+/// What happened to the connection with a seat.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// The channel opened.
+    Opened,
+    /// The connection failed, or the other side closed or replaced it.
+    Closed,
+    /// A datagram came.
+    Datagram(Vec<u8>),
+    /// This is to be signalled to the seat.
+    Signal(String),
 }
 
-/// The data channels of one episode.
+/// What two pages tell each other to connect.
+#[derive(Debug, Serialize, Deserialize)]
+enum Signal {
+    /// From the side that answers: it has no connection and wants one.
+    Call,
+    Offer {
+        connection: NonZeroU32,
+        sdp: String,
+    },
+    Answer {
+        connection: NonZeroU32,
+        sdp: String,
+    },
+    Candidate {
+        connection: NonZeroU32,
+        candidate: String,
+        mid: Option<String>,
+        line: Option<u16>,
+    },
+}
+
+/// The news of all connections in the order in which they happened, each with the number of its connection;
+/// what has none is true whatever becomes of connections.
+#[derive(Clone, Debug, Default)]
+struct Inbox(Rc<RefCell<VecDeque<(Seat, Option<NonZeroU32>, News)>>>);
+
+impl Inbox {
+    fn put(&self, seat: Seat, connection: Option<NonZeroU32>, news: News) {
+        let mut waiting = self.0.borrow_mut();
+        if waiting.len() < MAX_WAITING || !matches!(news, News::Datagram(_)) {
+            waiting.push_back((seat, connection, news));
+        }
+    }
+
+    fn signal(&self, seat: Seat, connection: Option<NonZeroU32>, signal: &Signal) {
+        let text = serde_json::to_string(signal).expect("a signal is strings and numbers");
+        self.put(seat, connection, News::Signal(text));
+    }
+}
+
+/// The connections of one page in one episode.
 pub(crate) struct Peers {
-    era: Era,
-    socket: WebRtcSocket,
-    events: UnboundedSender<PeerEvent>,
-    requests: UnboundedReceiver<(Seat, String)>,
+    own: Seat,
+    configuration: RtcConfiguration,
+    inbox: Inbox,
+    /// At most one for each seat.
+    connections: Vec<Connection>,
+}
+
+impl Peers {
+    /// No connection yet. With `relay_only` no peer learns the address of this page.
+    pub(crate) fn new(own: Seat, ice: &[IceServer], relay_only: bool) -> Self {
+        let configuration = RtcConfiguration::new();
+        let servers: js_sys::Array = ice.iter().map(ice_server).collect();
+        configuration.set_ice_servers(&servers);
+        if relay_only {
+            configuration.set_ice_transport_policy(RtcIceTransportPolicy::Relay);
+        }
+        Self {
+            own,
+            configuration,
+            inbox: Inbox::default(),
+            connections: Vec::new(),
+        }
+    }
+
+    /// Connects to a seat, anew if there is a connection: by an offer, or by a call for one.
+    pub(crate) fn connect(&mut self, to: Seat) {
+        self.close(to);
+        if self.own < to {
+            self.offer(to);
+        } else {
+            self.inbox.signal(to, None, &Signal::Call);
+        }
+    }
+
+    /// Ends the connection with a seat without news.
+    pub(crate) fn close(&mut self, to: Seat) {
+        self.connections.retain(|connection| connection.to != to);
+    }
+
+    /// Takes a signal from a peer.
+    pub(crate) fn signal(&mut self, from: Seat, data: &str) {
+        if data.len() > MAX_SIGNAL {
+            return;
+        }
+        match serde_json::from_str(data) {
+            Ok(Signal::Call) if self.own < from => self.called(from),
+            Ok(Signal::Offer { connection, sdp }) if from < self.own => {
+                self.offered(from, connection, sdp);
+            }
+            Ok(Signal::Answer { connection, sdp }) if self.own < from => {
+                if let Some(connection) = self.find(from, connection) {
+                    connection.answered(&sdp);
+                }
+            }
+            Ok(Signal::Candidate {
+                connection,
+                candidate,
+                mid,
+                line,
+            }) => {
+                if let Some(connection) = self.find(from, connection) {
+                    connection.candidate(&candidate, mid.as_deref(), line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What happened next; news of connections that are gone are left out.
+    pub(crate) fn poll(&mut self) -> Option<(Seat, News)> {
+        loop {
+            let (seat, connection, news) = self.inbox.0.borrow_mut().pop_front()?;
+            let is_current = connection.is_none_or(|number| self.find(seat, number).is_some());
+            if is_current && connection.is_some() && matches!(news, News::Closed) {
+                self.close(seat);
+            }
+            if is_current {
+                return Some((seat, news));
+            }
+        }
+    }
+
+    /// Sends a datagram; it may be lost.
+    pub(crate) fn send(&self, to: Seat, bytes: &[u8]) {
+        if let Some(connection) = self.connections.iter().find(|each| each.to == to) {
+            connection.send(bytes);
+        }
+    }
+
+    fn find(&self, seat: Seat, number: NonZeroU32) -> Option<&Connection> {
+        let mut connections = self.connections.iter();
+        connections.find(|each| each.to == seat && each.number == number)
+    }
+
+    fn offer(&mut self, to: Seat) {
+        // Numbers only tell connections apart; nobody gains by guessing one.
+        let number = (js_sys::Math::random() * f64::from(u32::MAX)) as u32;
+        let number = NonZeroU32::MIN.saturating_add(number);
+        if let Some(connection) = self.open(to, number) {
+            connection.offer();
+        }
+    }
+
+    /// The other side has no connection. An offer that it may have missed is told again; one that it must have
+    /// answered belonged to an earlier page.
+    fn called(&mut self, from: Seat) {
+        match self.connections.iter().find(|each| each.to == from) {
+            Some(connection) if connection.is_unanswered() => connection.repeat_offer(),
+            _ => self.offer(from),
+        }
+    }
+
+    fn offered(&mut self, from: Seat, number: NonZeroU32, sdp: String) {
+        if self.find(from, number).is_some() {
+            return;
+        }
+        if let Some(connection) = self.open(from, number) {
+            connection.answer(sdp);
+        }
+    }
+
+    /// A new connection, in the place of the one before; none if the browser has something against it.
+    fn open(&mut self, to: Seat, number: NonZeroU32) -> Option<&Connection> {
+        let connection = Connection::new(to, number, &self.configuration, self.inbox.clone());
+        if connection.is_err() || self.connections.iter().any(|each| each.to == to) {
+            self.inbox.put(to, None, News::Closed);
+        }
+        self.close(to);
+        self.connections.push(connection.ok()?);
+        self.connections.last()
+    }
 }
 
 /// Whether this browser has WebRTC at all.
 pub(crate) fn is_supported() -> bool {
-    Reflect::get(&dom::window(), &"RTCPeerConnection".into()).is_ok_and(|value| value.is_function())
+    let class = js_sys::Reflect::get(&dom::window(), &JsValue::from("RTCPeerConnection"));
+    class.is_ok_and(|class| class.is_function())
 }
 
-impl Peers {
-    /// Starts to connect to the seats of `others`; call only if [`is_supported`].
-    pub(crate) fn connect(era: Era, own: Seat, others: &[Seat], ice: &[IceServer]) -> Self {
-        let (events, inbox) = unbounded();
-        let (outbox, requests) = unbounded();
-        // The first event of a signaller, once in its life, is the id.
-        events
-            .unbounded_send(PeerEvent::IdAssigned(id_of(era, own)))
-            .ok();
-        for &other in others.iter().filter(|&&other| own < other) {
-            events
-                .unbounded_send(PeerEvent::NewPeer(id_of(era, other)))
-                .ok();
-        }
-        let signaller = SessionSignaller { inbox, outbox };
-        let (socket, running) = WebRtcSocket::builder("")
-            .ice_server(ice_config(ice))
-            .signaling_keep_alive_interval(None)
-            .signaller_builder(Arc::new(Once(Mutex::new(Some(signaller)))))
-            .add_channel(ChannelConfig::unreliable())
-            .build();
-        spawn_local(async move {
-            // Play goes on through the server if the channels are gone.
-            running.await.ok();
-        });
-        Self {
-            era,
-            socket,
-            events,
-            requests,
-        }
+fn ice_server(server: &IceServer) -> RtcIceServer {
+    let entry = RtcIceServer::new();
+    let urls: js_sys::Array = server.urls.iter().map(JsValue::from).collect();
+    entry.set_urls(&urls);
+    if let Some(username) = &server.username {
+        entry.set_username(username);
     }
-
-    /// Takes a signal from a peer.
-    pub(crate) fn signal(&self, from: Seat, data: &str) {
-        if data.len() > MAX_SIGNAL {
-            return;
-        }
-        let Ok(signal) = serde_json::from_str::<PeerSignal>(data) else {
-            return;
-        };
-        let (events, sender) = (self.events.clone(), id_of(self.era, from));
-        spawn_local(async move {
-            if is_acceptable(&signal).await {
-                events
-                    .unbounded_send(PeerEvent::Signal {
-                        sender,
-                        data: signal,
-                    })
-                    .ok();
-            }
-        });
+    if let Some(credential) = &server.credential {
+        entry.set_credential(credential);
     }
-
-    /// Moves what came and what is to be signalled.
-    pub(crate) fn poll(&mut self, signals: &mut VecDeque<(Seat, String)>) -> Vec<Happening> {
-        while let Ok(request) = self.requests.try_recv() {
-            signals.push_back(request);
-        }
-        let mut news = Vec::new();
-        for (peer, state) in self.socket.try_update_peers().unwrap_or_default() {
-            news.push(match state {
-                PeerState::Connected => Happening::Opened(seat_of(peer)),
-                PeerState::Disconnected => Happening::Closed(seat_of(peer)),
-            });
-        }
-        if let Ok(channel) = self.socket.get_channel_mut(0) {
-            let packets = channel.receive().into_iter();
-            news.extend(
-                packets.map(|(peer, packet)| Happening::Datagram(seat_of(peer), packet.to_vec())),
-            );
-        }
-        news
-    }
-
-    /// Sends a datagram; it may be lost.
-    pub(crate) fn send(&mut self, to: Seat, bytes: &[u8]) {
-        if let Ok(channel) = self.socket.get_channel_mut(0) {
-            channel
-                .try_send(bytes.to_vec().into(), id_of(self.era, to))
-                .ok();
-        }
-    }
-}
-
-fn id_of(era: Era, seat: Seat) -> PeerId {
-    PeerId(Uuid::from_u64_pair(u64::from(era.0), u64::from(seat.0)))
-}
-
-fn seat_of(peer: PeerId) -> Seat {
-    Seat(peer.0.as_u64_pair().1 as u8)
-}
-
-/// matchbox takes one entry with one credential; the first one that has a credential carries it.
-fn ice_config(ice: &[IceServer]) -> RtcIceServerConfig {
-    let named = ice.iter().find(|server| server.credential.is_some());
-    RtcIceServerConfig {
-        urls: ice
-            .iter()
-            .flat_map(|server| server.urls.iter().cloned())
-            .collect(),
-        username: named.and_then(|server| server.username.clone()),
-        credential: named.and_then(|server| server.credential.clone()),
-    }
-}
-
-/// Tries a description on a connection that is thrown away.
-async fn is_acceptable(signal: &PeerSignal) -> bool {
-    let (kind, sdp) = match signal {
-        PeerSignal::Offer(sdp) => ("offer", sdp),
-        PeerSignal::Answer(sdp) => ("answer", sdp),
-        PeerSignal::IceCandidate(_) => return false,
-    };
-    rehearse(kind, sdp).await.is_ok()
-}
-
-async fn rehearse(kind: &str, sdp: &str) -> Result<(), JsValue> {
-    let class: Function = Reflect::get(&dom::window(), &"RTCPeerConnection".into())?.dyn_into()?;
-    let connection: Rehearsal = Reflect::construct(&class, &js_sys::Array::new())?.unchecked_into();
-    let outcome = describe(&connection, kind, sdp).await;
-    connection.close();
-    outcome
-}
-
-async fn describe(connection: &Rehearsal, kind: &str, sdp: &str) -> Result<(), JsValue> {
-    if kind == "answer" {
-        connection.create_data_channel("rehearsal")?;
-        let offer = JsFuture::from(connection.create_offer()?).await?;
-        JsFuture::from(connection.set_local_description(&offer)?).await?;
-    }
-    let description = Object::new();
-    Reflect::set(&description, &"type".into(), &kind.into())?;
-    Reflect::set(&description, &"sdp".into(), &sdp.into())?;
-    JsFuture::from(connection.set_remote_description(&description)?).await?;
-    Ok(())
-}
-
-#[wasm_bindgen]
-extern "C" {
-    /// An `RTCPeerConnection`, with the few methods that the rehearsal needs.
-    type Rehearsal;
-    #[wasm_bindgen(method, catch, js_name = createDataChannel)]
-    fn create_data_channel(this: &Rehearsal, label: &str) -> Result<JsValue, JsValue>;
-    #[wasm_bindgen(method, catch, js_name = createOffer)]
-    fn create_offer(this: &Rehearsal) -> Result<Promise, JsValue>;
-    #[wasm_bindgen(method, catch, js_name = setLocalDescription)]
-    fn set_local_description(this: &Rehearsal, description: &JsValue) -> Result<Promise, JsValue>;
-    #[wasm_bindgen(method, catch, js_name = setRemoteDescription)]
-    fn set_remote_description(this: &Rehearsal, description: &JsValue) -> Result<Promise, JsValue>;
-    #[wasm_bindgen(method)]
-    fn close(this: &Rehearsal);
-}
-
-/// Signals over the session socket. It never ends by itself: a lost session socket comes back,
-/// and open data channels do not need it.
-struct SessionSignaller {
-    inbox: UnboundedReceiver<PeerEvent>,
-    outbox: UnboundedSender<(Seat, String)>,
-}
-
-#[async_trait(?Send)]
-impl Signaller for SessionSignaller {
-    async fn send(&mut self, request: PeerRequest) -> Result<(), SignalingError> {
-        if let PeerRequest::Signal { receiver, data } = request
-            && !matches!(data, PeerSignal::IceCandidate(_))
-        {
-            let data = serde_json::to_string(&data).expect("a signal is an enum of strings");
-            self.outbox.unbounded_send((seat_of(receiver), data)).ok();
-        }
-        Ok(())
-    }
-
-    async fn next_message(&mut self) -> Result<PeerEvent, SignalingError> {
-        self.inbox
-            .next()
-            .await
-            .ok_or(SignalingError::StreamExhausted)
-    }
-}
-
-/// Gives out its signaller once: one socket, one id.
-struct Once(Mutex<Option<SessionSignaller>>);
-
-impl std::fmt::Debug for Once {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the session's signaller")
-    }
-}
-
-#[async_trait(?Send)]
-impl SignallerBuilder for Once {
-    async fn new_signaller(
-        &self,
-        _: Option<u16>,
-        _: String,
-    ) -> Result<Box<dyn Signaller>, SignalingError> {
-        let signaller = self.0.lock().ok().and_then(|mut slot| slot.take());
-        signaller
-            .map(|signaller| Box::new(signaller) as Box<dyn Signaller>)
-            .ok_or(SignalingError::StreamExhausted)
-    }
+    entry
 }

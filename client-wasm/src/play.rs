@@ -20,11 +20,11 @@ use crate::keys::Keys;
 use crate::module::Module;
 use crate::net::Net;
 use crate::post::Post;
-use peer::recorder::Recorder;
 use crate::scene::{Badge, Scene};
 use crate::sentences;
 use crate::socket::Socket;
 use crate::view::View;
+use peer::recorder::Recorder;
 
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;

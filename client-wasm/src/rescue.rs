@@ -10,8 +10,8 @@ use protocol::control::{self, ClientMessage};
 use web_sys::WebSocket;
 
 use crate::dom;
-use peer::recorder::Recorder;
 use crate::sentences;
+use peer::recorder::Recorder;
 
 #[derive(Default)]
 struct Rescue {
