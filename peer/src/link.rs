@@ -1,77 +1,140 @@
 //! How datagrams travel to one peer: over the data channel while it carries, else through the server.
 //!
+//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row, and no longer when it falls silent.
+//! Packets are idempotent: for a second after a switch they travel both ways, and a channel that is open but not
+//! trusted is tried with every packet, because otherwise neither side would learn that it carries again.
 //! This module must not know of WebRTC or sockets; it is told what opened, closed and came.
 
 use protocol::control::Link;
 
 /// How long the data channel has to come up before play starts through the server, microseconds.
 pub const DIRECT_WITHIN_US: u64 = 5_000_000;
-/// A data channel that carried nothing for this long counts as silent, microseconds.
-const SILENT_US: u64 = 1_000_000;
-/// How long a data channel in doubt is not relied on, microseconds.
+/// A channel is trusted after so many packets in a row.
+const TRUSTED_AFTER: u32 = 5;
+/// How long packets go both ways after a switch to the channel, microseconds.
+const BOTH_US: u64 = 1_000_000;
+/// How long a channel in doubt is not relied on, microseconds.
 const DOUBTED_US: u64 = 10_000_000;
+/// A channel that does not carry for this long is built anew, microseconds; twice as long the next time, and so on.
+const REBUILT_AFTER_US: u64 = 5_000_000;
+/// The longest pause between two attempts, microseconds.
+const PAUSE_MAX_US: u64 = 40_000_000;
+
+/// The ways that a packet takes now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ways {
+    /// Over the data channel.
+    pub direct: bool,
+    /// Through the server.
+    pub relay: bool,
+}
 
 /// The two ways to one peer.
 #[derive(Debug)]
 pub struct PeerLink {
-    /// Whether the data channel is open.
+    /// Silence of this length is the end of trust.
+    silent_us: u64,
     open: bool,
-    /// When a packet last came over the data channel, or when it opened.
+    /// Whether a channel was given up before it ever carried.
+    failed: bool,
+    trusted: bool,
+    /// Packets over the channel without a silence between them.
+    row: u32,
+    /// When a packet last came over the channel, or when it opened.
     direct_us: u64,
     /// When a packet last came either way.
-    heard_us: u64,
-    /// Until then the data channel may carry one way only.
-    doubted_us: u64,
+    heard_us: Option<u64>,
+    both_until_us: u64,
+    doubted_until_us: u64,
+    /// When a channel that does not carry is built anew, and the pause after that.
+    rebuild_us: u64,
+    pause_us: u64,
     told: Link,
 }
 
-impl Default for PeerLink {
-    fn default() -> Self {
+impl PeerLink {
+    /// A way whose channel is being built. A silence of `silent_us` counts as one.
+    pub fn new(now_us: u64, silent_us: u64) -> Self {
         Self {
+            silent_us,
             open: false,
+            failed: false,
+            trusted: false,
+            row: 0,
             direct_us: 0,
-            heard_us: 0,
-            doubted_us: 0,
+            heard_us: None,
+            both_until_us: 0,
+            doubted_until_us: 0,
+            // The first attempt is given the time of two, because nothing carried before it.
+            rebuild_us: now_us + 2 * REBUILT_AFTER_US,
+            pause_us: 2 * REBUILT_AFTER_US,
             told: Link::Relay,
         }
     }
-}
 
-impl PeerLink {
     /// The data channel opened.
     pub fn opened(&mut self, now_us: u64) {
-        self.open = true;
-        self.direct_us = now_us;
+        self.distrust(now_us);
+        (self.open, self.failed, self.direct_us) = (true, false, now_us);
     }
 
-    /// The data channel closed.
-    pub fn closed(&mut self) {
-        self.open = false;
+    /// The data channel closed, or will not open.
+    pub fn closed(&mut self, now_us: u64) {
+        self.distrust(now_us);
+        (self.open, self.failed) = (false, true);
     }
 
     /// A packet came.
     pub fn heard(&mut self, now_us: u64, over: Link) {
-        self.heard_us = now_us;
-        if over == Link::Direct {
-            self.direct_us = now_us;
+        self.heard_us = Some(now_us);
+        if over == Link::Relay || !self.open {
+            return;
+        }
+        let gap_us = now_us.saturating_sub(self.direct_us);
+        self.row = if gap_us > self.silent_us {
+            1
+        } else {
+            self.row + 1
+        };
+        self.direct_us = now_us;
+        if !self.trusted && self.row >= TRUSTED_AFTER && now_us >= self.doubted_until_us {
+            self.trusted = true;
+            self.both_until_us = now_us + BOTH_US;
         }
     }
 
     /// Packets do not seem to arrive at the other end, whatever comes from there.
     pub fn doubt(&mut self, now_us: u64) {
-        self.doubted_us = now_us + DOUBTED_US;
+        self.distrust(now_us);
+        self.doubted_until_us = now_us + DOUBTED_US;
     }
 
-    /// Whether the data channel is open, carrying or not. A silent one is still tried with every packet,
-    /// because otherwise neither side would learn that it carries again.
-    pub fn is_open(&self) -> bool {
-        self.open
+    /// The ways for a packet now.
+    pub fn ways(&mut self, now_us: u64) -> Ways {
+        if self.trusted && now_us.saturating_sub(self.direct_us) > self.silent_us {
+            self.distrust(now_us);
+        }
+        Ways {
+            direct: self.open,
+            relay: !self.trusted || now_us < self.both_until_us,
+        }
     }
 
-    /// How a packet should travel now.
-    pub fn choose(&self, now_us: u64) -> Link {
-        let carries = now_us.saturating_sub(self.direct_us) <= SILENT_US;
-        if self.open && carries && now_us >= self.doubted_us {
+    /// Whether the channel is to be built anew now; if so, it counts as done.
+    pub fn rebuild(&mut self, now_us: u64) -> bool {
+        let silent = now_us.saturating_sub(self.direct_us) > self.silent_us;
+        let due = !self.trusted && (!self.open || silent) && now_us >= self.rebuild_us;
+        if due {
+            self.pause_us = (2 * self.pause_us).min(PAUSE_MAX_US);
+            self.rebuild_us = now_us + self.pause_us;
+            self.open = false;
+        }
+        due
+    }
+
+    /// How packets travel, as of the last call of [`PeerLink::ways`].
+    pub fn link(&self) -> Link {
+        if self.trusted {
             Link::Direct
         } else {
             Link::Relay
@@ -79,16 +142,34 @@ impl PeerLink {
     }
 
     /// The way chosen, if it differs from what was told last.
-    pub fn change(&mut self, now_us: u64) -> Option<Link> {
-        let link = self.choose(now_us);
-        let changed = link != self.told;
-        self.told = link;
-        changed.then_some(link)
+    pub fn change(&mut self) -> Option<Link> {
+        let changed = self.link() != self.told;
+        self.told = self.link();
+        changed.then_some(self.told)
     }
 
-    /// Whether the peer was heard within the last `within_us`.
-    pub fn is_alive(&self, now_us: u64, within_us: u64) -> bool {
-        now_us.saturating_sub(self.heard_us) <= within_us
+    /// Whether it is known how packets will travel: the channel carries, or does not come up.
+    pub fn is_settled(&self) -> bool {
+        self.trusted || self.failed
+    }
+
+    /// Whether the data channel is open, carrying or not.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether nothing came either way for long enough, counted from `since_us` at the earliest.
+    pub fn is_silent(&self, now_us: u64, since_us: u64) -> bool {
+        let from_us = self.heard_us.unwrap_or(0).max(since_us);
+        now_us.saturating_sub(from_us) > self.silent_us
+    }
+
+    fn distrust(&mut self, now_us: u64) {
+        self.row = 0;
+        if std::mem::replace(&mut self.trusted, false) {
+            self.pause_us = REBUILT_AFTER_US;
+            self.rebuild_us = now_us + REBUILT_AFTER_US;
+        }
     }
 }
 
@@ -96,63 +177,139 @@ impl PeerLink {
 mod tests {
     use super::*;
 
-    #[test]
-    fn play_starts_through_the_server_and_turns_direct() {
-        let mut link = PeerLink::default();
-        assert_eq!(link.choose(0), Link::Relay);
-        assert_eq!(link.change(0), None);
-        link.opened(300_000);
-        assert_eq!(link.change(300_000), Some(Link::Direct));
-        assert_eq!(link.change(300_001), None);
+    const SILENT_US: u64 = 250_000;
+    const PERIOD_US: u64 = 16_000;
+
+    fn link() -> PeerLink {
+        PeerLink::new(0, SILENT_US)
+    }
+
+    /// A link whose channel carried from `from_us` on, five packets.
+    fn trusted(from_us: u64) -> PeerLink {
+        let mut link = link();
+        link.opened(from_us);
+        for k in 1..=5 {
+            link.heard(from_us + k * PERIOD_US, Link::Direct);
+        }
+        link
     }
 
     #[test]
-    fn a_silent_channel_gives_way_and_comes_back() {
-        let mut link = PeerLink::default();
-        link.opened(0);
-        link.heard(500_000, Link::Direct);
-        assert_eq!(link.choose(1_500_000), Link::Direct);
-        link.heard(1_500_001, Link::Relay);
-        assert_eq!(
-            link.change(1_500_001),
-            None,
-            "the relay is what was told last"
-        );
-        assert_eq!(link.choose(1_500_001), Link::Relay);
-        assert!(link.is_open());
-        link.heard(2_000_000, Link::Direct);
-        assert_eq!(link.change(2_000_000), Some(Link::Direct));
+    fn play_starts_through_the_server_and_turns_direct_after_five_packets() {
+        let mut link = link();
+        let relayed = Ways {
+            direct: false,
+            relay: true,
+        };
+        assert_eq!((link.ways(0), link.change()), (relayed, None));
+        link.opened(300_000);
+        for k in 1..5 {
+            link.heard(300_000 + k * PERIOD_US, Link::Direct);
+            assert_eq!(link.link(), Link::Relay);
+        }
+        link.heard(300_000 + 5 * PERIOD_US, Link::Direct);
+        assert_eq!(link.change(), Some(Link::Direct));
+        assert_eq!(link.change(), None);
+    }
+
+    #[test]
+    fn packets_go_both_ways_for_a_second_after_a_switch() {
+        let mut link = trusted(0);
+        let trusted_us = 5 * PERIOD_US;
+        let mut last_us = trusted_us;
+        while last_us < trusted_us + BOTH_US {
+            let both = Ways {
+                direct: true,
+                relay: true,
+            };
+            assert_eq!(link.ways(last_us), both);
+            last_us += PERIOD_US;
+            link.heard(last_us, Link::Direct);
+        }
+        assert!(!link.ways(last_us).relay && link.ways(last_us).direct);
+    }
+
+    #[test]
+    fn a_silent_channel_gives_way_at_once_and_comes_back_after_five_in_a_row() {
+        let mut link = trusted(0);
+        let last_us = 5 * PERIOD_US;
+        assert_eq!(link.change(), Some(Link::Direct));
+        link.ways(last_us + SILENT_US);
+        assert_eq!(link.link(), Link::Direct);
+        let both = Ways {
+            direct: true,
+            relay: true,
+        };
+        assert_eq!(link.ways(last_us + SILENT_US + 1), both);
+        assert_eq!(link.change(), Some(Link::Relay));
+        let mut now_us = last_us + 2 * SILENT_US;
+        // Four packets, a gap, and four again are not five in a row.
+        for gap_us in [PERIOD_US; 4].into_iter().chain([SILENT_US + 1]) {
+            link.heard(now_us, Link::Direct);
+            now_us += gap_us;
+        }
+        for _ in 0..4 {
+            link.heard(now_us, Link::Direct);
+            now_us += PERIOD_US;
+        }
+        assert_eq!(link.link(), Link::Relay);
+        link.heard(now_us, Link::Direct);
+        assert_eq!(link.link(), Link::Direct);
     }
 
     #[test]
     fn a_channel_in_doubt_is_helped_by_the_relay_for_a_while() {
-        let mut link = PeerLink::default();
-        link.opened(0);
+        let mut link = trusted(0);
         link.doubt(500_000);
-        link.heard(600_000, Link::Direct);
-        assert_eq!(link.choose(600_000), Link::Relay);
-        assert!(link.is_open());
-        let later = 500_000 + DOUBTED_US;
-        link.heard(later, Link::Direct);
-        assert_eq!(link.choose(later), Link::Direct);
+        let mut now_us = 500_000;
+        while now_us < 500_000 + DOUBTED_US {
+            link.heard(now_us, Link::Direct);
+            assert!(link.ways(now_us).relay && link.ways(now_us).direct);
+            now_us += PERIOD_US;
+        }
+        link.heard(now_us, Link::Direct);
+        assert_eq!(link.link(), Link::Direct);
     }
 
     #[test]
     fn a_closed_channel_is_left_at_once() {
-        let mut link = PeerLink::default();
-        link.opened(0);
-        link.heard(10, Link::Direct);
-        assert_eq!(link.change(10), Some(Link::Direct));
-        link.closed();
-        assert_eq!(link.change(11), Some(Link::Relay));
-        assert!(!link.is_open());
+        let mut link = trusted(0);
+        assert_eq!(link.change(), Some(Link::Direct));
+        link.closed(100_000);
+        assert_eq!(link.change(), Some(Link::Relay));
+        assert!(!link.ways(100_000).direct && link.is_settled());
     }
 
     #[test]
-    fn a_peer_is_alive_by_either_way() {
-        let mut link = PeerLink::default();
+    fn a_dead_channel_is_built_anew_after_five_seconds_and_then_less_often() {
+        let mut link = trusted(0);
+        let dead_us = 5 * PERIOD_US + SILENT_US + 1;
+        link.ways(dead_us);
+        let rebuilt: Vec<u64> = (0..120)
+            .map(|k| dead_us + k * 500_000)
+            .filter(|&now_us| link.rebuild(now_us))
+            .map(|now_us| (now_us - dead_us) / 1_000_000)
+            .collect();
+        assert_eq!(rebuilt, [5, 15, 35]);
+    }
+
+    #[test]
+    fn a_channel_that_carries_is_left_alone() {
+        let mut link = trusted(0);
+        for k in 6..2_000 {
+            link.heard(k * PERIOD_US, Link::Direct);
+            link.ways(k * PERIOD_US);
+            assert!(!link.rebuild(k * PERIOD_US));
+        }
+    }
+
+    #[test]
+    fn a_peer_is_heard_by_either_way() {
+        let mut link = link();
+        assert!(link.is_silent(300_000, 0));
+        assert!(!link.is_silent(300_000, 100_000));
         link.heard(5_000_000, Link::Relay);
-        assert!(link.is_alive(5_900_000, 1_000_000));
-        assert!(!link.is_alive(6_100_000, 1_000_000));
+        assert!(!link.is_silent(5_250_000, 0));
+        assert!(link.is_silent(5_250_001, 0));
     }
 }
