@@ -115,6 +115,7 @@ impl Stage {
                         }),
                     )
                 }
+                Effect::Archive(era, work) => crate::keeper::failure(era, &work),
             };
             self.hub.handle(self.now_us, event);
         }
