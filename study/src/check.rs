@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
 use crate::read::Place;
-use crate::stage::{Env, Kind, Lobby, Stage};
+use crate::stage::{Bot, Env, Kind, Lobby, Stage};
 
 /// What an environment with the study's parameters is, as far as a study depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct EnvFacts {
     pub seats: u8,
     /// Ticks per second.
     pub tick_hz: u16,
+    /// The most ticks of an episode.
+    pub horizon: u32,
     /// Names of the actions, by index.
     pub actions: Vec<String>,
 }
@@ -94,29 +96,57 @@ fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: Option<Option<&Kind>>) {
         }
     };
     if players != usize::from(lobby.group_size) {
-        let path = format!("{}.group_size", place.path);
         let message = format!(
             "groups of {}, but the env stage that follows has {players} {}; make the two equal",
             lobby.group_size,
-            if players == 1 { "player" } else { "players" },
+            plural(players, "player"),
         );
-        place
-            .report
-            .add(place.node.locate("group_size"), &path, message);
+        place.wrong_at("group_size", message);
     }
 }
 
 fn before_env(place: &Place<'_>, env: &Env, before: Option<Option<&Kind>>) {
     let players = env.players.len();
     if players > 1 && !matches!(before, Some(None | Some(Kind::Lobby(_)))) {
-        let path = format!("{}.players", place.path);
         let message = format!(
             "{players} players, but no lobby comes right before this stage, so nobody would ever have a partner; \
              add one: `- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
         );
-        place
-            .report
-            .add(place.node.locate("players"), &path, message);
+        place.wrong_at("players", message);
+    }
+}
+
+/// Gives every env stage that calls an AI partner for a person who is gone the one of the lobby before it, unless it
+/// names its own; reports those that have neither.
+pub(crate) fn bots(places: &[Place<'_>], stages: &mut [Option<Stage>]) {
+    for (i, place) in places.iter().enumerate() {
+        let (before, from_here) = stages.split_at_mut(i);
+        let Some(Kind::Env(env)) = from_here[0].as_mut().map(|stage| &mut stage.kind) else {
+            continue;
+        };
+        let terms = &mut env.on_disconnect;
+        let lobby = match before.last() {
+            Some(None) => continue,
+            Some(Some(Stage {
+                kind: Kind::Lobby(lobby),
+                ..
+            })) => lobby.bot.clone(),
+            _ => None,
+        };
+        let Some(key) = terms
+            .calls()
+            .first()
+            .copied()
+            .filter(|_| terms.bot.is_none())
+        else {
+            continue;
+        };
+        terms.bot = lobby;
+        if terms.bot.is_none() {
+            let message = "calls an AI partner, but neither this block nor a lobby before the stage names one; \
+                           write for example `bot: {policy: cook, disclose: true}` in this block";
+            place.wrong_at(&format!("on_disconnect.{key}"), message);
+        }
     }
 }
 
@@ -148,8 +178,8 @@ impl Study {
         report.result(Some(all))
     }
 
-    /// Checks that the policies of AI partners are among those that the host has, and can play the env stage that
-    /// follows: `able` gives those that can, or none if its environment cannot be opened, which
+    /// Checks that the policies of AI partners are among those that the host has, and can play their env stage, which
+    /// for those of a lobby is the one that follows: `able` gives those that can, or none if its environment cannot be opened, which
     /// [`Study::check_env`] reports.
     ///
     /// # Errors
@@ -160,23 +190,16 @@ impl Study {
         mut able: impl FnMut(&Env) -> Option<Vec<&'a str>>,
     ) -> Result<(), Vec<Problem>> {
         let report = Report::new(FILE);
-        for (index, stage) in self.timeline.iter().enumerate() {
-            let Kind::Lobby(Lobby { bot: Some(bot), .. }) = &stage.kind else {
-                continue;
-            };
+        for (path, bot, env, place) in self.called() {
             let policy = bot.policy.as_str();
-            let path = format!("timeline[{index}].bot.policy");
             if !known.contains(&policy) {
                 let message = format!("unknown policy `{policy}`; {}", hint(policy, known));
                 self.fault(&path, message, &report);
                 continue;
             }
-            let Some(Kind::Env(env)) = self.timeline.get(index + 1).map(|stage| &stage.kind) else {
-                continue;
-            };
             if let Some(able) = able(env).filter(|able| !able.contains(&policy)) {
                 let message = format!(
-                    "`{policy}` cannot play `{}`, the environment that follows; take one that can: {}",
+                    "`{policy}` cannot play `{}`, the environment {place}; take one that can: {}",
                     env.env,
                     able.join(", ")
                 );
@@ -184,6 +207,31 @@ impl Study {
             }
         }
         report.result(Some(()))
+    }
+
+    /// Every AI partner that the study names: the path of its policy, the stage that it plays, and where that
+    /// stage stands, in words.
+    fn called(&self) -> impl Iterator<Item = (String, &Bot, &Env, &'static str)> {
+        let pairs = self.timeline.iter().zip(self.timeline.iter().skip(1));
+        (0..).zip(pairs).flat_map(|(index, (stage, next))| {
+            let lobby = match (&stage.kind, &next.kind) {
+                (Kind::Lobby(lobby), Kind::Env(env)) => lobby.bot.as_ref().map(|bot| {
+                    let path = format!("timeline[{index}].bot.policy");
+                    (path, bot, env, "that follows")
+                }),
+                _ => None,
+            };
+            let path = format!("timeline[{index}].on_disconnect.bot.policy");
+            let own = match &stage.kind {
+                Kind::Env(env) => env.on_disconnect.bot.as_ref().map(|bot| (bot, env)),
+                _ => None,
+            };
+            // One that the stage has from its lobby stands there in the file.
+            let own = own.filter(|_| self.source.has(&path));
+            lobby
+                .into_iter()
+                .chain(own.map(|(bot, env)| (path, bot, env, "of this stage")))
+        })
     }
 
     fn fault(&self, path: &str, message: String, report: &Report) {
@@ -223,11 +271,25 @@ impl Study {
     }
 
     fn check_facts(&self, path: &str, env: &Env, facts: &EnvFacts, report: &Report) {
-        if env.players.len() != usize::from(facts.seats) {
+        let (players, seats) = (env.players.len(), usize::from(facts.seats));
+        if players != seats {
             let message = format!(
-                "{} here, but the environment has {} seats; write one player a seat, such as `[self, partner]`",
-                env.players.len(),
-                facts.seats
+                "{players} {} here, but `{}@{}` with this config has {seats} {}; write one player a seat: `[{}]`{}",
+                plural(players, "player"),
+                env.env,
+                env.version,
+                plural(seats, "seat"),
+                ["self"]
+                    .into_iter()
+                    .chain(std::iter::repeat("partner"))
+                    .take(seats)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                if seats > 1 {
+                    format!(", in a group of {seats}")
+                } else {
+                    String::new()
+                },
             );
             self.fault(&format!("{path}.players"), message, report);
         }
@@ -246,7 +308,17 @@ impl Study {
     }
 }
 
+fn plural(count: usize, noun: &str) -> String {
+    format!("{noun}{}", if count == 1 { "" } else { "s" })
+}
+
 impl Env {
+    /// The longest prediction, ticks: the study's own, else that of 267 ms, but at least 8 ticks and at most 16.
+    pub fn window(&self, facts: &EnvFacts) -> u8 {
+        let usual = (u32::from(facts.tick_hz) * 16).div_ceil(60).clamp(8, 16);
+        self.window.unwrap_or(usual as u8)
+    }
+
     /// The study's keys as key code and action index, for the page; empty if the study maps none.
     /// Actions that the facts do not name are left out: [`Study::check_env`] has reported them.
     pub fn key_map(&self, facts: &EnvFacts) -> Vec<(String, u16)> {

@@ -22,6 +22,7 @@ pub mod progress;
 mod read;
 pub mod stage;
 pub mod survey;
+pub mod terms;
 mod yaml;
 
 pub use check::{EnvFacts, EnvFault};

@@ -10,6 +10,7 @@ use crate::check;
 use crate::problem::{At, Problem, Report};
 use crate::read::Place;
 use crate::stage::{self, Stage};
+use crate::terms::{self, Net};
 use crate::yaml::{self, Data, Node};
 
 /// Name of the study file in its folder.
@@ -34,6 +35,8 @@ pub struct Study {
     pub contact: String,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
+    /// How pages reach each other.
+    pub net: Net,
     /// The stages, in order; the last one is an end stage.
     pub timeline: Vec<Stage>,
     /// All of the above as canonical JSON, defaults and the texts of files written in.
@@ -97,12 +100,13 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     );
     let about = about.and_then(|place| about_of(&place));
     let language = about.as_ref().map_or("en", |about| about.language.as_str());
+    let net = fields.or("net", Net::default(), |place| terms::net(&place));
     let stages = fields
         .need("timeline", "a list of stages")
         .and_then(|place| timeline(dir, language, &place));
     fields.done();
-    let (about, timeline, _) = (about?, stages?, format?);
-    let whole = json!({ "format": 1, "study": about, "timeline": timeline });
+    let (about, net, timeline, _) = (about?, net?, stages?, format?);
+    let whole = json!({ "format": 1, "study": about, "net": net, "timeline": timeline });
     let canonical = canonical(&whole);
     let hash = sha256(&canonical);
     let About {
@@ -118,6 +122,7 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         title,
         contact,
         language,
+        net,
         timeline,
         canonical,
         hash,
@@ -206,7 +211,8 @@ fn timeline(dir: &Path, language: &str, place: &Place<'_>) -> Option<Vec<Stage>>
         .map(|place| stage::read(dir, language, place))
         .collect();
     check::ids(&places, &read);
-    let stages: Vec<Option<Stage>> = read.into_iter().map(|(_, stage)| stage).collect();
+    let mut stages: Vec<Option<Stage>> = read.into_iter().map(|(_, stage)| stage).collect();
     check::order(&places, &stages);
+    check::bots(&places, &mut stages);
     stages.into_iter().collect()
 }

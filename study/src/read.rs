@@ -30,6 +30,12 @@ impl<'a> Place<'a> {
         self.report.add(self.node.at, &self.path, message);
     }
 
+    /// Reports a key of this block, where it stands.
+    pub(crate) fn wrong_at(&self, key: &str, message: impl Into<String>) {
+        let path = join(&self.path, key);
+        self.report.add(self.node.locate(key), &path, message);
+    }
+
     fn expected<T>(&self, what: &str) -> Option<T> {
         self.wrong(format!("expected {what}, found {}", self.node.what()));
         None

@@ -13,6 +13,7 @@ use crate::keys;
 use crate::page::{self, Page};
 use crate::read::{Fields, Place};
 use crate::survey::{self, Survey};
+use crate::terms::{self, HiddenTab, OnDisconnect};
 
 /// One node of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,14 +94,17 @@ pub struct Env {
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
     pub config: Value,
-    /// The longest prediction, ticks.
-    pub window: u8,
+    /// The longest prediction, ticks; none for what [`Env::window`] makes of the tick rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u8>,
     /// Bounds of the input delay.
     pub input_delay: InputDelay,
     /// Key codes by action name; empty for the environment's own.
     pub keys: BTreeMap<String, Vec<String>>,
     /// What happens when a person is gone.
     pub on_disconnect: OnDisconnect,
+    /// What happens when the page of a person is out of sight.
+    pub hidden_tab: HiddenTab,
 }
 
 /// An environment module in the study folder.
@@ -139,13 +143,6 @@ pub struct InputDelay {
     pub min: u8,
     /// The most.
     pub max: u8,
-}
-
-/// What happens when a person is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct OnDisconnect {
-    /// Seconds in which the person may come back.
-    pub grace_s: u32,
 }
 
 /// The last page.
@@ -334,7 +331,7 @@ fn lobby(fields: &mut Fields<'_>) -> Option<Lobby> {
 #[allow(clippy::cast_possible_truncation, reason = "16")]
 const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
 
-fn bot(place: &Place<'_>) -> Option<Bot> {
+pub(crate) fn bot(place: &Place<'_>) -> Option<Bot> {
     let mut fields = place.fields("an AI partner")?;
     let policy = fields
         .need("policy", "cook")
@@ -357,13 +354,17 @@ fn env(dir: &Path, fields: &mut Fields<'_>) -> Option<Env> {
         place.entries("the environment's parameters")?;
         Some(place.json())
     });
-    let window = fields.or("window", 8, |place| place.whole(1..=30, "ticks"));
     let input_delay = fields.or("input_delay", InputDelay { min: 0, max: 3 }, |place| {
         input_delay(&place)
     });
+    let greatest = input_delay.map_or(0, |delay| delay.max);
+    let window = fields.or("window", None, |place| window(&place, greatest).map(Some));
     let keys = fields.or("keys", BTreeMap::new(), |place| keys::read(&place));
-    let on_disconnect = fields.or("on_disconnect", OnDisconnect { grace_s: 15 }, |place| {
-        on_disconnect(&place)
+    let on_disconnect = fields.or("on_disconnect", OnDisconnect::default(), |place| {
+        terms::on_disconnect(&place)
+    });
+    let hidden_tab = fields.or("hidden_tab", HiddenTab::default(), |place| {
+        terms::hidden_tab(&place)
     });
     let (env, version) = id?;
     Some(Env {
@@ -376,6 +377,7 @@ fn env(dir: &Path, fields: &mut Fields<'_>) -> Option<Env> {
         input_delay: input_delay?,
         keys: keys?,
         on_disconnect: on_disconnect?,
+        hidden_tab: hidden_tab?,
     })
 }
 
@@ -430,6 +432,23 @@ fn players(place: &Place<'_>) -> Option<Vec<Player>> {
     Some(players)
 }
 
+/// The most ticks of window and input delay together: as many inputs as a page keeps for sending again.
+#[allow(clippy::cast_possible_truncation, reason = "40")]
+const MAX_SPECULATION: u8 = protocol::datagram::MAX_INPUTS as u8;
+
+fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
+    let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
+    let most = MAX_SPECULATION - greatest_delay;
+    if window > most {
+        place.wrong(format!(
+            "a window of {window} and an input delay of up to {greatest_delay} are more than {MAX_SPECULATION} ticks together; \
+             write a window of at most {most}"
+        ));
+        return None;
+    }
+    Some(window)
+}
+
 fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
     let mut fields = place.fields("bounds of the input delay")?;
     let min = fields.or("min", 0, |place| place.whole(0..=15, "ticks"));
@@ -443,13 +462,6 @@ fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
         return None;
     }
     Some(InputDelay { min, max })
-}
-
-fn on_disconnect(place: &Place<'_>) -> Option<OnDisconnect> {
-    let mut fields = place.fields("what happens when a person is gone")?;
-    let grace_s = fields.or("grace_s", 15, |place| place.whole(1..=600, "seconds"));
-    fields.done();
-    Some(OnDisconnect { grace_s: grace_s? })
 }
 
 fn end(dir: &Path, fields: &mut Fields<'_>) -> Option<End> {

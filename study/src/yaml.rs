@@ -71,8 +71,18 @@ impl Node {
         }
     }
 
+    /// Whether there is a value at a path of keys and indices.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.walk(path).1
+    }
+
     /// Where a path such as `timeline[2].config.layout` stands, or the nearest thing above it that exists.
     pub(crate) fn locate(&self, path: &str) -> At {
+        self.walk(path).0
+    }
+
+    /// How far a path leads, and whether to its end.
+    fn walk(&self, path: &str) -> (At, bool) {
         let mut node = self;
         let mut at = self.at;
         for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -91,10 +101,10 @@ impl Node {
             };
             match next {
                 Some((place, inner)) => (at, node) = (place, inner),
-                None => break,
+                None => return (at, false),
             }
         }
-        at
+        (at, true)
     }
 }
 

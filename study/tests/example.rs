@@ -77,23 +77,51 @@ fn the_documented_errors_are_the_ones_reported() {
 #[test]
 fn defaults_are_as_documented() {
     let folder = Folder::new("defaults");
-    let mut text = STUDY.to_owned();
     let spelt = [
-        "    window: 8\n",
         "    input_delay: {min: 0, max: 3}\n",
-        "    on_disconnect: {grace_s: 15}\n",
+        "    on_disconnect: {grace_s: 15, meanwhile: stand, then: partner_left}\n",
+        "    hidden_tab: {warn_s: 3, drop_s: 20}\n",
         "    outcome: completed\n",
         "  language: en\n",
+        "net: {ice: all, fallback: websocket}\n",
     ];
+    let grace = "    on_disconnect: {grace_s: 15}\n";
+    assert!(STUDY.contains(grace), "{grace}");
+    let long = STUDY
+        .replace(grace, &spelt[1..3].concat())
+        .replace("timeline:\n", &format!("{}timeline:\n", spelt[5]));
+    let mut short = long.clone();
     for line in spelt {
-        assert!(text.contains(line), "{line}");
-        text = text.replace(line, "");
+        assert!(short.contains(line), "{line}");
+        short = short.replace(line, "");
     }
-    folder.write("study.yaml", &text);
-    let short = study::load(&folder.path).expect("a good study");
-    folder.write("study.yaml", STUDY);
-    assert_eq!(
-        short.hash,
+    let hash = |text: &str| {
+        folder.write("study.yaml", text);
         study::load(&folder.path).expect("a good study").hash
-    );
+    };
+    assert_eq!(hash(&short), hash(&long));
+    assert_eq!(hash(&long), hash(STUDY));
+}
+
+#[test]
+fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
+    let folder = Folder::new("window");
+    let window = |text: &str, tick_hz: u16| {
+        folder.write("study.yaml", text);
+        let study = study::load(&folder.path).expect("a good study");
+        let Kind::Env(env) = &study.timeline[2].kind else {
+            panic!("not an env stage")
+        };
+        let facts = study::EnvFacts {
+            seats: 2,
+            tick_hz,
+            actions: Vec::new(),
+        };
+        env.window(&facts)
+    };
+    let usual = STUDY.replace("    window: 8\n", "");
+    let rates = [1, 10, 30, 31, 45, 60, 240];
+    assert_eq!(rates.map(|hz| window(&usual, hz)), [8, 8, 8, 9, 12, 16, 16]);
+    let longest = STUDY.replace("window: 8", "window: 37");
+    assert_eq!(rates.map(|hz| window(&longest, hz)), [37; 7]);
 }

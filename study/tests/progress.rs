@@ -270,6 +270,7 @@ fn facts() -> EnvFacts {
     EnvFacts {
         seats: 2,
         tick_hz: 10,
+        horizon: 900,
         actions: ["move_up", "noop", "pick_up_or_drop"]
             .map(String::from)
             .into(),

@@ -102,7 +102,7 @@ impl Hub {
             params: env.config.to_string(),
             seed,
             tick_hz: playing.facts.tick_hz,
-            window: env.window,
+            window: env.window(&playing.facts),
             keys: env.key_map(&playing.facts),
             disclose_ai: bot.is_none_or(|bot| bot.disclose),
             ice: Vec::new(),
