@@ -1,5 +1,8 @@
 //! The server's time as the page knows it: the offset of the fastest of the last answers, slewed.
 //!
+//! Between two clocks that run at different rates an old answer is a wrong one. A rate that differs by more than
+//! [`RATE_FLOOR`] is therefore found from the fastest of older and of newer answers, and applied to all of them.
+//!
 //! This module must not know where times come from; they are microseconds, given by the caller.
 
 use std::collections::VecDeque;
@@ -8,17 +11,28 @@ use std::collections::VecDeque;
 const FIRST: usize = 8;
 /// Answers that the filter looks back on.
 const KEPT: usize = 8;
+/// Answers before those, for the rate.
+const OLDER: usize = 8;
+/// Rates of two clocks that differ by less are taken as equal, millionths: answers of a busy network say no more.
+const RATE_FLOOR: i64 = 5_000;
+/// Clocks whose rates differ by more do not exist, millionths.
+const RATE_LIMIT: i64 = 100_000;
 /// Pause between the first questions, microseconds.
 const QUICK_US: u64 = 40_000;
 /// Pause between questions after that, microseconds.
 const STEADY_US: u64 = 1_000_000;
-/// Slew: at most this part of the time that passed, 1/200 = 0.5 %.
-const SLEW_DIVISOR: u64 = 200;
+/// Slew: at least this part of the time that passed, millionths.
+const SLEW_LEAST: u64 = 5_000;
+/// Slew: at most this part, millionths.
+const SLEW_MOST: u64 = 100_000;
+/// Between the two, an error is slewed as if it were to be gone after this long, microseconds.
+const SLEW_US: u64 = 500_000;
 /// An error larger than this is not drift but a machine that slept; it is mended at once, microseconds.
-const SLEPT_US: u64 = 250_000;
+const SLEPT_US: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Sample {
+    at_us: u64,
     rtt_us: u64,
     offset_us: i64,
 }
@@ -54,16 +68,17 @@ impl Clock {
         };
         let middle = sent_us + rtt_us / 2;
         let sample = Sample {
+            at_us: received_us,
             rtt_us,
             offset_us: server_us.cast_signed().wrapping_sub(middle.cast_signed()),
         };
-        if self.samples.len() == KEPT {
+        if self.samples.len() == KEPT + OLDER {
             self.samples.pop_front();
         }
         self.samples.push_back(sample);
         self.taken += 1;
         if self.taken <= FIRST {
-            self.offset_us = self.best_us();
+            self.offset_us = self.best_us(received_us);
         }
     }
 
@@ -74,22 +89,19 @@ impl Clock {
 
     /// The round trip of the fastest recent answer, microseconds; 0 for none.
     pub fn rtt_us(&self) -> u64 {
-        self.samples
-            .iter()
-            .map(|sample| sample.rtt_us)
-            .min()
-            .unwrap_or(0)
+        self.newest().map(|sample| sample.rtt_us).min().unwrap_or(0)
     }
 
     /// Server time, never before one given earlier.
     pub fn server_us(&mut self, page_us: u64) -> u64 {
         let passed = page_us.saturating_sub(self.read_us);
         self.read_us = self.read_us.max(page_us);
-        let error = self.best_us().wrapping_sub(self.offset_us);
+        let error = self.best_us(page_us).wrapping_sub(self.offset_us);
         let step = if error.unsigned_abs() > SLEPT_US {
             error
         } else {
-            let most = (passed / SLEW_DIVISOR).cast_signed();
+            let part = (error.unsigned_abs() * 1_000_000 / SLEW_US).clamp(SLEW_LEAST, SLEW_MOST);
+            let most = (u128::from(passed) * u128::from(part) / 1_000_000) as i64;
             error.clamp(-most, most)
         };
         self.offset_us = self.offset_us.wrapping_add(step);
@@ -99,9 +111,35 @@ impl Clock {
         self.shown_us
     }
 
-    fn best_us(&self) -> i64 {
-        let best = self.samples.iter().min_by_key(|sample| sample.rtt_us);
-        best.map_or(self.offset_us, |sample| sample.offset_us)
+    fn newest(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().rev().take(KEPT)
+    }
+
+    /// The offset by the fastest of the newest answers, brought up to `page_us`.
+    fn best_us(&self, page_us: u64) -> i64 {
+        let best = self.newest().min_by_key(|sample| sample.rtt_us);
+        best.map_or(self.offset_us, |sample| {
+            let age_us = page_us.saturating_sub(sample.at_us).cast_signed();
+            let drifted = i128::from(age_us) * i128::from(self.rate()) / 1_000_000;
+            sample.offset_us.wrapping_add(drifted as i64)
+        })
+    }
+
+    /// How much faster the server's clock runs, millionths; 0 while that is not known or hardly so.
+    fn rate(&self) -> i64 {
+        let older = self.samples.iter().rev().skip(KEPT);
+        let ends = older
+            .min_by_key(|sample| sample.rtt_us)
+            .zip(self.newest().min_by_key(|sample| sample.rtt_us));
+        let Some((old, new)) = ends.filter(|_| self.samples.len() == KEPT + OLDER) else {
+            return 0;
+        };
+        let passed = i128::from(new.at_us.saturating_sub(old.at_us).max(1));
+        let gained = i128::from(new.offset_us.wrapping_sub(old.offset_us));
+        let rate = i64::try_from(gained * 1_000_000 / passed).unwrap_or(i64::MAX);
+        // Beyond the limit it was a jump: a machine that slept.
+        let is_rate = (RATE_FLOOR..=RATE_LIMIT).contains(&rate.saturating_abs());
+        if is_rate { rate } else { 0 }
     }
 }
 
@@ -140,16 +178,50 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_slewed_by_half_a_percent() {
+    fn an_error_is_slewed_and_never_jumped() {
         let mut clock = set(9_000_000_000);
         let before = clock.server_us(2_000_000);
         for k in 0..KEPT as u64 {
-            let sent = 2_000_000 + k;
-            clock.answer(sent, sent + 100 + 9_000_020_000, sent + 200);
+            let sent = 3_000_000 + k;
+            clock.answer(sent, sent + 100 + 9_000_009_000, sent + 200);
         }
-        let after = clock.server_us(3_000_000);
-        assert_eq!(after - before, 1_005_000);
-        assert_eq!(clock.server_us(13_000_000), 9_013_020_000);
+        // 9 ms are mended at 1.8 %, half a second's share of the error.
+        let after = clock.server_us(3_100_000);
+        assert_eq!(after - before, 1_100_000 + 9_000);
+        let mut clock = set(9_000_000_000);
+        clock.server_us(3_000_000);
+        for k in 0..KEPT as u64 {
+            let sent = 3_000_000 + k;
+            clock.answer(sent, sent + 100 + 9_000_009_000, sent + 200);
+        }
+        let now = clock.server_us(3_100_000);
+        assert_eq!(now, 9_003_100_000 + 1_800);
+    }
+
+    #[test]
+    fn a_clock_of_another_rate_is_followed() {
+        for rate in [-50_000_i64, 20_000, 50_000] {
+            let mut clock = Clock::default();
+            let server = |page_us: u64| {
+                let gained = i128::from(page_us) * i128::from(rate) / 1_000_000;
+                9_000_000_000 + page_us.wrapping_add_signed(gained as i64)
+            };
+            let (mut shown, mut worst) = (0, 0);
+            for at in (0..120_000_000_u64).step_by(4_000) {
+                if clock.ask(at) {
+                    // Ways of 10 to 50 ms, each way another.
+                    let (there, back) = (10_000 + at / 7 % 40_000, 10_000 + at / 11 % 40_000);
+                    clock.answer(at - at.min(there + back), server(at - at.min(back)), at);
+                }
+                let now = clock.server_us(at);
+                assert!(now >= shown, "it turned back at {at}");
+                shown = now;
+                if at > 30_000_000 {
+                    worst = worst.max(now.abs_diff(server(at)));
+                }
+            }
+            assert!(worst < 60_000, "{rate}: {worst} us");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub const DIRECT_WITHIN_US: u64 = 5_000_000;
 const TRUSTED_AFTER: u32 = 5;
 /// How long packets go both ways after a switch to the channel, microseconds.
 const BOTH_US: u64 = 1_000_000;
-/// How long a channel in doubt is not relied on, microseconds.
+/// How long packets go both ways when a channel is in doubt, microseconds.
 const DOUBTED_US: u64 = 10_000_000;
 /// A channel that does not carry for this long is built anew, microseconds; twice as long the next time, and so on.
 const REBUILT_AFTER_US: u64 = 5_000_000;
@@ -45,7 +45,6 @@ pub struct PeerLink {
     /// When a packet last came either way.
     heard_us: Option<u64>,
     both_until_us: u64,
-    doubted_until_us: u64,
     /// When a channel that does not carry is built anew, and the pause after that.
     rebuild_us: u64,
     pause_us: u64,
@@ -64,7 +63,6 @@ impl PeerLink {
             direct_us: 0,
             heard_us: None,
             both_until_us: 0,
-            doubted_until_us: 0,
             // The first attempt is given the time of two, because nothing carried before it.
             rebuild_us: now_us + 2 * REBUILT_AFTER_US,
             pause_us: 2 * REBUILT_AFTER_US,
@@ -97,7 +95,7 @@ impl PeerLink {
             self.row + 1
         };
         self.direct_us = now_us;
-        if !self.trusted && self.row >= TRUSTED_AFTER && now_us >= self.doubted_until_us {
+        if !self.trusted && self.row >= TRUSTED_AFTER {
             self.trusted = true;
             self.both_until_us = now_us + BOTH_US;
         }
@@ -105,8 +103,7 @@ impl PeerLink {
 
     /// Packets do not seem to arrive at the other end, whatever comes from there.
     pub fn doubt(&mut self, now_us: u64) {
-        self.distrust(now_us);
-        self.doubted_until_us = now_us + DOUBTED_US;
+        self.both_until_us = now_us + DOUBTED_US;
     }
 
     /// The ways for a packet now.
@@ -244,7 +241,7 @@ mod tests {
         assert_eq!(link.change(), Some(Link::Relay));
         let mut now_us = last_us + 2 * SILENT_US;
         // Four packets, a gap, and four again are not five in a row.
-        for gap_us in [PERIOD_US; 4].into_iter().chain([SILENT_US + 1]) {
+        for gap_us in [PERIOD_US; 3].into_iter().chain([SILENT_US + 1]) {
             link.heard(now_us, Link::Direct);
             now_us += gap_us;
         }
@@ -260,14 +257,22 @@ mod tests {
     #[test]
     fn a_channel_in_doubt_is_helped_by_the_relay_for_a_while() {
         let mut link = trusted(0);
-        link.doubt(500_000);
-        let mut now_us = 500_000;
-        while now_us < 500_000 + DOUBTED_US {
+        let mut now_us = 5 * PERIOD_US;
+        let doubted_us = 2 * BOTH_US;
+        let mut helped_us = Vec::new();
+        while now_us < doubted_us + 2 * DOUBTED_US {
+            if now_us >= doubted_us && helped_us.len() < 2 {
+                link.doubt(now_us);
+                helped_us.push(now_us);
+            }
             link.heard(now_us, Link::Direct);
-            assert!(link.ways(now_us).relay && link.ways(now_us).direct);
+            if link.ways(now_us).relay && now_us > doubted_us {
+                helped_us[1..].fill(now_us);
+            }
             now_us += PERIOD_US;
         }
-        link.heard(now_us, Link::Direct);
+        let for_us = helped_us[1] - doubted_us;
+        assert!(for_us.abs_diff(DOUBTED_US) <= 2 * PERIOD_US, "{for_us}");
         assert_eq!(link.link(), Link::Direct);
     }
 

@@ -1,21 +1,29 @@
-//! What must reach the archive: confirmed rows, digests and timing, kept until the server says they are durable.
+//! What must reach the archive: confirmed rows, digests and notes of time and network, kept until the server says
+//! that they are durable.
 //!
 //! This module must not know of sockets: it makes uploads and is told what was archived.
 
+use std::collections::VecDeque;
+
 use env_core::Action;
 use protocol::control::{KeyEvent, Timing, Upload};
-use protocol::{Era, Tick};
+use protocol::{Era, Life, Tick};
 
 /// The most ticks of one upload, so that a long absence of the server makes several messages and not one too long.
 const TICKS_AT_ONCE: u32 = 4_096;
-/// The most key events of one upload, for the same reason.
-const KEYS_AT_ONCE: usize = 2_048;
+/// Entries that fill a note, for the same reason.
+const NOTE_ENTRIES: usize = 2_048;
+/// Bytes of what was shown that fill a note.
+const NOTE_SEEN: usize = 32 * 1024;
 
-/// The memory of one episode.
+/// The memory of one page in one episode.
 #[derive(Debug)]
 pub struct Recorder {
     era: Era,
+    life: Life,
     seats: usize,
+    /// The tick of the first row.
+    base: Tick,
     rows: Vec<Action>,
     digests: Vec<(Tick, u64)>,
     ended: Option<Tick>,
@@ -23,16 +31,22 @@ pub struct Recorder {
     sent_digests: usize,
     end_sent: bool,
     archived: Tick,
+    /// The note that is open for additions; its number is that of the next one to be closed.
     timing: Timing,
-    flying: Vec<(Tick, Timing)>,
+    /// Notes that were not sent over this connection.
+    waiting: VecDeque<Timing>,
+    /// Notes that were sent, and may not be durable.
+    flying: VecDeque<Timing>,
 }
 
 impl Recorder {
-    /// An empty memory of an episode.
-    pub fn new(era: Era, seats: u8) -> Self {
+    /// An empty memory of a page that plays in this life of its seat.
+    pub fn new(era: Era, life: Life, seats: u8) -> Self {
         Self {
             era,
-            seats: usize::from(seats),
+            life,
+            seats: usize::from(seats).max(1),
+            base: Tick(0),
             rows: Vec::new(),
             digests: Vec::new(),
             ended: None,
@@ -41,8 +55,14 @@ impl Recorder {
             end_sent: false,
             archived: Tick(0),
             timing: Timing::default(),
-            flying: Vec::new(),
+            waiting: VecDeque::new(),
+            flying: VecDeque::new(),
         }
+    }
+
+    /// The page came into a running episode: everything before this tick is durable already.
+    pub fn begin_at(&mut self, base: Tick) {
+        (self.base, self.sent, self.archived) = (base, base, base);
     }
 
     /// Takes what was confirmed since the last call, from all of it.
@@ -56,95 +76,112 @@ impl Recorder {
 
     /// What is to be told of time and network, open for additions.
     pub fn timing(&mut self) -> &mut Timing {
+        if is_full(&self.timing) {
+            self.close();
+        }
         &mut self.timing
     }
 
     /// Takes a key event whose frame was presented, or that had none.
     pub fn key(&mut self, event: KeyEvent) {
-        self.timing.keys.push(event);
+        self.timing().keys.push(event);
     }
 
     /// The next upload, if there is something to tell.
     pub fn upload(&mut self) -> Option<Upload> {
-        let confirmed = Tick((self.rows.len() / self.seats) as u32);
-        let through = Tick(confirmed.0.min(self.sent.0 + TICKS_AT_ONCE));
-        let whole = through == confirmed;
-        let ended = self.ended.filter(|_| whole && !self.end_sent);
-        if through == self.sent && ended.is_none() && self.timing == Timing::default() {
+        self.close();
+        let confirmed = self.confirmed();
+        let first = self.sent;
+        let through = Tick(confirmed.0.min(first.0.saturating_add(TICKS_AT_ONCE)));
+        let ended = self
+            .ended
+            .filter(|_| through == confirmed && !self.end_sent);
+        let timing = self.waiting.pop_front();
+        if through <= first && ended.is_none() && timing.is_none() {
             return None;
         }
-        let first = self.sent;
-        let timing = self.take_timing();
-        let digests = self.digests[self.sent_digests..]
-            .iter()
-            .take_while(|(tick, _)| *tick <= through);
-        let digests: Vec<_> = digests.copied().collect();
+        self.flying.extend(timing.clone());
+        let digests = self.digests[self.sent_digests..].iter();
+        let digests: Vec<_> = digests
+            .take_while(|(tick, _)| *tick <= through)
+            .copied()
+            .collect();
         self.sent_digests += digests.len();
-        self.sent = through;
+        self.sent = through.max(first);
         self.end_sent |= ended.is_some();
-        self.flying.push((through, timing.clone()));
-        let rows =
-            self.rows[first.0 as usize * self.seats..through.0 as usize * self.seats].to_vec();
         Some(Upload {
             era: self.era,
-            life: protocol::Life(0),
+            life: self.life,
             first,
-            rows,
+            rows: self.rows[self.row(first)..self.row(self.sent)].to_vec(),
             digests,
-            timing: Some(timing),
+            timing,
             ended,
         })
     }
 
-    /// The server has everything before this tick.
-    pub fn archived(&mut self, through: Tick) {
+    /// The server has every tick before `through` and every note before the one of number `notes`.
+    pub fn archived(&mut self, through: Tick, notes: u32) {
         self.archived = self.archived.max(through);
-        let archived = self.archived;
-        self.flying.retain(|(tick, _)| *tick > archived);
+        for kept in [&mut self.flying, &mut self.waiting] {
+            kept.retain(|note| note.number >= notes);
+        }
     }
 
     /// The connection is new: what flew over the old one goes out again, from what the server has.
     pub fn resume(&mut self, through: Tick) {
-        self.archived(through);
-        let confirmed = (self.rows.len() / self.seats) as u32;
-        self.sent = Tick(self.archived.0.min(confirmed));
+        self.archived = self.archived.max(through);
+        self.sent = self.archived.min(self.confirmed());
         self.sent_digests = self
             .digests
             .iter()
             .take_while(|(tick, _)| *tick <= self.sent)
             .count();
         self.end_sent = false;
-        let mut all = Timing::default();
-        for (_, timing) in self.flying.drain(..) {
-            append(&mut all, timing);
-        }
-        append(&mut all, std::mem::take(&mut self.timing));
-        self.timing = all;
+        self.flying.append(&mut self.waiting);
+        std::mem::swap(&mut self.flying, &mut self.waiting);
     }
 
     /// Ticks that are confirmed here and not known to be durable.
     pub fn unsaved(&self) -> u32 {
-        ((self.rows.len() / self.seats) as u32).saturating_sub(self.archived.0)
+        self.confirmed().0.saturating_sub(self.archived.0)
     }
 
-    fn take_timing(&mut self) -> Timing {
-        let mut timing = std::mem::take(&mut self.timing);
-        if timing.keys.len() > KEYS_AT_ONCE {
-            self.timing.keys = timing.keys.split_off(KEYS_AT_ONCE);
+    fn confirmed(&self) -> Tick {
+        Tick(self.base.0 + (self.rows.len() / self.seats) as u32)
+    }
+
+    /// Where the row of a tick begins; of one before the first row, the first row.
+    fn row(&self, tick: Tick) -> usize {
+        tick.0.saturating_sub(self.base.0) as usize * self.seats
+    }
+
+    /// Gives the open note away, if there is something in it.
+    fn close(&mut self) {
+        let number = self.timing.number;
+        let empty = Timing {
+            number,
+            ..Timing::default()
+        };
+        if self.timing != empty {
+            let next = Timing {
+                number: number + 1,
+                ..Timing::default()
+            };
+            self.waiting
+                .push_back(std::mem::replace(&mut self.timing, next));
         }
-        timing
     }
 }
 
-/// Adds later timing to earlier timing.
-fn append(all: &mut Timing, later: Timing) {
-    all.keys.extend(later.keys);
-    all.rollbacks.extend(later.rollbacks);
-    all.holds.extend(later.holds);
-    all.hidden.extend(later.hidden);
-    if !later.rtt_us.is_empty() {
-        all.rtt_us = later.rtt_us;
-    }
+fn is_full(note: &Timing) -> bool {
+    let entries = note.keys.len()
+        + note.rollbacks.len()
+        + note.holds.len()
+        + note.hidden.len()
+        + note.delays.len()
+        + note.mispredictions.len();
+    entries >= NOTE_ENTRIES || note.seen.len() >= NOTE_SEEN
 }
 
 #[cfg(test)]
@@ -165,7 +202,7 @@ mod tests {
 
     #[test]
     fn rows_go_out_once_in_order() {
-        let mut recorder = Recorder::new(ERA, 2);
+        let mut recorder = Recorder::new(ERA, Life(3), 2);
         assert_eq!(recorder.upload(), None);
         recorder.absorb(&[1, 2, 3, 4], &[], None);
         let first = recorder.upload().unwrap();
@@ -182,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_new_connection_repeats_what_is_not_durable() {
-        let mut recorder = Recorder::new(ERA, 1);
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
         recorder.absorb(
             &[0, 1, 2, 3],
             &[(Tick(1), 11), (Tick(4), 44)],
@@ -190,7 +227,7 @@ mod tests {
         );
         recorder.key(key(2));
         recorder.upload().unwrap();
-        recorder.archived(Tick(1));
+        recorder.archived(Tick(1), 0);
         assert_eq!(recorder.unsaved(), 3);
         recorder.resume(Tick(2));
         recorder.key(key(3));
@@ -200,25 +237,27 @@ mod tests {
             (Tick(2), vec![2, 3], Some(Tick(4)))
         );
         assert_eq!(again.digests, [(Tick(4), 44)]);
-        assert_eq!(again.timing.unwrap().keys, [key(2), key(3)]);
-        recorder.archived(Tick(4));
+        let notes = [again.timing.unwrap(), recorder.upload().unwrap().timing.unwrap()];
+        assert_eq!(notes.each_ref().map(|note| note.number), [0, 1]);
+        assert_eq!(notes.map(|note| note.keys), [[key(2)], [key(3)]]);
+        recorder.archived(Tick(4), 2);
         assert_eq!(recorder.unsaved(), 0);
     }
 
     #[test]
     fn archived_timing_is_not_told_twice() {
-        let mut recorder = Recorder::new(ERA, 1);
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
         recorder.absorb(&[0, 1], &[], None);
         recorder.key(key(1));
         recorder.upload().unwrap();
-        recorder.archived(Tick(2));
+        recorder.archived(Tick(2), 1);
         recorder.resume(Tick(2));
         assert_eq!(recorder.upload(), None);
     }
 
     #[test]
     fn a_long_absence_makes_several_messages() {
-        let mut recorder = Recorder::new(ERA, 1);
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
         let ticks = TICKS_AT_ONCE + 10;
         recorder.absorb(&vec![2; ticks as usize], &[], Some(Tick(ticks)));
         let first = recorder.upload().unwrap();
@@ -232,11 +271,59 @@ mod tests {
 
     #[test]
     fn a_server_ahead_of_this_page_is_not_answered_with_rows_from_nowhere() {
-        let mut recorder = Recorder::new(ERA, 1);
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
         recorder.absorb(&[0, 1], &[], None);
         recorder.resume(Tick(9));
         assert_eq!(recorder.upload(), None);
         recorder.absorb(&[0, 1, 2], &[], None);
         assert_eq!(recorder.upload().unwrap().first, Tick(2));
+    }
+
+    #[test]
+    fn notes_are_numbered_and_the_same_number_always_says_the_same() {
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let mut told = Vec::new();
+        for tick in 0..4 {
+            recorder.key(key(tick));
+            told.push(recorder.upload().unwrap().timing.unwrap());
+        }
+        recorder.archived(Tick(0), 2);
+        recorder.key(key(9));
+        recorder.resume(Tick(0));
+        let again: Vec<Timing> = std::iter::from_fn(|| recorder.upload())
+            .filter_map(|upload| upload.timing)
+            .collect();
+        assert_eq!(again[..2], told[2..]);
+        assert_eq!((again.len(), again[2].number), (3, 4));
+    }
+
+    #[test]
+    fn a_page_that_came_later_begins_where_it_came_in() {
+        let mut recorder = Recorder::new(ERA, Life(3), 2);
+        recorder.begin_at(Tick(100));
+        recorder.absorb(&[1, 2, 3, 4], &[(Tick(101), 7)], None);
+        let upload = recorder.upload().unwrap();
+        assert_eq!((upload.life, upload.first), (Life(3), Tick(100)));
+        assert_eq!(upload.rows, [1, 2, 3, 4]);
+        recorder.resume(Tick(101));
+        assert_eq!(recorder.upload().unwrap().rows, [3, 4]);
+        assert_eq!(recorder.unsaved(), 1);
+    }
+
+    #[test]
+    fn hours_without_a_server_fill_many_notes_of_which_each_fits_into_a_message() {
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let times = 10 * NOTE_ENTRIES;
+        for tick in 0..times as u32 {
+            recorder.timing().rollbacks.push((Tick(tick), 3));
+            recorder.timing().seen.extend([7; 40]);
+        }
+        let mut rollbacks = 0;
+        while let Some(upload) = recorder.upload() {
+            rollbacks += upload.timing.as_ref().unwrap().rollbacks.len();
+            let bytes = protocol::control::encode(&protocol::control::ClientMessage::Upload(upload));
+            assert!(bytes.len() < protocol::control::MAX_MESSAGE / 2);
+        }
+        assert_eq!(rollbacks, times);
     }
 }
