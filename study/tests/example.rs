@@ -115,6 +115,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
         let facts = study::EnvFacts {
             seats: 2,
             tick_hz,
+            horizon: 900,
             actions: Vec::new(),
         };
         env.window(&facts)

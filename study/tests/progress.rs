@@ -5,6 +5,8 @@ mod folder;
 use folder::{Folder, STUDY};
 use proptest::prelude::*;
 use protocol::control::{Answer, EndReason, StageView};
+use study::stage::Bot;
+use study::terms::{Ice, Meanwhile, OnDisconnect, Then};
 use study::{EnvFacts, EnvFault, Event, Outcome, Progress, Refusal, Step, Study};
 
 fn small(name: &str) -> Study {
@@ -246,7 +248,7 @@ fn the_hash_follows_the_meaning_and_not_the_spelling() {
         study::load(&folder.path).expect("a good study").hash
     };
     assert_eq!(
-        hash(&STUDY.replace("    window: 8\n", "    # the default\n")),
+        hash(&STUDY.replace("    input_delay: {min: 0, max: 3}\n", "    # the default\n")),
         study.hash
     );
     assert_eq!(
@@ -262,7 +264,7 @@ fn the_hash_follows_the_meaning_and_not_the_spelling() {
     assert!(
         study
             .canonical
-            .starts_with(r#"{"format":1,"study":{"contact":"lab@example.edu","id":"small","#)
+            .starts_with(r#"{"format":1,"net":{"fallback":"websocket","ice":"all"},"study":{"contact":"lab@example.edu","id":"small","#)
     );
 }
 
@@ -336,8 +338,16 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
             seats: 3,
             ..facts()
         })),
-        "study.yaml:21:5: timeline[2].players: 2 here, but the environment has 3 seats; write one player a seat, \
-         such as `[self, partner]`"
+        "study.yaml:21:5: timeline[2].players: 2 players here, but `overcooked@2.0.0` with this config has 3 seats; \
+         write one player a seat: `[self, partner, partner]`, in a group of 3"
+    );
+    assert_eq!(
+        told(Ok(EnvFacts {
+            seats: 1,
+            ..facts()
+        })),
+        "study.yaml:21:5: timeline[2].players: 2 players here, but `overcooked@2.0.0` with this config has 1 seat; \
+         write one player a seat: `[self]`"
     );
     assert_eq!(
         told(Ok(EnvFacts {
@@ -372,4 +382,94 @@ fn policies_are_checked_at_their_line() {
         problems[0].to_string(),
         "study.yaml:17:11: timeline[1].bot.policy: unknown policy `cook`; did you mean `cooks`? Known here: cooks, idle"
     );
+}
+
+/// The small study with other terms for a person who is gone.
+fn with_terms(name: &str, terms: &str) -> Study {
+    let folder = Folder::new(name);
+    folder.write("study.yaml", STUDY.replace("{grace_s: 15}", terms));
+    study::load(&folder.path).expect("a good study")
+}
+
+fn terms(study: &Study) -> &OnDisconnect {
+    match &study.timeline[2].kind {
+        study::Kind::Env(env) => &env.on_disconnect,
+        _ => panic!("not an env stage"),
+    }
+}
+
+#[test]
+fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
+    let bot = |policy: &str, disclose| {
+        Some(Bot {
+            policy: policy.into(),
+            disclose,
+        })
+    };
+    let usual = small("no-taker");
+    assert_eq!(*terms(&usual), OnDisconnect::default());
+
+    let lobbys = with_terms("lobbys-taker", "{grace_s: 5, meanwhile: hold, then: bot}");
+    let wanted = OnDisconnect {
+        grace_s: 5,
+        meanwhile: Meanwhile::Hold,
+        first_half: Then::Bot,
+        second_half: Then::Bot,
+        bot: bot("cook", true),
+    };
+    assert_eq!(*terms(&lobbys), wanted);
+    assert!(lobbys.check_policies(&["cook"], |_| None).is_ok());
+    let problems = lobbys
+        .check_policies(&["idle"], |_| None)
+        .expect_err("an unknown policy");
+    assert_eq!(
+        problems.len(),
+        1,
+        "it is told where it stands: {problems:#?}"
+    );
+
+    let halves = "{meanwhile: bot, first_half: technical, second_half: partner_left, bot: {policy: idle, disclose: false}}";
+    let own = with_terms("own-taker", halves);
+    let wanted = OnDisconnect {
+        grace_s: 15,
+        meanwhile: Meanwhile::Bot,
+        first_half: Then::Technical,
+        second_half: Then::PartnerLeft,
+        bot: bot("idle", false),
+    };
+    assert_eq!(*terms(&own), wanted);
+    let problems = own
+        .check_policies(&["cook", "idle"], |_| Some(vec!["cook"]))
+        .expect_err("a policy that cannot play");
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "study.yaml:29:93: timeline[2].on_disconnect.bot.policy: `idle` cannot play `overcooked`, the environment \
+             of this stage; take one that can: cook"
+        ]
+    );
+}
+
+#[test]
+fn the_network_is_open_unless_the_study_closes_it() {
+    let net = |name: &str, line: &str| {
+        let folder = Folder::new(name);
+        folder.write("study.yaml", format!("{STUDY}{line}"));
+        study::load(&folder.path).expect("a good study")
+    };
+    let usual = net("net-usual", "").net;
+    assert_eq!((usual.ice, usual.fallback), (Ice::All, true));
+    let relay = net("net-relay", "net: {ice: relay}\n").net;
+    assert_eq!((relay.ice, relay.fallback), (Ice::Relay, true));
+    let strict = net("net-strict", "net: {ice: relay, fallback: none}\n");
+    assert!(
+        strict
+            .canonical
+            .contains(r#""net":{"fallback":"none","ice":"relay"}"#),
+        "{}",
+        strict.canonical
+    );
+    let needs = [usual, relay, strict.net].map(study::terms::Net::needs_turn);
+    assert_eq!(needs, [false, false, true]);
 }
