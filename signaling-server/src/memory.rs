@@ -169,7 +169,7 @@ impl Memory {
             let path = data.path().join(&row.path);
             let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
             let found = read.map_err(anyhow::Error::from).and_then(|file| {
-                let episode = self.running(row.era, &file)?;
+                let episode = running(&self.study, row.era, &file)?;
                 let keeper = Keeper::start(
                     row.era,
                     data.episodes(),
@@ -219,53 +219,6 @@ impl Memory {
         Ok(())
     }
 
-    /// A running episode as the hub needs it, from its file.
-    fn running(&self, era: Era, file: &Episode) -> anyhow::Result<RestoredEpisode> {
-        let header = file.header();
-        let timeline = &self.study.timeline;
-        let stage = timeline
-            .iter()
-            .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
-        let stage = stage.context("the study has no such stage any more")?;
-        let row = EpisodeRow {
-            episode: header.episode.clone(),
-            era,
-            group: header.group.clone(),
-            stage: u16::try_from(stage)?,
-            participants: header.participants.clone(),
-        };
-        let plan = Plan {
-            era,
-            episode: header.episode.clone(),
-            seat: Seat(0),
-            controllers: header.controllers.clone(),
-            env: header.env.clone(),
-            env_version: header.env_version.clone(),
-            module: header.module.clone(),
-            params: header.params.clone(),
-            seed: header.seed,
-            tick_hz: header.tick_hz,
-            // What follows only matters before a start.
-            window: 0,
-            keys: Vec::new(),
-            disclose_ai: true,
-            ice: Vec::new(),
-            relay_only: false,
-            life: protocol::Life(0),
-            running: false,
-        };
-        let (through, ending) = (file.through(), file.ending());
-        let (t0_us, input_delay) = (header.t0_us, header.input_delay);
-        Ok(RestoredEpisode {
-            row,
-            plan,
-            t0_us,
-            input_delay,
-            through,
-            ending,
-        })
-    }
-
     /// Issues participant links until `wanted` of them are not finished; gives their tokens.
     ///
     /// # Errors
@@ -304,6 +257,56 @@ impl Memory {
         }
         Ok(open)
     }
+}
+
+/// A running episode as the hub needs it, from its file.
+///
+/// # Errors
+/// The study has no such stage any more.
+pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<RestoredEpisode> {
+    let header = file.header();
+    let timeline = &study.timeline;
+    let stage = timeline
+        .iter()
+        .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
+    let stage = stage.context("the study has no such stage any more")?;
+    let row = EpisodeRow {
+        episode: header.episode.clone(),
+        era,
+        group: header.group.clone(),
+        stage: u16::try_from(stage)?,
+        participants: header.participants.clone(),
+    };
+    let plan = Plan {
+        era,
+        episode: header.episode.clone(),
+        seat: Seat(0),
+        controllers: header.controllers.clone(),
+        env: header.env.clone(),
+        env_version: header.env_version.clone(),
+        module: header.module.clone(),
+        params: header.params.clone(),
+        seed: header.seed,
+        tick_hz: header.tick_hz,
+        // What follows only matters before a start.
+        window: 0,
+        keys: Vec::new(),
+        disclose_ai: true,
+        ice: Vec::new(),
+        relay_only: false,
+        life: protocol::Life(0),
+        running: false,
+    };
+    let (through, ending) = (file.through(), file.ending());
+    let (t0_us, input_delay) = (header.t0_us, header.input_delay);
+    Ok(RestoredEpisode {
+        row,
+        plan,
+        t0_us,
+        input_delay,
+        through,
+        ending,
+    })
 }
 
 /// A place in the study, as it is stored.
