@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use protocol::Controller;
+use protocol::change::Change;
 use protocol::log::{self, Header, Log};
+use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
 
 use crate::archive::{self, Replica, replay};
@@ -204,21 +205,22 @@ fn simulated(path: &Path) -> anyhow::Result<(Log, Vec<Step>)> {
     let mut steps = Vec::new();
     let episodes = path.parent().unwrap_or(Path::new(""));
     let modules = |hash: &str| archive::stored(episodes, hash);
+    let changes: Vec<Change> = log.changes().cloned().collect();
     replay(&log, modules, |row, replica| {
-        steps.extend(
-            (0..)
-                .zip(row)
-                .map(|(seat, action)| step(replica, seat, *action)),
-        );
+        let tick = Tick(replica.ticks().0 - 1);
+        steps.extend((0..).zip(row).map(|(seat, action)| {
+            let controller = archive::controller_at(&log.header, &changes, Seat(seat), tick);
+            step(replica, seat, controller, *action)
+        }));
     })?;
     Ok((log, steps))
 }
 
-fn step(replica: &Replica, seat: u8, action: u16) -> Step {
+fn step(replica: &Replica, seat: u8, controller: &Controller, action: u16) -> Step {
     let (outcome, index) = (replica.outcome(), usize::from(seat));
     Step {
         seat,
-        controller: replica.controllers()[index].clone(),
+        controller: controller.clone(),
         tick: replica.ticks().0 - 1,
         action,
         action_name: replica.spec().actions[usize::from(action)].name.clone(),

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 
 use protocol::control::Upload;
-use protocol::{Era, Seat};
+use protocol::log::Header;
+use protocol::{Controller, Era, Seat};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::archive::{Episode, Refused};
+use crate::archive::{Episode, OpenError, Refused};
 use crate::hub::{Absorbed, Event, Work};
 
 /// To the thread of an episode.
@@ -36,7 +37,7 @@ impl Keeper {
             let mut episode = open();
             for work in todo {
                 let result = guarded(era, &mut episode, work, |episode, work| {
-                    perform(era, &dir, episode, work)
+                    perform(era, episode, work, |header| Episode::create(&dir, header))
                 });
                 let is_end = matches!(result, Event::Ended(..));
                 // The driver drops its end only when the server has stopped.
@@ -86,64 +87,88 @@ pub fn failure(era: Era, work: &Work) -> Event {
         Work::Absorb(seat, _) => Event::Absorbed(era, *seat, Absorbed::Failed),
         Work::End(_) => Event::Ended(era, None),
         Work::Take { seat, .. } => Event::Changed(era, *seat, None),
-        Work::Give { seat, .. } => Event::Given(era, *seat, None),
+        Work::Give {
+            seat,
+            controller: Controller::Human,
+        } => Event::Given(era, *seat, None),
+        Work::Give { seat, .. } => Event::Changed(era, *seat, None),
         Work::Note(_) => Event::Noted,
     }
 }
 
-fn perform(era: Era, dir: &std::path::Path, episode: &mut Option<Episode>, work: Work) -> Event {
+/// Does a piece of work of an episode and reports what became of it; `create` makes the file.
+pub fn perform(
+    era: Era,
+    episode: &mut Option<Episode>,
+    work: Work,
+    create: impl FnOnce(Header) -> Result<Episode, OpenError>,
+) -> Event {
+    let failed = failure(era, &work);
     match (work, episode) {
         (Work::Open(header), episode) => {
-            let made = Episode::create(dir, *header);
+            let made = create(*header);
             if let Err(error) = &made {
                 tracing::error!(%error, era = era.0, "an episode file cannot be made");
             }
             *episode = made.ok();
             Event::Opened(era, episode.is_some())
         }
+        (_, None) => failed,
         (Work::Absorb(seat, upload), Some(episode)) => {
             Event::Absorbed(era, seat, absorb(episode, seat, &upload))
         }
-        (Work::End(reason), Some(episode)) => {
-            let ending = episode.end(reason);
-            if let Err(error) = &ending {
-                tracing::error!(%error, era = era.0, "the end of an episode cannot be written");
-            }
-            Event::Ended(era, ending.ok())
-        }
-        (work, _) => failure(era, &work),
+        (work, Some(episode)) => write(era, episode, work).unwrap_or_else(|error| {
+            tracing::error!(%error, era = era.0, "an episode file lacks what was to be added");
+            failed
+        }),
     }
+}
+
+/// Does work that adds a record of the server's own.
+fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> {
+    Ok(match work {
+        Work::Open(_) | Work::Absorb(..) => unreachable!("not a record of the server's own"),
+        Work::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
+        Work::Take {
+            seat,
+            controller,
+            reports,
+        } => Event::Changed(era, seat, Some(episode.take(seat, controller, &reports)?)),
+        Work::Give {
+            seat,
+            controller: Controller::Human,
+        } => {
+            let change = episode.give(seat, Controller::Human)?;
+            Event::Given(era, seat, Some(Box::new((change, episode.snapshot()))))
+        }
+        Work::Give { seat, controller } => {
+            Event::Changed(era, seat, Some(episode.give(seat, controller)?))
+        }
+        Work::Note(record) => {
+            episode.note(record)?;
+            Event::Noted
+        }
+    })
 }
 
 fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
     match episode.absorb(seat, upload) {
-        Ok(taken) => {
-            for seat in &taken.diverged {
-                tracing::warn!(
-                    seat = seat.0,
-                    through = taken.through.0,
-                    "a page simulates something else than the replica"
-                );
-            }
-            match taken.disagreed || taken.stopped {
-                true => Absorbed::Disagreed,
-                false => Absorbed::Durable {
-                    through: taken.through,
-                    over: taken.over.is_some(),
-                    last: upload.ended.is_some(),
-                    notes: 0,
-                    diverged: taken.diverged.contains(&seat),
-                },
-            }
-        }
+        Ok(taken) if taken.stopped => Absorbed::Failed,
+        Ok(taken) => Absorbed::Durable {
+            through: taken.through,
+            over: taken.over.is_some(),
+            last: taken.last,
+            notes: taken.notes,
+            diverged: taken.diverged,
+        },
         Err(Refused::Gap { through }) => Absorbed::Gap(through),
-        Err(error @ (Refused::Malformed(_) | Refused::NotOver { .. })) => {
-            tracing::warn!(%error, seat = seat.0, "an upload is refused");
-            Absorbed::Malformed
-        }
         Err(Refused::Disk(error)) => {
             tracing::error!(%error, "the disk failed under an episode");
             Absorbed::Failed
+        }
+        Err(error) => {
+            tracing::warn!(%error, seat = seat.0, "an upload is refused");
+            Absorbed::Malformed
         }
     }
 }

@@ -4,22 +4,26 @@
 //! Only one program may write to a folder of episodes; [`crate::data::DataDir`] sees to that.
 //! This module must not know of sockets, sessions or the database.
 
+mod file;
+mod handover;
 mod replica;
-mod seen;
 #[cfg(test)]
 pub(crate) mod tests;
+mod upload;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use protocol::control::{EndReason, Upload};
-use protocol::log::{self, Ending, Header, LogError, MAX_RECORD, Record};
-use protocol::{Controller, Seat, Tick};
+use protocol::change::Change;
+use protocol::control::EndReason;
+use protocol::log::{self, Ending, Header, LogError, Record};
+use protocol::{Controller, Life, Seat, Tick};
 
+pub use file::{DiskFile, LogFile};
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
-use seen::Seen;
+pub use upload::Absorbed;
 
 /// Folder of the episode files in a data folder.
 pub const FOLDER: &str = "episodes";
@@ -27,35 +31,39 @@ pub const FOLDER: &str = "episodes";
 /// Extension of an episode file.
 pub const EXTENSION: &str = "coplay";
 
+/// The most bytes of notes, digests and presence that are kept of a seat: four hours at 1 kB a second.
+/// What comes after them is not stored, and not acknowledged.
+pub const MAX_NOTES_LEN: usize = 16 << 20;
+
+/// The most bytes of changes in an episode, so that all of them fit into one message beside a state.
+pub const MAX_CHANGES_LEN: usize = 64 << 10;
+
 /// An episode file that is being written, and the replica of the episode.
 pub struct Episode {
-    file: File,
-    path: PathBuf,
+    file: Box<dyn LogFile>,
     header: Header,
     replica: Replica,
     /// All actions, `[tick, seat]`.
     rows: Vec<u16>,
-    /// The digests that pages claim.
-    claims: BTreeMap<(Tick, Seat), u64>,
-    seen: Vec<Seen>,
+    changes: Vec<Change>,
+    changes_len: usize,
+    pages: Vec<Page>,
+    /// Digests that the pages claim.
+    claims: BTreeSet<(Tick, Seat, u64)>,
     ending: Option<Ending>,
     /// A write failed: what the disk has is known again only after [`Self::recover`].
     broken: bool,
 }
 
-/// What became of an upload; everything that it tells is durable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Absorbed {
-    /// Ticks that are durable.
-    pub through: Tick,
-    /// The end, once the environment has ended on the last of them.
-    pub over: Option<Ending>,
-    /// Seats whose page simulates something else than the replica, as found by this upload.
-    pub diverged: Vec<Seat>,
-    /// Whether the upload contradicts what is durable. None of its rows are then taken.
-    pub disagreed: bool,
-    /// Whether the environment broke down: the episode cannot go on.
-    pub stopped: bool,
+/// What the archive knows of the page that plays a seat.
+#[derive(Clone, Default)]
+struct Page {
+    /// Notes that are stored of its life.
+    notes: u32,
+    /// Whether it simulates something else than the replica.
+    diverged: bool,
+    /// Bytes that are stored of all pages of the seat, beside rows and changes.
+    len: usize,
 }
 
 /// Why an episode cannot be created or recovered.
@@ -84,9 +92,15 @@ pub enum Refused {
         /// Ticks that are durable: the page is to upload from here on.
         through: Tick,
     },
-    /// Not an upload of a page of this episode.
-    #[error("malformed upload: {0}")]
+    /// Not an upload of a page of this episode, or a record that only the archive writes.
+    #[error("malformed: {0}")]
     Malformed(&'static str),
+    /// The seat cannot change hands.
+    #[error("the seat cannot change hands: {0}")]
+    Change(&'static str),
+    /// The replica cannot play the seat.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
     /// The environment has not ended, so the episode was not played to its end.
     #[error("the environment has not ended after {} ticks", through.0)]
     NotOver {
@@ -106,36 +120,36 @@ impl Episode {
     pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
         let replica =
             Replica::open(&header, |hash| stored(dir, hash)).map_err(ReplayError::from)?;
-        let bytes = log::begin(&header)?;
         let path = path(dir, &header.episode)?;
-        if path.try_exists()? {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                format!("{} is there", path.display()),
-            )
-            .into());
-        }
-        // A file under its own name always has a whole header.
-        let part = path.with_extension("part");
-        let mut file = File::create(&part)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, &path)?;
-        File::open(dir)?.sync_all()?;
-        Ok(Self::new(file, path, header, replica))
+        let file = DiskFile::create(&path, &log::begin(&header)?)?;
+        Ok(Self::new(Box::new(file), header, replica))
     }
 
-    fn new(file: File, path: PathBuf, header: Header, replica: Replica) -> Self {
-        let seen = header.controllers.iter().map(|_| Seen::default()).collect();
-        let (rows, claims) = (Vec::new(), BTreeMap::new());
+    /// Begins an empty file with its header. `modules` gives the environment module with a hash.
+    ///
+    /// # Errors
+    /// [`OpenError`]; also if the episode cannot be simulated here.
+    pub fn create_in(
+        mut file: Box<dyn LogFile>,
+        header: Header,
+        modules: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+    ) -> Result<Self, OpenError> {
+        let replica = Replica::open(&header, modules).map_err(ReplayError::from)?;
+        file.append(&log::begin(&header)?)?;
+        Ok(Self::new(file, header, replica))
+    }
+
+    fn new(file: Box<dyn LogFile>, header: Header, replica: Replica) -> Self {
+        let pages = vec![Page::default(); header.controllers.len()];
         Self {
             file,
-            path,
             header,
             replica,
-            rows,
-            claims,
-            seen,
+            rows: Vec::new(),
+            changes: Vec::new(),
+            changes_len: 0,
+            pages,
+            claims: BTreeSet::new(),
             ending: None,
             broken: false,
         }
@@ -146,230 +160,107 @@ impl Episode {
     /// # Errors
     /// [`OpenError`]; the file is then unchanged.
     pub fn recover(path: &Path) -> Result<Self, OpenError> {
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let log = log::read(&bytes)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let replica = replay(&log, |hash| stored(folder, hash), |_, _| ())?;
+        let file = DiskFile::open(path)?;
+        Self::recover_from(Box::new(file), |hash| stored(folder, hash))
+    }
+
+    /// [`Self::recover`] for any file. `modules` gives the environment module with a hash.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the file is then unchanged.
+    pub fn recover_from(
+        mut file: Box<dyn LogFile>,
+        modules: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+    ) -> Result<Self, OpenError> {
+        let log = log::read(&file.read()?)?;
+        let replica = replay(&log, modules, |_, _| ())?;
         if log.torn {
-            file.set_len(log.valid_len as u64)?;
-            file.sync_all()?;
+            file.truncate(log.valid_len)?;
         }
-        file.seek(SeekFrom::End(0))?;
-        let mut episode = Self::new(file, path.into(), log.header.clone(), replica);
-        episode.rows = log.rows();
-        episode.ending = log.ending;
+        let mut episode = Self::new(file, log.header, replica);
         for record in log.records {
-            match record {
-                Record::Digest {
-                    tick,
-                    seat: Some(seat),
-                    digest,
-                } => {
-                    episode.claims.insert((tick, seat), digest);
-                }
-                Record::Timing { seat, timing, .. } => episode.seen[seat.index()].take(&timing),
-                _ => {}
-            }
+            let len = encoded(&record)?.len();
+            episode.remember(record, len);
+        }
+        // A crash may have cut off the names of pages that the rows before it had found out.
+        if episode.ending.is_none() {
+            let found = episode.unlike(Tick(0), &BTreeSet::new());
+            let found: Vec<Record> = found.into_values().collect();
+            episode.append(found)?;
         }
         Ok(episode)
     }
 
-    /// Takes what is new in an upload of the page of a seat. The era is the caller's to check.
-    ///
-    /// # Errors
-    /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
-    pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<Absorbed, Refused> {
-        self.check(seat, upload)?;
-        let (mut disagreed, rows) = self.new_rows(upload);
-        let mut notes = Vec::new();
-        let mut claims = BTreeMap::new();
-        for &(tick, digest) in &upload.digests {
-            let known = self.claims.get(&(tick, seat)).copied();
-            let known = known.unwrap_or_else(|| *claims.entry((tick, seat)).or_insert(digest));
-            disagreed |= known != digest;
-        }
-        let timing = upload.timing.as_ref();
-        let news = timing.and_then(|timing| self.seen[seat.index()].news(timing));
-        if self.ending.is_none() {
-            self.note(seat, &claims, news.as_ref(), &mut notes)?;
-        }
-        let first = self.replica.ticks();
-        let (mut diverged, mut stopped) = (BTreeSet::new(), false);
-        let rows = if disagreed || self.ending.is_some() {
-            &[]
-        } else {
-            rows
-        };
-        match self.step(rows) {
-            Ok(()) => {}
-            Err(RowError::Stopped) => stopped = true,
-            Err(_) => drop(diverged.insert(seat)),
-        }
-        self.append(first, &notes)?;
-        if self.ending.is_none() {
-            self.claims.extend(&claims);
-            news.iter()
-                .for_each(|news| self.seen[seat.index()].take(news));
-        }
-        diverged.extend(self.unlike(first, &claims));
-        if !disagreed && upload.ended.is_some_and(|end| !self.may_end_at(end)) {
-            diverged.insert(seat);
-        }
-        Ok(Absorbed {
-            through: self.through(),
-            over: self.over(),
-            diverged: diverged.into_iter().collect(),
-            stopped,
-            disagreed,
-        })
-    }
-
-    /// Refuses what no page of this episode sends.
-    fn check(&self, seat: Seat, upload: &Upload) -> Result<(), Refused> {
+    /// Writes records, waits for the disk, and takes note of them.
+    fn append(&mut self, records: Vec<Record>) -> io::Result<()> {
         if self.broken {
-            return Err(io::Error::other("an earlier write failed").into());
+            return Err(io::Error::other("an earlier write failed"));
         }
-        if self.header.controllers.get(seat.index()) != Some(&Controller::Human) {
-            return Err(Refused::Malformed("no person has this seat"));
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for record in &records {
+            log::append(record, &mut bytes).map_err(io::Error::other)?;
+            ends.push(bytes.len());
         }
-        let (seats, spec) = (self.seats(), self.replica.spec());
-        // Three bytes are the longest encoding of an action.
-        if !upload.rows.len().is_multiple_of(seats) || upload.rows.len() > MAX_RECORD / 4 {
-            return Err(Refused::Malformed("rows that are not whole, or too many"));
-        }
-        if upload
-            .rows
-            .iter()
-            .any(|action| usize::from(*action) >= spec.actions.len())
-        {
-            return Err(Refused::Malformed(
-                "an action that the environment does not have",
-            ));
-        }
-        if upload.digests.iter().any(|(tick, _)| tick.0 > spec.horizon) {
-            return Err(Refused::Malformed("a digest after the horizon"));
-        }
-        if upload
-            .timing
-            .as_ref()
-            .is_some_and(|timing| timing.rtt_us.len() > seats)
-        {
-            return Err(Refused::Malformed(
-                "round trips to more seats than there are",
-            ));
-        }
-        match self.through() {
-            through if upload.first > through => Err(Refused::Gap { through }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the upload contradicts the rows that are durable, and its rows beyond them.
-    fn new_rows<'a>(&self, upload: &'a Upload) -> (bool, &'a [u16]) {
-        let known = &self.rows[upload.first.0 as usize * self.seats()..];
-        let (old, new) = upload.rows.split_at(known.len().min(upload.rows.len()));
-        (old != &known[..old.len()], new)
-    }
-
-    /// Encodes what is new beside the rows.
-    fn note(
-        &self,
-        seat: Seat,
-        claims: &BTreeMap<(Tick, Seat), u64>,
-        news: Option<&protocol::control::Timing>,
-        notes: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
-        let claims = claims
-            .iter()
-            .map(|(&(tick, seat), &digest)| Record::Digest {
-                tick,
-                seat: Some(seat),
-                digest,
-            });
-        let news = news.map(|timing| Record::Timing {
-            seat,
-            life: protocol::Life(0),
-            timing: timing.clone(),
-        });
-        for record in claims.chain(news) {
-            log::append(&record, notes)
-                .map_err(|_| Refused::Malformed("more timing than a record holds"))?;
-        }
-        Ok(())
-    }
-
-    /// Steps the replica by new rows, as far as they can be played.
-    fn step(&mut self, rows: &[u16]) -> Result<(), RowError> {
-        for row in rows.chunks_exact(self.seats()) {
-            self.replica.step(row)?;
-            self.rows.extend(row);
-        }
-        Ok(())
-    }
-
-    /// Writes the rows from `first` on, the replica's digests of them, and the notes; waits for the disk.
-    fn append(&mut self, first: Tick, notes: &[u8]) -> Result<(), Refused> {
-        let through = self.through();
-        let mut bytes = Vec::new();
-        let mut add =
-            |record: Record| log::append(&record, &mut bytes).expect("the rows of an upload fit");
-        if first < through {
-            add(Record::Actions {
-                first,
-                rows: self.rows[first.0 as usize * self.seats()..].to_vec(),
-            });
-        }
-        let each = u32::from(self.header.tick_hz.max(1));
-        let marks = (first.0 + 1..=through.0).map(Tick);
-        for tick in marks.filter(|tick| {
-            tick.0.is_multiple_of(each) || *tick == through && self.replica.outcome().over
-        }) {
-            add(Record::Digest {
-                tick,
-                seat: None,
-                digest: self.replica.digest(tick).expect("the tick was played"),
-            });
-        }
-        bytes.extend(notes);
-        Ok(self.write(&bytes)?)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let written = self
-            .file
-            .write_all(bytes)
-            .and_then(|()| self.file.sync_data());
+        let written = self.file.append(&bytes);
         self.broken = written.is_err();
-        written
-    }
-
-    /// Seats that claim another digest than the replica's, among the new claims and those that waited for
-    /// the ticks from `first` on.
-    fn unlike(&self, first: Tick, new: &BTreeMap<(Tick, Seat), u64>) -> Vec<Seat> {
-        let over = self.replica.outcome().over;
-        let waited = self.claims.range((Tick(first.0 + 1), Seat(0))..);
-        let unlike =
-            waited
-                .chain(new)
-                .filter(|((tick, _), claim)| match self.replica.digest(*tick) {
-                    Some(digest) => digest != **claim,
-                    None => over,
-                });
-        unlike.map(|((_, seat), _)| *seat).collect()
-    }
-
-    /// Whether the environment may have ended after so many ticks, as far as it was simulated.
-    fn may_end_at(&self, end: Tick) -> bool {
-        if self.replica.outcome().over {
-            end == self.through()
-        } else {
-            end > self.through()
+        written?;
+        let mut start = 0;
+        for (record, end) in records.into_iter().zip(ends) {
+            self.remember(record, end - start);
+            start = end;
         }
+        Ok(())
+    }
+
+    /// Takes note of a record that is durable and `len` bytes long.
+    fn remember(&mut self, record: Record, len: usize) {
+        match record {
+            Record::Actions { rows, .. } => self.rows.extend(rows),
+            Record::Change(change) => {
+                let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
+                (page.notes, page.diverged) = (0, false);
+                self.claims.retain(|(_, claimant, _)| *claimant != seat);
+                self.changes_len += len;
+                self.changes.push(change);
+            }
+            Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            } => {
+                self.claims.insert((tick, seat, digest));
+                self.pages[seat.index()].len += len;
+            }
+            Record::Digest { seat: None, .. } => {}
+            Record::Timing { seat, timing, .. } => {
+                let page = &mut self.pages[seat.index()];
+                page.notes = timing.number.saturating_add(1);
+                page.len += len;
+            }
+            Record::Presence { seat, .. } => self.pages[seat.index()].len += len,
+            Record::Diverged { seat, .. } => self.pages[seat.index()].diverged = true,
+            Record::End(ending) => self.ending = Some(ending),
+        }
+    }
+
+    /// Adds how a person is; beyond [`MAX_NOTES_LEN`] nothing is added.
+    ///
+    /// # Errors
+    /// [`Refused::Malformed`] for another record, or of a seat that is not there; [`Refused::Disk`].
+    pub fn note(&mut self, record: Record) -> Result<(), Refused> {
+        let seat = match record {
+            Record::Presence { seat, .. } if seat.index() < self.seats() => seat,
+            _ => return Err(Refused::Malformed("not the presence of a person here")),
+        };
+        let has_room = self.pages[seat.index()].len < MAX_NOTES_LEN;
+        if has_room && self.ending.is_none() {
+            self.append(vec![record])?;
+        }
+        Ok(())
     }
 
     /// Writes the end; once written, gives it again. If the environment has ended, the reason is
@@ -382,19 +273,13 @@ impl Episode {
         if let Some(ending) = self.ending {
             return Ok(ending);
         }
-        if self.broken {
-            return Err(io::Error::other("an earlier write failed").into());
-        }
-        if reason == EndReason::Played && self.over().is_none() {
+        if reason == EndReason::Played && self.over().is_none() && !self.broken {
             return Err(Refused::NotOver {
                 through: self.through(),
             });
         }
         let ending = self.replica.ending(reason);
-        let mut bytes = Vec::new();
-        log::append(&Record::End(ending), &mut bytes).expect("an end is short");
-        self.write(&bytes)?;
-        self.ending = Some(ending);
+        self.append(vec![Record::End(ending)])?;
         Ok(ending)
     }
 
@@ -421,14 +306,60 @@ impl Episode {
         &self.header
     }
 
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Every change of a seat so far, by number; some may lie ahead.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Who or what plays each seat in a tick, as far as it is decided.
+    pub fn controllers_at(&self, tick: Tick) -> Vec<Controller> {
+        let seats = (0..).map(Seat).take(self.seats());
+        seats
+            .map(|seat| controller_at(&self.header, &self.changes, seat, tick).clone())
+            .collect()
+    }
+
+    /// The life of a seat after all changes so far.
+    pub fn life(&self, seat: Seat) -> Life {
+        self.last(seat).map_or(Life(0), |change| change.life)
+    }
+
+    /// Who or what has a seat after all changes so far; none if there is no such seat.
+    pub fn controller(&self, seat: Seat) -> Option<&Controller> {
+        match self.last(seat) {
+            Some(change) => Some(&change.controller),
+            None => self.header.controllers.get(seat.index()),
+        }
+    }
+
+    /// The last change of a seat.
+    fn last(&self, seat: Seat) -> Option<&Change> {
+        self.changes.iter().rfind(|change| change.seat == seat)
     }
 
     fn seats(&self) -> usize {
         self.header.controllers.len()
     }
+}
+
+fn encoded(record: &Record) -> Result<Vec<u8>, LogError> {
+    let mut bytes = Vec::new();
+    log::append(record, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Who or what plays a seat in a tick: the header says it, until changes do.
+pub fn controller_at<'a>(
+    header: &'a Header,
+    changes: &'a [Change],
+    seat: Seat,
+    tick: Tick,
+) -> &'a Controller {
+    let mut changes = changes.iter();
+    let last = changes.rfind(|change| change.seat == seat && change.tick <= tick);
+    last.map_or(&header.controllers[seat.index()], |change| {
+        &change.controller
+    })
 }
 
 /// Reads the environment module with a hash, which lies beside the folder of the episodes.

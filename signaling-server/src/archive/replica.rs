@@ -3,10 +3,12 @@
 //! It must not know of files and uploads.
 
 use env_core::{Action, Outcome, Policy, Spec, World};
+use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
 use protocol::{Controller, Seat, Tick};
 
 use crate::assets::sha256_hex;
+use crate::hub::Snapshot;
 
 /// Why an episode cannot be simulated by this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,12 +63,13 @@ pub enum RowError {
     /// Not one action a seat, or an action that the environment does not have.
     #[error("a row that is not one action of the environment for each seat")]
     Malformed,
-    /// The AI partner of a seat did not choose this.
-    #[error("seat {}: action {found}, but its policy chose {expected}", seat.0)]
+    /// The seat did not play this: its AI partner chose something else, it is vacant, or its person was gone and
+    /// the cut says otherwise.
+    #[error("seat {}: action {found}, but it played {expected}", seat.0)]
     Partner {
         /// The seat.
         seat: Seat,
-        /// What the policy chose.
+        /// What it played.
         expected: Action,
         /// What the row says.
         found: Action,
@@ -113,16 +116,28 @@ pub enum ReplayError {
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
     world: Box<dyn World + Send>,
-    controllers: Vec<Controller>,
-    partners: Vec<Option<Box<dyn Policy>>>,
+    players: Vec<Player>,
+    /// Changes whose tick is not reached, in their order, and who plays from then on.
+    waiting: Vec<(Change, Player)>,
     seed: u64,
-    /// What the AI partner of each seat plays in the next tick.
+    /// What each seat plays in the next tick, unless a person does.
     chosen: Vec<Option<Action>>,
     observation: Vec<f32>,
     outcome: Outcome,
     /// After 0, 1, 2, … steps.
     digests: Vec<u64>,
     score: i64,
+}
+
+/// Who or what plays a seat.
+enum Player {
+    Person,
+    Nobody,
+    Partner {
+        policy: Box<dyn Policy>,
+        /// Its state before it chose for the next tick.
+        before: Vec<u8>,
+    },
 }
 
 impl Replica {
@@ -158,8 +173,8 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
-            controllers: header.controllers.clone(),
-            partners: std::iter::repeat_with(|| None).take(here).collect(),
+            players: Vec::new(),
+            waiting: Vec::new(),
             seed: header.seed,
             chosen: vec![None; here],
             observation: Vec::new(),
@@ -167,9 +182,11 @@ impl Replica {
             digests: vec![digest],
             score,
         };
-        for (seat, controller) in (0..).zip(&header.controllers) {
-            replica.control(Seat(seat), controller)?;
+        for (seat, controller) in (0..).map(Seat).zip(&header.controllers) {
+            let player = replica.player(seat, controller)?;
+            replica.players.push(player);
         }
+        (0..here).for_each(|seat| replica.choose(seat));
         if let Some(reason) = replica.world.fault() {
             return Err(ReplicaError::Module {
                 env: header.env.clone(),
@@ -180,22 +197,28 @@ impl Replica {
         Ok(replica)
     }
 
-    /// Gives a seat to another controller from the next tick on.
+    /// Takes note of a change, which is applied once its tick is reached. Until then a person who loses the seat
+    /// must have played the inputs that it brings.
     ///
     /// # Errors
     /// [`ReplicaError::Policy`]; the seat then keeps its controller.
-    pub fn control(&mut self, seat: Seat, controller: &Controller) -> Result<(), ReplicaError> {
-        let partner = match controller {
-            Controller::Human | Controller::Vacant => None,
-            Controller::Ai { policy } => Some(self.partner(seat, policy)?),
-        };
-        self.partners[seat.index()] = partner;
-        self.controllers[seat.index()] = controller.clone();
-        self.choose(seat.index());
+    pub fn change(&mut self, change: &Change) -> Result<(), ReplicaError> {
+        let player = self.player(change.seat, &change.controller)?;
+        self.waiting.push((change.clone(), player));
+        if change.tick <= self.ticks() {
+            self.enter();
+            self.choose(change.seat.index());
+        }
         Ok(())
     }
 
-    fn partner(&self, seat: Seat, name: &str) -> Result<Box<dyn Policy>, ReplicaError> {
+    fn player(&self, seat: Seat, controller: &Controller) -> Result<Player, ReplicaError> {
+        let Controller::Ai { policy: name } = controller else {
+            return Ok(match controller {
+                Controller::Vacant => Player::Nobody,
+                _ => Player::Person,
+            });
+        };
         let spec = self.world.spec();
         let unknown = || ReplicaError::Policy {
             name: name.into(),
@@ -203,21 +226,34 @@ impl Replica {
         };
         let mut policy = policy::by_name(name, spec).ok_or_else(unknown)?;
         policy.reset(seat.index(), self.seed);
-        Ok(policy)
+        let before = Vec::new();
+        Ok(Player::Partner { policy, before })
     }
 
-    /// Lets the AI partner of a seat choose for the next tick: once a tick, because choosing moves its state.
+    /// Applies the changes whose tick is reached.
+    fn enter(&mut self) {
+        let now = self.ticks();
+        let due = |(change, _): &mut (Change, Player)| change.tick <= now;
+        for (change, player) in self.waiting.extract_if(.., due) {
+            self.players[change.seat.index()] = player;
+        }
+    }
+
+    /// Chooses what a seat without a person plays in the next tick: once a tick, because choosing moves a policy's state.
     fn choose(&mut self, seat: usize) {
-        self.chosen[seat] = self.partners[seat].as_mut().map(|policy| {
-            self.world.observe(seat, &mut self.observation);
-            let action = policy.act(&self.observation);
-            let spec = self.world.spec();
-            if usize::from(action) < spec.actions.len() {
-                action
-            } else {
-                spec.noop
+        let spec = self.world.spec();
+        let (noop, actions) = (spec.noop, spec.actions.len());
+        self.chosen[seat] = match &mut self.players[seat] {
+            Player::Person => None,
+            Player::Nobody => Some(noop),
+            Player::Partner { policy, before } => {
+                policy.state(before);
+                self.world.observe(seat, &mut self.observation);
+                let action = policy.act(&self.observation);
+                let fits = usize::from(action) < actions;
+                Some(if fits { action } else { noop })
             }
-        });
+        };
     }
 
     /// Plays a tick.
@@ -234,8 +270,8 @@ impl Replica {
         {
             return Err(RowError::Malformed);
         }
-        for (seat, (&found, chosen)) in (0..).map(Seat).zip(row.iter().zip(&self.chosen)) {
-            if let Some(expected) = chosen.filter(|expected| *expected != found) {
+        for (seat, &found) in (0..).map(Seat).zip(row) {
+            if let Some(expected) = self.chosen(seat).filter(|expected| *expected != found) {
                 return Err(RowError::Partner {
                     seat,
                     expected,
@@ -254,6 +290,7 @@ impl Replica {
         self.digests.push(digest);
         self.score = score;
         if !self.outcome.over {
+            self.enter();
             (0..row.len()).for_each(|seat| self.choose(seat));
         }
         Ok(())
@@ -279,14 +316,34 @@ impl Replica {
         self.score
     }
 
-    /// Who controls each seat in the next tick.
-    pub fn controllers(&self) -> &[Controller] {
-        &self.controllers
+    /// What a seat must play in the next tick; none if a person may play anything.
+    pub fn chosen(&self, seat: Seat) -> Option<Action> {
+        let mut cuts = self.waiting.iter().filter(|(cut, _)| cut.seat == seat);
+        let backfilled = || cuts.find_map(|(cut, _)| input(cut, self.ticks()));
+        self.chosen[seat.index()].or_else(backfilled)
     }
 
-    /// What the AI partner of a seat plays in the next tick; none for a person.
-    pub fn chosen(&self, seat: Seat) -> Option<Action> {
-        self.chosen[seat.index()]
+    /// The state now, for a page that comes back.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let mut state = Vec::new();
+        self.world.state(&mut state);
+        let tick = self.ticks();
+        let partners = (0..).map(Seat).zip(&self.players);
+        Snapshot {
+            tick,
+            digest: self.last_digest(),
+            state,
+            partners: partners
+                .filter_map(|(seat, player)| match player {
+                    Player::Partner { before, .. } => Some((seat, before.clone())),
+                    Player::Person | Player::Nobody => None,
+                })
+                .collect(),
+        }
+    }
+
+    fn last_digest(&self) -> u64 {
+        *self.digests.last().expect("the first state has a digest")
     }
 
     /// The digest after so many steps, if they were played.
@@ -301,14 +358,20 @@ impl Replica {
         } else {
             reason
         };
-        let digest = *self.digests.last().expect("the first state has a digest");
         Ending {
             ticks: self.ticks(),
             reason,
             score: self.score,
-            digest,
+            digest: self.last_digest(),
         }
     }
+}
+
+/// The input that a cut brings for a tick.
+pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
+    let back = cut.tick.0.checked_sub(tick.0).filter(|back| *back > 0)?;
+    let index = cut.inputs.len().checked_sub(back as usize)?;
+    cut.inputs.get(index).copied()
 }
 
 fn world(
@@ -353,7 +416,7 @@ pub fn replay(
                     each(row, &replica);
                 }
             }
-            Record::Change(change) => replica.control(change.seat, &change.controller)?,
+            Record::Change(change) => replica.change(change)?,
             Record::Digest {
                 tick,
                 seat: None,

@@ -1,6 +1,7 @@
 use protocol::Era;
 use protocol::change::Change;
-use protocol::control::{KeyEvent, Timing};
+use protocol::control::{KeyEvent, Misprediction, Timing, Upload};
+use protocol::log::MAX_RECORD;
 
 use super::*;
 
@@ -46,7 +47,7 @@ pub(crate) fn played(header: &Header) -> Upload {
     let actions = replica.spec().actions.len() as u32;
     let mut upload = Upload {
         era: Era(1),
-        life: protocol::Life(0),
+        life: Life(0),
         first: Tick(0),
         rows: Vec::new(),
         digests: Vec::new(),
@@ -87,16 +88,17 @@ pub(crate) fn part(all: &Upload, from: u32, to: u32) -> Upload {
     }
 }
 
-fn log_of(episode: &Episode) -> protocol::log::Log {
-    log::read(&fs::read(episode.path()).unwrap()).unwrap()
+fn log_of(episode: &mut Episode) -> protocol::log::Log {
+    log::read(&episode.file.read().unwrap()).unwrap()
 }
 
 fn fine(through: u32) -> Absorbed {
     Absorbed {
         through: Tick(through),
         over: None,
-        diverged: vec![],
-        disagreed: false,
+        notes: 0,
+        last: false,
+        diverged: false,
         stopped: false,
     }
 }
@@ -115,6 +117,7 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
         Err(Refused::NotOver { through: Tick(13) })
     ));
     let last = episode.absorb(ZERO, &part(&all, 7, 20)).unwrap();
+    assert!(last.last);
     let over = last.over.unwrap();
     assert_eq!(
         (over.ticks, over.reason, over.digest),
@@ -124,7 +127,7 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
     // The environment has the last word on the reason.
     assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
     assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
-    let log = log_of(&episode);
+    let log = log_of(&mut episode);
     assert_eq!(
         (log.header.clone(), log.rows(), log.ending, log.torn),
         (header, all.rows, Some(over), false)
@@ -145,16 +148,17 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
         shown_us: 9,
     });
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let start = fs::metadata(episode.path()).unwrap().len() as usize;
+    let path = path(dir.path(), "e-1").unwrap();
+    let start = fs::metadata(&path).unwrap().len() as usize;
     // What is durable after each answer: length of the file and ticks.
     let mut answers = vec![(start, 0)];
     for to in [4, 6, 9] {
         let first = episode.through().0;
         episode.absorb(ZERO, &part(&all, first, to)).unwrap();
-        answers.push((fs::metadata(episode.path()).unwrap().len() as usize, to));
+        answers.push((fs::metadata(&path).unwrap().len() as usize, to));
     }
     let ending = episode.end(EndReason::Played).unwrap();
-    let (path, whole) = (episode.path().to_owned(), fs::read(episode.path()).unwrap());
+    let whole = episode.file.read().unwrap();
     drop(episode);
     for cut in 0..=whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
@@ -182,12 +186,12 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
             .absorb(ZERO, &part(&all, acknowledged.unwrap(), 9))
             .unwrap();
         assert_eq!(
-            (back.over, back.diverged, back.disagreed),
-            (Some(ending), vec![], false),
+            (back.over, back.diverged, back.notes),
+            (Some(ending), false, 1),
             "byte {cut}"
         );
         assert_eq!(episode.end(EndReason::Played).unwrap(), ending);
-        let log = log_of(&episode);
+        let log = log_of(&mut episode);
         assert_eq!(
             (log.rows(), log.ending, log.torn),
             (all.rows.clone(), Some(ending), false),
@@ -221,33 +225,42 @@ fn what_is_uploaded_twice_is_stored_once() {
     });
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
-    let stored = fs::read(episode.path()).unwrap();
-    assert_eq!(episode.absorb(ONE, &part(&all, 0, 10)).unwrap(), answer);
-    assert_eq!(fs::read(episode.path()).unwrap(), stored);
-    drop(episode);
-    let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
-    assert_eq!(episode.absorb(ONE, &part(&all, 2, 10)).unwrap(), answer);
-    assert_eq!(fs::read(episode.path()).unwrap(), stored);
-    // One new key among the old ones: only that is added.
-    let mut more = part(&all, 2, 10);
-    more.timing.get_or_insert_default().keys.push(KeyEvent {
-        tick: Tick(8),
-        action: 2,
-        down: true,
-        at_us: 8,
-        shown_us: 9,
-    });
-    episode.absorb(ONE, &more).unwrap();
-    let Some(Record::Timing {
-        seat: ONE, timing, ..
-    }) = log_of(&episode).records.pop()
-    else {
-        panic!("no timing")
-    };
     assert_eq!(
-        (timing.keys, timing.rollbacks),
-        (vec![more.timing.unwrap().keys[1]], vec![])
+        answer,
+        Absorbed {
+            notes: 1,
+            ..fine(10)
+        }
     );
+    let stored = episode.file.read().unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 0, 10)).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    drop(episode);
+    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 2, 10)).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    // A note after the next one would leave a gap, and is not acknowledged.
+    let mut more = part(&all, 2, 10);
+    let numbered = |upload: &mut Upload, number| {
+        let timing = upload.timing.as_mut().unwrap();
+        (timing.number, timing.refused) = (number, 7);
+    };
+    numbered(&mut more, 2);
+    assert_eq!(episode.absorb(ONE, &more).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    numbered(&mut more, 1);
+    assert_eq!(episode.absorb(ONE, &more).unwrap().notes, 2);
+    // Each page counts its own.
+    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 10)).unwrap(), answer);
+    let told: Vec<_> = log_of(&mut episode)
+        .records
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Timing { seat, timing, .. } => Some((seat, timing.number, timing.refused)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(ONE, 0, 0), (ONE, 1, 7), (ZERO, 0, 0)]);
 }
 
 #[test]
@@ -257,7 +270,7 @@ fn what_no_page_sends_is_refused_without_harm() {
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     episode.absorb(ZERO, &part(&all, 0, 4)).unwrap();
-    let stored = fs::read(episode.path()).unwrap();
+    let stored = episode.file.read().unwrap();
     let good = part(&all, 4, 8);
     let with = |change: &dyn Fn(&mut Upload)| {
         let mut upload = good.clone();
@@ -270,6 +283,16 @@ fn what_no_page_sends_is_refused_without_harm() {
         with(&|upload| upload.rows = vec![0; MAX_RECORD]),
         with(&|upload| upload.digests.push((Tick(21), 0))),
         with(&|upload| upload.timing.get_or_insert_default().rtt_us = vec![0; 3]),
+        with(&|upload| {
+            let wrong = Misprediction {
+                seat: Seat(2),
+                tick: Tick(1),
+                predicted: 0,
+                actual: 1,
+                shown_ms: 9,
+            };
+            upload.timing.get_or_insert_default().mispredictions = vec![wrong];
+        }),
     ] {
         assert!(
             matches!(episode.absorb(ZERO, &wrong), Err(Refused::Malformed(_))),
@@ -290,7 +313,7 @@ fn what_no_page_sends_is_refused_without_harm() {
         ));
     }
     assert_eq!(
-        (fs::read(episode.path()).unwrap(), episode.through()),
+        (episode.file.read().unwrap(), episode.through()),
         (stored, Tick(4))
     );
     assert_eq!(episode.absorb(ZERO, &good).unwrap(), fine(8));
@@ -305,16 +328,35 @@ fn an_action_that_the_partner_did_not_choose_is_not_archived() {
     let mut forged = part(&all, 0, 8);
     forged.rows[2 * 3 + 1] = 0;
     forged.digests.clear();
-    let answer = episode.absorb(ZERO, &forged).unwrap();
-    assert_eq!(
-        answer,
-        Absorbed {
-            diverged: vec![ZERO],
-            ..fine(3)
-        }
-    );
-    assert_eq!(log_of(&episode).rows(), all.rows[..6]);
-    assert_eq!(episode.absorb(ZERO, &part(&all, 3, 8)).unwrap(), fine(8));
+    let named = Absorbed {
+        diverged: true,
+        ..fine(3)
+    };
+    assert_eq!(episode.absorb(ZERO, &forged).unwrap(), named);
+    assert_eq!(log_of(&mut episode).rows(), all.rows[..6]);
+    let record = Record::Diverged {
+        seat: ZERO,
+        tick: Tick(3),
+        expected: 0,
+        found: 0,
+    };
+    assert_eq!(diverged(&mut episode), [record.clone()]);
+    // Nothing more is taken from it, before and after a restart, until its seat is.
+    assert_eq!(episode.absorb(ZERO, &part(&all, 3, 8)).unwrap(), named);
+    drop(episode);
+    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    assert_eq!(episode.absorb(ZERO, &part(&all, 3, 8)).unwrap(), named);
+    assert_eq!(diverged(&mut episode), [record]);
+    let change = episode.take(ZERO, Controller::Vacant, &[]).unwrap();
+    assert_eq!((change.tick, change.life), (Tick(3), Life(1)));
+    assert_eq!(episode.absorb(ZERO, &part(&all, 3, 8)).unwrap(), fine(3));
+}
+
+/// The pages that were named, in order.
+fn diverged(episode: &mut Episode) -> Vec<Record> {
+    let mut records = log_of(episode).records;
+    records.retain(|record| matches!(record, Record::Diverged { .. }));
+    records
 }
 
 #[test]
@@ -330,17 +372,41 @@ fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
     assert_eq!(
         episode.absorb(ONE, &other).unwrap(),
         Absorbed {
-            disagreed: true,
+            diverged: true,
             ..fine(8)
         }
     );
-    assert_eq!(log_of(&episode).rows(), all.rows[..16]);
-    // So does one that takes back a digest.
+    assert_eq!(log_of(&mut episode).rows(), all.rows[..16]);
+    let at = |seat, tick| Record::Diverged {
+        seat,
+        tick: Tick(tick),
+        expected: 0,
+        found: 0,
+    };
+    assert_eq!(diverged(&mut episode), [at(ONE, 4)]);
+    // The other page is not harmed, and goes on.
+    assert_eq!(episode.absorb(ZERO, &part(&all, 8, 12)).unwrap(), fine(12));
+}
+
+#[test]
+fn a_page_that_takes_back_a_digest_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
     let mut claim = part(&all, 4, 8);
-    episode.absorb(ONE, &claim).unwrap();
+    assert_eq!(episode.absorb(ONE, &claim).unwrap(), fine(8));
+    let expected = claim.digests[0].1;
     claim.digests[0].1 ^= 1;
-    let answer = episode.absorb(ONE, &claim).unwrap();
-    assert!(answer.disagreed);
+    assert!(episode.absorb(ONE, &claim).unwrap().diverged);
+    let record = Record::Diverged {
+        seat: ONE,
+        tick: Tick(8),
+        expected,
+        found: expected ^ 1,
+    };
+    assert_eq!(diverged(&mut episode), [record]);
 }
 
 #[test]
@@ -355,19 +421,58 @@ fn a_page_with_another_state_is_named_even_if_its_digest_came_early() {
     drop(episode);
     let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
     assert_eq!(episode.absorb(ZERO, &part(&all, 2, 6)).unwrap(), fine(6));
-    assert_eq!(
-        episode.absorb(ZERO, &part(&all, 6, 10)).unwrap(),
-        Absorbed {
-            diverged: vec![ONE],
-            ..fine(10)
-        }
-    );
+    assert_eq!(diverged(&mut episode), []);
+    // The rows of one page find out the other.
+    assert_eq!(episode.absorb(ZERO, &part(&all, 6, 10)).unwrap(), fine(10));
+    let record = Record::Diverged {
+        seat: ONE,
+        tick: Tick(8),
+        expected: all.digests[1].1,
+        found: 7,
+    };
+    assert_eq!(diverged(&mut episode), [record.clone()]);
     assert_eq!(episode.absorb(ZERO, &part(&all, 10, 12)).unwrap(), fine(12));
-    let late = Upload {
-        digests: vec![(Tick(4), 7)],
+    let told = episode.absorb(ONE, &part(&all, 12, 12)).unwrap();
+    assert!(told.diverged);
+    // The next page of the seat is not blamed, and may claim for the same tick.
+    episode.take(ONE, ai("idle"), &[]).unwrap();
+    assert!(!episode.absorb(ONE, &part(&all, 12, 12)).unwrap().diverged);
+    episode.give(ONE, PERSON).unwrap();
+    let late = |digest| Upload {
+        life: Life(2),
+        digests: vec![(Tick(8), digest)],
         ..part(&all, 12, 12)
     };
-    assert_eq!(episode.absorb(ONE, &late).unwrap().diverged, [ONE]);
+    assert_eq!(
+        episode.absorb(ONE, &late(all.digests[1].1)).unwrap(),
+        fine(12)
+    );
+    assert!(episode.absorb(ONE, &late(7)).unwrap().diverged);
+    assert_eq!(diverged(&mut episode), [record.clone(), record]);
+}
+
+#[test]
+fn a_crash_before_a_page_is_named_does_not_hide_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut early = part(&all, 0, 2);
+    early.digests = vec![(Tick(8), 7)];
+    episode.absorb(ONE, &early).unwrap();
+    let before = episode.file.read().unwrap();
+    episode.absorb(ZERO, &part(&all, 2, 10)).unwrap();
+    let named = diverged(&mut episode);
+    assert_eq!(named.len(), 1);
+    let whole = episode.file.read().unwrap();
+    let rows = (before.len()..whole.len())
+        .find(|cut| log::read(&whole[..*cut]).unwrap().through == Tick(10))
+        .unwrap();
+    for cut in rows..whole.len() {
+        fs::write(path(dir.path(), "e-1").unwrap(), &whole[..cut]).unwrap();
+        let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+        assert_eq!(diverged(&mut episode), named, "byte {cut}");
+    }
 }
 
 #[test]
@@ -380,11 +485,19 @@ fn a_page_that_sees_another_end_is_named() {
         ended: Some(Tick(5)),
         ..part(&all, 0, 5)
     };
-    assert_eq!(episode.absorb(ZERO, &too_soon).unwrap().diverged, [ZERO]);
+    assert!(episode.absorb(ZERO, &too_soon).unwrap().diverged);
     let mut too_late = part(&all, 5, 12);
     too_late.rows.extend([0, 0]);
     let answer = episode.absorb(ONE, &too_late).unwrap();
-    assert_eq!((answer.through, answer.diverged), (Tick(12), vec![ONE]));
+    assert_eq!((answer.through, answer.diverged), (Tick(12), true));
+    let seats: Vec<_> = diverged(&mut episode)
+        .into_iter()
+        .map(|record| match record {
+            Record::Diverged { seat, tick, .. } => (seat, tick),
+            _ => unreachable!("only these were asked for"),
+        })
+        .collect();
+    assert_eq!(seats, [(ZERO, Tick(5)), (ONE, Tick(12))]);
 }
 
 #[test]
@@ -399,14 +512,31 @@ fn nothing_follows_the_end() {
         (ending.ticks, ending.reason),
         (Tick(9), EndReason::PartnerLeft)
     );
-    let stored = fs::read(episode.path()).unwrap();
+    let stored = episode.file.read().unwrap();
     let mut late = part(&all, 0, 15);
     late.timing.get_or_insert_default().rtt_us = vec![5, 5];
     assert_eq!(episode.absorb(ONE, &late).unwrap().through, Tick(9));
-    assert_eq!(fs::read(episode.path()).unwrap(), stored);
+    assert_eq!(episode.file.read().unwrap(), stored);
     drop(episode);
     let episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
     assert_eq!(episode.ending(), Some(ending));
+}
+
+/// A full disk.
+struct Full(Box<dyn LogFile>);
+
+impl LogFile for Full {
+    fn append(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.0.read()
+    }
+
+    fn truncate(&mut self, len: usize) -> io::Result<()> {
+        self.0.truncate(len)
+    }
 }
 
 #[test]
@@ -416,8 +546,7 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     episode.absorb(ZERO, &part(&all, 0, 5)).unwrap();
-    // A handle that cannot write stands for a full disk.
-    episode.file = File::open(episode.path()).unwrap();
+    episode.file = Box::new(Full(episode.file));
     assert!(matches!(
         episode.absorb(ZERO, &part(&all, 5, 9)),
         Err(Refused::Disk(_))
@@ -428,6 +557,10 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     ));
     assert!(matches!(
         episode.end(EndReason::Technical),
+        Err(Refused::Disk(_))
+    ));
+    assert!(matches!(
+        episode.take(ONE, Controller::Vacant, &[]),
         Err(Refused::Disk(_))
     ));
     drop(episode);
@@ -447,7 +580,11 @@ fn an_episode_has_one_file_of_its_name() {
         Episode::create(&episodes, header.clone()),
         Err(OpenError::Io(_))
     ));
-    assert_eq!(files(dir.path()).unwrap(), [episode.path()]);
+    drop(episode);
+    assert_eq!(
+        files(dir.path()).unwrap(),
+        [path(&episodes, "e-1").unwrap()]
+    );
     for name in ["", "../e", "a/b", "a.b", &"e".repeat(65)] {
         let header = Header {
             episode: name.into(),
@@ -622,7 +759,17 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
     all.rows[..8]
         .chunks(2)
         .for_each(|row| replica.step(row).unwrap());
-    replica.control(ONE, &ai("idle")).unwrap();
+    replica
+        .change(&Change {
+            number: 0,
+            tick: Tick(4),
+            seat: ONE,
+            controller: ai("idle"),
+            life: Life(1),
+            from: Tick(4),
+            inputs: Vec::new(),
+        })
+        .unwrap();
     let idle = replica.chosen(ONE).unwrap();
     let mut bytes = log::begin(&header).unwrap();
     for record in [
@@ -635,7 +782,7 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             tick: Tick(4),
             seat: ONE,
             controller: ai("idle"),
-            life: protocol::Life(1),
+            life: Life(1),
             from: Tick(4),
             inputs: Vec::new(),
         }),
@@ -677,15 +824,15 @@ fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     let told = upload.digests.clone();
     let mut episode = Episode::create(dir.path(), header).unwrap();
     upload.digests = told.repeat(100);
-    assert!(!episode.absorb(ZERO, &upload).unwrap().disagreed);
+    assert!(!episode.absorb(ZERO, &upload).unwrap().diverged);
     let of_page = |record: &&Record| matches!(record, Record::Digest { seat: Some(_), .. });
     assert_eq!(
-        log_of(&episode).records.iter().filter(of_page).count(),
+        log_of(&mut episode).records.iter().filter(of_page).count(),
         told.len()
     );
     // Two digests for one tick cannot both be right.
     upload.digests = vec![told[0], (told[0].0, !told[0].1)];
-    assert!(episode.absorb(ONE, &upload).unwrap().disagreed);
+    assert!(episode.absorb(ONE, &upload).unwrap().diverged);
 }
 
 /// A module with one seat that gives up in its fourth step.
@@ -719,7 +866,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     let mut episode = Episode::create(&episodes, header).unwrap();
     let upload = Upload {
         era: Era(1),
-        life: protocol::Life(0),
+        life: Life(0),
         first: Tick(0),
         rows: vec![0; 6],
         digests: Vec::new(),
@@ -736,7 +883,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
         (ending.ticks, ending.reason),
         (Tick(3), EndReason::Technical)
     );
-    assert_eq!(log_of(&episode).rows(), [0, 0, 0]);
-    let log = log_of(&episode);
+    assert_eq!(log_of(&mut episode).rows(), [0, 0, 0]);
+    let log = log_of(&mut episode);
     assert!(replay(&log, |hash| stored(&episodes, hash), |_, _| ()).is_ok());
 }

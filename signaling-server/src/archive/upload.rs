@@ -1,0 +1,239 @@
+//! What pages upload: rows for the replica, digests to compare with it, and notes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::control::Upload;
+use protocol::log::{Ending, MAX_RECORD, Record};
+use protocol::{Controller, Life, Seat, Tick};
+
+use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded};
+
+/// What became of an upload; everything that it tells is durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absorbed {
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// The end, once the environment has ended on the last of them.
+    pub over: Option<Ending>,
+    /// Notes that are durable of the page that plays the seat now.
+    pub notes: u32,
+    /// Whether it was the last upload of that page.
+    pub last: bool,
+    /// Whether that page simulates something else than the replica, which is then in the file. Nothing more is
+    /// taken from it.
+    pub diverged: bool,
+    /// Whether the environment broke down: the episode cannot go on.
+    pub stopped: bool,
+}
+
+impl Episode {
+    /// Takes what is new in an upload of the page of a seat. The era is the caller's to check.
+    /// From a page that does not play the seat any more, or that has diverged, nothing is taken.
+    ///
+    /// # Errors
+    /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
+    pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<Absorbed, Refused> {
+        self.check(seat, upload)?;
+        if !self.listens_to(seat, upload.life) {
+            return Ok(self.absorbed(seat));
+        }
+        let first = self.through();
+        if upload.first > first {
+            return Err(Refused::Gap { through: first });
+        }
+        let notes = self.new_notes(seat, upload)?;
+        let claims = upload.digests.iter();
+        let claims = claims.map(|&(tick, digest)| (tick, seat, digest)).collect();
+        let (rows, wrong, stopped) = self.play(upload);
+        let mut records = self.played(first, rows);
+        let mut diverged = self.unlike(first, &claims);
+        if let Some(tick) = wrong {
+            diverged.entry(seat).or_insert(Record::Diverged {
+                seat,
+                tick,
+                expected: 0,
+                found: 0,
+            });
+        }
+        records.extend(diverged.into_values());
+        records.extend(notes);
+        self.append(records)?;
+        Ok(Absorbed {
+            last: upload.ended.is_some(),
+            stopped,
+            ..self.absorbed(seat)
+        })
+    }
+
+    fn absorbed(&self, seat: Seat) -> Absorbed {
+        let page = &self.pages[seat.index()];
+        Absorbed {
+            through: self.through(),
+            over: self.over(),
+            notes: page.notes,
+            last: false,
+            diverged: page.diverged,
+            stopped: false,
+        }
+    }
+
+    /// Refuses what no page of this episode sends.
+    fn check(&self, seat: Seat, upload: &Upload) -> Result<(), Refused> {
+        if self.broken {
+            return Err(std::io::Error::other("an earlier write failed").into());
+        }
+        let is_human = |controller: &Controller| *controller == Controller::Human;
+        let mut controllers = self.header.controllers.get(seat.index()).into_iter().chain(
+            self.changes
+                .iter()
+                .filter(|change| change.seat == seat)
+                .map(|change| &change.controller),
+        );
+        if !controllers.any(is_human) {
+            return Err(Refused::Malformed("no person has this seat"));
+        }
+        let (seats, spec) = (self.seats(), self.replica.spec());
+        // Three bytes are the longest encoding of an action.
+        if !upload.rows.len().is_multiple_of(seats) || upload.rows.len() > MAX_RECORD / 4 {
+            return Err(Refused::Malformed("rows that are not whole, or too many"));
+        }
+        let mut rows = upload.rows.iter();
+        if rows.any(|action| usize::from(*action) >= spec.actions.len()) {
+            return Err(Refused::Malformed(
+                "an action that the environment does not have",
+            ));
+        }
+        if upload.digests.iter().any(|(tick, _)| tick.0 > spec.horizon) {
+            return Err(Refused::Malformed("a digest after the horizon"));
+        }
+        let Some(timing) = &upload.timing else {
+            return Ok(());
+        };
+        let mut mispredicted = timing.mispredictions.iter();
+        if timing.rtt_us.len() > seats || mispredicted.any(|wrong| wrong.seat.index() >= seats) {
+            return Err(Refused::Malformed("notes of more seats than there are"));
+        }
+        Ok(())
+    }
+
+    /// Whether rows, digests and notes are taken from the page of a seat in a life.
+    fn listens_to(&self, seat: Seat, life: Life) -> bool {
+        self.ending.is_none()
+            && self.controller(seat) == Some(&Controller::Human)
+            && self.life(seat) == life
+            && !self.pages[seat.index()].diverged
+    }
+
+    /// What is new beside the rows, as far as there is room.
+    fn new_notes(&self, seat: Seat, upload: &Upload) -> Result<Vec<Record>, Refused> {
+        let claims: BTreeSet<_> = upload
+            .digests
+            .iter()
+            .filter(|&&(tick, digest)| !self.claims.contains(&(tick, seat, digest)))
+            .collect();
+        let claims = claims.into_iter().map(|&(tick, digest)| Record::Digest {
+            tick,
+            seat: Some(seat),
+            digest,
+        });
+        let page = &self.pages[seat.index()];
+        let timing = upload.timing.as_ref();
+        let timing = timing.filter(|timing| timing.number == page.notes);
+        let timing = timing.map(|timing| Record::Timing {
+            seat,
+            life: upload.life,
+            timing: timing.clone(),
+        });
+        let (mut len, mut notes) = (page.len, Vec::new());
+        for record in claims.chain(timing) {
+            len += encoded(&record)
+                .map_err(|_| Refused::Malformed("more notes than a record holds"))?
+                .len();
+            if len <= MAX_NOTES_LEN {
+                notes.push(record);
+            }
+        }
+        Ok(notes)
+    }
+
+    /// Steps the replica by the new rows, as far as they can be played, and gives those rows. Gives also the first
+    /// tick in which the page does not agree with what is durable or with the replica, and whether the environment
+    /// broke down.
+    fn play(&mut self, upload: &Upload) -> (Vec<u16>, Option<Tick>, bool) {
+        let seats = self.seats();
+        let known = &self.rows[upload.first.0 as usize * seats..];
+        let (old, new) = upload.rows.split_at(known.len().min(upload.rows.len()));
+        let mut rows = Vec::new();
+        if let Some(at) = old
+            .iter()
+            .zip(known)
+            .position(|(told, known)| told != known)
+        {
+            let wrong = Tick(upload.first.0 + (at / seats) as u32);
+            return (rows, Some(wrong), false);
+        }
+        for row in new.chunks_exact(seats) {
+            match self.replica.step(row) {
+                Ok(()) => rows.extend(row),
+                Err(RowError::Stopped) => return (rows, None, true),
+                Err(_) => return (rows, Some(self.through()), false),
+            }
+        }
+        let wrong = upload.ended.filter(|end| !self.may_end_at(*end));
+        (rows, wrong, false)
+    }
+
+    /// The new rows from `first` on, and the replica's digests of them.
+    fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let through = self.through();
+        let each = u32::from(self.header.tick_hz.max(1));
+        let over = self.replica.outcome().over;
+        let marks = (first.0 + 1..=through.0).map(Tick);
+        let marks = marks.filter(|tick| tick.0.is_multiple_of(each) || *tick == through && over);
+        let digests = marks.map(|tick| Record::Digest {
+            tick,
+            seat: None,
+            digest: self.replica.digest(tick).expect("the tick was played"),
+        });
+        std::iter::once(Record::Actions { first, rows })
+            .chain(digests)
+            .collect()
+    }
+
+    /// The pages that are not yet known to simulate something else than the replica and claim another digest,
+    /// among the new claims and those that waited for the ticks from `first` on.
+    pub(super) fn unlike(
+        &self,
+        first: Tick,
+        new: &BTreeSet<(Tick, Seat, u64)>,
+    ) -> BTreeMap<Seat, Record> {
+        let over = self.replica.outcome().over;
+        let waited = self.claims.range((Tick(first.0 + 1), Seat(0), 0)..);
+        let mut unlike = BTreeMap::new();
+        for &(tick, seat, found) in waited.chain(new) {
+            let expected = self.replica.digest(tick);
+            let differs = expected.map_or(over, |expected| expected != found);
+            if differs && !self.pages[seat.index()].diverged {
+                unlike.entry(seat).or_insert(Record::Diverged {
+                    seat,
+                    tick,
+                    expected: expected.unwrap_or_default(),
+                    found,
+                });
+            }
+        }
+        unlike
+    }
+
+    /// Whether the environment may have ended after so many ticks, as far as it was simulated.
+    fn may_end_at(&self, end: Tick) -> bool {
+        if self.replica.outcome().over {
+            end == self.through()
+        } else {
+            end > self.through()
+        }
+    }
+}
