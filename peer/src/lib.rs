@@ -20,7 +20,10 @@
 pub mod clock;
 mod effects;
 pub mod link;
+mod net;
+mod peer;
 pub mod probe;
 pub mod recorder;
 
 pub use effects::{Effect, Now, Status, Verdict};
+pub use peer::Peer;

@@ -237,7 +237,10 @@ mod tests {
             (Tick(2), vec![2, 3], Some(Tick(4)))
         );
         assert_eq!(again.digests, [(Tick(4), 44)]);
-        let notes = [again.timing.unwrap(), recorder.upload().unwrap().timing.unwrap()];
+        let notes = [
+            again.timing.unwrap(),
+            recorder.upload().unwrap().timing.unwrap(),
+        ];
         assert_eq!(notes.each_ref().map(|note| note.number), [0, 1]);
         assert_eq!(notes.map(|note| note.keys), [[key(2)], [key(3)]]);
         recorder.archived(Tick(4), 2);
@@ -321,7 +324,8 @@ mod tests {
         let mut rollbacks = 0;
         while let Some(upload) = recorder.upload() {
             rollbacks += upload.timing.as_ref().unwrap().rollbacks.len();
-            let bytes = protocol::control::encode(&protocol::control::ClientMessage::Upload(upload));
+            let bytes =
+                protocol::control::encode(&protocol::control::ClientMessage::Upload(upload));
             assert!(bytes.len() < protocol::control::MAX_MESSAGE / 2);
         }
         assert_eq!(rollbacks, times);

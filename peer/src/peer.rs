@@ -1,0 +1,452 @@
+//! One page's part in an episode: what comes in is handled one after the other, never nested.
+
+mod person;
+mod seat;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use env_core::{Policy, Spec, World};
+use protocol::change::Presence;
+use protocol::control::{ClientMessage, Link, Plan, Return, ServerMessage};
+use protocol::datagram::Layout;
+use protocol::{Controller, Era, Life, Seat, Tick};
+use rollback::{Config, Event, Session};
+
+use crate::effects::{Effect, Now, Status, Verdict};
+use crate::net::Net;
+use crate::recorder::Recorder;
+use person::Person;
+
+/// Everything but the ticks is looked after this often, microseconds.
+const BEAT_US: u64 = 50_000;
+/// Pause between uploads, microseconds.
+const UPLOAD_US: u64 = 250_000;
+/// Pause between round trips in the timing, microseconds.
+const RTT_US: u64 = 1_000_000;
+/// A hold of this length puts the data channels in doubt, microseconds: shorter ones are the network's jitter.
+const DOUBT_US: u64 = 100_000;
+/// A page that was not called for this long slept, and heard nobody because of that, microseconds.
+const SLEPT_US: u64 = 200_000;
+/// Pause between two questions for the lost seat, microseconds.
+const TAKE_BACK_US: u64 = 5_000_000;
+
+/// What there is of the world.
+enum Stage<W: World> {
+    /// Nothing yet.
+    Loading,
+    /// The world, and whether the server was told that this page is ready.
+    Linking(W, bool),
+    /// The world in a session.
+    Playing(Box<Session<W>>),
+    /// Nothing any more: somebody or something else plays.
+    Lost,
+    /// Nothing any more: it cannot be played here.
+    Stopped,
+}
+
+/// One page's part in an episode; the crate's head tells how it is used.
+pub struct Peer<W: World> {
+    plan: Plan,
+    net: Net,
+    recorder: Rc<RefCell<Recorder>>,
+    stage: Stage<W>,
+    person: Person,
+    /// Presence of people as told last, and when the server decides on those who stay away, page clock.
+    presence: Vec<(Seat, Presence, Option<u64>)>,
+    /// Parts of a state that came ahead of it.
+    parts: Vec<u8>,
+    t0_us: u64,
+    /// The tick from which on this page's person plays.
+    plays_from: Tick,
+    /// The number of the next change of a seat.
+    next_change: u16,
+    is_hidden: bool,
+    may_upload: bool,
+    /// Since when the session waits, page clock.
+    held_us: Option<u64>,
+    called_us: u64,
+    beat_us: u64,
+    upload_us: u64,
+    rtt_us: u64,
+    take_back_us: u64,
+    is_fault_told: bool,
+    verdict: Option<Verdict>,
+}
+
+impl<W: World> Peer<W> {
+    /// Begins to link up; the world is given later.
+    pub fn new(plan: Plan, now: Now) -> Self {
+        let recorder = Recorder::new(plan.era, plan.life, plan.controllers.len() as u8);
+        Self {
+            net: Net::new(&plan, now.page_us),
+            recorder: Rc::new(RefCell::new(recorder)),
+            stage: Stage::Loading,
+            person: Person::default(),
+            presence: Vec::new(),
+            parts: Vec::new(),
+            t0_us: 0,
+            plays_from: Tick(0),
+            next_change: 0,
+            is_hidden: false,
+            may_upload: false,
+            held_us: None,
+            called_us: now.page_us,
+            beat_us: now.page_us,
+            upload_us: 0,
+            rtt_us: 0,
+            take_back_us: 0,
+            is_fault_told: false,
+            verdict: None,
+            plan,
+        }
+    }
+
+    /// The episode.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the page says of the episode when it comes back to the server: none if only a
+    /// [`ServerMessage::Match`] helps.
+    pub fn playing(&self) -> Option<(Era, Life)> {
+        let simulates = match self.stage {
+            Stage::Playing(_) => true,
+            Stage::Loading | Stage::Linking(..) => !self.plan.running,
+            Stage::Lost | Stage::Stopped => false,
+        };
+        (simulates && self.verdict.is_none()).then_some((self.plan.era, self.plan.life))
+    }
+
+    /// What must not be lost, for a page that fails.
+    pub fn recorder(&self) -> Rc<RefCell<Recorder>> {
+        Rc::clone(&self.recorder)
+    }
+
+    /// The session, for reports.
+    pub fn session(&self) -> Option<&Session<W>> {
+        match &self.stage {
+            Stage::Playing(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// The session, for reports that ask the world.
+    pub fn session_mut(&mut self) -> Option<&mut Session<W>> {
+        match &mut self.stage {
+            Stage::Playing(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// When tick 0 is due, server clock, microseconds; none before that is known.
+    pub fn t0_us(&self) -> Option<u64> {
+        self.session().map(|_| self.t0_us)
+    }
+
+    /// The tick from which on this page's person plays: 0, or where it comes back.
+    pub fn plays_from(&self) -> Tick {
+        self.plays_from
+    }
+
+    /// How packets travel: through the server if they do to anyone; none without other people.
+    pub fn link(&self) -> Option<Link> {
+        self.net.link()
+    }
+
+    /// How a person is, as the server said last, and when it decides on those who stay away, page clock,
+    /// microseconds; none for one of whom nothing was said.
+    pub fn presence(&self, seat: Seat) -> Option<(Presence, Option<u64>)> {
+        let told = self.presence.iter().find(|(of, ..)| *of == seat);
+        told.map(|&(_, presence, until_us)| (presence, until_us))
+    }
+
+    /// How this peer stands.
+    pub fn status(&self, now: Now) -> Status {
+        if let Some(verdict) = self.verdict {
+            return Status::Over(verdict);
+        }
+        match &self.stage {
+            Stage::Loading if self.plan.running => Status::Returning,
+            Stage::Loading => Status::Loading,
+            Stage::Linking(..) if self.plan.running => Status::Returning,
+            Stage::Linking(_, false) => Status::Linking,
+            Stage::Linking(_, true) => Status::Ready,
+            Stage::Playing(session) => self.play_status(session, now),
+            Stage::Lost => Status::Lost,
+            Stage::Stopped => Status::Stopped,
+        }
+    }
+
+    fn play_status(&self, session: &Session<W>, now: Now) -> Status {
+        match self.held_us {
+            _ if self.is_fault_told => Status::Stopped,
+            _ if session.ended().is_some() => Status::Finished,
+            Some(since_us) => Status::Held {
+                since_us,
+                seats: self.net.silent(now.page_us),
+            },
+            None if session.current() < self.plays_from => Status::Returning,
+            None => Status::Playing,
+        }
+    }
+
+    /// The next thing that the shell has to do.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.net.poll_effect()
+    }
+
+    /// When [`Peer::handle_timeout`] is due at the latest, page clock, microseconds.
+    pub fn poll_timeout(&self, now: Now) -> u64 {
+        let tick_us = self
+            .session()
+            .map_or(u64::MAX, |session| now.page_us_of(session.poll_timeout()));
+        tick_us.min(self.beat_us)
+    }
+
+    /// The module is loaded.
+    pub fn handle_world(&mut self, now: Now, mut world: W) {
+        if !matches!(self.stage, Stage::Loading) {
+            return;
+        }
+        let spec = world.spec().clone();
+        let seats = self.plan.controllers.len();
+        if usize::from(spec.seats) != seats {
+            let message = format!("the module has {} seats, the plan {seats}", spec.seats);
+            return self.stop(message);
+        }
+        self.net.probe(Layout {
+            seats: spec.seats,
+            actions: spec.actions.len() as u16,
+        });
+        world.reset(self.plan.seed);
+        self.stage = Stage::Linking(world, false);
+        self.beat(now);
+    }
+
+    /// A message of the server; one about another episode is late and void.
+    pub fn handle_message(&mut self, now: Now, message: ServerMessage) {
+        if era(&message).is_some_and(|era| era != self.plan.era) {
+            return;
+        }
+        match message {
+            ServerMessage::Start {
+                t0_us, input_delay, ..
+            } => self.start(now, t0_us, input_delay),
+            ServerMessage::Running {
+                through, changes, ..
+            } => self.running(now, through, &changes),
+            ServerMessage::Archived { through, notes, .. } => {
+                self.recorder.borrow_mut().archived(through, notes);
+            }
+            ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
+            ServerMessage::Peer {
+                seat,
+                presence,
+                left_ms,
+                ..
+            } => {
+                let until_us = now.page_us + u64::from(left_ms) * 1_000;
+                self.presence.retain(|(of, ..)| *of != seat);
+                self.presence
+                    .push((seat, presence, (left_ms > 0).then_some(until_us)));
+            }
+            ServerMessage::Ended {
+                reason,
+                ticks,
+                score,
+                digest,
+                ..
+            } => {
+                self.verdict = Some(Verdict {
+                    reason,
+                    ticks,
+                    score,
+                    digest,
+                });
+            }
+            _ => {}
+        }
+        self.settle(now);
+    }
+
+    /// A datagram came over the data channel to a seat.
+    pub fn handle_datagram(&mut self, now: Now, from: Seat, bytes: &[u8]) {
+        self.take(now, from, Link::Direct, bytes);
+        self.settle(now);
+    }
+
+    /// The data channel to a seat opened, or closed, or will not open.
+    pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
+        self.net.channel(now.page_us, seat, open);
+    }
+
+    /// The server has let this page in again, or the connection to it is gone; the match goes on.
+    pub fn handle_connection(&mut self, now: Now, open: bool) {
+        self.net.connected(open);
+        self.may_upload = false;
+        // The server may have missed that this page was ready, or out of sight. A page on its way back into a running
+        // episode is begun anew.
+        if let Stage::Linking(_, is_ready) = &mut self.stage {
+            *is_ready = self.plan.running;
+        }
+        if self.is_hidden {
+            self.tell_hidden();
+        }
+        self.take_back_us = now.page_us + BEAT_US;
+    }
+
+    /// Runs what is due.
+    pub fn handle_timeout(&mut self, now: Now) {
+        if now.page_us.saturating_sub(self.called_us) > SLEPT_US {
+            self.net.listen_from(now.page_us);
+        }
+        self.called_us = now.page_us;
+        if let Stage::Playing(session) = &mut self.stage {
+            session.handle_timeout(now.server_us);
+        }
+        self.settle(now);
+        if now.page_us >= self.beat_us {
+            self.beat(now);
+        }
+    }
+
+    /// Tells at once what is confirmed: the page may be about to close, or to be replaced by the next peer.
+    pub fn flush(&mut self, now: Now) {
+        self.upload_us = 0;
+        self.upload(now);
+    }
+
+    /// A datagram came, one way or the other.
+    fn take(&mut self, now: Now, from: Seat, over: Link, bytes: &[u8]) {
+        if !self.net.heard(now.page_us, from, over) {
+            return;
+        }
+        match &mut self.stage {
+            // What is refused is counted in the statistics.
+            Stage::Playing(session) => {
+                session.handle_datagram(now.server_us, bytes).ok();
+            }
+            Stage::Linking(..) => self.net.measure(now.page_us, from, over, bytes),
+            Stage::Loading | Stage::Lost | Stage::Stopped => {}
+        }
+    }
+
+    /// Sends and notes what the session has to say after a call.
+    fn settle(&mut self, now: Now) {
+        let Stage::Playing(session) = &mut self.stage else {
+            return;
+        };
+        while let Some(packet) = session.poll_transmit() {
+            self.net.send(now.page_us, packet.to, packet.bytes);
+        }
+        let mut recorder = self.recorder.borrow_mut();
+        let mut is_lost = false;
+        while let Some(event) = session.poll_event() {
+            match event {
+                Event::RolledBack { at, depth } => recorder.timing().rollbacks.push((at, depth)),
+                Event::Held { .. } => self.held_us = Some(now.page_us),
+                Event::Resumed { since, held_ms } => {
+                    self.held_us = None;
+                    recorder.timing().holds.push((since, held_ms));
+                }
+                Event::Over { ticks } => self.person.over(&mut recorder, ticks),
+            }
+        }
+        recorder.absorb(session.rows(), session.digests(), session.ended());
+        drop(recorder);
+        if is_lost {
+            self.lose(now);
+        }
+    }
+
+    /// Looks after everything but the ticks.
+    fn beat(&mut self, now: Now) {
+        self.beat_us = now.page_us + BEAT_US;
+        if self.verdict.is_some() {
+            return;
+        }
+        match &mut self.stage {
+            Stage::Linking(_, is_ready) => {
+                self.net.keep_up(now.page_us);
+                if !self.plan.running {
+                    self.net.send_probes(now.page_us);
+                }
+                let ready = self.plan.running || self.net.is_ready(now.page_us);
+                if !*is_ready && now.is_set && ready && self.net.is_connected() {
+                    *is_ready = true;
+                    self.net.tell_ready();
+                }
+            }
+            Stage::Playing(session) => {
+                let is_over = session.ended().is_some();
+                let held = self.held_us;
+                if held.is_some_and(|since_us| now.page_us > since_us + DOUBT_US) {
+                    self.net.doubt(now.page_us);
+                }
+                self.net.keep_up(now.page_us);
+                // Silence after the end says nothing about the way.
+                if !is_over {
+                    self.net.tell_changes(now.page_us);
+                }
+                self.upload(now);
+                self.tell_fault();
+            }
+            Stage::Lost => self.take_back(now),
+            Stage::Loading | Stage::Stopped => {}
+        }
+    }
+
+    /// Sends what is confirmed and not yet sent, every so often.
+    fn upload(&mut self, now: Now) {
+        let due = now.page_us >= self.upload_us;
+        if !due || !self.may_upload || !self.net.is_connected() {
+            return;
+        }
+        self.upload_us = now.page_us + UPLOAD_US;
+        let mut recorder = self.recorder.borrow_mut();
+        if let Stage::Playing(session) = &self.stage
+            && now.page_us >= self.rtt_us
+        {
+            self.rtt_us = now.page_us + RTT_US;
+            let seats = 0..self.plan.controllers.len() as u8;
+            recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
+        }
+        while let Some(upload) = recorder.upload() {
+            self.net.tell(ClientMessage::Upload(upload));
+        }
+    }
+
+    /// A world that broke down stands still and is over; the server's replica finds the same and ends the episode.
+    fn tell_fault(&mut self) {
+        let fault = self.session_mut().and_then(|s| s.world().fault());
+        if let Some(fault) = fault
+            && !std::mem::replace(&mut self.is_fault_told, true)
+        {
+            let message = format!("the environment was stopped: {fault}");
+            self.net.tell(ClientMessage::Trouble { message });
+        }
+    }
+
+    /// Nothing can be played here.
+    fn stop(&mut self, message: String) {
+        self.net.tell(ClientMessage::Trouble { message });
+        self.stage = Stage::Stopped;
+    }
+}
+
+/// The episode that a message is about, if it says.
+fn era(message: &ServerMessage) -> Option<Era> {
+    match message {
+        ServerMessage::Start { era, .. }
+        | ServerMessage::Running { era, .. }
+        | ServerMessage::Archived { era, .. }
+        | ServerMessage::Peer { era, .. }
+        | ServerMessage::Ended { era, .. }
+        | ServerMessage::Fence { era, .. }
+        | ServerMessage::Change { era, .. }
+        | ServerMessage::Part { era, .. } => Some(*era),
+        ServerMessage::Return(back) => Some(back.era),
+        _ => None,
+    }
+}

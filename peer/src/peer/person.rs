@@ -1,0 +1,153 @@
+//! What the person does and sees: wishes, keys with the tick that they enter and the frame that answers them,
+//! and spans out of sight.
+
+use env_core::Action;
+use protocol::control::KeyEvent;
+
+use super::*;
+
+/// A key event whose frame was not presented by then is told without one, microseconds.
+const FRAME_WITHIN_US: i64 = 2_000_000;
+
+/// A key event whose answer is not on the screen yet.
+#[derive(Debug)]
+struct Unseen {
+    event: KeyEvent,
+    drawn: bool,
+}
+
+/// The person at the page.
+#[derive(Debug, Default)]
+pub(super) struct Person {
+    /// The tick at which the page went out of sight.
+    hidden: Option<Tick>,
+    unseen: Vec<Unseen>,
+}
+
+impl Person {
+    /// The page went out of sight: no frame will answer what was pressed.
+    pub(super) fn hide(&mut self, recorder: &mut Recorder, current: Tick) {
+        self.hidden.get_or_insert(current);
+        self.unseen
+            .drain(..)
+            .for_each(|unseen| recorder.key(unseen.event));
+    }
+
+    /// The page came back into sight, or played its last tick.
+    pub(super) fn show(&mut self, recorder: &mut Recorder, current: Tick) {
+        let hidden = self.hidden.take().map(|first| (first, current));
+        recorder.timing().hidden.extend(hidden);
+    }
+
+    /// Nothing more will be played here.
+    pub(super) fn over(&mut self, recorder: &mut Recorder, current: Tick) {
+        self.show(recorder, current);
+        self.unseen
+            .drain(..)
+            .for_each(|unseen| recorder.key(unseen.event));
+    }
+
+    fn press(&mut self, recorder: &mut Recorder, event: KeyEvent) {
+        self.unseen.retain(|unseen| {
+            let late = event.at_us - unseen.event.at_us > FRAME_WITHIN_US;
+            if late {
+                recorder.key(unseen.event);
+            }
+            !late
+        });
+        self.unseen.push(Unseen {
+            event,
+            drawn: false,
+        });
+    }
+
+    fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
+        self.unseen.retain_mut(|unseen| {
+            if unseen.drawn {
+                recorder.key(KeyEvent {
+                    shown_us,
+                    ..unseen.event
+                });
+            }
+            !std::mem::replace(&mut unseen.drawn, true)
+        });
+    }
+}
+
+impl<W: World> Peer<W> {
+    /// Whether keys belong to the world now.
+    pub fn takes_keys(&self) -> bool {
+        let runs = self.session().is_some_and(|s| s.ended().is_none());
+        runs && self.verdict.is_none()
+    }
+
+    /// The person now wants this action; one out of sight wants nothing.
+    pub fn handle_action(&mut self, now: Now, action: Action) {
+        if self.is_hidden {
+            return;
+        }
+        if let Stage::Playing(session) = &mut self.stage {
+            session.handle_action(now.server_us, action);
+        }
+        self.settle(now);
+    }
+
+    /// A key or button that means this action went down or up at `at_us`, page clock, microseconds.
+    /// It is only noted; what the person wants by it is said by [`Peer::handle_action`], afterwards.
+    pub fn handle_key(&mut self, now: Now, action: Action, down: bool, at_us: u64) {
+        let Some(session) = self.session().filter(|_| self.takes_keys()) else {
+            return;
+        };
+        let event = KeyEvent {
+            tick: session.input_tick(),
+            action,
+            down,
+            at_us: now.since_us(self.t0_us, at_us),
+            shown_us: 0,
+        };
+        let mut recorder = self.recorder.borrow_mut();
+        self.person.press(&mut recorder, event);
+    }
+
+    /// The page went out of sight or came back. Whoever does not see the world plays the no-op.
+    pub fn handle_hidden(&mut self, now: Now, hidden: bool) {
+        if hidden == std::mem::replace(&mut self.is_hidden, hidden) {
+            return;
+        }
+        self.tell_hidden();
+        if let Stage::Playing(session) = &mut self.stage {
+            let mut recorder = self.recorder.borrow_mut();
+            if hidden {
+                let noop = session.world().spec().noop;
+                session.handle_action(now.server_us, noop);
+                self.person.hide(&mut recorder, session.current());
+            } else {
+                self.person.show(&mut recorder, session.current());
+            }
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn tell_hidden(&mut self) {
+        let (era, hidden) = (self.plan.era, self.is_hidden);
+        self.net.tell(ClientMessage::Hidden { era, hidden });
+    }
+
+    /// Shows what comes next as far as it is known: see [`Session::preview`]. Before the start it is the first state.
+    /// A page that has lost its seat, or cannot play, shows nothing.
+    pub fn view(&mut self, show: impl FnOnce(&mut W)) {
+        match &mut self.stage {
+            Stage::Linking(world, _) => show(world),
+            Stage::Playing(session) => session.preview(show),
+            Stage::Loading | Stage::Lost | Stage::Stopped => {}
+        }
+    }
+
+    /// A frame begins at `at_us`, page clock, microseconds: what was viewed before the last such call is on the screen,
+    /// and what was viewed since is being drawn.
+    pub fn handle_shown(&mut self, now: Now, at_us: u64) {
+        let shown_us = now.since_us(self.t0_us, at_us);
+        let mut recorder = self.recorder.borrow_mut();
+        self.person.frame(&mut recorder, shown_us);
+    }
+}

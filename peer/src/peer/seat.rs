@@ -1,0 +1,111 @@
+//! Who has which seat: the start, fences and changes, the loss of the own seat and the way back.
+
+use super::*;
+use protocol::change::Change;
+use protocol::control::Report;
+
+impl<W: World> Peer<W> {
+    /// Everyone is ready.
+    pub(super) fn start(&mut self, now: Now, t0_us: u64, input_delay: u8) {
+        let Some(world) = self.take_world() else {
+            return;
+        };
+        let config = self.config(t0_us, input_delay);
+        let partners = self.plan.controllers.iter();
+        let partners = partners.map(|controller| partner(controller, world.spec()));
+        match partners.collect() {
+            Ok(partners) => self.play(now, Session::new(config, world, partners)),
+            Err(message) => self.stop(message),
+        }
+    }
+
+    /// The world, if it waits for the start.
+    fn take_world(&mut self) -> Option<W> {
+        match std::mem::replace(&mut self.stage, Stage::Stopped) {
+            Stage::Linking(world, _) => Some(world),
+            stage => {
+                self.stage = stage;
+                None
+            }
+        }
+    }
+
+    fn play(&mut self, now: Now, session: Session<W>) {
+        self.t0_us = session.config().t0_us;
+        self.may_upload = self.net.is_connected();
+        // Nobody sends before tick 0 is due.
+        self.net
+            .listen_from(now.page_us.max(now.page_us_of(self.t0_us)));
+        if self.is_hidden {
+            self.person.hide(&mut self.recorder.borrow_mut(), session.current());
+        }
+        self.stage = Stage::Playing(Box::new(session));
+    }
+
+    fn config(&self, t0_us: u64, input_delay: u8) -> Config {
+        Config {
+            era: self.plan.era,
+            local: Some(self.plan.seat),
+            controllers: self.plan.controllers.clone(),
+            seed: self.plan.seed,
+            tick_hz: self.plan.tick_hz,
+            input_delay,
+            window: self.plan.window,
+            t0_us,
+        }
+    }
+
+    /// The connection is back, and the server takes uploads from what it has.
+    pub(super) fn running(&mut self, now: Now, through: Tick, changes: &[Change]) {
+        let Stage::Playing(session) = &mut self.stage else {
+            return;
+        };
+        self.recorder.borrow_mut().resume(through);
+        self.may_upload = true;
+        changes.iter().for_each(|change| self.seat_changes(now, change));
+    }
+
+    /// The page of a seat is another one, or none.
+    fn seat_changes(&mut self, now: Now, change: &Change) {
+        if change.seat == self.plan.seat {
+            return;
+        }
+        match change.controller {
+            Controller::Human => self.net.given(now.page_us, change.seat),
+            Controller::Ai { .. } | Controller::Vacant => {
+                self.net.taken(now.page_us, change.seat);
+            }
+        }
+    }
+
+    /// The own seat is somebody else's: this page simulates no further, tells what it saw, and asks for the seat.
+    pub(super) fn lose(&mut self, now: Now) {
+        if let Stage::Playing(session) = &self.stage {
+            let mut recorder = self.recorder.borrow_mut();
+            self.person.over(&mut recorder, session.current());
+        }
+        self.flush(now);
+        self.stage = Stage::Lost;
+        self.held_us = None;
+        self.take_back_us = now.page_us;
+    }
+
+    /// Asks for the lost seat, once the person can play.
+    pub(super) fn take_back(&mut self, now: Now) {
+        if now.page_us >= self.take_back_us && self.net.is_connected() && !self.is_hidden {
+            self.take_back_us = now.page_us + TAKE_BACK_US;
+            let era = self.plan.era;
+            self.net.tell(ClientMessage::TakeBack { era });
+        }
+    }
+}
+
+/// What plays a seat inside the simulation; none for a person, or nobody.
+fn partner(controller: &Controller, spec: &Spec) -> Result<Option<Box<dyn Policy>>, String> {
+    match controller {
+        Controller::Human | Controller::Vacant => Ok(None),
+        Controller::Ai { policy } => policy::by_name(policy, spec)
+            .map(Some)
+            .ok_or_else(|| format!("there is no policy {policy} here")),
+    }
+}
