@@ -157,3 +157,6 @@ fn input(report: &Report, tick: u32) -> Option<u16> {
     let index = tick.checked_sub(first)?;
     report.inputs.get(index as usize).copied()
 }
+
+#[cfg(test)]
+mod tests;

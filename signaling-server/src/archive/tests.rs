@@ -88,7 +88,7 @@ pub(crate) fn part(all: &Upload, from: u32, to: u32) -> Upload {
     }
 }
 
-fn log_of(episode: &mut Episode) -> protocol::log::Log {
+pub(crate) fn log_of(episode: &mut Episode) -> protocol::log::Log {
     log::read(&episode.file.read().unwrap()).unwrap()
 }
 
