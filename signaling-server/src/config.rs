@@ -49,6 +49,25 @@ pub struct Limits {
     pub stalled: Duration,
     /// Time for the first page to come back to an episode after a restart of the server.
     pub restart: Duration,
+    /// Time for all pages to report what they have of a seat that is taken; then one report is enough.
+    pub fence: Duration,
+    /// Time for the first of those reports; then the seat is taken without, and pages that did not answer lose
+    /// their seats too.
+    pub witness: Duration,
+    /// Time for which all other pages must say that a connected page is silent until it counts as gone.
+    pub frozen: Duration,
+    /// Time without a new archived tick until a page without a connection counts as gone, though nobody says so.
+    pub still: Duration,
+    /// How long before a tick is due its row may come: clocks differ.
+    pub early: Duration,
+    /// Inputs of one report on a seat.
+    pub report_inputs: usize,
+    /// Changes of seats in one episode; one more, and it ends as technical.
+    pub changes: usize,
+    /// Pages that may diverge from the replica in one episode, until it ends as technical.
+    pub divergences: u32,
+    /// Records of presence in one episode; further ones are told, and not kept.
+    pub presence_notes: usize,
 }
 
 impl Default for Limits {
@@ -76,6 +95,15 @@ impl Default for Limits {
             closing: Duration::from_secs(3),
             stalled: Duration::from_secs(60),
             restart: Duration::from_secs(60),
+            fence: Duration::from_secs(1),
+            witness: Duration::from_secs(5),
+            frozen: Duration::from_secs(1),
+            still: Duration::from_secs(3),
+            early: Duration::from_secs(2),
+            report_inputs: 512,
+            changes: 500,
+            divergences: 3,
+            presence_notes: 2_000,
         }
     }
 }

@@ -288,7 +288,7 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
         params: header.params.clone(),
         seed: header.seed,
         tick_hz: header.tick_hz,
-        // What follows only matters before a start.
+        // The hub knows the rest from the study.
         window: 0,
         keys: Vec::new(),
         disclose_ai: true,
@@ -298,12 +298,14 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
         running: false,
     };
     let (through, ending) = (file.through(), file.ending());
+    let changes = file.changes().to_vec();
     let (t0_us, input_delay) = (header.t0_us, header.input_delay);
     Ok(RestoredEpisode {
         row,
         plan,
         t0_us,
         input_delay,
+        changes,
         through,
         ending,
     })

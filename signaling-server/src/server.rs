@@ -219,6 +219,7 @@ fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
     Ok(EnvFacts {
         seats: spec.seats,
         tick_hz: spec.tick_hz,
+        horizon: spec.horizon,
         actions,
     })
 }
@@ -371,6 +372,7 @@ mod tests {
         let facts = EnvFacts {
             seats: 1,
             tick_hz: 10,
+            horizon: 900,
             actions: Vec::new(),
         };
         let facts = (0..3).map(|stage| (stage, facts.clone())).collect();

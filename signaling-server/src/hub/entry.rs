@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use protocol::change::Presence;
-use protocol::control::{EndReason, Entry, Plan, Refusal, ServerMessage};
+use protocol::change::Change;
+use protocol::control::{Entry, Plan, Refusal, ServerMessage};
 use protocol::log::Ending;
-use protocol::{Era, Life, Tick};
+use protocol::{Era, Life, Seat, Tick};
 use study::Study;
 
 use super::group::{Group, Phase, Play};
+use super::seats::Seats;
 use super::{ConnId, Effect, EnvStages, EpisodeRow, Hub, Place, Random, Session, SessionId, Write};
 use crate::config::Limits;
 use crate::store::token_hash;
@@ -45,12 +46,14 @@ pub struct RestoredSession {
 pub struct RestoredEpisode {
     /// Its row.
     pub row: EpisodeRow,
-    /// Its plan, rebuilt from the header of its file.
+    /// Its plan, as far as the header of its file tells.
     pub plan: Plan,
     /// When tick 0 was due, microseconds.
     pub t0_us: u64,
     /// Input delay, ticks.
     pub input_delay: u8,
+    /// Changes of seats so far.
+    pub changes: Vec<Change>,
     /// Ticks that are durable.
     pub through: Tick,
     /// The end, if the file has it already.
@@ -76,6 +79,8 @@ impl Hub {
             random,
             open,
             stopping: false,
+            now_us,
+            ice: Box::new(|_, _| Vec::new()),
             next_era: restored.next_era,
             sessions: Vec::new(),
             by_token: HashMap::new(),
@@ -125,53 +130,53 @@ impl Hub {
     }
 
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
-        let RestoredEpisode {
-            row,
-            plan,
-            t0_us,
-            input_delay,
-            through,
-            ending,
-        } = episode;
-        let find = |name: &String| {
-            self.sessions
-                .iter()
-                .position(|s| &s.participant == name)
-                .map(SessionId)
-        };
-        let members: Vec<_> = row.participants.iter().map(find).collect();
+        let (row, ending) = (episode.row, episode.ending);
+        let (era, stage) = (row.era, row.stage);
+        let members: Vec<_> = (row.participants.iter())
+            .map(|name| self.restore_member(era, stage, name))
+            .collect();
+        let offer = self.offer(stage);
         let until_us = now_us + self.limits.restart.as_micros() as u64;
-        let mut play = Play::new(t0_us, input_delay, members.len());
-        play.through = through;
-        play.moved_us = now_us.max(t0_us);
-        play.away = members.iter().map(|who| who.map(|_| until_us)).collect();
-        (play.open, play.recovered) = (true, true);
-        for who in members.iter().flatten() {
-            self.sessions[who.0].place = Place::Episode(row.era, true);
-            // Does nothing to those whose place was stored before the stop.
-            self.advance(*who, study::Event::Matched);
+        let (through, controllers) = (episode.through, &episode.plan.controllers);
+        let terms = self.terms(stage);
+        let mut seats = Seats::restored(terms, controllers, episode.changes, until_us, through);
+        for (state, who) in seats.list.iter_mut().zip(&members) {
+            state.left = state.person && who.is_none();
         }
-        let (delay, grace_us) = self.env_terms(row.stage);
+        let mut play = Play::new(episode.t0_us, episode.input_delay, seats);
+        play.through = through;
+        play.moved_us = now_us.max(episode.t0_us);
+        (play.open, play.recovered) = (true, true);
         let phase = match ending {
             Some(ending) => Phase::Ending {
                 reason: ending.reason,
                 open: true,
             },
-            None => Phase::Playing(play),
+            None => Phase::Playing(Box::new(play)),
         };
         let group = Group {
             id: row.group,
-            stage: row.stage,
-            plan,
+            stage,
+            plan: offer.complete(episode.plan),
             members,
-            delay,
-            grace_us,
+            delay: self.input_delays(stage),
             phase,
         };
-        self.groups.insert(row.era.0, group);
+        self.groups.insert(era.0, group);
         if ending.is_some() {
-            self.handle_ended(now_us, row.era, ending);
+            self.handle_ended(now_us, era, ending);
         }
+    }
+
+    /// Who had a seat when the server stopped; nobody if they have left on purpose.
+    fn restore_member(&mut self, era: Era, stage: u16, name: &str) -> Option<SessionId> {
+        let mut names = self.sessions.iter().map(|session| &session.participant);
+        let who = SessionId(names.position(|known| known == name)?);
+        // Does nothing to those whose place was stored before the stop.
+        self.advance(who, study::Event::Matched);
+        let stays = self.stage_of(who) == stage;
+        stays.then(|| self.sessions[who.0].place = Place::Episode(era, true));
+        stays.then_some(who)
     }
 
     /// Takes the first message of a page.
@@ -270,57 +275,24 @@ impl Hub {
         );
         match self.sessions[who.0].place {
             Place::Episode(era, _) => {
-                self.rejoin(now_us, who, era, playing == Some((era, Life(0))))
+                let playing = playing.filter(|(of, _)| *of == era);
+                self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
             }
             Place::Page | Place::Lobby(_) => self.show(now_us, who),
         }
     }
 
     /// A page comes back to the episode of its session: with the episode in memory, or without.
-    fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, holds: bool) {
-        self.sessions[who.0].place = Place::Episode(era, holds);
-        let Some(group) = self.groups.get_mut(&era.0) else {
+    fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, life: Option<Life>) {
+        self.sessions[who.0].place = Place::Episode(era, life.is_some());
+        let Some(group) = self.groups.get(&era.0) else {
             return;
         };
-        let seat = group.seat_of(who);
-        match (&mut group.phase, seat) {
-            (Phase::Linking { .. }, _) if !holds => self.unmatch(now_us, era, &[]),
-            (Phase::Playing(play), Some(seat)) if holds => {
-                play.away[seat.index()] = None;
-                play.recovered = false;
-                let (t0_us, input_delay, through) = (play.t0_us, play.input_delay, play.through);
-                if play.open {
-                    self.tell(
-                        who,
-                        ServerMessage::Start {
-                            era,
-                            t0_us,
-                            input_delay,
-                        },
-                    );
-                    self.tell(
-                        who,
-                        ServerMessage::Running {
-                            era,
-                            through,
-                            changes: Vec::new(),
-                        },
-                    );
-                }
-                self.tell_others(
-                    era,
-                    who,
-                    &ServerMessage::Peer {
-                        era,
-                        seat,
-                        presence: Presence::Here,
-                        left_ms: 0,
-                    },
-                );
-            }
-            (Phase::Playing(_), _) => self.end_episode(era, EndReason::PartnerLeft),
+        match (&group.phase, group.seat_of(who)) {
+            (Phase::Linking { .. }, _) if life.is_none() => self.unmatch(now_us, era, &[]),
+            (Phase::Playing(_), Some(seat)) => self.sit_down(now_us, era, seat, life),
             // The end is on its way to the disk; `Ended` follows.
-            (Phase::Ending { .. } | Phase::Linking { .. }, _) => {}
+            _ => {}
         }
     }
 
@@ -345,22 +317,12 @@ impl Hub {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        let (seat, grace_us) = (group.seat_of(who), group.grace_us);
-        match (&mut group.phase, seat) {
+        match (
+            &mut group.phase,
+            group.members.iter().position(|member| *member == Some(who)),
+        ) {
             (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
-            (Phase::Playing(play), Some(seat)) => {
-                play.away[seat.index()] = Some(now_us + grace_us);
-                self.tell_others(
-                    era,
-                    who,
-                    &ServerMessage::Peer {
-                        era,
-                        seat,
-                        presence: Presence::Gone,
-                        left_ms: 0,
-                    },
-                );
-            }
+            (Phase::Playing(play), Some(seat)) => play.seats.handle_away(Seat(seat as u8)),
             _ => {}
         }
     }

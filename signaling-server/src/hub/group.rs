@@ -1,9 +1,11 @@
-//! One group of people from its match to the end of its episode: who is ready, who is away, what is archived.
+//! One group of people from its match to the end of its episode: who is ready, what is archived, when it ends.
 
-use protocol::control::{EndReason, Plan};
+use protocol::control::{EndReason, Plan, Upload};
 use protocol::{Controller, Seat, Tick};
+use study::terms::Then;
 
 use super::SessionId;
+use super::seats::{Moment, Page, Seats};
 
 /// What a page said when it was ready to play: its median round trip to each seat, microseconds.
 type Ready = Vec<u32>;
@@ -21,8 +23,6 @@ pub(super) struct Group {
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.
     pub delay: (u8, u8),
-    /// How long a person may be away, microseconds.
-    pub grace_us: u64,
     /// Where the episode stands.
     pub phase: Phase,
 }
@@ -36,7 +36,7 @@ pub(super) enum Phase {
         ready: Vec<Option<Ready>>,
     },
     /// Tick 0 has its time.
-    Playing(Play),
+    Playing(Box<Play>),
     /// The archive writes the end.
     Ending {
         reason: EndReason,
@@ -58,8 +58,10 @@ pub(super) struct Play {
     pub through: Tick,
     /// When `through` last grew, or tick 0.
     pub moved_us: u64,
-    /// For each seat whose page is away: when its time is up.
-    pub away: Vec<Option<u64>>,
+    /// Who plays.
+    pub seats: Seats,
+    /// Ticks are due so many milliseconds later by now, as far as pages have told.
+    pub delay_ms: u32,
     /// Uploads of each seat that the archive has not yet taken.
     pub flying: Vec<usize>,
     /// Seats of which uploads were dropped since, to be asked for again.
@@ -70,23 +72,49 @@ pub(super) struct Play {
     pub closing_us: Option<u64>,
     /// Whether nobody has come back since a restart of the server.
     pub recovered: bool,
+    /// Pages that simulated something else than the replica.
+    pub diverged: u32,
+    /// Records of presence.
+    pub notes: usize,
 }
 
 impl Play {
-    pub(super) fn new(t0_us: u64, input_delay: u8, seats: usize) -> Self {
+    pub(super) fn new(t0_us: u64, input_delay: u8, seats: Seats) -> Self {
+        let count = seats.list.len();
         Self {
             t0_us,
             input_delay,
             open: false,
             through: Tick(0),
             moved_us: t0_us,
-            away: vec![None; seats],
-            flying: vec![0; seats],
-            dropped: vec![false; seats],
-            finished: vec![false; seats],
+            seats,
+            delay_ms: 0,
+            flying: vec![0; count],
+            dropped: vec![false; count],
+            finished: vec![false; count],
             closing_us: None,
             recovered: false,
+            diverged: 0,
+            notes: 0,
         }
+    }
+
+    /// Now, for the seats.
+    pub(super) fn moment(&self, now_us: u64) -> Moment {
+        Moment {
+            now_us,
+            through: self.through,
+            moved_us: self.moved_us,
+        }
+    }
+
+    /// Takes note of how late ticks are by what a page uploads; it cannot be more than there was time.
+    pub(super) fn note_delay(&mut self, now_us: u64, upload: &Upload) {
+        let delays = upload.timing.iter().flat_map(|timing| &timing.delays);
+        let told_ms = delays.map(|(_, delay_ms)| *delay_ms).max().unwrap_or(0);
+        let most_ms = now_us.saturating_sub(self.t0_us) / 1_000;
+        let told_ms = u32::try_from(most_ms.min(u64::from(told_ms))).unwrap_or(u32::MAX);
+        self.delay_ms = self.delay_ms.max(told_ms);
     }
 
     /// Takes note of archived ticks.
@@ -117,14 +145,6 @@ impl Group {
     /// Who has a seat, if a person has.
     pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
         self.members.get(seat.index()).copied().flatten()
-    }
-
-    /// The plan for a seat.
-    pub(super) fn plan_for(&self, seat: Seat) -> Plan {
-        Plan {
-            seat,
-            ..self.plan.clone()
-        }
     }
 
     /// Takes note that a page is ready; true once every page is.
@@ -176,41 +196,65 @@ impl Group {
         (ticks.min(u64::from(most)) as u8).max(least)
     }
 
-    /// When something is to be decided although nothing came in, microseconds.
-    pub(super) fn poll_timeout(&self, stalled_us: u64) -> Option<u64> {
+    /// When something is to be decided although nothing came in, microseconds: also times that are over.
+    pub(super) fn poll_timeout(&self, stalled_us: u64) -> Vec<u64> {
         match &self.phase {
-            Phase::Linking { until_us, .. } => Some(*until_us),
-            Phase::Playing(play) if play.closing_us.is_some() => play.closing_us,
-            Phase::Playing(play) => {
-                let away = play.away.iter().flatten().copied();
-                away.chain([play.moved_us + stalled_us]).min()
-            }
-            Phase::Ending { .. } => None,
+            Phase::Linking { until_us, .. } => vec![*until_us],
+            Phase::Playing(play) => match play.closing_us {
+                Some(closing_us) => vec![closing_us],
+                None => {
+                    let mut all = play.seats.poll_timeout(play.moved_us);
+                    all.push(play.stalls_at(stalled_us));
+                    all
+                }
+            },
+            Phase::Ending { .. } => Vec::new(),
         }
     }
 
-    /// How a running episode ends now, if it does: all pages are done, somebody is away too long, or nothing moves.
+    /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,
+    /// nobody is left, or nothing moves.
     pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
         let Phase::Playing(play) = &self.phase else {
             return None;
         };
-        let done = |seat: Seat| play.finished[seat.index()] || play.away[seat.index()].is_some();
         if let Some(closing_us) = play.closing_us {
+            let done = |seat: Seat| {
+                play.finished[seat.index()] || play.seats.list[seat.index()].page != Page::Plays
+            };
             let all = self.people().all(|(seat, _)| done(seat));
             return (all || closing_us <= now_us).then_some(EndReason::Played);
         }
-        if play
-            .away
-            .iter()
-            .flatten()
-            .any(|until_us| *until_us <= now_us)
-        {
-            return Some(if play.recovered {
+        if let Some(reason) = play.verdict(now_us) {
+            let recovered = play.recovered;
+            return Some(if recovered {
                 EndReason::Technical
             } else {
-                EndReason::PartnerLeft
+                reason
             });
         }
-        (play.moved_us + stalled_us <= now_us).then_some(EndReason::Technical)
+        (play.stalls_at(stalled_us) <= now_us).then_some(EndReason::Technical)
+    }
+}
+
+impl Play {
+    /// How the episode ends because of people who are away, if it does.
+    fn verdict(&self, now_us: u64) -> Option<EndReason> {
+        let verdicts = self.seats.each().filter_map(|(_, state)| state.verdict);
+        for then in verdicts {
+            match then {
+                Then::PartnerLeft => return Some(EndReason::PartnerLeft),
+                Then::Technical => return Some(EndReason::Technical),
+                Then::Bot => {}
+            }
+        }
+        let abandoned = self.seats.is_abandoned(now_us);
+        abandoned.then_some(EndReason::PartnerLeft)
+    }
+
+    /// When it ends because nothing moves. Nothing may while somebody is waited for.
+    fn stalls_at(&self, stalled_us: u64) -> u64 {
+        let waits_until = self.seats.granted_until().unwrap_or(0);
+        self.moved_us.max(waits_until) + stalled_us
     }
 }

@@ -4,10 +4,12 @@
 //! order. It must not know of sockets, files, databases or clocks. Its random numbers come from the source that
 //! it is given.
 
+mod arbiter;
 mod entry;
 mod flow;
 mod group;
 mod play;
+mod seats;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::change::Change;
-use protocol::control::{Answer, ClientMessage, EndReason, Refusal, Report, ServerMessage, Upload};
+use protocol::control::{
+    Answer, ClientMessage, EndReason, IceServer, Refusal, Report, ServerMessage, Upload,
+};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
 use study::{EnvFacts, Kind, Study};
@@ -36,6 +40,7 @@ pub struct SessionId(usize);
 
 /// What happened.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "an event is dealt with at once")]
 pub enum Event {
     /// A page sent a message.
     Message(ConnId, ClientMessage),
@@ -242,6 +247,9 @@ enum Place {
 /// Fills bytes with random ones.
 pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 
+/// Gives the ICE servers for a participant, by the time in microseconds and the pseudonym.
+pub type Ice = Box<dyn Fn(u64, &str) -> Vec<IceServer> + Send>;
+
 /// What each env stage plays, by its index.
 pub type EnvStages = BTreeMap<u16, EnvStage>;
 
@@ -260,9 +268,12 @@ pub struct Hub {
     limits: Limits,
     stages: EnvStages,
     random: Random,
+    ice: Ice,
     open: bool,
     stopping: bool,
     next_era: u16,
+    /// When it was called last: what was due then is done.
+    now_us: u64,
     sessions: Vec<Session>,
     /// By the hash of the token.
     by_token: HashMap<String, SessionId>,
@@ -287,7 +298,12 @@ impl Hub {
                 self.handle_absorbed(now_us, era, seat, absorbed)
             }
             Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
-            Event::Changed(..) | Event::Given(..) | Event::Noted => {}
+            Event::Changed(era, _, change) => self.handle_changed(now_us, era, change, None),
+            Event::Given(era, _, given) => {
+                let (change, snapshot) = given.map(|given| *given).unzip();
+                self.handle_changed(now_us, era, change, snapshot);
+            }
+            Event::Noted => {}
             Event::Stop => self.stopping = true,
         }
         self.settle(now_us);
@@ -305,13 +321,11 @@ impl Hub {
     pub fn poll_timeout(&self) -> Option<u64> {
         let stalled_us = self.limits.stalled.as_micros() as u64;
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
-        lobbies
-            .chain(
-                self.groups
-                    .values()
-                    .filter_map(|group| group.poll_timeout(stalled_us)),
-            )
-            .min()
+        let groups = self.groups.values();
+        let groups = groups.flat_map(|group| group.poll_timeout(stalled_us));
+        // What was due at the last call is done.
+        let groups = groups.filter(|at_us| *at_us > self.now_us);
+        lobbies.chain(groups).min()
     }
 
     /// What is to be done next.
@@ -349,18 +363,20 @@ impl Hub {
             ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
             ClientMessage::Ready { era, rtt_us, .. } => self.handle_ready(now_us, who, era, rtt_us),
             ClientMessage::LinkChanged { .. } => {}
-            ClientMessage::Upload(upload) => self.handle_upload(who, upload),
+            ClientMessage::Upload(upload) => self.handle_upload(now_us, who, upload),
             ClientMessage::Leave => self.handle_leave(now_us, who),
             ClientMessage::Trouble { message } => {
                 // Quoted: a page must not be able to write lines of its own into the log.
                 let said: String = message.chars().take(200).collect();
                 tracing::warn!(?said, "a page failed");
             }
-            ClientMessage::Report { .. }
-            | ClientMessage::Silent { .. }
-            | ClientMessage::Hidden { .. }
-            | ClientMessage::Unloading
-            | ClientMessage::TakeBack { .. } => {}
+            ClientMessage::Report { era, report } => self.handle_report(now_us, who, era, report),
+            ClientMessage::Silent { era, seat, silent } => {
+                self.handle_silent(now_us, who, era, seat, silent)
+            }
+            ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
+            ClientMessage::Unloading => self.handle_unloading(who),
+            ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
         }
     }
 

@@ -4,19 +4,48 @@ use protocol::control::{EndReason, Plan, Refusal, ServerMessage, Upload};
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Seat};
 use study::Kind;
+use study::stage::Bot;
 
 use super::group::{Group, Phase, Play};
+use super::seats::{Page, Seats, Terms};
 use super::{Absorbed, Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
 
+/// What a plan has from the study alone, so that it is the same after a restart.
+#[derive(Debug, Default)]
+pub(super) struct Offer {
+    window: u8,
+    keys: Vec<(String, u16)>,
+    disclose_ai: bool,
+    relay_only: bool,
+}
+
+impl Offer {
+    pub(super) fn complete(self, plan: Plan) -> Plan {
+        Plan {
+            window: self.window,
+            keys: self.keys,
+            disclose_ai: self.disclose_ai,
+            relay_only: self.relay_only,
+            ..plan
+        }
+    }
+}
+
 impl Hub {
-    /// Bounds of the input delay of an env stage, ticks, and how long a person may be away, microseconds.
-    pub(super) fn env_terms(&self, stage: u16) -> ((u8, u8), u64) {
+    /// Bounds of the input delay of an env stage, ticks.
+    pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.kind(stage) {
-            Kind::Env(env) => {
-                let grace_us = u64::from(env.on_disconnect.grace_s) * 1_000_000;
-                ((env.input_delay.min, env.input_delay.max), grace_us)
-            }
-            _ => ((0, 0), 0),
+            Kind::Env(env) => (env.input_delay.min, env.input_delay.max),
+            _ => (0, 0),
+        }
+    }
+
+    /// What the study says of people who are away from an env stage.
+    pub(super) fn terms(&self, stage: u16) -> Terms {
+        let horizon = self.stages.get(&stage).map(|stage| stage.facts.horizon);
+        match self.kind(stage) {
+            Kind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
+            _ => unreachable!("episodes are played at env stages"),
         }
     }
 
@@ -29,7 +58,7 @@ impl Hub {
                 .into_iter()
                 .for_each(|who| self.leave_episode(now_us, who, EndReason::Technical));
         };
-        let (delay, grace_us) = self.env_terms(stage);
+        let delay = self.input_delays(stage);
         let seats = plan.controllers.len();
         let mut members: Vec<_> = people.iter().copied().map(Some).collect();
         members.resize(seats, None);
@@ -45,14 +74,14 @@ impl Hub {
             plan,
             members,
             delay,
-            grace_us,
             phase,
         };
         for (seat, who) in group.people() {
             self.sessions[who.0].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage);
             self.tell(who, shown);
-            self.tell(who, ServerMessage::Match(group.plan_for(seat)));
+            let plan = self.plan_for(now_us, &group, seat);
+            self.tell(who, ServerMessage::Match(plan));
         }
         self.groups.insert(era.0, group);
     }
@@ -76,12 +105,7 @@ impl Hub {
             return None;
         };
         let playing = self.stages.get(&stage)?;
-        let bot = stage
-            .checked_sub(1)
-            .and_then(|lobby| match self.kind(lobby) {
-                Kind::Lobby(lobby) => lobby.bot.as_ref(),
-                _ => None,
-            });
+        let bot = self.bot(stage);
         let controller = |seat: usize| match bot {
             _ if seat < people => Some(Controller::Human),
             Some(bot) => Some(Controller::Ai {
@@ -89,7 +113,7 @@ impl Hub {
             }),
             None => None,
         };
-        Some(Plan {
+        let plan = Plan {
             era,
             episode,
             seat: Seat(0),
@@ -102,14 +126,49 @@ impl Hub {
             params: env.config.to_string(),
             seed,
             tick_hz: playing.facts.tick_hz,
-            window: env.window(&playing.facts),
-            keys: env.key_map(&playing.facts),
-            disclose_ai: bot.is_none_or(|bot| bot.disclose),
+            window: 0,
+            keys: Vec::new(),
+            disclose_ai: true,
             ice: Vec::new(),
             relay_only: false,
             life: protocol::Life(0),
             running: false,
-        })
+        };
+        Some(self.offer(stage).complete(plan))
+    }
+
+    /// The AI partner of the lobby before an env stage.
+    fn bot(&self, stage: u16) -> Option<&Bot> {
+        match self.kind(stage.checked_sub(1)?) {
+            Kind::Lobby(lobby) => lobby.bot.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What a plan of an env stage has from the study alone.
+    pub(super) fn offer(&self, stage: u16) -> Offer {
+        let facts = self.stages.get(&stage).map(|stage| &stage.facts);
+        let (Kind::Env(env), Some(facts)) = (self.kind(stage), facts) else {
+            return Offer::default();
+        };
+        let bot = self.bot(stage).or(env.on_disconnect.bot.as_ref());
+        Offer {
+            window: env.window(facts),
+            keys: env.key_map(facts),
+            disclose_ai: bot.is_none_or(|bot| bot.disclose),
+            relay_only: self.study.net.ice == study::terms::Ice::Relay,
+        }
+    }
+
+    /// The plan of a group for a seat.
+    pub(super) fn plan_for(&self, now_us: u64, group: &Group, seat: Seat) -> Plan {
+        let name = group.at(seat).map(|who| &self.sessions[who.0].participant);
+        let ice = name.map(|name| (self.ice)(now_us, name));
+        Plan {
+            seat,
+            ice: ice.unwrap_or_default(),
+            ..group.plan.clone()
+        }
     }
 
     /// A group comes to nothing before its start; `unready` are those who kept it waiting.
@@ -139,20 +198,6 @@ impl Hub {
         }
     }
 
-    pub(super) fn tell_others(&mut self, era: Era, who: SessionId, message: &ServerMessage) {
-        let Some(group) = self.groups.get(&era.0) else {
-            return;
-        };
-        let others: Vec<SessionId> = group
-            .people()
-            .map(|(_, other)| other)
-            .filter(|other| *other != who)
-            .collect();
-        others
-            .into_iter()
-            .for_each(|other| self.tell(other, message.clone()));
-    }
-
     /// The group that a session is in, its own seat, and who has the seat `to`.
     fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
         let Place::Episode(era, _) = self.sessions[who.0].place else {
@@ -173,7 +218,7 @@ impl Hub {
     }
 
     pub(super) fn handle_relay(&mut self, who: SessionId, to: Seat, bytes: Vec<u8>) {
-        if bytes.len() > self.limits.datagram_bytes {
+        if bytes.len() > self.limits.datagram_bytes || !self.study.net.fallback {
             return;
         }
         if let Some((from, conn)) = self.peers(who, to) {
@@ -190,12 +235,20 @@ impl Hub {
         let Some(seat) = group.seat_of(who) else {
             return;
         };
+        if let Phase::Playing(play) = &mut group.phase {
+            return play.seats.handle_ready(now_us, seat);
+        }
         if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
             return;
         }
         let input_delay = group.input_delay();
+        let (controllers, stage) = (group.plan.controllers.clone(), group.stage);
         let t0_us = now_us + self.limits.countdown.as_micros() as u64;
-        group.phase = Phase::Playing(Play::new(t0_us, input_delay, group.members.len()));
+        let seats = Seats::new(self.terms(stage), &controllers);
+        let play = Play::new(t0_us, input_delay, seats);
+        self.groups
+            .entry(era.0)
+            .and_modify(|group| group.phase = Phase::Playing(Box::new(play)));
         let header = self.header(era, t0_us, input_delay);
         self.effects
             .extend(header.map(|header| Effect::Archive(era, Work::Open(Box::new(header)))));
@@ -272,24 +325,46 @@ impl Hub {
         }
     }
 
-    pub(super) fn handle_upload(&mut self, who: SessionId, upload: Upload) {
-        let era = upload.era;
+    pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
+        let (era, limits) = (upload.era, &self.limits);
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        let seat = group.seat_of(who);
+        let (seat, tick_hz) = (group.seat_of(who), group.plan.tick_hz);
         let (Phase::Playing(play), Some(seat)) = (&mut group.phase, seat) else {
             return;
         };
+        let state = &play.seats.list[seat.index()];
+        let plays = state.page == Page::Plays && state.life == upload.life;
+        if !play.open || !plays || play.seats.is_changing(seat) {
+            return;
+        }
+        let early_us = limits.early.as_micros() as u64;
+        let rows = upload.rows.len() / play.seats.list.len();
+        let end = u64::from(upload.first.0) + rows as u64;
+        let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
+        if due_us > now_us + early_us {
+            return self.turn_away(now_us, who);
+        }
+        play.note_delay(now_us, &upload);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],
             &mut play.dropped[seat.index()],
         );
-        *dropped |= *flying >= self.limits.uploads;
-        if play.open && !*dropped {
+        *dropped |= *flying >= limits.uploads;
+        if !*dropped {
             *flying += 1;
             let work = Work::Absorb(seat, Box::new(upload));
             self.effects.push_back(Effect::Archive(era, work));
+        }
+    }
+
+    /// A page sends what no page sends.
+    fn turn_away(&mut self, now_us: u64, who: SessionId) {
+        if let Some(conn) = self.sessions[who.0].conn {
+            tracing::warn!("an upload is malformed");
+            self.handle_closed(now_us, conn);
+            self.refuse(conn, Refusal::Malformed);
         }
     }
 
@@ -304,7 +379,7 @@ impl Hub {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        let Some(who) = group.at(seat) else { return };
+        let who = group.at(seat);
         let Phase::Playing(play) = &mut group.phase else {
             return;
         };
@@ -316,47 +391,30 @@ impl Hub {
                 through,
                 over,
                 last,
-                ..
+                notes,
+                diverged,
             } => {
                 play.absorbed(now_us, through);
                 play.finished[seat.index()] |= last;
                 if over {
-                    play.closing_us
-                        .get_or_insert(now_us + self.limits.closing.as_micros() as u64);
+                    let closing_us = now_us + self.limits.closing.as_micros() as u64;
+                    play.closing_us.get_or_insert(closing_us);
                 }
-                self.tell(
-                    who,
-                    if again {
-                        ServerMessage::Running {
-                            era,
-                            through,
-                            changes: Vec::new(),
-                        }
-                    } else {
-                        ServerMessage::Archived {
-                            era,
-                            through,
-                            notes: 0,
-                        }
-                    },
-                );
-            }
-            Absorbed::Gap(through) => self.tell(
-                who,
-                ServerMessage::Running {
+                let archived = ServerMessage::Archived {
                     era,
                     through,
-                    changes: Vec::new(),
-                },
-            ),
-            Absorbed::Malformed => {
-                tracing::warn!(era = era.0, seat = seat.0, "an upload is malformed");
-                if let Some(conn) = self.sessions[who.0].conn {
-                    self.handle_closed(now_us, conn);
-                    self.refuse(conn, Refusal::Malformed);
+                    notes,
+                };
+                match () {
+                    () if diverged => self.handle_diverged(era, seat),
+                    () if again => self.tell_running(era, seat),
+                    () => self.tell_player(era, seat, archived),
                 }
             }
-            Absorbed::Disagreed | Absorbed::Failed => self.end_episode(era, EndReason::Technical),
+            Absorbed::Gap(_) => self.tell_running(era, seat),
+            Absorbed::Disagreed => self.handle_diverged(era, seat),
+            Absorbed::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
+            Absorbed::Failed => self.end_episode(era, EndReason::Technical),
         }
     }
 
@@ -373,11 +431,12 @@ impl Hub {
         }
     }
 
-    /// A member leaves on purpose.
+    /// A member leaves on purpose: what the study says of it is due at once.
     pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
+        let seat = group.seat_of(who);
         for member in group
             .members
             .iter_mut()
@@ -385,9 +444,10 @@ impl Hub {
         {
             *member = None;
         }
-        match group.phase {
-            Phase::Linking { .. } => self.unmatch(now_us, era, &[]),
-            _ => self.end_episode(era, EndReason::PartnerLeft),
+        match (&mut group.phase, seat) {
+            (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
+            (Phase::Playing(play), Some(seat)) => play.seats.handle_left(seat),
+            _ => {}
         }
     }
 
@@ -442,10 +502,18 @@ impl Hub {
             if matches!(group.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
                 let unready = group.unready();
                 self.unmatch(now_us, era, &unready);
-            } else if let Some(reason) = group.due(now_us, stalled_us) {
+                continue;
+            }
+            self.arbitrate(now_us, era);
+            let due = self
+                .groups
+                .get(&era.0)
+                .and_then(|group| group.due(now_us, stalled_us));
+            if let Some(reason) = due {
                 self.end_episode(era, reason);
             }
         }
+        self.now_us = now_us;
         self.settle_lobbies(now_us);
     }
 }

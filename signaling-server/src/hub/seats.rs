@@ -1,0 +1,638 @@
+//! The seats of a running episode: who plays each, whose page is there, and who hears whom.
+//!
+//! What is to happen next follows from this state and the time alone, so nothing is forgotten when pages, the
+//! archive or the server fail in between. It must not know of sessions, connections and messages.
+
+use protocol::change::{Change, LEASE_S, Presence};
+use protocol::control::Report;
+use protocol::{Controller, Life, Seat, Tick};
+use study::stage::Env;
+use study::terms::{Meanwhile, Then};
+
+use crate::config::Limits;
+
+/// What the study says of people who are away, and how patient the server is.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    grace_us: u64,
+    meanwhile: Meanwhile,
+    first_half: Then,
+    second_half: Then,
+    /// First tick of the second half.
+    half: Tick,
+    bot: Option<String>,
+    warn_us: u64,
+    drop_us: u64,
+    fence_us: u64,
+    witness_us: u64,
+    frozen_us: u64,
+    ready_us: u64,
+    still_us: u64,
+}
+
+/// Now, and how far the episode is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub now_us: u64,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// When they last grew, or tick 0.
+    pub moved_us: u64,
+}
+
+impl Terms {
+    pub(super) fn new(env: &Env, horizon: u32, limits: &Limits) -> Self {
+        let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
+        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        Self {
+            grace_us: us(gone.grace_s),
+            meanwhile: gone.meanwhile,
+            first_half: gone.first_half,
+            second_half: gone.second_half,
+            half: Tick(horizon / 2),
+            bot: gone.bot.as_ref().map(|bot| bot.policy.clone()),
+            warn_us: us(hidden.warn_s),
+            drop_us: us(hidden.drop_s),
+            fence_us: limits.fence.as_micros() as u64,
+            witness_us: limits.witness.as_micros() as u64,
+            frozen_us: limits.frozen.as_micros() as u64,
+            ready_us: limits.ready.as_micros() as u64,
+            still_us: limits.still.as_micros() as u64,
+        }
+    }
+
+    /// What follows when a person stays away, at this point of the episode.
+    fn then(&self, through: Tick) -> Then {
+        if through < self.half {
+            self.first_half
+        } else {
+            self.second_half
+        }
+    }
+
+    fn partner(&self) -> Controller {
+        let policy = self.bot.clone();
+        policy.map_or(Controller::Vacant, |policy| Controller::Ai { policy })
+    }
+
+    /// Who plays while the person may still come back.
+    fn meanwhile(&self) -> Controller {
+        match self.meanwhile {
+            Meanwhile::Bot => self.partner(),
+            Meanwhile::Stand | Meanwhile::Hold => Controller::Vacant,
+        }
+    }
+}
+
+/// Where the page of a person is in the episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// Not connected.
+    Away,
+    /// Plays in the seat's present life.
+    Plays,
+    /// Has lost the seat, and does not ask for it.
+    Lost,
+    /// Wants the seat; the plan is not sent yet.
+    Waiting,
+    /// Has the plan, and loads.
+    Loading,
+    /// Is ready for the seat.
+    Ready,
+}
+
+/// A seat.
+#[derive(Clone, Debug)]
+pub(super) struct SeatState {
+    /// Whether a person has had it from the start.
+    pub person: bool,
+    /// Whether that person left on purpose.
+    pub left: bool,
+    pub controller: Controller,
+    pub life: Life,
+    /// From when on it is played so.
+    since: Tick,
+    pub page: Page,
+    pub unloading: bool,
+    pub hidden_us: Option<u64>,
+    /// Since when its page has not heard each other seat.
+    silent: Vec<Option<u64>>,
+    /// Until when the person may be away, while they are.
+    pub gone: Option<u64>,
+    /// The last absence: what was durable when it began, and until when it was granted.
+    granted: Option<(Tick, u64)>,
+    /// What the study says of the absence, once its time was up.
+    pub verdict: Option<Then>,
+    /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
+    pub doomed: bool,
+    /// What the others know.
+    pub told: Presence,
+    /// Whether its page is to be told where the archive stands, once the seats are settled.
+    pub owed: bool,
+}
+
+/// What is being done about a seat; one thing at a time, so that everybody sees changes in one order.
+#[derive(Clone, Debug)]
+enum Step {
+    /// The others fence it and report.
+    Fence {
+        seat: Seat,
+        controller: Controller,
+        since_us: u64,
+        reports: Vec<Option<Report>>,
+    },
+    /// The archive takes it from its person.
+    Take(Seat),
+    /// The archive gives it to somebody.
+    Give(Seat),
+}
+
+/// What is to be done about a seat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// These seats are told to fence it.
+    Fence(Seat, Life, Vec<Seat>),
+    /// The archive takes it.
+    Take(Seat, Controller, Vec<Report>),
+    /// The archive gives it.
+    Give(Seat, Controller),
+    /// Its page gets the plan.
+    Plan(Seat),
+}
+
+/// The seats of an episode.
+#[derive(Clone, Debug)]
+pub(super) struct Seats {
+    terms: Terms,
+    pub list: Vec<SeatState>,
+    pub changes: Vec<Change>,
+    step: Option<Step>,
+}
+
+impl Seats {
+    /// At the start: every person's page plays.
+    pub(super) fn new(terms: Terms, controllers: &[Controller]) -> Self {
+        let seat = |controller: &Controller| {
+            let person = *controller == Controller::Human;
+            SeatState {
+                person,
+                left: false,
+                controller: controller.clone(),
+                life: Life::default(),
+                since: Tick(0),
+                page: if person { Page::Plays } else { Page::Away },
+                unloading: false,
+                hidden_us: None,
+                silent: vec![None; controllers.len()],
+                gone: None,
+                granted: None,
+                verdict: None,
+                doomed: false,
+                told: Presence::Here,
+                owed: false,
+            }
+        };
+        let list = controllers.iter().map(seat).collect();
+        let (changes, step) = (Vec::new(), None);
+        Self {
+            terms,
+            list,
+            changes,
+            step,
+        }
+    }
+
+    /// As a file tells them: every page is away, and may come back until then.
+    pub(super) fn restored(
+        terms: Terms,
+        controllers: &[Controller],
+        changes: Vec<Change>,
+        until_us: u64,
+        through: Tick,
+    ) -> Self {
+        let mut seats = Self::new(terms, controllers);
+        for state in seats.list.iter_mut().filter(|state| state.person) {
+            state.page = Page::Away;
+            state.gone = Some(until_us);
+            state.granted = Some((through, until_us));
+        }
+        changes.into_iter().for_each(|change| seats.note(change));
+        seats
+    }
+
+    /// Takes note of a change.
+    fn note(&mut self, change: Change) {
+        if let Some(state) = self.list.get_mut(change.seat.index()) {
+            state.controller = change.controller.clone();
+            state.life = change.life;
+            state.since = change.tick;
+        }
+        self.changes.push(change);
+    }
+
+    pub(super) fn each(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
+        (0..).map(Seat).zip(&self.list)
+    }
+
+    /// People who may play: those who did not leave on purpose.
+    pub(super) fn people(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
+        self.each().filter(|(_, state)| state.person && !state.left)
+    }
+
+    /// Whether the page of a seat plays it, and is to be believed.
+    fn is_live(&self, seat: Seat) -> bool {
+        let state = &self.list[seat.index()];
+        state.page == Page::Plays && !state.doomed
+    }
+
+    /// The other seats whose page plays.
+    fn others_live(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+        let others = self.people().map(|(other, _)| other);
+        others.filter(move |other| *other != seat && self.is_live(*other))
+    }
+
+    fn is_watched(&self, seat: Seat) -> bool {
+        self.others_live(seat).next().is_some()
+    }
+
+    /// Since when `by` has not heard `of`.
+    fn silence(&self, by: Seat, of: Seat) -> Option<u64> {
+        self.list[by.index()].silent[of.index()]
+    }
+
+    /// Since when everybody else says that a page is silent which says that of nobody.
+    fn frozen_since(&self, seat: Seat) -> Option<u64> {
+        let claim = |other| {
+            let mutual = self.silence(seat, other).is_some();
+            self.silence(other, seat).filter(|_| !mutual)
+        };
+        let claims = self.others_live(seat).map(claim);
+        let claims: Option<Vec<u64>> = claims.collect();
+        claims?.into_iter().max()
+    }
+
+    /// Whether nobody can play with the page of a seat now.
+    fn is_missed(&self, at: Moment, seat: Seat) -> bool {
+        let state = &self.list[seat.index()];
+        match state.page {
+            Page::Plays => {
+                let frozen = self.frozen_since(seat);
+                state.unloading
+                    || frozen.is_some_and(|since| since + self.terms.frozen_us <= at.now_us)
+            }
+            // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
+            Page::Away if state.controller == Controller::Human => {
+                let silent = |other| self.silence(other, seat).is_some();
+                let still = at.moved_us + self.terms.still_us <= at.now_us;
+                still
+                    || state.unloading
+                    || !self.is_watched(seat)
+                    || self.others_live(seat).any(silent)
+            }
+            _ => true,
+        }
+    }
+
+    /// Brings up to date who is gone, until when that is granted, and what follows for those whose time is up.
+    pub(super) fn update(&mut self, at: Moment) {
+        for index in 0..self.list.len() {
+            if self.list[index].person {
+                self.update_seat(at, Seat(index as u8));
+            }
+        }
+    }
+
+    fn update_seat(&mut self, at: Moment, seat: Seat) {
+        let missed = self.is_missed(at, seat);
+        let dropped = self.is_dropped(at.now_us, seat);
+        let then = self.terms.then(at.through);
+        let grace_us = self.terms.grace_us;
+        let state = &mut self.list[seat.index()];
+        if !missed {
+            state.gone = None;
+        } else if state.gone.is_none() {
+            // Nobody who comes and goes gets more time while nothing moves.
+            let again = state.granted.filter(|(when, _)| *when == at.through);
+            let until_us = again.map_or(at.now_us + grace_us, |(_, until_us)| until_us);
+            state.gone = Some(if dropped { at.now_us } else { until_us });
+            state.granted = Some((at.through, until_us));
+        }
+        if state.left || dropped || state.is_overdue(at.now_us) {
+            state.verdict.get_or_insert(then);
+        } else if !missed {
+            state.verdict = None;
+        }
+        let slow = matches!(state.page, Page::Waiting | Page::Loading);
+        if slow && state.is_overdue(at.now_us) {
+            state.page = Page::Lost;
+        }
+    }
+
+    /// Whether a page is hidden for longer than the study allows, and somebody waits for it.
+    fn is_dropped(&self, now_us: u64, seat: Seat) -> bool {
+        let hidden_us = self.list[seat.index()].hidden_us;
+        let up = |since| since + self.terms.drop_us <= now_us;
+        hidden_us.is_some_and(up) && self.is_watched(seat)
+    }
+
+    /// Whether nobody's page is there and everybody's time is up.
+    pub(super) fn is_abandoned(&self, now_us: u64) -> bool {
+        self.people()
+            .all(|(_, state)| state.page == Page::Away && state.is_overdue(now_us))
+    }
+
+    /// Until when somebody may be away.
+    pub(super) fn granted_until(&self) -> Option<u64> {
+        self.people().filter_map(|(_, state)| state.gone).max()
+    }
+
+    /// How a person is, and when what the study says of it is due, microseconds.
+    pub(super) fn presence(&self, at: Moment, seat: Seat) -> (Presence, Option<u64>) {
+        let state = &self.list[seat.index()];
+        let shown = |since: &u64| since + self.terms.warn_us <= at.now_us;
+        match (state.page, state.gone, state.hidden_us.filter(shown)) {
+            _ if state.left => (Presence::Gone, None),
+            (Page::Waiting | Page::Loading | Page::Ready, ..) => (Presence::Returning, None),
+            (_, Some(until_us), _) => {
+                let then = self.terms.then(at.through);
+                let changes = then != Then::Bot || state.controller != self.terms.partner();
+                let awaited = changes && state.verdict.is_none();
+                (Presence::Gone, awaited.then_some(until_us))
+            }
+            (.., Some(since_us)) => (Presence::Hidden, Some(since_us + self.terms.drop_us)),
+            _ => (Presence::Here, None),
+        }
+    }
+
+    /// What is to be done next, if it is not being done already.
+    pub(super) fn poll_next(&mut self, at: Moment) -> Option<Next> {
+        match &self.step {
+            Some(Step::Fence { .. }) => self.report_all(at),
+            Some(Step::Take(_) | Step::Give(_)) => None,
+            None => (0..self.list.len()).find_map(|index| self.begin(at, Seat(index as u8))),
+        }
+    }
+
+    /// Begins what is to be done about a seat.
+    fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+        let state = &self.list[seat.index()];
+        if !state.person {
+            return None;
+        }
+        if state.controller == Controller::Human {
+            return self.begin_fence(at, seat);
+        }
+        match state.page {
+            Page::Waiting => {
+                self.list[seat.index()].page = Page::Loading;
+                Some(Next::Plan(seat))
+            }
+            Page::Ready => {
+                self.step = Some(Step::Give(seat));
+                Some(Next::Give(seat, Controller::Human))
+            }
+            Page::Away | Page::Lost
+                if self.is_for_a_partner(seat) && state.controller != self.terms.partner() =>
+            {
+                self.step = Some(Step::Give(seat));
+                Some(Next::Give(seat, self.terms.partner()))
+            }
+            _ => None,
+        }
+    }
+
+    fn begin_fence(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+        let controller = self.successor(seat)?;
+        let fencers: Vec<Seat> = self.others_live(seat).collect();
+        let (since_us, reports) = (at.now_us, vec![None; self.list.len()]);
+        self.step = Some(Step::Fence {
+            seat,
+            controller,
+            since_us,
+            reports,
+        });
+        let life = self.list[seat.index()].life;
+        Some(Next::Fence(seat, life, fencers))
+    }
+
+    /// Whether a person's time is up and an AI partner is to play for the others.
+    fn is_for_a_partner(&self, seat: Seat) -> bool {
+        self.list[seat.index()].verdict == Some(Then::Bot) && self.is_watched(seat)
+    }
+
+    /// Who is to have a seat that its person must lose now.
+    fn successor(&self, seat: Seat) -> Option<Controller> {
+        if self.is_for_a_partner(seat) {
+            return Some(self.terms.partner());
+        }
+        let state = &self.list[seat.index()];
+        let stands = state.gone.is_some() && self.terms.meanwhile != Meanwhile::Hold;
+        let lost = state.doomed || !matches!(state.page, Page::Away | Page::Plays);
+        (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
+    }
+
+    /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
+    /// asked must not play on: others may be told something else.
+    fn report_all(&mut self, at: Moment) -> Option<Next> {
+        let Some(Step::Fence {
+            seat,
+            controller,
+            since_us,
+            reports,
+        }) = &self.step
+        else {
+            return None;
+        };
+        let (seat, waited_us) = (*seat, at.now_us.saturating_sub(*since_us));
+        let said = |other: &Seat| reports[other.index()].is_some();
+        let witnesses: Vec<Seat> = self.witnesses(seat).collect();
+        // What a page has before its own first tick binds nobody.
+        let binds = |other: &&Seat| self.list[other.index()].since <= at.through;
+        let enough = if witnesses.iter().any(|other| binds(&other)) {
+            witnesses.iter().filter(binds).any(said)
+        } else {
+            witnesses.is_empty() || witnesses.iter().any(said)
+        };
+        let all = self.others_live(seat).all(|other| said(&other));
+        let answered = enough && (all || waited_us >= self.terms.fence_us);
+        if !answered && waited_us < self.terms.witness_us {
+            return None;
+        }
+        let mute = witnesses
+            .into_iter()
+            .filter(|other| !enough && !said(other));
+        let mute: Vec<Seat> = mute.collect();
+        let next = Next::Take(
+            seat,
+            controller.clone(),
+            reports.iter().flatten().cloned().collect(),
+        );
+        self.step = Some(Step::Take(seat));
+        mute.into_iter()
+            .for_each(|other| self.list[other.index()].doomed = true);
+        Some(next)
+    }
+
+    /// The other people whose page may have confirmed inputs of a seat.
+    fn witnesses(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+        let plays = |state: &SeatState| state.controller == Controller::Human && !state.doomed;
+        let others = self
+            .people()
+            .filter(move |(other, state)| *other != seat && plays(state));
+        others.map(|(other, _)| other)
+    }
+
+    /// Takes a report; false if it answers nothing.
+    pub(super) fn handle_report(&mut self, from: Seat, report: Report) -> bool {
+        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
+            return false;
+        };
+        let state = &self.list[seat.index()];
+        let fits = report.seat == *seat && report.life == state.life && from != *seat;
+        if fits && self.list[from.index()].page == Page::Plays {
+            reports[from.index()] = Some(report);
+        }
+        fits
+    }
+
+    /// The fence that a page must keep when it comes back, if there is one: it answers anew.
+    pub(super) fn fence_again(&mut self, from: Seat) -> Option<(Seat, Life)> {
+        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
+            return None;
+        };
+        reports[from.index()] = None;
+        (*seat != from).then(|| (*seat, self.list[seat.index()].life))
+    }
+
+    /// Whether a seat is being taken, so that fences must not be forgotten.
+    pub(super) fn is_taking(&self) -> bool {
+        matches!(self.step, Some(Step::Fence { .. } | Step::Take(_)))
+    }
+
+    /// Whether a fence was handed on to the archive, and the change is not there yet.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self.step, Some(Step::Take(_)))
+    }
+
+    /// Whether the archive is at work for this seat.
+    pub(super) fn is_changing(&self, seat: Seat) -> bool {
+        matches!(self.step, Some(Step::Take(at) | Step::Give(at)) if at == seat)
+    }
+
+    /// Takes a change that is durable.
+    pub(super) fn handle_change(&mut self, now_us: u64, change: Change) {
+        let (seat, human) = (change.seat, change.controller == Controller::Human);
+        self.step = None;
+        self.note(change);
+        let Some(state) = self.list.get_mut(seat.index()) else {
+            return;
+        };
+        state.unloading = false;
+        // A page that is gone before it had the seat loses it again.
+        state.doomed = human && state.page != Page::Ready;
+        match state.page {
+            Page::Plays if !human => state.page = Page::Lost,
+            Page::Ready if human => {
+                (state.page, state.gone, state.hidden_us) = (Page::Plays, None, None);
+                state.silent.fill(None);
+            }
+            _ => {}
+        }
+        if human {
+            // The new page needs a moment until the others hear it.
+            self.unhear(seat, now_us + u64::from(LEASE_S) * 1_000_000);
+        }
+    }
+
+    /// Takes note that a page hears another seat or does not.
+    pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
+        if let Some(claim) = self.list[by.index()].silent.get_mut(of.index()) {
+            *claim = silent.then(|| claim.unwrap_or(now_us));
+        }
+    }
+
+    /// A page of a seat connects. Whether it still plays the seat's present life, and may.
+    pub(super) fn handle_page(&mut self, now_us: u64, seat: Seat, life: Option<Life>) -> bool {
+        let state = &mut self.list[seat.index()];
+        state.unloading = false;
+        let holds = life == Some(state.life) && state.controller == Controller::Human;
+        if !holds || state.doomed {
+            state.silent.fill(None);
+            self.handle_take_back(now_us, seat);
+            return false;
+        }
+        state.page = Page::Plays;
+        self.unhear(seat, now_us);
+        true
+    }
+
+    /// A page wants its seat back. It has its time to load, even if the grace is over before.
+    pub(super) fn handle_take_back(&mut self, now_us: u64, seat: Seat) {
+        let ready_us = now_us + self.terms.ready_us;
+        let state = &mut self.list[seat.index()];
+        state.page = Page::Waiting;
+        state.hidden_us = None;
+        state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
+    }
+
+    /// The connection of a page is gone. It tells anew what is so when it comes back.
+    pub(super) fn handle_away(&mut self, seat: Seat) {
+        let state = &mut self.list[seat.index()];
+        (state.page, state.owed, state.hidden_us) = (Page::Away, false, None);
+    }
+
+    /// The page of a seat has loaded. One that was given up begins anew.
+    pub(super) fn handle_ready(&mut self, now_us: u64, seat: Seat) {
+        let state = &mut self.list[seat.index()];
+        match state.page {
+            Page::Loading => state.page = Page::Ready,
+            Page::Lost => self.handle_take_back(now_us, seat),
+            Page::Away | Page::Plays | Page::Waiting | Page::Ready => {}
+        }
+    }
+
+    /// A person leaves on purpose.
+    pub(super) fn handle_left(&mut self, seat: Seat) {
+        self.handle_away(seat);
+        self.list[seat.index()].left = true;
+    }
+
+    /// Pages that are to be told where everything stands, once nothing is fenced any more.
+    pub(super) fn poll_owed(&mut self) -> Vec<Seat> {
+        let seats = (0..).map(Seat).zip(&mut self.list);
+        let owed =
+            seats.filter_map(|(seat, state)| std::mem::take(&mut state.owed).then_some(seat));
+        owed.collect()
+    }
+
+    /// Whoever did not hear a seat before this time gets until then to hear it.
+    fn unhear(&mut self, seat: Seat, at_us: u64) {
+        for other in &mut self.list {
+            let claim = &mut other.silent[seat.index()];
+            *claim = claim.map(|_| at_us);
+        }
+    }
+
+    /// When something is to be decided although nothing came in, microseconds.
+    pub(super) fn poll_timeout(&self, moved_us: u64) -> Vec<u64> {
+        let terms = &self.terms;
+        let mut all = Vec::new();
+        for (seat, state) in self.people() {
+            all.extend(state.gone);
+            all.extend(self.frozen_since(seat).map(|since| since + terms.frozen_us));
+            all.extend(state.hidden_us.map(|since| since + terms.warn_us));
+            all.extend(state.hidden_us.map(|since| since + terms.drop_us));
+            all.extend((state.page == Page::Away).then_some(moved_us + terms.still_us));
+        }
+        if let Some(Step::Fence { since_us, .. }) = &self.step {
+            all.extend([since_us + terms.fence_us, since_us + terms.witness_us]);
+        }
+        all
+    }
+}
+
+impl SeatState {
+    fn is_overdue(&self, now_us: u64) -> bool {
+        self.gone.is_some_and(|until_us| until_us <= now_us)
+    }
+}
