@@ -1,5 +1,5 @@
 //! The packet that peers exchange each tick, hand-packed: inputs, receipts and round trip in one,
-//! 13 to 21 bytes for two players in steady state.
+//! 14 to 22 bytes for two players in steady state.
 //!
 //! Integers are little-endian. Bits are filled from the least significant bit of each byte upwards.
 //!
@@ -9,6 +9,7 @@
 //! | 2 | era |
 //! | 1 | bits 0–6: the life of the sender's seat; bit 7: a delay follows |
 //! | 0 or 3 | delay: ticks are due so many milliseconds later than `T0` says; never 0 here |
+//! | 1 | the number of changes of seats that the sender knows, modulo 256 |
 //! | 3 | `first`, the tick of the first input carried |
 //! | 1 | bits 0–5: the number of inputs, at most [`MAX_INPUTS`]; bit 6: an echo follows; bit 7: done |
 //! | 1 or 4 per seat but the sender's | receipt: signed distance from `first + count`; −128 announces an absolute tick in 3 bytes |
@@ -32,7 +33,7 @@ pub const TICK_LIMIT: u32 = 1 << 24;
 
 /// The longest datagram, bytes: every receipt far away, every action 16 bits wide.
 pub const MAX_DATAGRAM: usize =
-    1 + 2 + 4 + 3 + 1 + 4 * (MAX_SEATS - 1) + 2 + 3 + (MAX_INPUTS * 17).div_ceil(8);
+    1 + 2 + 4 + 1 + 3 + 1 + 4 * (MAX_SEATS - 1) + 2 + 3 + (MAX_INPUTS * 17).div_ceil(8);
 
 /// The longest delay that a datagram tells, milliseconds: more than four hours.
 pub const MAX_DELAY_MS: u32 = (1 << 24) - 1;
@@ -79,6 +80,8 @@ pub struct Datagram {
     pub life: Life,
     /// The longest delay of the ticks that the sender knows of, milliseconds; at most [`MAX_DELAY_MS`].
     pub delay_ms: u32,
+    /// How many changes of seats the sender knows, modulo 256: they say of which lives its receipts are.
+    pub changes: u8,
     /// The tick of the first input.
     pub first: Tick,
     /// The sender's inputs from `first` on: all that this receiver has not acknowledged, at most [`MAX_INPUTS`].
@@ -111,6 +114,7 @@ impl Datagram {
         if delay_ms > 0 {
             put_tick(delay_ms, out);
         }
+        out.push(self.changes);
         put_tick(first, out);
         let flags = if self.echo.is_some() { ECHO } else { 0 } | if self.done { DONE } else { 0 };
         out.push(inputs.len() as u8 | flags);
@@ -169,6 +173,7 @@ impl Default for Datagram {
             from: Seat(0),
             life: Life(0),
             delay_ms: 0,
+            changes: 0,
             first: Tick(0),
             inputs: Vec::new(),
             have: Vec::new(),
@@ -238,6 +243,7 @@ impl Reader<'_> {
         if life & DELAYED != 0 && out.delay_ms == 0 {
             return Err(MALFORMED);
         }
+        [out.changes] = self.take()?;
         out.first = self.tick()?;
         let [flags] = self.take()?;
         out.done = flags & DONE != 0;
@@ -356,6 +362,7 @@ mod tests {
                     any::<bool>(),
                     0..=Life::LAST.0,
                     prop_oneof![Just(0), 0..=MAX_DELAY_MS],
+                    any::<u8>(),
                 ),
                 proptest::collection::vec(0..layout.actions, 0..=MAX_INPUTS),
                 proptest::collection::vec(
@@ -366,7 +373,7 @@ mod tests {
             )
                 .prop_map(
                     move |(
-                        (era, from, first, sent_ms, done, life, delay_ms),
+                        (era, from, first, sent_ms, done, life, delay_ms, changes),
                         inputs,
                         receipts,
                         echo,
@@ -388,6 +395,7 @@ mod tests {
                                 from,
                                 life: Life(life),
                                 delay_ms,
+                                changes,
                                 first,
                                 inputs,
                                 have,
@@ -457,6 +465,7 @@ mod tests {
             from: Seat(1),
             life: Life(5),
             delay_ms: 0,
+            changes: 3,
             first: Tick(500),
             inputs: vec![0, 0, 3, 3],
             have: vec![Tick(502), Tick(504)],
@@ -481,6 +490,7 @@ mod tests {
                 7,
                 0,
                 5,
+                3,
                 0xf4,
                 1,
                 0,
@@ -517,10 +527,10 @@ mod tests {
         };
         assert_eq!(refused(0, 0x11), Err(DecodeError::Version { found: 1 }));
         assert_eq!(refused(0, 0x22), Err(MALFORMED), "seat 2 of 2");
-        assert_eq!(refused(7, 0x40 | 41), Err(MALFORMED), "41 inputs");
-        assert_eq!(refused(14, 0b0111_0011), Err(MALFORMED), "action 6 of 6");
+        assert_eq!(refused(8, 0x40 | 41), Err(MALFORMED), "41 inputs");
+        assert_eq!(refused(15, 0b0111_0011), Err(MALFORMED), "action 6 of 6");
         assert_eq!(
-            refused(14, 0b1101_1011),
+            refused(15, 0b1101_1011),
             Err(MALFORMED),
             "a bit after the last input"
         );

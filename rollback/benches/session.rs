@@ -90,7 +90,7 @@ fn session_tick(depth: u64) -> f64 {
             let peer = &mut peers[seat];
             while to[seat].front().is_some_and(|&(due, _)| due <= tick) {
                 let (_, bytes) = to[seat].pop_front().expect("it was just seen");
-                peer.handle_datagram(now_us, &bytes)
+                peer.handle_datagram(now_us, Seat(1 - seat as u8), &bytes)
                     .expect("an honest packet");
             }
             peer.handle_action(now_us, action(seat, tick));

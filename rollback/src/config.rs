@@ -4,7 +4,7 @@ use env_core::{Action, Spec};
 use protocol::datagram::MAX_INPUTS;
 use protocol::{Controller, Era, Seat};
 
-use crate::inputs::Seats;
+use crate::roster::Seats;
 
 /// What all peers of an episode agree on, and which seat is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Config {
     pub era: Era,
     /// The seat of the person here; none for an onlooker.
     pub local: Option<Seat>,
-    /// Who controls each seat, in order. Seats beyond the list play the no-op.
+    /// Who controls each seat at tick 0, in order. Seats beyond the list play the no-op.
     pub controllers: Vec<Controller>,
     /// Seed of the world and of the AI partners.
     pub seed: u64,

@@ -1,6 +1,8 @@
 //! What a session gives back: packets, events, statistics, refusals.
 
-use protocol::{DecodeError, MAX_SEATS, Seat, Tick};
+use env_core::Action;
+use env_core::contract::StateError;
+use protocol::{DecodeError, Life, MAX_SEATS, Seat, Tick};
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,31 @@ pub enum Event {
         since: Tick,
         /// How long the hold was, milliseconds.
         held_ms: u32,
+    },
+    /// An input came that was predicted otherwise.
+    Mispredicted {
+        /// Whose.
+        seat: Seat,
+        /// For which tick.
+        tick: Tick,
+        /// What was simulated.
+        predicted: Action,
+        /// What came.
+        actual: Action,
+        /// From when the tick was first simulated so to its correction, microseconds.
+        shown_us: u64,
+    },
+    /// Ticks are due later than before, because a page or the network could not keep up.
+    Delayed {
+        /// The first tick that is due later.
+        tick: Tick,
+        /// How much later than at first, milliseconds.
+        delay_ms: u32,
+    },
+    /// The seat here has changed hands: the session stands still, and another must be resumed to play on.
+    Lost {
+        /// The first tick that is not played here.
+        tick: Tick,
     },
     /// The end of the episode is confirmed.
     Over {
@@ -65,8 +92,42 @@ pub struct Stats {
     pub bytes_received: u64,
     /// Received packets that were refused.
     pub dropped: u64,
+    /// The same by reason.
+    pub refused: Refusals,
+    /// Packets of a fenced seat, of which nothing was taken.
+    pub fenced: u64,
     /// Inputs that contradicted an earlier one of the same seat and tick; the earlier one stays.
     pub equivocations: u64,
+}
+
+/// Received packets that were refused, by reason: the variants of [`DatagramError`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// [`DatagramError::Decode`].
+    pub malformed: u64,
+    /// [`DatagramError::Era`].
+    pub era: u64,
+    /// [`DatagramError::Channel`].
+    pub channel: u64,
+    /// [`DatagramError::Life`].
+    pub life: u64,
+    /// [`DatagramError::Sender`].
+    pub sender: u64,
+    /// [`DatagramError::Receipt`].
+    pub receipt: u64,
+}
+
+impl Refusals {
+    pub(crate) fn count(&mut self, error: &DatagramError) {
+        *match error {
+            DatagramError::Decode(_) => &mut self.malformed,
+            DatagramError::Era => &mut self.era,
+            DatagramError::Channel { .. } => &mut self.channel,
+            DatagramError::Life { .. } => &mut self.life,
+            DatagramError::Sender(_) => &mut self.sender,
+            DatagramError::Receipt(_) => &mut self.receipt,
+        } += 1;
+    }
 }
 
 /// Why a packet was refused. The session is then unchanged but for its statistics.
@@ -78,10 +139,80 @@ pub enum DatagramError {
     /// Of another episode.
     #[error("the datagram belongs to another episode")]
     Era,
+    /// It names another seat than that of the channel it came by.
+    #[error("a datagram of seat {} in the channel of seat {}", .named.0, .channel.0)]
+    Channel {
+        /// Whose channel.
+        channel: Seat,
+        /// The seat that it names.
+        named: Seat,
+    },
+    /// Of another page than the one that plays the seat now.
+    #[error("seat {} is in life {}, and the datagram of life {}", .seat.0, .present.0, .found.0)]
+    Life {
+        /// The seat.
+        seat: Seat,
+        /// Its life, as known here.
+        present: Life,
+        /// The life that the datagram names.
+        found: Life,
+    },
     /// Not from another person's seat.
     #[error("seat {} sends no datagrams here", .0.0)]
     Sender(Seat),
     /// It acknowledges an input that was never made.
     #[error("a receipt for tick {}, which was never sent", .0.0)]
     Receipt(Tick),
+}
+
+/// Why a change was refused. The session is then unchanged. All but [`ChangeError::Order`] mean that this page cannot
+/// play on with what it has: its seat must be taken back from the server's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// A change before it is missing.
+    #[error("change {found} came before change {expected}")]
+    Order {
+        /// The number of the next change.
+        expected: u16,
+        /// The number that came.
+        found: u16,
+    },
+    /// No such seat.
+    #[error("there is no seat {}", .0.0)]
+    Seat(Seat),
+    /// Its tick is confirmed here, or precedes an earlier change of the seat.
+    #[error("a change at tick {}, which is settled up to tick {}", .tick.0, .settled.0)]
+    Settled {
+        /// The tick of the change.
+        tick: Tick,
+        /// The first tick at which it could be.
+        settled: Tick,
+    },
+    /// The inputs that it brings begin after those that are here.
+    #[error("inputs of seat {} from tick {} are missing", .seat.0, .from.0)]
+    Gap {
+        /// The seat.
+        seat: Seat,
+        /// The first input that is missing.
+        from: Tick,
+    },
+}
+
+/// Why a session cannot begin in the middle of an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResumeError {
+    /// The state or the memory of a partner cannot be taken up.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The state is another one than was meant.
+    #[error("a state with digest {found:016x} instead of {expected:016x}")]
+    Digest {
+        /// The digest that was announced.
+        expected: u64,
+        /// The digest of the state.
+        found: u64,
+    },
+    /// The changes do not fit the episode.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
 }

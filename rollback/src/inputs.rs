@@ -5,28 +5,10 @@
 //! is the episode's log as it stands. This module must not know of time, packets or the world.
 
 use env_core::Action;
-use protocol::{MAX_SEATS, Seat, Tick};
+use protocol::MAX_SEATS;
 
 /// Ticks for which memory is set aside at the start if the episode may be longer still: 18 minutes at 60 Hz.
 const RESERVED_TICKS: u32 = 1 << 16;
-
-/// Which seats are people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seats(pub(crate) u16);
-
-impl Seats {
-    pub(crate) fn contains(self, seat: usize) -> bool {
-        seat < MAX_SEATS && self.0 >> seat & 1 == 1
-    }
-
-    pub(crate) fn without(self, seat: Option<Seat>) -> Self {
-        Self(self.0 & !seat.map_or(0, |seat| 1 << seat.0))
-    }
-
-    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..MAX_SEATS).filter(move |&seat| self.contains(seat))
-    }
-}
 
 /// What the inputs of a datagram changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,41 +26,39 @@ pub(crate) struct Received {
 #[derive(Debug)]
 pub(crate) struct Inputs {
     seats: usize,
-    humans: Seats,
-    /// The people at the other ends.
-    peers: Seats,
     noop: Action,
+    /// The tick of the first row.
+    first: u32,
     rows: Vec<Action>,
     /// The first tick of each seat whose input is not here.
     have: [u32; MAX_SEATS],
-    /// The same for every peer, as it last said: `[peer][seat]`.
+    /// The same for every other person, as they last said: `[peer][seat]`.
     theirs: [[u32; MAX_SEATS]; MAX_SEATS],
 }
 
 impl Inputs {
-    /// Everyone's inputs before tick `delay` are the no-op, and known to all.
-    pub(crate) fn new(
-        seats: usize,
-        humans: Seats,
-        local: Option<Seat>,
-        delay: u8,
-        noop: Action,
-    ) -> Self {
+    /// Everyone's inputs before tick `known` are here, and known to all; those before `delay` are the no-op.
+    pub(crate) fn new(seats: usize, first: u32, delay: u8, noop: Action) -> Self {
+        let known = first.max(u32::from(delay));
         Self {
             seats,
-            humans,
-            peers: humans.without(local),
             noop,
-            rows: vec![noop; usize::from(delay) * seats],
-            have: [u32::from(delay); MAX_SEATS],
-            theirs: [[u32::from(delay); MAX_SEATS]; MAX_SEATS],
+            first,
+            rows: vec![noop; (known - first) as usize * seats],
+            have: [known; MAX_SEATS],
+            theirs: [[known; MAX_SEATS]; MAX_SEATS],
         }
     }
 
     /// Sets memory aside for an episode of `horizon` ticks, or as many as are reasonable.
     pub(crate) fn reserve(&mut self, horizon: u32, beyond: usize) {
-        let ticks = horizon.min(RESERVED_TICKS) as usize + beyond;
+        let ticks = horizon.saturating_sub(self.first).min(RESERVED_TICKS) as usize + beyond;
         self.rows.reserve(ticks * self.seats);
+    }
+
+    /// The tick of the first row.
+    pub(crate) fn first(&self) -> u32 {
+        self.first
     }
 
     /// The first tick of a person's seat whose input is not here.
@@ -91,67 +71,52 @@ impl Inputs {
         self.theirs[peer][seat]
     }
 
-    /// Everything of every person is here up to this tick: what is simulated before it is true.
-    pub(crate) fn known(&self) -> u32 {
-        self.humans
-            .iter()
-            .map(|seat| self.have[seat])
-            .min()
-            .unwrap_or(u32::MAX)
-    }
-
-    /// Everything of every person is at every person up to this tick: what is simulated before it is confirmed.
-    pub(crate) fn shared(&self) -> u32 {
-        let receipts = |seat: usize| {
-            let theirs = self
-                .peers
-                .iter()
-                .filter(move |&peer| peer != seat)
-                .map(move |peer| self.theirs[peer][seat]);
-            theirs.fold(self.have[seat], u32::min)
-        };
-        self.humans.iter().map(receipts).min().unwrap_or(u32::MAX)
-    }
-
     /// The actions of a tick, one a seat.
     pub(crate) fn row(&self, tick: u32) -> &[Action] {
-        let at = tick as usize * self.seats;
+        let at = self.at(tick);
         &self.rows[at..at + self.seats]
     }
 
     /// The actions of all ticks before this one.
-    pub(crate) fn rows(&self, ticks: u32) -> &[Action] {
-        &self.rows[..ticks as usize * self.seats]
+    pub(crate) fn rows(&self, end: u32) -> &[Action] {
+        &self.rows[..self.at(end)]
+    }
+
+    fn at(&self, tick: u32) -> usize {
+        (tick - self.first) as usize * self.seats
     }
 
     /// Some of a seat's inputs in order, from those that are here.
     pub(crate) fn column(&self, seat: usize, first: u32, end: u32) -> impl Iterator<Item = Action> {
-        (first..end.min(self.have[seat])).map(move |tick| self.row(tick)[seat])
+        let ticks = first.max(self.first)..end.min(self.have[seat]);
+        ticks.map(move |tick| self.row(tick)[seat])
     }
 
-    /// The last known input of a seat.
-    pub(crate) fn last(&self, seat: usize) -> Action {
-        self.have[seat]
-            .checked_sub(1)
-            .map_or(self.noop, |tick| self.row(tick)[seat])
+    /// The last known input of a seat whose person began at `start`.
+    pub(crate) fn last(&self, seat: usize, start: u32) -> Action {
+        match self.have[seat] {
+            have if have > start.max(self.first) => self.row(have - 1)[seat],
+            _ => self.noop,
+        }
     }
 
     /// Writes down what is simulated.
     pub(crate) fn set(&mut self, tick: u32, seat: usize, action: Action) {
-        let end = (tick as usize + 1) * self.seats;
+        let end = self.at(tick + 1);
         if self.rows.len() < end {
             self.rows.resize(end, self.noop);
         }
-        self.rows[tick as usize * self.seats + seat] = action;
+        self.rows[end - self.seats + seat] = action;
     }
 
-    /// Appends an input of the local person.
+    /// Appends an input of a person.
     pub(crate) fn push(&mut self, seat: usize, action: Action) {
         self.set(self.have[seat], seat, action);
         self.have[seat] += 1;
     }
 
-    /// Takes in a peer's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already simulated.
+    /// Takes in a peer's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
+    /// simulated; `wrong` is told of each that was simulated with another action: tick, predicted, actual.
     pub(crate) fn receive(
         &mut self,
         from: usize,
@@ -159,11 +124,16 @@ impl Inputs {
         inputs: &[Action],
         simulated: u32,
         limit: u32,
+        mut wrong: impl FnMut(u32, Action, Action),
     ) -> Received {
         let mut received = Received::default();
         for (tick, &input) in (first..limit).zip(inputs) {
             if tick > self.have[from] {
                 break;
+            }
+            // What came before the first row is settled.
+            if tick < self.first {
+                continue;
             }
             let past = tick < simulated;
             let differs = (past || tick < self.have[from]) && self.row(tick)[from] != input;
@@ -175,16 +145,30 @@ impl Inputs {
             if differs {
                 received.mispredicted += 1;
                 received.wrong = received.wrong.or(Some(tick));
+                wrong(tick, self.row(tick)[from], input);
             }
             self.push(from, input);
         }
         received
     }
 
-    /// Takes in a peer's receipts.
-    pub(crate) fn acknowledge(&mut self, from: usize, have: &[Tick]) {
-        for (known, told) in self.theirs[from].iter_mut().zip(have) {
-            *known = told.0.max(*known);
+    /// Takes in a receipt of a peer: it has the inputs of a seat before this tick.
+    pub(crate) fn acknowledge(&mut self, from: usize, seat: usize, have: u32) {
+        let known = &mut self.theirs[from][seat];
+        *known = have.max(*known);
+    }
+
+    /// A seat has another controller from `tick` on: what is known beyond is void.
+    pub(crate) fn cut(&mut self, seat: usize, tick: u32) {
+        let tick = tick.max(self.first);
+        self.have[seat] = tick;
+        for theirs in &mut self.theirs {
+            theirs[seat] = theirs[seat].min(tick);
         }
+    }
+
+    /// Another page plays a seat, and has everything before this tick. The receipts of the one before are void.
+    pub(crate) fn meet(&mut self, peer: usize, from: u32) {
+        self.theirs[peer] = [from; MAX_SEATS];
     }
 }

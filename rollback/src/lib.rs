@@ -46,10 +46,12 @@ mod config;
 mod effects;
 mod inputs;
 mod link;
+mod pace;
 mod presses;
+mod roster;
 mod schedule;
 mod session;
 
 pub use config::{Config, Predictor};
-pub use effects::{DatagramError, Event, Stats, Transmit};
+pub use effects::{ChangeError, DatagramError, Event, Refusals, ResumeError, Stats, Transmit};
 pub use session::Session;

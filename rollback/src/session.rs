@@ -1,25 +1,31 @@
-//! The session: ticks, predictions, rollbacks, confirmation, packets. The crate's head tells the story.
+//! The session: what it holds, how it begins, and its clockwork. The crate's head tells the story.
 
+mod confirm;
+mod hands;
+mod packets;
 mod preview;
+mod simulate;
 
 use std::collections::VecDeque;
 
 use env_core::{Action, Policy, Spec, World};
 use protocol::datagram::{Datagram, Layout, MAX_INPUTS, TICK_LIMIT};
-use protocol::{MAX_SEATS, Seat, Tick};
+use protocol::{Controller, Life, MAX_SEATS, Seat, Tick};
 
 use crate::config::{Config, Predictor};
-use crate::effects::{DatagramError, Event, Stats, Transmit};
-use crate::inputs::{Inputs, Seats};
-use crate::link::{Link, clock_ms};
+use crate::effects::{Event, Stats};
+use crate::inputs::Inputs;
+use crate::link::Link;
+use crate::pace::Pace;
 use crate::presses::Presses;
+use crate::roster::{Hand, Roster, Seats};
 use crate::schedule::Schedule;
 
 /// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page.
 const BURST: u32 = 4;
 
 /// Events that may wait to be polled; beyond, the oldest is dropped.
-const EVENTS: usize = 64;
+const EVENTS: usize = 256;
 
 /// An N-player rollback session that drives a world.
 pub struct Session<W: World> {
@@ -27,20 +33,29 @@ pub struct Session<W: World> {
     spec: Spec,
     layout: Layout,
     world: W,
-    partners: Vec<Option<Box<dyn Policy>>>,
+    roster: Roster,
     predictor: Predictor,
     schedule: Schedule,
-    humans: Seats,
-    /// The people at the other ends.
-    peers: Seats,
+    pub(crate) pace: Pace,
+    /// The life of the local seat in which this session plays, and whether the seat now has another.
+    life: Life,
+    lost: bool,
+    /// Seats of which nothing is taken until they change hands.
+    fenced: Seats,
     links: [Link; MAX_SEATS],
     inputs: Inputs,
     presses: Presses,
-    now_us: u64,
+    pub(crate) now_us: u64,
     /// Ticks simulated.
     current: u32,
+    /// The most ticks that ever were.
+    reached: u32,
+    /// When each unconfirmed action was first simulated as it is, `[tick, seat]`.
+    since_us: Vec<u64>,
     /// Ticks that every person has all inputs for, and that are simulated here.
     confirmed: u32,
+    /// Ticks that the server has made durable, as last told.
+    durable: u32,
     /// Ticks after which the world said that it is over, predicted or not.
     end: Option<u32>,
     over: bool,
@@ -51,8 +66,11 @@ pub struct Session<W: World> {
     held: Option<(u32, u64)>,
     /// When packets last became due; none before the first tick.
     sent_us: Option<u64>,
-    /// Peers to whom a packet is due.
+    /// Peers to whom a packet is due, and what the next one begins with if it is not the first.
     due: Seats,
+    cursor: [u32; MAX_SEATS],
+    /// The first input of each seat that no frame has told of.
+    told: [u32; MAX_SEATS],
     events: VecDeque<Event>,
     stats: Stats,
     incoming: Datagram,
@@ -64,20 +82,33 @@ pub struct Session<W: World> {
 impl<W: World> Session<W> {
     /// Begins an episode: resets the world and the partners. `partners` has one entry a seat, a policy for AI seats;
     /// an AI seat without one plays the no-op. Limits of [`Config`] are enforced by clamping.
-    pub fn new(config: Config, mut world: W, mut partners: Vec<Option<Box<dyn Policy>>>) -> Self {
+    pub fn new(config: Config, world: W, mut partners: Vec<Option<Box<dyn Policy>>>) -> Self {
+        let mut session = Self::at(config, world, 0, |seat, _| {
+            partners.get_mut(seat).and_then(Option::take)
+        });
+        session.world.reset(session.config.seed);
+        session
+    }
+
+    /// A session before tick `first`, whose world is not there yet.
+    fn at(
+        config: Config,
+        world: W,
+        first: u32,
+        mut partner: impl FnMut(usize, &str) -> Option<Box<dyn Policy>>,
+    ) -> Self {
         let spec = world.spec().clone();
         let seats = usize::from(spec.seats).min(MAX_SEATS);
         let config = config.clamped(seats);
-        let humans = config.humans(seats);
-        world.reset(config.seed);
-        partners.resize_with(seats, || None);
-        for (seat, partner) in partners.iter_mut().enumerate() {
-            *partner = partner.take().filter(|_| !humans.contains(seat));
-            if let Some(policy) = partner {
-                policy.reset(seat, config.seed);
-            }
-        }
-        let mut inputs = Inputs::new(seats, humans, config.local, config.input_delay, spec.noop);
+        let roster = Roster::new((0..seats).map(|seat| {
+            let controller = config.controllers.get(seat).unwrap_or(&Controller::Vacant);
+            let partner = match controller {
+                Controller::Ai { policy } => partner(seat, policy),
+                Controller::Human | Controller::Vacant => None,
+            };
+            Hand::new(controller, partner)
+        }));
+        let mut inputs = Inputs::new(seats, first, config.input_delay, spec.noop);
         inputs.reserve(spec.horizon, 3 * MAX_INPUTS);
         let digests = (spec.horizon / u32::from(config.tick_hz)).min(1 << 12) as usize;
         Self {
@@ -86,17 +117,22 @@ impl<W: World> Session<W> {
                 actions: spec.actions.len().try_into().unwrap_or(u16::MAX),
             },
             world,
-            partners,
             predictor: |spec, _, last| spec.predict(last),
             schedule: Schedule::new(config.t0_us, config.tick_hz),
-            humans,
-            peers: humans.without(config.local),
+            pace: Pace::default(),
+            life: Life(0),
+            lost: false,
+            fenced: Seats(0),
             links: [Link::default(); MAX_SEATS],
+            told: std::array::from_fn(|seat| inputs.have(seat)),
             inputs,
             presses: Presses::new(spec.noop),
             now_us: 0,
-            current: 0,
-            confirmed: 0,
+            current: first,
+            reached: first,
+            since_us: vec![0; (usize::from(config.window) + 1) * seats],
+            confirmed: first,
+            durable: first,
             end: None,
             over: false,
             digests: Vec::with_capacity(digests + 64),
@@ -104,12 +140,14 @@ impl<W: World> Session<W> {
             held: None,
             sent_us: None,
             due: Seats(0),
+            cursor: [0; MAX_SEATS],
             events: VecDeque::with_capacity(EVENTS),
             stats: Stats::default(),
             incoming: Datagram::default(),
             outgoing: Datagram::default(),
             buffer: Vec::with_capacity(protocol::datagram::MAX_DATAGRAM),
             observation: Vec::with_capacity(spec.observation_len()),
+            roster,
             spec,
             config,
         }
@@ -122,39 +160,31 @@ impl<W: World> Session<W> {
     }
 
     /// The local person now wants this action. A lasting one holds until replaced and enters at least one tick;
-    /// a momentary one enters exactly one. Before tick 0 is due, only what is held until then counts.
+    /// a momentary one enters exactly one. Before the first tick of the person is due, only what is held until then
+    /// counts.
     pub fn handle_action(&mut self, now_us: u64, action: Action) {
         self.now_us = now_us;
         self.presses.want(action, &self.spec);
-        if now_us < self.schedule.due_us(0) {
+        if now_us < self.schedule.due_us(0) || self.is_waiting_for_seat() {
             self.presses.forget();
         }
     }
 
-    /// Takes a packet from a peer: its inputs, its receipts, its clock. Rolls back if a prediction was wrong.
-    ///
-    /// # Errors
-    /// [`DatagramError`]; the packet then had no effect.
-    pub fn handle_datagram(&mut self, now_us: u64, bytes: &[u8]) -> Result<(), DatagramError> {
-        self.now_us = now_us;
-        self.stats.datagrams_received += 1;
-        self.stats.bytes_received += bytes.len() as u64;
-        let refused = self.take_in(bytes);
-        self.stats.dropped += u64::from(refused.is_err());
-        refused
-    }
-
     /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.
+    /// It wants to be called at [`Session::poll_timeout`], and again at once if that has passed: a page that comes
+    /// late again and again is taken for one that cannot keep up, and all others wait for it.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
+        self.take_rest();
         let mut ran = 0;
         while ran < BURST && self.may_run() && self.schedule.due_us(self.current) <= now_us {
             self.sample();
-            self.simulate();
+            self.simulate_next();
             self.confirm();
             ran += 1;
         }
         self.watch_hold();
+        self.keep_pace();
         let period_us = self.schedule.period_us();
         if ran > 0
             || self
@@ -162,42 +192,8 @@ impl<W: World> Session<W> {
                 .is_some_and(|sent_us| now_us >= sent_us.saturating_add(period_us))
         {
             self.sent_us = Some(now_us);
-            self.due = self.listeners();
+            self.send_to(self.listeners());
         }
-    }
-
-    /// The next packet to send, if any.
-    pub fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
-        let local = self.config.local?.index();
-        let to = self.due.iter().next()?;
-        self.due = self.due.without(Some(Seat(to as u8)));
-        let packet = &mut self.outgoing;
-        let first = self.inputs.acknowledged(to, local);
-        packet.inputs.clear();
-        packet
-            .inputs
-            .extend(self.inputs.column(local, first, first + MAX_INPUTS as u32));
-        let end = Tick(first + packet.inputs.len() as u32);
-        packet.have.clear();
-        for seat in 0..usize::from(self.layout.seats) {
-            let other = self.peers.contains(seat);
-            packet.have.push(if other {
-                Tick(self.inputs.have(seat))
-            } else {
-                end
-            });
-        }
-        (packet.era, packet.from, packet.first) = (self.config.era, Seat(local as u8), Tick(first));
-        (packet.sent_ms, packet.done) = (clock_ms(self.now_us), self.over);
-        (packet.life, packet.delay_ms) = (protocol::Life(0), 0);
-        packet.echo = self.links[to].echo(self.now_us);
-        packet.encode(self.layout, &mut self.buffer);
-        self.stats.datagrams_sent += 1;
-        self.stats.bytes_sent += self.buffer.len() as u64;
-        Some(Transmit {
-            to: Seat(to as u8),
-            bytes: &self.buffer,
-        })
     }
 
     /// The next event, if any.
@@ -237,12 +233,19 @@ impl<W: World> Session<W> {
         self.over && self.listeners().0 == 0
     }
 
-    /// All confirmed actions from tick 0, `[tick, seat]`, row-major; of AI seats, what their policies chose.
+    /// The first tick that this session knows: 0, or where it was resumed.
+    pub fn first_tick(&self) -> Tick {
+        Tick(self.inputs.first())
+    }
+
+    /// All confirmed actions from [`Session::first_tick`] on, `[tick, seat]`, row-major; of AI seats, what their
+    /// policies chose, of vacant seats the no-op.
     pub fn rows(&self) -> &[Action] {
         self.inputs.rows(self.confirmed)
     }
 
-    /// Digests of confirmed states, with the number of steps: every `tick_hz` ticks and at the end.
+    /// Digests of confirmed states after [`Session::first_tick`], with the number of steps: every `tick_hz` ticks and
+    /// at the end.
     pub fn digests(&self) -> &[(Tick, u64)] {
         &self.digests[..self.settled]
     }
@@ -254,6 +257,16 @@ impl<W: World> Session<W> {
                 .local
                 .map_or(self.current, |seat| self.inputs.have(seat.index())),
         )
+    }
+
+    /// How much later than at first ticks are due, milliseconds.
+    pub fn delay_ms(&self) -> u32 {
+        self.schedule.delay_ms()
+    }
+
+    /// How many changes of seats are known: the number of the next one.
+    pub fn changes(&self) -> u16 {
+        self.roster.changes()
     }
 
     /// Smoothed round trip to a seat, microseconds; 0 for none.
@@ -276,45 +289,30 @@ impl<W: World> Session<W> {
         &mut self.world
     }
 
-    /// The inside of [`Session::handle_datagram`].
-    fn take_in(&mut self, bytes: &[u8]) -> Result<(), DatagramError> {
-        self.incoming.decode_into(bytes, self.layout)?;
-        let packet = &self.incoming;
-        if packet.era != self.config.era {
-            return Err(DatagramError::Era);
-        }
-        let from = packet.from.index();
-        if !self.peers.contains(from) {
-            return Err(DatagramError::Sender(packet.from));
-        }
-        let own = self.config.local.map(Seat::index);
-        if let Some(own) = own.filter(|&own| packet.have[own].0 > self.inputs.have(own)) {
-            return Err(DatagramError::Receipt(packet.have[own]));
-        }
-        // Two finished peers fall silent: only one that has not heard of the other's end asks on, without an echo.
-        if self.over && self.links[from].done && packet.done && packet.echo.is_none() {
-            self.due.0 |= 1 << from;
-        }
-        self.links[from].hear(self.now_us, packet);
-        self.inputs.acknowledge(from, &packet.have);
-        // An honest peer is at most the window and the delay beyond what it has from here.
-        let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
-        let received =
-            self.inputs
-                .receive(from, packet.first.0, &packet.inputs, self.current, limit);
-        self.stats.predicted[from] += received.predicted;
-        self.stats.mispredicted[from] += received.mispredicted;
-        self.stats.equivocations += u64::from(received.equivocations);
-        if let Some(tick) = received.wrong {
-            self.roll_back(tick);
-        }
-        self.confirm();
-        Ok(())
+    /// The local seat, as long as it is played here.
+    fn local(&self) -> Option<usize> {
+        let local = self.config.local.filter(|_| !self.lost)?;
+        Some(local.index()).filter(|&seat| self.roster.people().contains(seat))
+    }
+
+    /// The people at the other ends.
+    fn peers(&self) -> Seats {
+        self.roster.people().without(self.config.local)
+    }
+
+    /// Whether the local person has a seat, but only from a tick to come.
+    fn is_waiting_for_seat(&self) -> bool {
+        self.local().is_some_and(|seat| {
+            let have = self.inputs.have(seat);
+            let sampled = self.current + u32::from(self.config.input_delay);
+            have == self.roster.start(seat) && have > sampled
+        })
     }
 
     /// Whether the next tick may be simulated once it is due.
-    fn may_run(&self) -> bool {
-        self.end.is_none() && !self.is_full() && self.current < TICK_LIMIT - 2 * MAX_INPUTS as u32
+    pub(crate) fn may_run(&self) -> bool {
+        let is_on = self.end.is_none() && !self.lost;
+        is_on && !self.is_full() && self.current < TICK_LIMIT - 2 * MAX_INPUTS as u32
     }
 
     /// Whether the prediction window is used up.
@@ -325,105 +323,45 @@ impl<W: World> Session<W> {
     /// The peers who still need packets.
     fn listeners(&self) -> Seats {
         let needs = |&peer: &usize| !(self.over && self.links[peer].done);
-        match self.config.local {
-            Some(_) => Seats(self.peers.iter().filter(needs).map(|peer| 1 << peer).sum()),
+        match self.local() {
+            Some(_) => {
+                let needy = self.peers().iter().filter(needs);
+                needy.fold(Seats(0), Seats::with)
+            }
             None => Seats(0),
         }
     }
 
-    /// Gives the local person's action the next free tick, unless an earlier run of this tick already did.
-    fn sample(&mut self) {
-        if let Some(local) = self.config.local.map(Seat::index)
-            && self.inputs.have(local) <= self.current + u32::from(self.config.input_delay)
-        {
-            let action = self.presses.next();
-            self.inputs.push(local, action);
-        }
+    /// When the next tick is due.
+    pub(crate) fn due_us(&self) -> u64 {
+        self.schedule.due_us(self.current)
     }
 
-    /// Simulates one tick with what is known, and predictions for the rest.
-    fn simulate(&mut self) {
-        let tick = self.current;
-        if self.inputs.known() <= tick {
-            self.save(self.slot(tick));
-        }
-        for seat in 0..usize::from(self.layout.seats) {
-            let action = self.action(seat);
-            self.inputs.set(tick, seat, action);
-        }
-        let over = self.world.step(self.inputs.row(tick)).over;
-        self.current += 1;
-        self.end = over.then_some(self.current);
-        if over || self.current.is_multiple_of(u32::from(self.config.tick_hz)) {
-            self.digests.push((Tick(self.current), self.world.digest()));
-        }
+    pub(crate) fn period_us(&self) -> u64 {
+        self.schedule.period_us()
     }
 
-    /// The action of a seat for the next tick: known, predicted, or chosen by its policy now.
-    fn action(&mut self, seat: usize) -> Action {
-        if let Some(policy) = &mut self.partners[seat] {
-            self.world.observe(seat, &mut self.observation);
-            let action = policy.act(&self.observation);
-            return if usize::from(action) < self.spec.actions.len() {
-                action
-            } else {
-                self.spec.noop
-            };
-        }
-        if !self.humans.contains(seat) {
-            self.spec.noop
-        } else if self.current < self.inputs.have(seat) {
-            self.inputs.row(self.current)[seat]
-        } else {
-            (self.predictor)(&self.spec, Seat(seat as u8), self.inputs.last(seat))
-        }
+    /// Whether ticks are due later now.
+    pub(crate) fn set_delay(&mut self, delay_ms: u32) -> bool {
+        self.schedule.put_off(delay_ms)
     }
 
-    /// Goes back to before `tick` and simulates again up to where it was, or to an end on the way.
-    fn roll_back(&mut self, tick: u32) {
-        let target = self.current;
-        self.load(self.slot(tick));
-        self.current = tick;
-        self.end = None;
-        while self.digests.last().is_some_and(|(at, _)| at.0 > tick) {
-            self.digests.pop();
-        }
-        while self.current < target && self.end.is_none() {
-            self.simulate();
-        }
-        let depth = (target - tick) as u8;
-        self.stats.rollbacks += 1;
-        self.stats.max_depth = self.stats.max_depth.max(depth);
-        self.stats.resimulated += u64::from(self.current - tick);
-        self.report(Event::RolledBack {
-            at: Tick(target),
-            depth,
-        });
+    /// How long the window has kept a due tick waiting.
+    pub(crate) fn held_us(&self) -> Option<u64> {
+        let (_, since_us) = self.held?;
+        Some(self.now_us.saturating_sub(since_us))
     }
 
-    /// Moves the confirmed end up to what everybody has.
-    fn confirm(&mut self) {
-        self.confirmed = self.inputs.shared().min(self.current).max(self.confirmed);
-        while self
-            .digests
-            .get(self.settled)
-            .is_some_and(|(at, _)| at.0 <= self.confirmed)
-        {
-            self.settled += 1;
-        }
-        if !self.over && self.end == Some(self.confirmed) {
-            self.over = true;
-            self.report(Event::Over {
-                ticks: Tick(self.confirmed),
-            });
-        }
+    /// Whether the local person gives the inputs of the next tick.
+    pub(crate) fn is_playing(&self) -> bool {
+        self.local()
+            .is_some_and(|seat| self.roster.start(seat) <= self.current)
     }
 
     /// Notes when the window begins and ceases to keep a due tick waiting.
     fn watch_hold(&mut self) {
-        let waits = self.end.is_none()
-            && self.is_full()
-            && self.schedule.due_us(self.current) <= self.now_us;
+        let waits =
+            self.end.is_none() && !self.lost && self.is_full() && self.due_us() <= self.now_us;
         match self.held {
             None if waits => {
                 self.held = Some((self.current, self.now_us));
@@ -444,31 +382,14 @@ impl<W: World> Session<W> {
         }
     }
 
-    fn report(&mut self, event: Event) {
-        if self.events.len() == EVENTS {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
+    pub(crate) fn report(&mut self, event: Event) {
+        report(&mut self.events, event);
     }
+}
 
-    /// The slot of the state before a tick. Rollbacks reach no further than the window.
-    fn slot(&self, tick: u32) -> usize {
-        (tick % (u32::from(self.config.window) + 1)) as usize
+fn report(events: &mut VecDeque<Event>, event: Event) {
+    if events.len() == EVENTS {
+        events.pop_front();
     }
-
-    fn save(&mut self, slot: usize) {
-        self.world.save(slot);
-        self.partners
-            .iter_mut()
-            .flatten()
-            .for_each(|policy| policy.save(slot));
-    }
-
-    fn load(&mut self, slot: usize) {
-        self.world.load(slot);
-        self.partners
-            .iter_mut()
-            .flatten()
-            .for_each(|policy| policy.load(slot));
-    }
+    events.push_back(event);
 }

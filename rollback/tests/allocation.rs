@@ -68,7 +68,8 @@ fn a_tick_allocates_nothing() {
             if tick >= 5 {
                 let late = (tick - 5) % 8;
                 let bytes = &under_way[1 - seat][late][..lengths[1 - seat][late]];
-                peer.handle_datagram(now_us, bytes).unwrap();
+                peer.handle_datagram(now_us, Seat(1 - seat as u8), bytes)
+                    .unwrap();
             }
             peer.handle_action(now_us, 1 + (tick % 2) as u16);
             peer.handle_timeout(now_us);

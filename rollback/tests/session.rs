@@ -65,7 +65,7 @@ fn events(session: &mut Session<Toy>) -> Vec<Event> {
 /// Everything that one has to say reaches the other.
 fn hand_over(from: &mut Session<Toy>, to: &mut Session<Toy>, now_us: u64) {
     for packet in packets(from) {
-        to.handle_datagram(now_us, &packet)
+        to.handle_datagram(now_us, sender(&packet), &packet)
             .expect("an honest packet");
     }
 }
@@ -102,6 +102,11 @@ fn packet(first: u32, inputs: &[Action]) -> Vec<u8> {
     bytes
 }
 
+/// Whose a packet says that it is.
+fn sender(packet: &[u8]) -> Seat {
+    Seat(packet[0] >> 4)
+}
+
 /// Column of a seat in the confirmed rows.
 fn column(session: &Session<Toy>, seat: usize) -> Vec<Action> {
     session.rows().chunks(2).map(|row| row[seat]).collect()
@@ -112,14 +117,23 @@ fn late_input_rolls_back_to_its_tick() {
     let mut session = session(config(0));
     (0..3).for_each(|tick| session.handle_timeout(due(tick)));
     session
-        .handle_datagram(due(2), &packet(0, &[NOOP, UP]))
+        .handle_datagram(due(2), Seat(1), &packet(0, &[NOOP, UP]))
         .unwrap();
     assert_eq!(
         events(&mut session),
-        [Event::RolledBack {
-            at: Tick(3),
-            depth: 2
-        }]
+        [
+            Event::Mispredicted {
+                seat: Seat(1),
+                tick: Tick(1),
+                predicted: NOOP,
+                actual: UP,
+                shown_us: TICK_US
+            },
+            Event::RolledBack {
+                at: Tick(3),
+                depth: 2
+            }
+        ]
     );
     // Tick 1 is true, tick 2 is predicted from it.
     assert_eq!(session.world().state.places[1], 2);
@@ -136,11 +150,13 @@ fn late_input_rolls_back_to_its_tick() {
 fn a_right_prediction_costs_nothing() {
     let mut session = session(config(0));
     session.handle_timeout(due(0));
-    session.handle_datagram(due(0), &packet(0, &[UP])).unwrap();
+    session
+        .handle_datagram(due(0), Seat(1), &packet(0, &[UP]))
+        .unwrap();
     (1..4).for_each(|tick| session.handle_timeout(due(tick)));
     events(&mut session);
     session
-        .handle_datagram(due(3), &packet(0, &[UP, UP, UP, UP]))
+        .handle_datagram(due(3), Seat(1), &packet(0, &[UP, UP, UP, UP]))
         .unwrap();
     assert_eq!(events(&mut session), []);
     assert_eq!(session.world().state.places[1], 4);
@@ -150,7 +166,7 @@ fn a_right_prediction_costs_nothing() {
 fn a_press_of_a_peer_is_not_predicted_again() {
     let mut session = session(config(0));
     session
-        .handle_datagram(due(0), &packet(0, &[PRESS]))
+        .handle_datagram(due(0), Seat(1), &packet(0, &[PRESS]))
         .unwrap();
     (0..4).for_each(|tick| session.handle_timeout(due(tick)));
     assert_eq!(session.world().state.presses, 1);
@@ -221,28 +237,28 @@ fn input_delay_is_the_same_for_both_and_told() {
 #[test]
 fn the_window_holds_and_the_hold_is_told() {
     let mut peers = pair(0);
-    (0..8).for_each(|tick| peers[0].handle_timeout(due(tick)));
+    (0..7).for_each(|tick| peers[0].handle_timeout(due(tick)));
     assert_eq!(
         (peers[0].current(), peers[0].confirmed()),
         (Tick(4), Tick(0))
     );
     assert_eq!(events(&mut peers[0]), [Event::Held { since: Tick(4) }]);
-    (0..4).for_each(|_| peers[1].handle_timeout(due(7)));
-    exchange(&mut peers, due(7));
-    exchange(&mut peers, due(7));
+    (0..4).for_each(|_| peers[1].handle_timeout(due(6)));
+    exchange(&mut peers, due(6));
+    exchange(&mut peers, due(6));
     for peer in &mut peers {
-        (0..4).for_each(|_| peer.handle_timeout(due(7)));
+        (0..4).for_each(|_| peer.handle_timeout(due(6)));
     }
-    exchange(&mut peers, due(7));
-    assert_eq!(peers[0].current(), Tick(8), "no due tick is left out");
+    exchange(&mut peers, due(6));
+    assert_eq!(peers[0].current(), Tick(7), "no due tick is left out");
     assert_eq!(
         events(&mut peers[0]),
         [Event::Resumed {
             since: Tick(4),
-            held_ms: 300
+            held_ms: 200
         }]
     );
-    assert_eq!(peers[0].stats().held_us, 300_000);
+    assert_eq!(peers[0].stats().held_us, 200_000);
 }
 
 #[test]
@@ -412,7 +428,7 @@ fn a_predicted_end_waits_and_goes_on_if_it_was_wrong() {
     assert_eq!(std::iter::from_fn(|| session.poll_event()).count(), 0);
     // The peer did not do what was predicted: the world goes on.
     session
-        .handle_datagram(due(8), &packet(0, &[NOOP, NOOP, UP]))
+        .handle_datagram(due(8), Seat(1), &packet(0, &[NOOP, NOOP, UP]))
         .unwrap();
     session.handle_timeout(due(8));
     assert_eq!((session.current() > Tick(3), session.ended()), (true, None));
@@ -421,18 +437,20 @@ fn a_predicted_end_waits_and_goes_on_if_it_was_wrong() {
 #[test]
 fn a_tick_that_runs_again_after_a_wrong_end_keeps_its_own_input() {
     let mut session = Session::new(config(0), Ends::on_noop(), Vec::new());
-    session.handle_datagram(due(0), &packet(0, &[UP])).unwrap();
+    session
+        .handle_datagram(due(0), Seat(1), &packet(0, &[UP]))
+        .unwrap();
     (0..4).for_each(|tick| session.handle_timeout(due(tick)));
     assert_eq!(
         (session.current(), session.input_tick()),
         (Tick(4), Tick(4))
     );
     session
-        .handle_datagram(due(3), &packet(0, &[UP, NOOP]))
+        .handle_datagram(due(3), Seat(1), &packet(0, &[UP, NOOP]))
         .unwrap();
     assert_eq!(session.current(), Tick(3), "an end was found on the way");
     session
-        .handle_datagram(due(3), &packet(0, &[UP, NOOP, UP]))
+        .handle_datagram(due(3), Seat(1), &packet(0, &[UP, NOOP, UP]))
         .unwrap();
     session.handle_timeout(due(3));
     assert_eq!(
@@ -555,7 +573,9 @@ fn the_round_trip_is_measured_without_the_time_that_the_peer_held_it() {
     });
     let mut bytes = Vec::new();
     answer.encode(LAYOUT, &mut bytes);
-    session.handle_datagram(due(0) + 100_000, &bytes).unwrap();
+    session
+        .handle_datagram(due(0) + 100_000, Seat(1), &bytes)
+        .unwrap();
     assert_eq!(session.rtt_us(Seat(1)), 60_000);
     assert_eq!(session.rtt_us(Seat(200)), 0);
 }
@@ -569,7 +589,9 @@ fn packets_that_are_not_for_this_session_are_dropped_and_counted() {
         change(&mut datagram);
         let mut bytes = Vec::new();
         datagram.encode(LAYOUT, &mut bytes);
-        session.handle_datagram(due(0), &bytes).unwrap_err()
+        session
+            .handle_datagram(due(0), datagram.from, &bytes)
+            .unwrap_err()
     };
     assert_eq!(
         refused(|datagram| datagram.era = Era(4)),
@@ -584,7 +606,7 @@ fn packets_that_are_not_for_this_session_are_dropped_and_counted() {
         DatagramError::Receipt(Tick(2))
     );
     assert!(matches!(
-        session.handle_datagram(due(0), &[]),
+        session.handle_datagram(due(0), Seat(1), &[]),
         Err(DatagramError::Decode(_))
     ));
     assert_eq!(session.stats().dropped, 4);
@@ -601,10 +623,10 @@ fn the_first_input_for_a_tick_stays_and_another_is_counted() {
     let mut session = session(config(0));
     session.handle_timeout(due(0));
     session
-        .handle_datagram(due(0), &packet(0, &[UP, UP]))
+        .handle_datagram(due(0), Seat(1), &packet(0, &[UP, UP]))
         .unwrap();
     session
-        .handle_datagram(due(0), &packet(0, &[DOWN, UP, UP]))
+        .handle_datagram(due(0), Seat(1), &packet(0, &[DOWN, UP, UP]))
         .unwrap();
     assert_eq!(session.stats().equivocations, 1);
     assert_eq!(session.world().state.places[1], 1);
@@ -615,7 +637,7 @@ fn a_gap_is_not_bridged() {
     let mut session = session(config(0));
     session.handle_timeout(due(0));
     session
-        .handle_datagram(due(0), &packet(2, &[UP, UP]))
+        .handle_datagram(due(0), Seat(1), &packet(2, &[UP, UP]))
         .unwrap();
     assert_eq!(
         (session.stats().predicted[1], session.stats().rollbacks),
@@ -660,10 +682,10 @@ mod any_bytes {
             for (mut bytes, ticks) in frames {
                 now_us += ticks * TICK_US;
                 // Most of them get past the version, the seat and the era.
-                for (byte, right) in bytes.iter_mut().zip([0x11, 3, 0, ticks as u8, 0, 0]) {
+                for (byte, right) in bytes.iter_mut().zip([0x12, 3, 0, 0, 0, ticks as u8, 0, 0]) {
                     *byte = right;
                 }
-                let _ = session.handle_datagram(now_us, &bytes);
+                let _ = session.handle_datagram(now_us, Seat(1), &bytes);
                 session.handle_timeout(now_us);
                 while let Some(transmit) = session.poll_transmit() {
                     prop_assert!(Datagram::decode(transmit.bytes, LAYOUT).is_ok());

@@ -1,7 +1,8 @@
 //! A look ahead for the view, of which nothing stays in the session.
 
 use env_core::World;
-use protocol::MAX_SEATS;
+use protocol::seen::Frame;
+use protocol::{MAX_SEATS, Tick};
 
 use super::Session;
 
@@ -20,8 +21,10 @@ impl<W: World> Session<W> {
         self.save(slot);
         for _ in 0..self.foreseen() {
             let mut row = [self.spec.noop; MAX_SEATS];
+            self.roster.begin(self.current, self.config.seed);
+            let wishes = self.wishes();
             for (seat, action) in row.iter_mut().enumerate().take(seats) {
-                *action = if self.is_local(seat) && self.inputs.have(seat) <= self.current {
+                *action = if wishes == Some(seat) {
                     self.presses.peek()
                 } else {
                     self.action(seat)
@@ -33,8 +36,31 @@ impl<W: World> Session<W> {
             }
         }
         show(&mut self.world);
-        self.load(slot);
         self.current = now;
+        self.load(slot);
+    }
+
+    /// What the preview shows, presented so many milliseconds after `T0`. Each frame brings the inputs since the last.
+    pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
+        let seats = 0..usize::from(self.layout.seats);
+        let fresh = seats.clone().map(|seat| {
+            let first = std::mem::replace(&mut self.told[seat], self.inputs.have(seat));
+            self.inputs.column(seat, first, self.told[seat]).collect()
+        });
+        Frame {
+            at_ms,
+            tick: Tick(self.current),
+            changes: self.roster.changes(),
+            fresh: fresh.collect(),
+            have: seats.map(|seat| Tick(self.inputs.have(seat))).collect(),
+            ahead: if self.end.is_none() {
+                self.foreseen() as u8
+            } else {
+                0
+            },
+            wish: self.presses.peek(),
+            hidden,
+        }
     }
 
     /// Ticks that a preview runs.
@@ -42,7 +68,11 @@ impl<W: World> Session<W> {
         (self.input_tick().0.saturating_sub(self.current) + 1).min(FORESEEN)
     }
 
-    fn is_local(&self, seat: usize) -> bool {
-        self.config.local.is_some_and(|local| local.index() == seat)
+    /// The local seat, if its person has yet to say what it does in the next tick.
+    fn wishes(&self) -> Option<usize> {
+        let plays = |seat: &usize| {
+            self.inputs.have(*seat) <= self.current && self.roster.start(*seat) <= self.current
+        };
+        self.local().filter(plays)
     }
 }

@@ -274,7 +274,9 @@ impl<'a, W: World> Match<'a, W> {
         let peer = &mut self.peers[at];
         let clock = peer.clock(now_us);
         (self.mischief.tamper)(&mut packet, peer.session.config());
-        let taken = peer.session.handle_datagram(clock, &packet.bytes);
+        let taken = peer
+            .session
+            .handle_datagram(clock, Seat(packet.from), &packet.bytes);
         taken.map_err(|error| {
             format!(
                 "refusal: seat {} refused an honest packet: {error}",

@@ -1,0 +1,79 @@
+//! Keeping pace: nobody plays faster than the slowest page, and nobody makes up for a stop by playing faster.
+//!
+//! The delay of the ticks only grows, and everybody takes on the greatest that is heard.
+
+use env_core::World;
+use protocol::Tick;
+
+use crate::effects::Event;
+use crate::session::Session;
+
+/// A stop longer than this is not made up for, microseconds.
+const STOP_US: u64 = 250_000;
+
+/// No delay is adopted that puts the next tick off by more than this, microseconds.
+const FURTHEST_US: u64 = 500_000;
+
+/// How late the page was of late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Since when the page is behind after all that it could run in a call.
+    behind_us: Option<u64>,
+    /// When the page last ran.
+    awake_us: Option<u64>,
+}
+
+impl<W: World> Session<W> {
+    /// A delay that was heard.
+    pub(crate) fn adopt_delay(&mut self, delay_ms: u32) {
+        let undelayed_us = self.due_us() - u64::from(self.delay_ms()) * 1_000;
+        let furthest_us = (self.now_us + FURTHEST_US).saturating_sub(undelayed_us);
+        let furthest_ms = u32::try_from(furthest_us / 1_000).unwrap_or(u32::MAX);
+        self.put_off(delay_ms.min(furthest_ms));
+    }
+
+    /// After a stop of the page or of the network the ticks go on from where they are.
+    pub(crate) fn take_rest(&mut self) {
+        let slept_us = self.pace.awake_us.replace(self.now_us);
+        let slept_us = slept_us.map_or(0, |awake_us| self.now_us.saturating_sub(awake_us));
+        let held_us = self.held_us().filter(|_| self.may_run()).unwrap_or(0);
+        if slept_us.max(held_us) > STOP_US {
+            self.wait_for_this();
+        }
+    }
+
+    /// A page that stays behind although it runs what it can is waited for.
+    pub(crate) fn keep_pace(&mut self) {
+        let period_us = self.period_us();
+        if !self.may_run() || self.late_us() < 2 * period_us {
+            self.pace.behind_us = None;
+            return;
+        }
+        let since_us = *self.pace.behind_us.get_or_insert(self.now_us);
+        if self.now_us >= since_us + period_us {
+            self.pace.behind_us = None;
+            self.wait_for_this();
+        }
+    }
+
+    /// Puts ticks off so that the next one is due now; not while the page comes back and nobody waits for it yet.
+    fn wait_for_this(&mut self) {
+        if self.is_playing() {
+            let late_ms = u32::try_from(self.late_us() / 1_000).unwrap_or(u32::MAX);
+            self.put_off(self.delay_ms().saturating_add(late_ms));
+        }
+    }
+
+    fn late_us(&self) -> u64 {
+        self.now_us.saturating_sub(self.due_us())
+    }
+
+    fn put_off(&mut self, delay_ms: u32) {
+        if self.set_delay(delay_ms) {
+            self.report(Event::Delayed {
+                tick: Tick(self.current().0),
+                delay_ms: self.delay_ms(),
+            });
+        }
+    }
+}

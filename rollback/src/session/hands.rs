@@ -1,0 +1,202 @@
+//! Seats that change hands: fences, changes, and a session that begins in the middle.
+
+use std::ops::Range;
+
+use env_core::contract::Policy;
+use env_core::{Action, World};
+use protocol::change::Change;
+use protocol::control::{Report, Return};
+use protocol::{Controller, Life, Seat, Tick};
+
+use super::Session;
+use crate::config::Config;
+use crate::effects::{ChangeError, Event, ResumeError};
+use crate::link::Link;
+use crate::roster::Seats;
+
+impl<W: World> Session<W> {
+    /// Begins in the middle of an episode, where the server's state is. `config` is that of the episode's start, with
+    /// the controllers of tick 0; `partner` makes a policy by its name.
+    ///
+    /// # Errors
+    /// [`ResumeError`].
+    pub fn resume(
+        config: Config,
+        world: W,
+        mut partner: impl FnMut(&str) -> Option<Box<dyn Policy>>,
+        start: &Return,
+    ) -> Result<Self, ResumeError> {
+        let mut session = Self::at(config, world, start.tick.0, |_, policy| partner(policy));
+        for change in &start.changes {
+            let policy = match &change.controller {
+                Controller::Ai { policy } => partner(policy),
+                Controller::Human | Controller::Vacant => None,
+            };
+            session.check_order(change)?;
+            session.check_inputs(change)?;
+            session.apply(change, policy);
+        }
+        if let Some(own) = session.config.local.map(Seat::index) {
+            // Without a word on it yet, the next life is this page's.
+            let life = session.roster.life(own);
+            let is_here = session.roster.people().contains(own);
+            session.life = if is_here { life } else { life.next() };
+        }
+        session.told = std::array::from_fn(|seat| session.inputs.have(seat));
+        session.schedule.put_off(start.delay_ms);
+        session.world.reset(session.config.seed);
+        session.world.restore(&start.state)?;
+        let found = session.world.digest();
+        if found != start.digest {
+            let expected = start.digest;
+            return Err(ResumeError::Digest { expected, found });
+        }
+        let seed = session.config.seed;
+        for (seat, policy) in session.roster.partners(start.tick.0) {
+            policy.reset(seat, seed);
+            if let Some((_, state)) = start.partners.iter().find(|(of, _)| of.index() == seat) {
+                policy.restore(state)?;
+            }
+        }
+        Ok(session)
+    }
+
+    /// Takes no more inputs of a seat in this life, and says what is here of it; none if the seat has another life,
+    /// or is not another person's.
+    pub fn handle_fence(&mut self, seat: Seat, life: Life) -> Option<Report> {
+        let at = seat.index();
+        if !self.peers().contains(at) || self.roster.life(at) != life {
+            return None;
+        }
+        self.fenced = self.fenced.with(at);
+        let have = self.inputs.have(at);
+        // Whoever comes back begins with what is durable, and lacks everything from there on.
+        let first = self.durable.min(self.confirmed).max(self.roster.start(at));
+        Some(Report {
+            seat,
+            life,
+            have: Tick(have),
+            inputs: self.inputs.column(at, first, have).collect(),
+        })
+    }
+
+    /// The connection to the server was lost and is back: fences that no change answered are void.
+    pub fn handle_reconnect(&mut self) {
+        self.fenced = Seats(0);
+    }
+
+    /// A seat changes hands. One that is known already is ignored; an AI partner comes with it.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    pub fn handle_change(
+        &mut self,
+        now_us: u64,
+        change: &Change,
+        partner: Option<Box<dyn Policy>>,
+    ) -> Result<(), ChangeError> {
+        if change.number < self.roster.changes() {
+            return Ok(());
+        }
+        self.check_order(change)?;
+        if change.tick.0 < self.confirmed {
+            return Err(ChangeError::Settled {
+                tick: change.tick,
+                settled: Tick(self.confirmed),
+            });
+        }
+        self.check_inputs(change)?;
+        self.now_us = now_us;
+        let wrong = self.apply(change, partner);
+        if self.config.local == Some(change.seat) && change.life != self.life && !self.lost {
+            self.lost = true;
+            self.send_to(Seats(0));
+            self.report(Event::Lost { tick: change.tick });
+        }
+        if wrong < self.current {
+            self.roll_back(wrong);
+        }
+        self.confirm();
+        Ok(())
+    }
+
+    /// Whether a change is the next one, and fits the seat's changes before.
+    fn check_order(&self, change: &Change) -> Result<(), ChangeError> {
+        let (expected, found) = (self.roster.changes(), change.number);
+        if found != expected {
+            return Err(ChangeError::Order { expected, found });
+        }
+        if change.seat.0 >= self.layout.seats {
+            return Err(ChangeError::Seat(change.seat));
+        }
+        let settled = Tick(self.roster.start(change.seat.index()));
+        if change.tick < settled {
+            let tick = change.tick;
+            return Err(ChangeError::Settled { tick, settled });
+        }
+        Ok(())
+    }
+
+    /// Whether a change that takes a seat from a person brings all inputs that are missing here.
+    fn check_inputs(&self, change: &Change) -> Result<(), ChangeError> {
+        let seat = change.seat.index();
+        let have = self.inputs.have(seat);
+        let is_taken = self.roster.people().contains(seat);
+        if is_taken && have < change.tick.0 && last_inputs(change).start > have {
+            return Err(ChangeError::Gap {
+                seat: change.seat,
+                from: Tick(have),
+            });
+        }
+        Ok(())
+    }
+
+    /// Carries a change out, but for the simulation; the first tick that has to be simulated again.
+    fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) -> u32 {
+        let (seat, tick) = (change.seat.index(), change.tick.0);
+        let mut wrong = tick;
+        if self.roster.people().contains(seat) {
+            let span = last_inputs(change);
+            wrong = wrong.min(self.correct(seat, span.clone(), &change.inputs));
+            let (first, skipped) = self.missing(seat, &span);
+            let received = self.receive(seat, first, &change.inputs[skipped..], tick);
+            wrong = wrong.min(received.wrong.unwrap_or(tick));
+        }
+        self.inputs.cut(seat, tick);
+        self.roster.change(change, partner);
+        self.told[seat] = self.told[seat].min(tick);
+        self.fenced = self.fenced.without(Some(change.seat));
+        self.links[seat] = Link::default();
+        if change.controller == Controller::Human {
+            self.told[seat] = tick;
+            self.inputs.meet(seat, change.from.0);
+        }
+        wrong
+    }
+
+    /// The part of a span of inputs that is not here: its first tick, and how many come before it.
+    fn missing(&self, seat: usize, span: &Range<u32>) -> (u32, usize) {
+        let first = self.inputs.have(seat).clamp(span.start, span.end);
+        (first, (first - span.start) as usize)
+    }
+
+    /// Where a person told others something else than what became durable, that counts; the first tick that differs.
+    fn correct(&mut self, seat: usize, span: Range<u32>, inputs: &[Action]) -> u32 {
+        let mut wrong = u32::MAX;
+        for (tick, &input) in span.zip(inputs) {
+            let is_open = (self.confirmed..self.inputs.have(seat)).contains(&tick);
+            if is_open && self.inputs.row(tick)[seat] != input {
+                self.inputs.set(tick, seat, input);
+                self.stats.equivocations += 1;
+                wrong = wrong.min(tick);
+            }
+        }
+        wrong
+    }
+}
+
+/// The ticks of the inputs that a change brings.
+fn last_inputs(change: &Change) -> Range<u32> {
+    let count = u32::try_from(change.inputs.len()).unwrap_or(u32::MAX);
+    change.tick.0.saturating_sub(count)..change.tick.0
+}

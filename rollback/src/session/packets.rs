@@ -1,0 +1,195 @@
+//! Packets from and to the other people.
+
+use env_core::World;
+use protocol::datagram::MAX_INPUTS;
+use protocol::{Seat, Tick};
+
+use super::Session;
+use crate::effects::{DatagramError, Event, Transmit};
+use crate::inputs::Received;
+use crate::link::clock_ms;
+use crate::roster::Seats;
+
+/// The most packets to a peer at once: a page that comes back has more to learn than one packet holds.
+const PACKETS: u32 = 4;
+
+impl<W: World> Session<W> {
+    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. Rolls back if a
+    /// prediction was wrong. Of a fenced seat nothing is taken.
+    ///
+    /// # Errors
+    /// [`DatagramError`]; the packet then had no effect.
+    pub fn handle_datagram(
+        &mut self,
+        now_us: u64,
+        from: Seat,
+        bytes: &[u8],
+    ) -> Result<(), DatagramError> {
+        self.now_us = now_us;
+        self.stats.datagrams_received += 1;
+        self.stats.bytes_received += bytes.len() as u64;
+        let taken = self.check(from, bytes);
+        match &taken {
+            Ok(()) if self.fenced.contains(from.index()) => self.stats.fenced += 1,
+            Ok(()) => self.take_in(from.index()),
+            Err(error) => {
+                self.stats.dropped += 1;
+                self.stats.refused.count(error);
+            }
+        }
+        taken
+    }
+
+    /// The next packet to send, if any.
+    pub fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
+        let local = self.local()?;
+        let to = self.due.iter().next()?;
+        let packet = &mut self.outgoing;
+        let base = self.inputs.acknowledged(to, local);
+        let first = base.max(self.roster.start(local)).max(self.cursor[to]);
+        packet.inputs.clear();
+        packet
+            .inputs
+            .extend(self.inputs.column(local, first, first + MAX_INPUTS as u32));
+        let end = first + packet.inputs.len() as u32;
+        packet.have.clear();
+        for seat in 0..usize::from(self.layout.seats) {
+            let have = self.inputs.have(seat);
+            packet.have.push(Tick(
+                if self.roster.people().contains(seat) && seat != local {
+                    have
+                } else {
+                    // A seat that lost its person is known up to its cut and beyond.
+                    end.max(have)
+                },
+            ));
+        }
+        packet.have[local] = Tick(end);
+        (packet.era, packet.from, packet.first) = (self.config.era, Seat(local as u8), Tick(first));
+        (packet.sent_ms, packet.done) = (clock_ms(self.now_us), self.over);
+        (packet.life, packet.delay_ms) = (self.life, self.schedule.delay_ms());
+        packet.changes = self.roster.changes() as u8;
+        packet.echo = self.links[to].echo(self.now_us);
+        packet.encode(self.layout, &mut self.buffer);
+        self.cursor[to] = end;
+        if end >= self.inputs.have(local) || end >= base + PACKETS * MAX_INPUTS as u32 {
+            self.due = self.due.without(Some(Seat(to as u8)));
+        }
+        self.stats.datagrams_sent += 1;
+        self.stats.bytes_sent += self.buffer.len() as u64;
+        Some(Transmit {
+            to: Seat(to as u8),
+            bytes: &self.buffer,
+        })
+    }
+
+    /// Packets become due.
+    pub(super) fn send_to(&mut self, peers: Seats) {
+        self.due = peers;
+        self.cursor = Default::default();
+    }
+
+    /// Decodes a packet, and refuses what is not of this episode and of the page that plays the seat.
+    fn check(&mut self, channel: Seat, bytes: &[u8]) -> Result<(), DatagramError> {
+        self.incoming.decode_into(bytes, self.layout)?;
+        let packet = &self.incoming;
+        if packet.era != self.config.era {
+            return Err(DatagramError::Era);
+        }
+        let named = packet.from;
+        if named != channel {
+            return Err(DatagramError::Channel { channel, named });
+        }
+        let (present, found) = (self.roster.life(named.index()), packet.life);
+        if found != present {
+            return Err(DatagramError::Life {
+                seat: named,
+                present,
+                found,
+            });
+        }
+        if !self.peers().contains(named.index()) {
+            return Err(DatagramError::Sender(named));
+        }
+        match self.local() {
+            Some(own) if self.receipt(own) > Some(self.inputs.have(own)) => {
+                Err(DatagramError::Receipt(packet.have[own]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the packet says to have of a seat, as far as it speaks of the same stints of it; nothing if the sender
+    /// knows a change that is not known here.
+    fn receipt(&self, seat: usize) -> Option<u32> {
+        let known = self.roster.changes();
+        let behind = (known as u8)
+            .wrapping_sub(self.incoming.changes)
+            .cast_signed();
+        let theirs = known.checked_sub(u16::try_from(behind).ok()?)?;
+        let have = self.incoming.have[seat].0;
+        Some(have.min(self.roster.common(seat, theirs)))
+    }
+
+    fn take_in(&mut self, from: usize) {
+        let packet = &self.incoming;
+        // Two finished peers fall silent: only one that has not heard of the other's end asks on, without an echo.
+        if self.over && self.links[from].done && packet.done && packet.echo.is_none() {
+            self.due = self.due.with(from);
+            self.cursor[from] = 0;
+        }
+        self.links[from].hear(self.now_us, packet);
+        for seat in 0..usize::from(self.layout.seats) {
+            if let Some(have) = self.receipt(seat) {
+                self.inputs.acknowledge(from, seat, have);
+            }
+        }
+        self.adopt_delay(self.incoming.delay_ms);
+        // An honest peer is at most the window and the delay beyond what it has from here.
+        let own = self.local();
+        let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
+        let packet = std::mem::take(&mut self.incoming);
+        let received = self.receive(from, packet.first.0, &packet.inputs, limit);
+        self.incoming = packet;
+        // What is simulated is always what would be predicted now: so it follows from what is known, and nothing else.
+        let have = self.inputs.have(from);
+        let stale = have < self.current && self.inputs.row(have)[from] != self.predicted(from);
+        if let Some(tick) = received.wrong.or(stale.then_some(have)) {
+            self.roll_back(tick);
+        }
+        self.confirm();
+    }
+
+    /// Takes in inputs of another person.
+    pub(super) fn receive(
+        &mut self,
+        from: usize,
+        first: u32,
+        inputs: &[u16],
+        limit: u32,
+    ) -> Received {
+        let (window, seats) = (u32::from(self.config.window) + 1, self.layout.seats);
+        let (now_us, since_us) = (self.now_us, &self.since_us);
+        let events = &mut self.events;
+        let wrong = |tick: u32, predicted, actual| {
+            let noted = (tick % window) as usize * usize::from(seats) + from;
+            super::report(
+                events,
+                Event::Mispredicted {
+                    seat: Seat(from as u8),
+                    tick: Tick(tick),
+                    predicted,
+                    actual,
+                    shown_us: now_us.saturating_sub(since_us[noted]),
+                },
+            );
+        };
+        let received = self
+            .inputs
+            .receive(from, first, inputs, self.current, limit, wrong);
+        self.stats.predicted[from] += received.predicted;
+        self.stats.mispredicted[from] += received.mispredicted;
+        self.stats.equivocations += u64::from(received.equivocations);
+        received
+    }
+}

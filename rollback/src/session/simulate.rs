@@ -1,0 +1,128 @@
+//! Ticks: sampled, simulated, taken back.
+
+use env_core::{Action, World};
+use protocol::{Seat, Tick};
+
+use super::Session;
+use crate::effects::Event;
+use crate::roster::Hand;
+
+impl<W: World> Session<W> {
+    /// Gives the local person's action the next free tick, unless an earlier run of this tick already did. A person
+    /// who comes back late gives what they hold to all the ticks that are theirs by now.
+    pub(super) fn sample(&mut self) {
+        let Some(local) = self.local() else { return };
+        while self.inputs.have(local) <= self.current + u32::from(self.config.input_delay) {
+            let action = self.presses.next();
+            self.inputs.push(local, action);
+        }
+    }
+
+    /// Simulates the next tick. A state that may have to be gone back to is saved: all that are not confirmed at once.
+    pub(super) fn simulate_next(&mut self) {
+        let settled = self.confirmable().0 > self.current;
+        self.simulate(!settled);
+    }
+
+    /// Simulates one tick with what is known, and predictions for the rest.
+    fn simulate(&mut self, save: bool) {
+        let tick = self.current;
+        self.roster.begin(tick, self.config.seed);
+        if save {
+            self.save(self.slot(tick));
+        }
+        for seat in 0..usize::from(self.layout.seats) {
+            let action = self.action(seat);
+            self.note(tick, seat, action);
+            self.inputs.set(tick, seat, action);
+        }
+        let over = self.world.step(self.inputs.row(tick)).over;
+        self.current += 1;
+        self.reached = self.reached.max(self.current);
+        self.end = over.then_some(self.current);
+        if over || self.current.is_multiple_of(u32::from(self.config.tick_hz)) {
+            self.digests.push((Tick(self.current), self.world.digest()));
+        }
+    }
+
+    /// Notes since when an action of a tick is what is simulated.
+    fn note(&mut self, tick: u32, seat: usize, action: Action) {
+        if tick >= self.reached || self.inputs.row(tick)[seat] != action {
+            let at = self.noted(tick, seat);
+            self.since_us[at] = self.now_us;
+        }
+    }
+
+    pub(super) fn noted(&self, tick: u32, seat: usize) -> usize {
+        self.slot(tick) * usize::from(self.layout.seats) + seat
+    }
+
+    /// The action of a seat for the next tick: known, predicted, or chosen by its policy now.
+    pub(super) fn action(&mut self, seat: usize) -> Action {
+        match self.roster.hand(seat, self.current) {
+            Hand::Partner(policy) => {
+                self.world.observe(seat, &mut self.observation);
+                let action = policy.act(&self.observation);
+                if usize::from(action) < self.spec.actions.len() {
+                    action
+                } else {
+                    self.spec.noop
+                }
+            }
+            Hand::Person if self.current < self.inputs.have(seat) => {
+                self.inputs.row(self.current)[seat]
+            }
+            Hand::Person => self.predicted(seat),
+            Hand::Nobody => self.spec.noop,
+        }
+    }
+
+    /// The guess for every input of a person that is not here.
+    pub(super) fn predicted(&self, seat: usize) -> Action {
+        let last = self.inputs.last(seat, self.roster.start(seat));
+        (self.predictor)(&self.spec, Seat(seat as u8), last)
+    }
+
+    /// Goes back to before `tick` and simulates again up to where it was, or to an end on the way.
+    pub(super) fn roll_back(&mut self, tick: u32) {
+        let target = self.current;
+        self.current = tick;
+        self.load(self.slot(tick));
+        self.end = None;
+        while self.digests.last().is_some_and(|(at, _)| at.0 > tick) {
+            self.digests.pop();
+        }
+        while self.current < target && self.end.is_none() {
+            self.simulate(true);
+        }
+        let depth = (target - tick) as u8;
+        self.stats.rollbacks += 1;
+        self.stats.max_depth = self.stats.max_depth.max(depth);
+        self.stats.resimulated += u64::from(self.current - tick);
+        self.report(Event::RolledBack {
+            at: Tick(target),
+            depth,
+        });
+    }
+
+    /// The slot of the state before a tick. Rollbacks reach no further than the window.
+    pub(super) fn slot(&self, tick: u32) -> usize {
+        (tick % (u32::from(self.config.window) + 1)) as usize
+    }
+
+    /// Keeps the state before the next tick, partners included.
+    pub(super) fn save(&mut self, slot: usize) {
+        self.world.save(slot);
+        self.roster
+            .partners(self.current)
+            .for_each(|(_, policy)| policy.save(slot));
+    }
+
+    /// Brings back the state before the next tick.
+    pub(super) fn load(&mut self, slot: usize) {
+        self.world.load(slot);
+        self.roster
+            .partners(self.current)
+            .for_each(|(_, policy)| policy.load(slot));
+    }
+}
