@@ -385,8 +385,10 @@ impl<W: World> Peer<W> {
                     self.net.doubt(now.page_us);
                 }
                 self.net.keep_up(now.page_us);
-                // Silence after the end says nothing about the way.
-                if !is_over {
+                // The session sends nothing before tick 0, and silence after the end says nothing about the way.
+                if now.server_us < self.t0_us {
+                    self.net.send_probes(now.page_us);
+                } else if !is_over {
                     self.net.tell_changes(now.page_us);
                 }
                 self.upload(now);

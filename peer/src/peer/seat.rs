@@ -37,7 +37,8 @@ impl<W: World> Peer<W> {
         self.net
             .listen_from(now.page_us.max(now.page_us_of(self.t0_us)));
         if self.is_hidden {
-            self.person.hide(&mut self.recorder.borrow_mut(), session.current());
+            self.person
+                .hide(&mut self.recorder.borrow_mut(), session.current());
         }
         self.stage = Stage::Playing(Box::new(session));
     }
@@ -62,7 +63,9 @@ impl<W: World> Peer<W> {
         };
         self.recorder.borrow_mut().resume(through);
         self.may_upload = true;
-        changes.iter().for_each(|change| self.seat_changes(now, change));
+        changes
+            .iter()
+            .for_each(|change| self.seat_changes(now, change));
     }
 
     /// The page of a seat is another one, or none.

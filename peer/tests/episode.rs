@@ -1,0 +1,283 @@
+//! Whole episodes: pages of people, wires of a few kinds, a server by script.
+
+mod support;
+
+use peer::Status;
+use protocol::control::{ClientMessage, EndReason, Link, ServerMessage};
+use protocol::{Controller, Era, Seat, Tick};
+
+use support::server::HZ;
+use support::{OPENS_US, Rig};
+
+const HUMAN: Controller = Controller::Human;
+
+/// The longest hold that a page told, milliseconds.
+fn longest_hold(rig: &Rig, seat: u8) -> u32 {
+    let notes = rig.server.notes_of(Seat(seat));
+    notes
+        .flat_map(|note| &note.holds)
+        .map(|(_, ms)| *ms)
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn two_people_play_to_the_end_and_everything_is_uploaded() {
+    let mut rig = Rig::two(5 * HZ);
+    assert_eq!(rig.status(0), Status::Linking);
+    rig.run_s(2);
+    assert_eq!(rig.tab(1).page.link(), Some(Link::Direct));
+    rig.run_s(6);
+    assert_eq!(rig.server.ended, Some(Tick(5 * HZ)));
+    assert_eq!(rig.server.through(), Tick(5 * HZ));
+    rig.server.verify();
+    for seat in [0, 1] {
+        assert_eq!(rig.status(seat), Status::Finished);
+        assert_eq!(rig.tab(seat).page.recorder().borrow().unsaved(), 0);
+        assert!(
+            rig.server
+                .notes_of(Seat(seat))
+                .any(|note| !note.rollbacks.is_empty())
+        );
+        assert!(
+            rig.server
+                .notes_of(Seat(seat))
+                .any(|note| note.rtt_us.get(1 - usize::from(seat)) > Some(&0))
+        );
+        let ended = ServerMessage::Ended {
+            era: Era(7),
+            reason: EndReason::Played,
+            ticks: Tick(5 * HZ),
+            score: 3,
+            digest: 4,
+        };
+        rig.server.tell(Seat(seat), ended);
+    }
+    rig.run_ms(100);
+    assert!(matches!(rig.status(0), Status::Over(verdict) if verdict.score == 3));
+}
+
+#[test]
+fn play_starts_through_the_server_if_channels_do_not_come_up() {
+    let mut rig = Rig::two(5 * HZ);
+    rig.channels_open = false;
+    rig.run_s(12);
+    assert_eq!(rig.tab(0).page.link(), Some(Link::Relay));
+    assert_eq!(rig.server.ended, Some(Tick(5 * HZ)));
+    rig.server.verify();
+}
+
+#[test]
+fn a_channel_that_dies_without_a_word_stalls_nobody_for_half_a_second() {
+    for ways in [&[(0, 1), (1, 0)][..], &[(0, 1)], &[(1, 0)]] {
+        let mut rig = Rig::two(20 * HZ);
+        rig.run_s(6);
+        assert_eq!(rig.tab(0).page.link(), Some(Link::Direct));
+        for &(from, to) in ways {
+            rig.dead.insert((Seat(from), Seat(to)));
+        }
+        rig.channels_open = false;
+        rig.run_s(20);
+        for seat in [0, 1] {
+            let stall_ms = rig.tab(seat).stall_us / 1_000;
+            assert!(stall_ms < 500, "{ways:?}: {stall_ms} ms");
+            assert!(longest_hold(&rig, seat) < 500);
+        }
+        assert_eq!(rig.server.ended, Some(Tick(20 * HZ)));
+        rig.server.verify();
+    }
+}
+
+#[test]
+fn a_dead_channel_is_built_anew_and_used_again() {
+    let mut rig = Rig::two(30 * HZ);
+    rig.run_s(6);
+    let dead_us = rig.now_us;
+    rig.dead.extend([(Seat(0), Seat(1)), (Seat(1), Seat(0))]);
+    rig.connects.clear();
+    rig.run_ms(1_000);
+    assert_eq!(rig.tab(0).page.link(), Some(Link::Relay));
+    rig.run_ms(5_500 + OPENS_US / 1_000);
+    let (at_us, ..) = rig.connects[0];
+    assert!((5_000_000..5_600_000).contains(&(at_us - dead_us)));
+    assert_eq!(rig.tab(0).page.link(), Some(Link::Direct));
+    assert_eq!(rig.tab(1).page.link(), Some(Link::Direct));
+    let told = rig.heard(|message| match message {
+        ClientMessage::LinkChanged { link, .. } => Some(*link),
+        _ => None,
+    });
+    let of_first: Vec<Link> = told
+        .into_iter()
+        .filter(|(_, seat, _)| *seat == Seat(0))
+        .map(|(.., link)| link)
+        .collect();
+    assert_eq!(of_first, [Link::Relay, Link::Direct]);
+    rig.run_s(30);
+    rig.server.verify();
+}
+
+#[test]
+fn a_page_without_the_server_plays_on_and_tells_everything_later() {
+    let mut rig = Rig::two(20 * HZ);
+    rig.run_s(5);
+    rig.connect(0, false);
+    rig.connect(1, false);
+    let before = rig.current(0);
+    rig.run_s(8);
+    assert!(rig.current(0) >= before + 8 * HZ - 2, "the match goes on");
+    assert!(rig.server.through().0 < before + HZ);
+    rig.connect(1, true);
+    rig.run_s(1);
+    let page = &rig.tab(0).page;
+    assert!(page.recorder().borrow().unsaved() > 8 * HZ);
+    rig.connect(0, true);
+    rig.run_s(12);
+    assert_eq!(rig.server.through(), Tick(20 * HZ));
+    rig.server.verify();
+    for seat in [0, 1].map(Seat) {
+        let numbers: Vec<u32> = rig.server.notes_of(seat).map(|note| note.number).collect();
+        assert_eq!(numbers, Vec::from_iter(0..numbers.len() as u32));
+    }
+}
+
+#[test]
+fn an_upload_that_was_lost_with_the_connection_is_sent_again() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(3);
+    // The server hears the uploads of a second and forgets them.
+    rig.server.is_archiving = false;
+    rig.run_s(1);
+    rig.connect(0, false);
+    rig.connect(1, false);
+    rig.run_s(1);
+    rig.server.is_archiving = true;
+    rig.connect(0, true);
+    rig.connect(1, true);
+    rig.run_s(10);
+    assert_eq!(rig.server.through(), Tick(10 * HZ));
+    rig.server.verify();
+    for seat in [0, 1].map(Seat) {
+        let numbers: Vec<u32> = rig.server.notes_of(seat).map(|note| note.number).collect();
+        assert_eq!(numbers, Vec::from_iter(0..numbers.len() as u32));
+    }
+}
+
+#[test]
+fn whoever_does_not_see_the_world_plays_the_no_op_and_it_is_told() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(3);
+    rig.with(Seat(0), |page, now| page.handle_action(now, 1));
+    rig.run_ms(100);
+    let from = rig.current(0);
+    rig.with(Seat(0), |page, now| page.handle_hidden(now, true));
+    rig.run_s(2);
+    let to = rig.current(0);
+    rig.with(Seat(0), |page, now| page.handle_hidden(now, false));
+    rig.run_s(9);
+    let span: Vec<_> = rig
+        .server
+        .notes_of(Seat(0))
+        .flat_map(|note| note.hidden.clone())
+        .collect();
+    assert_eq!(span, [(Tick(from), Tick(to))]);
+    // Two ticks of delay, and one whose press may have waited.
+    let hidden_rows = rig.server.rows[2 * (from as usize + 6)..2 * to as usize].chunks(2);
+    assert!(hidden_rows.clone().count() > 60 && hidden_rows.clone().all(|row| row[0] == 0));
+    assert!(hidden_rows.clone().any(|row| row[1] != 0));
+    let told = rig.heard(|message| match message {
+        ClientMessage::Hidden { hidden, .. } => Some(*hidden),
+        _ => None,
+    });
+    assert_eq!(
+        told.iter().map(|told| told.2).collect::<Vec<_>>(),
+        [true, false]
+    );
+}
+
+#[test]
+fn silence_is_told_once_and_so_is_its_end() {
+    let mut rig = Rig::new(&[HUMAN, HUMAN, HUMAN], 20 * HZ);
+    rig.run_s(5);
+    let stopped_us = rig.now_us;
+    rig.tab(2).is_gone = true;
+    rig.run_ms(1_500);
+    rig.tab(2).is_gone = false;
+    rig.run_s(1);
+    let told = rig.heard(|message| match message {
+        ClientMessage::Silent { seat, silent, .. } => Some((*seat, *silent)),
+        _ => None,
+    });
+    for seat in [0, 1].map(Seat) {
+        let of: Vec<_> = told.iter().filter(|(_, from, _)| *from == seat).collect();
+        assert_eq!(
+            of.iter().map(|(.., what)| *what).collect::<Vec<_>>(),
+            [(Seat(2), true), (Seat(2), false)]
+        );
+        assert!((250_000..400_000).contains(&(of[0].0 - stopped_us)));
+    }
+    // The page that slept heard nobody, and knows why.
+    assert!(told.iter().all(|(_, from, _)| *from != Seat(2)));
+}
+
+#[test]
+fn a_key_is_told_with_its_tick_and_the_frame_that_answered_it() {
+    let mut rig = Rig::two(5 * HZ);
+    rig.run_s(3);
+    let mut tick = None;
+    rig.with(Seat(0), |page, now| {
+        tick = page.session().map(|session| session.input_tick());
+        page.handle_key(now, 1, true, now.page_us - 3_000);
+        page.handle_action(now, 1);
+        page.view(|_| ());
+        page.handle_shown(now, now.page_us);
+    });
+    let pressed_us = rig.now_us - 3_000;
+    rig.run_ms(16);
+    let shown_us = rig.now_us;
+    rig.with(Seat(0), |page, now| page.handle_shown(now, now.page_us));
+    rig.run_s(2);
+    let t0_us = rig.server.t0_us.unwrap();
+    let keys: Vec<_> = rig
+        .server
+        .notes_of(Seat(0))
+        .flat_map(|note| note.keys.clone())
+        .collect();
+    assert_eq!(keys.len(), 1);
+    assert_eq!(
+        (Some(keys[0].tick), keys[0].action, keys[0].down),
+        (tick, 1, true)
+    );
+    assert_eq!(keys[0].at_us, (pressed_us - t0_us) as i64);
+    assert_eq!(keys[0].shown_us, (shown_us - t0_us) as i64);
+}
+
+#[test]
+fn messages_of_another_episode_change_nothing() {
+    let mut rig = Rig::two(5 * HZ);
+    rig.run_s(3);
+    let before = rig.status(0);
+    for message in [
+        ServerMessage::Ended {
+            era: Era(8),
+            reason: EndReason::Technical,
+            ticks: Tick(0),
+            score: 0,
+            digest: 0,
+        },
+        ServerMessage::Start {
+            era: Era(8),
+            t0_us: 0,
+            input_delay: 0,
+        },
+        ServerMessage::Running {
+            era: Era(8),
+            through: Tick(4_000),
+            changes: Vec::new(),
+        },
+    ] {
+        rig.with(Seat(0), |page, now| page.handle_message(now, message));
+    }
+    assert_eq!(rig.status(0), before);
+    rig.run_s(6);
+    assert_eq!(rig.server.ended, Some(Tick(5 * HZ)));
+}

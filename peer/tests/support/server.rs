@@ -1,0 +1,355 @@
+//! A server by script: it collects what pages upload, and does what a test says.
+
+use std::collections::BTreeMap;
+
+use env_core::{Policy, World};
+use protocol::change::{Change, LEASE_S};
+use protocol::control::{ClientMessage, Plan, Report, Return, ServerMessage, Timing, Upload};
+use protocol::{Controller, Life, Seat, Tick};
+
+use super::toy;
+
+/// Ticks a second of every episode here.
+pub(crate) const HZ: u32 = 60;
+const INPUT_DELAY: u8 = 2;
+/// From the last page that is ready to tick 0, microseconds.
+const COUNTDOWN_US: u64 = 500_000;
+
+pub(crate) struct Server {
+    pub(crate) horizon: u32,
+    pub(crate) controllers: Vec<Controller>,
+    pub(crate) lives: Vec<Life>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) t0_us: Option<u64>,
+    /// Durable actions.
+    pub(crate) rows: Vec<u16>,
+    digests: Vec<(Tick, u64)>,
+    pub(crate) ended: Option<Tick>,
+    /// Notes by seat, life and number.
+    pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
+    /// Whether uploads are stored and answered.
+    pub(crate) is_archiving: bool,
+    ready: Vec<bool>,
+    pub(crate) reports: Vec<Report>,
+    /// Everything else that pages said: when, who, what.
+    pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
+    /// What is to be sent.
+    pub(crate) outbox: Vec<(Seat, ServerMessage)>,
+}
+
+impl Server {
+    pub(crate) fn new(controllers: Vec<Controller>, horizon: u32) -> Self {
+        Self {
+            horizon,
+            lives: vec![Life(0); controllers.len()],
+            ready: vec![false; controllers.len()],
+            controllers,
+            changes: Vec::new(),
+            t0_us: None,
+            rows: Vec::new(),
+            digests: Vec::new(),
+            ended: None,
+            notes: BTreeMap::new(),
+            is_archiving: true,
+            reports: Vec::new(),
+            heard: Vec::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    pub(crate) fn plan(&self, seat: Seat, running: bool) -> Plan {
+        let life = self.lives[seat.index()];
+        Plan {
+            era: protocol::Era(7),
+            episode: "e".into(),
+            seat,
+            controllers: self.controllers.clone(),
+            env: "toy".into(),
+            env_version: "1.0.0".into(),
+            module: String::new(),
+            params: String::new(),
+            seed: 9,
+            tick_hz: HZ as u16,
+            window: 16,
+            keys: Vec::new(),
+            disclose_ai: false,
+            ice: Vec::new(),
+            relay_only: false,
+            life: if running { life.next() } else { life },
+            running,
+        }
+    }
+
+    pub(crate) fn seats(&self) -> usize {
+        self.controllers.len()
+    }
+
+    pub(crate) fn through(&self) -> Tick {
+        Tick((self.rows.len() / self.seats()) as u32)
+    }
+
+    /// The seats that a person has at the end of all changes.
+    pub(crate) fn people(&self) -> Vec<Seat> {
+        let seats = (0..self.seats() as u8).map(Seat);
+        seats
+            .filter(|&seat| *self.controller(seat) == Controller::Human)
+            .collect()
+    }
+
+    fn controller(&self, seat: Seat) -> &Controller {
+        let last = self.changes.iter().rev().find(|change| change.seat == seat);
+        last.map_or(&self.controllers[seat.index()], |change| &change.controller)
+    }
+
+    pub(crate) fn tell(&mut self, to: Seat, message: ServerMessage) {
+        self.outbox.push((to, message));
+    }
+
+    pub(crate) fn hear(&mut self, now_us: u64, from: Seat, message: ClientMessage) {
+        let era = protocol::Era(7);
+        match message {
+            ClientMessage::Relay { to, bytes } => {
+                self.tell(to, ServerMessage::Relay { from, bytes });
+            }
+            ClientMessage::Upload(upload) => self.store(from, upload),
+            ClientMessage::Report { report, .. } => self.reports.push(report),
+            ClientMessage::Ready { .. } if self.t0_us.is_none() => {
+                self.ready[from.index()] = true;
+                let people = self.people();
+                if people.iter().all(|seat| self.ready[seat.index()]) {
+                    let t0_us = now_us + COUNTDOWN_US;
+                    self.t0_us = Some(t0_us);
+                    for seat in people {
+                        let input_delay = INPUT_DELAY;
+                        self.tell(
+                            seat,
+                            ServerMessage::Start {
+                                era,
+                                t0_us,
+                                input_delay,
+                            },
+                        );
+                    }
+                }
+            }
+            ClientMessage::Ready { .. } => self.give(from),
+            other => self.heard.push((now_us, from, other)),
+        }
+    }
+
+    fn store(&mut self, from: Seat, upload: Upload) {
+        if !self.is_archiving {
+            return;
+        }
+        let (seats, through) = (self.seats(), self.through());
+        assert!(
+            upload.first <= through,
+            "rows from {:?}, durable to {through:?}",
+            upload.first
+        );
+        let at = upload.first.0 as usize * seats;
+        let known = &self.rows[at..self.rows.len().min(at + upload.rows.len())];
+        assert_eq!(known, &upload.rows[..known.len()], "rows that contradict");
+        let new = upload.rows[known.len()..].to_vec();
+        self.rows.extend(new);
+        self.digests.extend(&upload.digests);
+        self.ended = self.ended.or(upload.ended);
+        if let Some(note) = upload.timing {
+            let key = (from, upload.life, note.number);
+            let before = self.notes.insert(key, note.clone());
+            assert!(
+                before.is_none_or(|before| before == note),
+                "a number says two things"
+            );
+        }
+        let of = self
+            .notes
+            .keys()
+            .filter(|(seat, life, _)| (*seat, *life) == (from, upload.life));
+        let notes = of.count() as u32;
+        let (era, through) = (upload.era, self.through());
+        self.tell(
+            from,
+            ServerMessage::Archived {
+                era,
+                through,
+                notes,
+            },
+        );
+    }
+
+    /// All notes of a seat, in order.
+    pub(crate) fn notes_of(&self, seat: Seat) -> impl Iterator<Item = &Timing> {
+        let all = self.notes.iter();
+        all.filter(move |((of, ..), _)| *of == seat)
+            .map(|(_, note)| note)
+    }
+
+    /// Asks the others to take nothing more of a seat.
+    pub(crate) fn fence(&mut self, seat: Seat) {
+        let life = self.lives[seat.index()];
+        self.reports.clear();
+        for other in self.people().into_iter().filter(|&other| other != seat) {
+            let era = protocol::Era(7);
+            self.tell(other, ServerMessage::Fence { era, seat, life });
+        }
+    }
+
+    /// Gives a seat to an AI or to nobody, where the reports say.
+    pub(crate) fn take(&mut self, seat: Seat, controller: Controller) {
+        let durable = self.through();
+        let best = self.reports.iter().max_by_key(|report| report.have);
+        let tick = best.map_or(durable, |best| best.have.max(durable));
+        let inputs = best.map_or(Vec::new(), |best| {
+            if best.have == tick {
+                best.inputs.clone()
+            } else {
+                Vec::new()
+            }
+        });
+        self.record(seat, tick, controller, durable, inputs);
+        let change = self.changes.last().unwrap().clone();
+        for other in (0..self.seats() as u8).map(Seat) {
+            self.tell_change(other, &change);
+        }
+    }
+
+    fn record(
+        &mut self,
+        seat: Seat,
+        tick: Tick,
+        controller: Controller,
+        from: Tick,
+        inputs: Vec<u16>,
+    ) {
+        let life = self.lives[seat.index()].next();
+        self.lives[seat.index()] = life;
+        self.changes.push(Change {
+            number: self.changes.len() as u16,
+            seat,
+            tick,
+            controller,
+            life,
+            from,
+            inputs,
+        });
+    }
+
+    fn tell_change(&mut self, to: Seat, change: &Change) {
+        let (era, change) = (protocol::Era(7), change.clone());
+        self.tell(to, ServerMessage::Change { era, change });
+    }
+
+    /// Gives a seat back to the page that is ready for it.
+    fn give(&mut self, seat: Seat) {
+        let base = self.through();
+        let tick = Tick(base.0 + LEASE_S * HZ + 1);
+        let others = self.people();
+        self.record(seat, tick, Controller::Human, base, Vec::new());
+        let change = self.changes.last().unwrap().clone();
+        for other in others {
+            self.tell_change(other, &change);
+        }
+        let back = self.snapshot(base);
+        self.tell(seat, ServerMessage::Return(back));
+    }
+
+    fn snapshot(&self, base: Tick) -> Return {
+        let mut replica = Replica::new(self);
+        replica.run(self, base);
+        let mut back = Return {
+            era: protocol::Era(7),
+            t0_us: self.t0_us.unwrap(),
+            delay_ms: 0,
+            input_delay: INPUT_DELAY,
+            changes: self.changes.clone(),
+            tick: base,
+            digest: replica.world.digest(),
+            state: Vec::new(),
+            partners: Vec::new(),
+        };
+        replica.world.state(&mut back.state);
+        for (seat, partner) in replica.partners.iter().enumerate() {
+            if let Some(partner) = partner {
+                let mut state = Vec::new();
+                partner.state(&mut state);
+                back.partners.push((Seat(seat as u8), state));
+            }
+        }
+        back
+    }
+
+    /// Plays everything again: every action of an AI and every digest must be what the rules say.
+    pub(crate) fn verify(&self) {
+        let mut replica = Replica::new(self);
+        for tick in 1..=self.through().0 {
+            replica.run(self, Tick(tick));
+            let digest = replica.world.digest();
+            for (_, told) in self.digests.iter().filter(|(at, _)| at.0 == tick) {
+                assert_eq!(*told, digest, "digest after {tick}");
+            }
+        }
+    }
+}
+
+/// The world and the partners, as the rules say.
+struct Replica {
+    world: env_core::Instance<toy::Toy>,
+    partners: Vec<Option<Box<dyn Policy>>>,
+    tick: u32,
+}
+
+impl Replica {
+    fn new(server: &Server) -> Self {
+        let mut world = toy::world(server.seats() as u8, server.horizon);
+        world.reset(9);
+        let mut replica = Self {
+            world,
+            partners: Vec::new(),
+            tick: 0,
+        };
+        for (seat, controller) in server.controllers.iter().enumerate() {
+            let partner = replica.partner(seat, controller);
+            replica.partners.push(partner);
+        }
+        replica.seat_partners(server);
+        replica
+    }
+
+    fn partner(&self, seat: usize, controller: &Controller) -> Option<Box<dyn Policy>> {
+        let Controller::Ai { policy } = controller else {
+            return None;
+        };
+        let mut policy = policy::by_name(policy, self.world.spec()).unwrap();
+        policy.reset(seat, 9);
+        Some(policy)
+    }
+
+    /// Applies the changes of this tick. They are in the order of their seats' ticks, not of all ticks.
+    fn seat_partners(&mut self, server: &Server) {
+        for change in &server.changes {
+            if change.tick.0 == self.tick {
+                let seat = change.seat.index();
+                self.partners[seat] = self.partner(seat, &change.controller);
+            }
+        }
+    }
+
+    fn run(&mut self, server: &Server, until: Tick) {
+        let seats = server.seats();
+        while self.tick < until.0 {
+            let row = &server.rows[self.tick as usize * seats..][..seats];
+            for (seat, partner) in self.partners.iter_mut().enumerate() {
+                if let Some(partner) = partner {
+                    let mut observation = Vec::new();
+                    self.world.observe(seat, &mut observation);
+                    let acts = partner.act(&observation);
+                    assert_eq!(acts, row[seat], "seat {seat} in tick {}", self.tick);
+                }
+            }
+            self.world.step(row);
+            self.tick += 1;
+            self.seat_partners(server);
+        }
+    }
+}
