@@ -313,7 +313,7 @@ impl Match {
             };
             let bytes = self.pages[1 - from].until(relayed).await;
             self.sessions[1 - from]
-                .handle_datagram(self.now_us, &bytes)
+                .handle_datagram(self.now_us, Seat(from as u8), &bytes)
                 .unwrap();
         }
     }

@@ -112,7 +112,10 @@ fn play(bytes: &[u8]) -> [Peer; 2] {
 fn deliver(peer: &mut Peer, now_us: u64) {
     if let Some(packet) = peer.inbox.pop_front() {
         // A refusal is an answer.
-        let _ = peer.session.handle_datagram(now_us, &packet);
+        let local = peer.session.config().local.expect("both play");
+        let _ = peer
+            .session
+            .handle_datagram(now_us, Seat(1 - local.0), &packet);
     }
 }
 
