@@ -16,7 +16,7 @@ use protocol::control::{
     Answer, ClientMessage, EndReason, Entry, Link, Plan, Refusal, ServerMessage, StageView, Upload,
     decode, encode,
 };
-use protocol::{Controller, Era, Tick};
+use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Session};
 use signaling_server::assets::Assets;
 use signaling_server::config::Limits;
@@ -77,6 +77,7 @@ impl Host {
             open: false,
             assets: Assets::Folder(self.dir.path().join("dist")),
             limits: Limits::default(),
+        turn: None,
         }
     }
 
