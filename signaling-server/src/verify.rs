@@ -3,18 +3,22 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod order;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::log::{self, Log, Record};
+use protocol::log::{self, Log};
 use serde::Serialize;
 
 use crate::archive::{self, ReplayError, Replica, ReplicaError, replay};
 use crate::assets::sha256_hex;
 use crate::export::Progress;
 use crate::store::{self, SqliteStore, Store as _, reason_name};
+
+pub use order::Named;
 
 /// What was found in a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -42,6 +46,10 @@ pub struct Verified {
     pub events: BTreeMap<String, u32>,
     /// Why it ended; none while it runs.
     pub reason: Option<&'static str>,
+    /// How often a seat changed hands.
+    pub changes: usize,
+    /// The pages that simulated something else than the replica, as the file names them.
+    pub diverged: Vec<Named>,
     /// Whether the file ends in what a crash left of its last write.
     pub torn: bool,
     /// Whether the module that was played is stored.
@@ -157,6 +165,8 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         digest: String::new(),
         events: BTreeMap::new(),
         reason: None,
+        changes: 0,
+        diverged: Vec::new(),
         torn: false,
         module: Module::Unnamed,
         verdict: Verdict::Equal,
@@ -211,23 +221,19 @@ impl Verified {
     }
 
     /// The first thing in the log, beside what the replay compares, that is not as it should be.
-    fn unlike(&self, log: &Log, replica: &Replica) -> Option<String> {
+    fn unlike(&mut self, log: &Log, replica: &Replica) -> Option<String> {
         if log.header.episode != self.episode {
             return Some(format!(
                 "the header names the episode {}",
                 log.header.episode
             ));
         }
-        log.records.iter().find_map(|record| match record {
-            Record::Digest { tick, seat: Some(seat), digest } => {
-                let found = replica.digest(*tick)?;
-                (found != *digest).then(|| {
-                    let (seat, tick) = (seat.0, tick.0);
-                    format!("tick {tick}: the page of seat {seat} had digest {digest:016x}, the replica {found:016x}")
-                })
-            }
-            _ => None,
-        })
+        self.changes = log.changes().count();
+        match order::named(log, replica) {
+            Ok(named) => self.diverged = named,
+            Err(because) => return Some(because),
+        }
+        order::changes(log)
     }
 }
 
@@ -282,6 +288,13 @@ impl fmt::Display for Verified {
             "{}: {state}, {} ticks, score {}, digest {}",
             self.episode, self.ticks, self.score, self.digest
         )?;
+        if self.changes > 0 {
+            write!(f, ", {} changes of seats", self.changes)?;
+        }
+        for page in &self.diverged {
+            let Named { seat, tick, .. } = page;
+            write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
+        }
         if self.torn {
             write!(f, ", last write cut short by a crash")?;
         }

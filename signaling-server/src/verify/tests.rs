@@ -1,10 +1,11 @@
+use protocol::change::Change;
 use protocol::control::EndReason;
-use protocol::log::{Ending, Header};
-use protocol::{Era, Tick};
+use protocol::log::{Ending, Header, Record};
+use protocol::{Controller, Era, Life, Seat, Tick};
 
 use super::*;
 use crate::archive::Episode;
-use crate::archive::tests::{PERSON, ZERO, header, part, played};
+use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
 use crate::store::NewEpisode;
 
 const WASM: &[u8] = b"\0asm";
@@ -199,4 +200,163 @@ async fn the_database_is_held_against_the_files() {
     assert!(
         matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains("database"))
     );
+}
+
+/// Two people, of whom one is taken and comes back: the records after the header, in order.
+fn handed_over(header: &Header) -> Vec<Record> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    episode.absorb(ZERO, &part(&played(header), 0, 4)).unwrap();
+    episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
+    episode.give(Seat(1), PERSON).unwrap();
+    drop(episode);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    log::read(&fs::read(path).unwrap()).unwrap().records
+}
+
+/// What is found of an episode with these records.
+async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let mut bytes = log::begin(header).unwrap();
+    records
+        .iter()
+        .for_each(|record| log::append(record, &mut bytes).unwrap());
+    fs::write(archive::path(&dir, "e-1").unwrap(), bytes).unwrap();
+    let mut report = verify(data.path()).await.unwrap();
+    let found = report.episodes.remove(0);
+    let because = match &found.verdict {
+        Verdict::Differs(because) => because.clone(),
+        Verdict::Equal => String::new(),
+        Verdict::Unverified(because) => panic!("not verified: {because}"),
+    };
+    (found, because)
+}
+
+#[tokio::test]
+async fn a_seat_must_change_hands_as_the_rules_say() {
+    let header = header([PERSON, PERSON], 20);
+    let records = handed_over(&header);
+    let (found, because) = judged(&header, &records).await;
+    assert_eq!((found.changes, because.as_str()), (2, ""));
+    assert!(
+        found.to_string().contains(", 2 changes of seats"),
+        "{found}"
+    );
+    let take = records.iter().position(is_change).unwrap();
+    let give = take + 1;
+    let wrong = |at: usize, bend: &dyn Fn(&mut Change)| {
+        let mut records = records.clone();
+        let Record::Change(change) = &mut records[at] else {
+            panic!("{:?}", records[at])
+        };
+        bend(change);
+        records
+    };
+    for (records, words) in [
+        (
+            wrong(take, &|change| change.inputs = vec![999]),
+            "change 0: seat 1: its last inputs are not those that were played",
+        ),
+        (
+            wrong(give, &|change| change.from = Tick(3)),
+            "change 1: seat 1: it is not given back from what was durable on",
+        ),
+        (
+            wrong(give, &|change| change.tick = Tick(12)),
+            "change 1: seat 1: it is given back within the lease",
+        ),
+        (
+            wrong(take, &|change| change.tick = Tick(3)),
+            "a change of a seat that is out of order",
+        ),
+        (
+            wrong(give, &|change| change.life = Life(1)),
+            "a change of a seat that is out of order",
+        ),
+        (
+            wrong(take, &|change| change.number = 7),
+            "a change of a seat that is out of order",
+        ),
+    ] {
+        let (_, because) = judged(&header, &records).await;
+        assert!(because.contains(words), "{because}");
+    }
+    // From the start an AI partner has no lease.
+    let header = Header {
+        controllers: vec![PERSON, ai("idle")],
+        ..header
+    };
+    let back = Record::Change(Change {
+        number: 0,
+        seat: Seat(1),
+        tick: Tick(9),
+        controller: PERSON,
+        life: Life(1),
+        from: Tick(0),
+        inputs: Vec::new(),
+    });
+    let (_, because) = judged(&header, &[back]).await;
+    assert!(because.contains("nobody had lost it"), "{because}");
+}
+
+fn is_change(record: &Record) -> bool {
+    matches!(record, Record::Change(_))
+}
+
+#[tokio::test]
+async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
+    let header = header([PERSON, PERSON], 20);
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut wrong = part(&played(&header), 0, 8);
+    wrong.digests[0].1 ^= 1;
+    assert!(episode.absorb(Seat(1), &wrong).unwrap().diverged);
+    episode.take(Seat(1), ai("idle"), &[]).unwrap();
+    drop(episode);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let named = Named {
+        seat: 1,
+        life: 0,
+        tick: 4,
+    };
+    assert_eq!(
+        (found.diverged.as_slice(), because.as_str()),
+        (&[named][..], "")
+    );
+    assert!(
+        found
+            .to_string()
+            .contains("the page of seat 1 diverged at tick 4")
+    );
+
+    let at = |is: fn(&Record) -> bool| records.iter().position(is).unwrap();
+    let name = at(|record| matches!(record, Record::Diverged { .. }));
+    let claim = at(|record| matches!(record, Record::Digest { seat: Some(_), .. }));
+    let mut unnamed = records.clone();
+    unnamed.remove(name);
+    let (_, because) = judged(&header, &unnamed).await;
+    assert!(
+        because.contains("tick 4: the page of seat 1 had digest"),
+        "{because}"
+    );
+    // Whose wrong digest it was cannot be put off to the next page of the seat.
+    let mut later = records.clone();
+    let record = later.remove(name);
+    later.push(record);
+    let (_, because) = judged(&header, &later).await;
+    assert!(
+        because.contains("tick 4: the page of seat 1 had digest"),
+        "{because}"
+    );
+    let mut slander = records;
+    slander.remove(claim);
+    if let Record::Diverged { expected, .. } = &mut slander[name] {
+        *expected ^= 1;
+    }
+    let (_, because) = judged(&header, &slander).await;
+    assert!(because.contains("is said to differ"), "{because}");
 }

@@ -1,0 +1,157 @@
+//! Whether seats changed hands as they must, and whether the pages that simulated something else are named.
+//!
+//! What the log's own order and the replay tell is not told again here: numbers, lives, ticks that nobody had played
+//! yet, and the backfill of ticks that were played later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::change::{Change, LEASE_S};
+use protocol::log::{Log, Record};
+use protocol::{Controller, Seat, Tick};
+use serde::Serialize;
+
+use crate::archive::Replica;
+
+/// A page that simulated something else than the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// Its seat.
+    pub seat: u8,
+    /// Its life.
+    pub life: u8,
+    /// After how many steps it was found out.
+    pub tick: u32,
+}
+
+/// The first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
+pub(super) fn changes(log: &Log) -> Option<String> {
+    let (mut rows, mut before): (Vec<u16>, Vec<&Change>) = (Vec::new(), Vec::new());
+    for record in &log.records {
+        match record {
+            Record::Actions { rows: more, .. } => rows.extend(more),
+            Record::Change(change) => {
+                if let Some(what) = out_of_order(log, &rows, &before, change) {
+                    let (number, seat) = (change.number, change.seat.0);
+                    return Some(format!("change {number}: seat {seat}: {what}"));
+                }
+                before.push(change);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn out_of_order(
+    log: &Log,
+    rows: &[u16],
+    before: &[&Change],
+    change: &Change,
+) -> Option<&'static str> {
+    let seats = log.seats();
+    let last = before.iter().rfind(|before| before.seat == change.seat);
+    let held = last.map_or(&log.header.controllers[change.seat.index()], |last| {
+        &last.controller
+    });
+    if *held == Controller::Human {
+        let played = |tick: usize| rows.get(tick * seats + change.seat.index());
+        let first = (change.tick.0 as usize).checked_sub(change.inputs.len());
+        let mut told = (first?..).zip(&change.inputs);
+        let rewrites = told.any(|(tick, told)| played(tick).is_some_and(|played| played != told));
+        return rewrites.then_some("its last inputs are not those that were played");
+    }
+    let through = Tick((rows.len() / seats) as u32);
+    let lease = LEASE_S * u32::from(log.header.tick_hz) + 1;
+    match () {
+        () if last.is_none() => Some("it is given back, but nobody had lost it"),
+        () if change.from != through => Some("it is not given back from what was durable on"),
+        () if change.tick.0 < through.0.saturating_add(lease) => {
+            Some("it is given back within the lease")
+        }
+        () => None,
+    }
+}
+
+/// The pages that the log names, unless it lacks one or names one that did not simulate something else.
+pub(super) fn named(log: &Log, replica: &Replica) -> Result<Vec<Named>, String> {
+    let (mut through, mut lives) = (Tick(0), BTreeMap::new());
+    let mut pages = Pages {
+        replica,
+        claims: BTreeSet::new(),
+        named: Vec::new(),
+    };
+    for record in &log.records {
+        match record {
+            Record::Actions { rows, .. } => through.0 += (rows.len() / log.seats()) as u32,
+            Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            } => {
+                pages.claims.insert((*seat, *tick, *digest));
+            }
+            Record::Change(change) => {
+                let life = lives.insert(change.seat, change.life.0).unwrap_or(0);
+                pages.leave(change.seat, life, through)?;
+            }
+            Record::Diverged {
+                seat,
+                tick,
+                expected,
+                found,
+            } => {
+                let differs = *expected != *found && pages.expects(*tick, *expected);
+                if (*expected, *found) != (0, 0) && !differs {
+                    let (seat, tick) = (seat.0, tick.0);
+                    return Err(format!(
+                        "tick {tick}: the page of seat {seat} is said to differ from {expected:016x}"
+                    ));
+                }
+                pages.named.push(Named {
+                    seat: seat.0,
+                    life: lives.get(seat).copied().unwrap_or(0),
+                    tick: tick.0,
+                });
+            }
+            _ => {}
+        }
+    }
+    for seat in (0..).map(Seat).take(log.seats()) {
+        let life = lives.get(&seat).copied().unwrap_or(0);
+        pages.leave(seat, life, through)?;
+    }
+    Ok(pages.named)
+}
+
+/// What the pages claim while they have their seats.
+struct Pages<'a> {
+    replica: &'a Replica,
+    claims: BTreeSet<(Seat, Tick, u64)>,
+    named: Vec<Named>,
+}
+
+impl Pages<'_> {
+    /// Whether the replica has this digest, or none, which is written as 0.
+    fn expects(&self, tick: Tick, digest: u64) -> bool {
+        self.replica.digest(tick).unwrap_or_default() == digest
+    }
+
+    /// A page loses its seat: what it claimed of the ticks so far must be so, or it must be named.
+    fn leave(&mut self, seat: Seat, life: u8, through: Tick) -> Result<(), String> {
+        let is_named = |named: &Named| (named.seat, named.life) == (seat.0, life);
+        let is_known = self.named.iter().any(is_named);
+        let of_seat = |(claimant, ..): &(Seat, Tick, u64)| *claimant == seat;
+        let claims: Vec<_> = self.claims.extract_if(.., of_seat).collect();
+        let mut claims = claims.into_iter().filter(|(_, tick, _)| *tick <= through);
+        let wrong = claims.find(|(_, tick, digest)| !self.expects(*tick, *digest));
+        match wrong {
+            Some((_, tick, digest)) if !is_known => Err(format!(
+                "tick {}: the page of seat {} had digest {digest:016x}, the replica {:016x}",
+                tick.0,
+                seat.0,
+                self.replica.digest(tick).unwrap_or_default()
+            )),
+            _ => Ok(()),
+        }
+    }
+}
