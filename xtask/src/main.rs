@@ -5,6 +5,7 @@
 mod bench;
 mod build;
 mod demo;
+mod dst;
 mod figures;
 mod modules;
 mod options;
@@ -26,6 +27,7 @@ cargo xtask COMMAND [OPTIONS]
   test      everything that must hold; --quick while editing
   build     the page, the environment modules and the server
   setup     what the other commands need and this machine lacks
+  dst       whole studies in simulated networks, by seed
   parity    recorded trajectories through the library and the module
   python    the Python package, its tests and its types
   bench     the figures of docs/benchmarks.md
@@ -47,6 +49,7 @@ fn dispatch() -> Result<()> {
             Some("bench") => bench::command(parser),
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
+            Some("dst") => dst::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
             Some("setup") => setup::command(parser),

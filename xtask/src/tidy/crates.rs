@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 16] = [
+const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
@@ -23,6 +23,18 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
         "signaling-server",
         &[
             "env-core", "module", "policy", "protocol", "rollback", "study",
+        ],
+    ),
+    (
+        "simulation",
+        &[
+            "env-core",
+            "peer",
+            "policy",
+            "protocol",
+            "rollback",
+            "signaling-server",
+            "study",
         ],
     ),
     (

@@ -1,0 +1,111 @@
+//! What the server's database has: the durable half of the hub, from which it begins again after a restart.
+
+use signaling_server::archive::Episode;
+use signaling_server::hub::{EpisodeRow, Restored, RestoredSession, Write};
+use signaling_server::store::token_hash;
+use study::{Progress, Study};
+
+/// A session.
+#[derive(Clone, Debug)]
+struct Row {
+    participant: String,
+    token_hash: String,
+    link_hash: Option<String>,
+    progress: Progress,
+}
+
+/// The tables.
+#[derive(Clone, Debug, Default)]
+pub struct Database {
+    sessions: Vec<Row>,
+    /// Episodes, and whether they are running.
+    episodes: Vec<(EpisodeRow, bool)>,
+    next_era: u16,
+}
+
+impl Database {
+    /// Carries a write out.
+    ///
+    /// # Errors
+    /// It names what is not there, or makes what is.
+    pub fn write(&mut self, write: Write) -> Result<(), String> {
+        match write {
+            Write::NewSession {
+                participant,
+                token,
+                link,
+            } => {
+                if self.session(&participant).is_ok() {
+                    return Err(format!("a second session of {participant}"));
+                }
+                self.sessions.push(Row {
+                    participant,
+                    token_hash: token_hash(&token),
+                    link_hash: link.as_deref().map(token_hash),
+                    progress: Progress::new(),
+                });
+            }
+            Write::Token { participant, token } => {
+                self.session(&participant)?.token_hash = token_hash(&token);
+            }
+            Write::Place {
+                participant,
+                progress,
+                ..
+            } => self.session(&participant)?.progress = progress,
+            Write::Episode(row) => self.episodes.push((row, true)),
+            Write::EpisodeEnded { episode, .. } => {
+                let found = self
+                    .episodes
+                    .iter_mut()
+                    .find(|(row, _)| row.episode == episode);
+                found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
+            }
+            Write::NextEra(era) => self.next_era = era.0,
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, participant: &str) -> Result<&mut Row, String> {
+        let found = self
+            .sessions
+            .iter_mut()
+            .find(|row| row.participant == participant);
+        found.ok_or_else(|| format!("no session of {participant}"))
+    }
+
+    /// The episodes that are running, in the order of their beginning.
+    pub fn running(&self) -> Vec<EpisodeRow> {
+        let running = self.episodes.iter().filter(|(_, running)| *running);
+        running.map(|(row, _)| row.clone()).collect()
+    }
+
+    /// What the hub begins with, given the files of the running episodes.
+    ///
+    /// # Errors
+    /// An episode cannot be taken up again.
+    pub fn restore(
+        &self,
+        study: &Study,
+        episodes: &[(EpisodeRow, &Episode)],
+    ) -> Result<Restored, String> {
+        let sessions = self.sessions.iter().cloned().map(|row| RestoredSession {
+            participant: row.participant,
+            token_hash: row.token_hash,
+            link_hash: row.link_hash,
+            progress: row.progress,
+        });
+        let mut restored = Restored {
+            next_era: self.next_era,
+            sessions: sessions.collect(),
+            ..Restored::default()
+        };
+        for (row, file) in episodes {
+            let running = signaling_server::memory::running(study, row.era, file);
+            restored
+                .episodes
+                .push(running.map_err(|error| format!("{}: {error}", row.episode))?);
+        }
+        Ok(restored)
+    }
+}

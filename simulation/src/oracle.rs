@@ -1,0 +1,460 @@
+//! What must be true of every run, watched after every step: each check has a name, which begins what it says.
+//!
+//! | Name | What holds |
+//! | --- | --- |
+//! | `log` | all pages confirm the same actions, and the archive has the same |
+//! | `digest` | equal states at every confirmed tick, on every page and in the replica |
+//! | `retraction` | nothing confirmed is taken back |
+//! | `receipts` | nothing is confirmed that somebody lacks |
+//! | `window` | nobody simulates further beyond the confirmed than the study says |
+//! | `change` | a seat changes hands at the same tick for everybody, and in the archive |
+//! | `replay` | the archive replays to the states, the score and the end that were told |
+//! | `end` | an episode ends once, for all alike, at a tick at which its environment ends |
+//! | `durable` | nothing acknowledged is lost |
+//! | `seen` | what was shown is rebuilt from the archive |
+
+use std::collections::BTreeMap;
+
+use env_core::Action;
+use peer::Peer;
+use protocol::change::Change;
+use protocol::control::{EndReason, ServerMessage};
+use protocol::datagram::{Datagram, Layout};
+use protocol::log::Log;
+use protocol::{Controller, Era, Life, MAX_SEATS, Seat, Tick};
+use signaling_server::archive;
+
+use crate::disk::Disk;
+use crate::native::Native;
+
+/// What is known of an episode.
+#[derive(Debug, Default)]
+struct Truth {
+    episode: String,
+    controllers: Vec<Controller>,
+    window: u32,
+    /// What anybody has confirmed, `[tick, seat]`, from tick 0.
+    rows: Vec<Option<Action>>,
+    digests: BTreeMap<Tick, u64>,
+    changes: BTreeMap<u16, Change>,
+    /// Ticks that a page was told are durable.
+    acknowledged: Tick,
+    /// Notes of each page life that it was told are durable.
+    notes: BTreeMap<(Seat, u8), u32>,
+    /// What pages were told of the end.
+    verdict: Option<(EndReason, Tick, i64, u64)>,
+    /// Where pages have confirmed the end.
+    ended: Option<Tick>,
+    /// The receipts that each seat has ever sent, `[seat][seat]`.
+    told: [[u32; MAX_SEATS]; MAX_SEATS],
+    is_judged: bool,
+}
+
+/// What a page's session was seen to have.
+#[derive(Debug, Default)]
+struct Watch {
+    confirmed: u32,
+    digests: usize,
+}
+
+/// Figures of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    /// Episodes that ended.
+    pub episodes: u64,
+    /// Ticks in their archives.
+    pub ticks: u64,
+    /// Seats that changed hands.
+    pub changes: u64,
+    /// Rollbacks.
+    pub rollbacks: u64,
+    /// Frames that were shown and rebuilt.
+    pub frames: u64,
+    /// Episodes by reason: played, partner left, technical.
+    pub reasons: [u64; 3],
+}
+
+/// The checks.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    truths: BTreeMap<u16, Truth>,
+    watches: BTreeMap<(usize, u16, u8), Watch>,
+    /// What came of it.
+    pub figures: Figures,
+}
+
+impl Oracle {
+    /// A page was told something.
+    ///
+    /// # Errors
+    /// What is not true.
+    pub fn told(
+        &mut self,
+        seat: Option<(Seat, Life)>,
+        message: &ServerMessage,
+    ) -> Result<(), String> {
+        match message {
+            ServerMessage::Match(plan) => {
+                let truth = self.truths.entry(plan.era.0).or_default();
+                truth.episode.clone_from(&plan.episode);
+                truth.window = u32::from(plan.window);
+                truth.controllers.clone_from(&plan.controllers);
+            }
+            ServerMessage::Change { era, change } => self.change(*era, change)?,
+            ServerMessage::Running {
+                era,
+                through,
+                changes,
+            } => {
+                self.acknowledge(*era, *through);
+                changes
+                    .iter()
+                    .try_for_each(|change| self.change(*era, change))?;
+            }
+            ServerMessage::Return(back) => {
+                self.acknowledge(back.era, back.tick);
+                back.changes
+                    .iter()
+                    .try_for_each(|change| self.change(back.era, change))?;
+            }
+            ServerMessage::Archived {
+                era,
+                through,
+                notes,
+            } => {
+                self.acknowledge(*era, *through);
+                if let (Some((seat, life)), Some(truth)) = (seat, self.truths.get_mut(&era.0)) {
+                    let known = truth.notes.entry((seat, life.0)).or_default();
+                    *known = (*notes).max(*known);
+                }
+            }
+            ServerMessage::Ended {
+                era,
+                reason,
+                ticks,
+                score,
+                digest,
+            } => {
+                let verdict = (*reason, *ticks, *score, *digest);
+                if let Some(truth) = self.truths.get_mut(&era.0) {
+                    let known = *truth.verdict.get_or_insert(verdict);
+                    if known != verdict {
+                        return Err(format!(
+                            "end: told {known:?} to one and {verdict:?} to another"
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, era: Era, through: Tick) {
+        if let Some(truth) = self.truths.get_mut(&era.0) {
+            truth.acknowledged = truth.acknowledged.max(through);
+        }
+    }
+
+    fn change(&mut self, era: Era, change: &Change) -> Result<(), String> {
+        let Some(truth) = self.truths.get_mut(&era.0) else {
+            return Ok(());
+        };
+        let known = truth
+            .changes
+            .entry(change.number)
+            .or_insert_with(|| change.clone());
+        if known != change {
+            return Err(format!(
+                "change: {known:?} for one and {change:?} for another"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A page sends a datagram.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub fn sent(&mut self, era: Era, layout: Layout, bytes: &[u8]) -> Result<(), String> {
+        let Some(truth) = self.truths.get_mut(&era.0) else {
+            return Ok(());
+        };
+        let datagram = Datagram::decode(bytes, layout)
+            .map_err(|error| format!("packet: a page sends what is none: {error}"))?;
+        for (told, have) in truth.told[datagram.from.index()]
+            .iter_mut()
+            .zip(&datagram.have)
+        {
+            *told = have.0.max(*told);
+        }
+        Ok(())
+    }
+
+    /// Looks at a page's session.
+    ///
+    /// # Errors
+    /// What is not true.
+    pub fn watch(&mut self, page: usize, peer: &Peer<Native>) -> Result<(), String> {
+        let Some(session) = peer.session() else {
+            return Ok(());
+        };
+        let plan = peer.plan();
+        let Some(truth) = self.truths.get_mut(&plan.era.0) else {
+            return Ok(());
+        };
+        let watch = self
+            .watches
+            .entry((page, plan.era.0, plan.life.0))
+            .or_default();
+        let (confirmed, current) = (session.confirmed().0, session.current().0);
+        if confirmed < watch.confirmed {
+            return Err(format!(
+                "retraction: from tick {} back to {confirmed}",
+                watch.confirmed
+            ));
+        }
+        let window = u32::from(session.config().window);
+        if current > confirmed + window || window > truth.window {
+            return Err(format!(
+                "window: {current} simulated, {confirmed} confirmed, window {window}"
+            ));
+        }
+        if confirmed > watch.confirmed && truth.changes.is_empty() {
+            truth.receipts(
+                plan.seat,
+                confirmed,
+                u32::from(session.config().input_delay),
+            )?;
+        }
+        let first = session.first_tick().0;
+        let seats = truth.controllers.len();
+        // What was seen before is looked at again, a little: it must not change.
+        let from = watch.confirmed.saturating_sub(3).max(first);
+        for tick in from..confirmed {
+            let at = (tick - first) as usize * seats;
+            truth.row(tick, &session.rows()[at..at + seats])?;
+        }
+        watch.confirmed = confirmed;
+        for &(tick, digest) in &session.digests()[watch.digests.min(session.digests().len())..] {
+            truth.digest(tick, digest)?;
+        }
+        watch.digests = session.digests().len();
+        if let Some(ended) = session.ended() {
+            let known = *truth.ended.get_or_insert(ended);
+            if known != ended || ended.0 != confirmed {
+                return Err(format!(
+                    "end: at {ended:?} for one, at {known:?} for another"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The server is there again: what it was told is durable must be.
+    ///
+    /// # Errors
+    /// What is lost.
+    pub fn restarted(&self, disk: &Disk) -> Result<(), String> {
+        self.truths
+            .values()
+            .filter(|truth| !truth.is_judged)
+            .try_for_each(|truth| match disk.open(&truth.episode) {
+                None if truth.acknowledged > Tick(0) => {
+                    Err(format!("durable: the file of {} is gone", truth.episode))
+                }
+                None => Ok(()),
+                Some(file) => {
+                    let log = protocol::log::read(&file.copy());
+                    let log =
+                        log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
+                    truth.durable(&log)
+                }
+            })
+    }
+
+    /// Judges the archive of every episode; every one that has a file must have its end.
+    ///
+    /// # Errors
+    /// What is not true.
+    pub fn judge(&mut self, disk: &Disk) -> Result<(), String> {
+        for truth in self.truths.values_mut() {
+            let Some(file) = disk.open(&truth.episode) else {
+                if truth
+                    .verdict
+                    .is_some_and(|(reason, ..)| reason == EndReason::Played)
+                {
+                    return Err(format!("durable: the file of {} is gone", truth.episode));
+                }
+                continue;
+            };
+            let log = protocol::log::read(&file.copy());
+            let log = log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
+            truth.judge(&log)?;
+            self.figures.frames += truth.rebuild(&log)?;
+            self.figures.episodes += 1;
+            self.figures.ticks += u64::from(log.through.0);
+            self.figures.changes += log.changes().count() as u64;
+            if let Some(ending) = log.ending {
+                self.figures.reasons[ending.reason as usize] += 1;
+            }
+            truth.is_judged = true;
+        }
+        Ok(())
+    }
+}
+
+impl Truth {
+    fn row(&mut self, tick: u32, row: &[Action]) -> Result<(), String> {
+        let at = tick as usize * row.len();
+        if self.rows.len() < at + row.len() {
+            self.rows.resize(at + row.len(), None);
+        }
+        for (seat, (known, &action)) in self.rows[at..].iter_mut().zip(row).enumerate() {
+            let known = *known.get_or_insert(action);
+            if known != action {
+                return Err(format!(
+                    "log: tick {tick} seat {seat}: {known} for one, {action} for another"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn digest(&mut self, tick: Tick, digest: u64) -> Result<(), String> {
+        let known = *self.digests.entry(tick).or_insert(digest);
+        if known != digest {
+            return Err(format!(
+                "digest: {known:016x} for one, {digest:016x} for another after {} ticks",
+                tick.0
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether everybody has said to have everything before a tick; while no seat has changed hands.
+    fn receipts(&self, own: Seat, confirmed: u32, delay: u32) -> Result<(), String> {
+        let people = || {
+            let seats = self.controllers.iter().enumerate();
+            seats
+                .filter(|(_, controller)| **controller == Controller::Human)
+                .map(|(seat, _)| seat)
+        };
+        for seat in people() {
+            for by in people().filter(|&by| by != seat && by != own.index()) {
+                let told = self.told[by][seat].max(delay);
+                if told < confirmed {
+                    return Err(format!(
+                        "receipts: seat {} has confirmed {confirmed} ticks, but seat {by} has {told} of seat {seat}",
+                        own.0
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn durable(&self, log: &Log) -> Result<(), String> {
+        if log.through < self.acknowledged {
+            return Err(format!(
+                "durable: {} ticks were acknowledged, the file has {}",
+                self.acknowledged.0, log.through.0
+            ));
+        }
+        let known: Vec<&Change> = self.changes.values().collect();
+        let there: Vec<&Change> = log.changes().collect();
+        if there.len() < known.len()
+            || known
+                .iter()
+                .any(|change| there[usize::from(change.number)] != *change)
+        {
+            return Err(format!(
+                "change: told {known:?}, but the file has {there:?}"
+            ));
+        }
+        for (&(seat, life), &notes) in &self.notes {
+            let stored = log.records.iter().filter(|record| {
+                matches!(record, protocol::log::Record::Timing { seat: of, life: by, .. } if (*of, by.0) == (seat, life))
+            });
+            let stored = stored.count();
+            if stored < notes as usize {
+                return Err(format!(
+                    "durable: {notes} notes of seat {} were acknowledged, the file has {stored}",
+                    seat.0
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, log: &Log) -> Result<(), String> {
+        self.durable(log)?;
+        let Some(ending) = log.ending else {
+            return Err(format!("end: {} has none in the archive", self.episode));
+        };
+        let told = (ending.reason, ending.ticks, ending.score, ending.digest);
+        if let Some(verdict) = self.verdict.filter(|verdict| *verdict != told) {
+            return Err(format!(
+                "end: {verdict:?} was told, {told:?} is in the archive"
+            ));
+        }
+        let seats = log.seats();
+        let mut states = Vec::new();
+        let replayed = archive::replay(
+            log,
+            |_| Err(std::io::Error::other("native")),
+            |_, replica| {
+                states.push((replica.ticks(), replica.digest(replica.ticks())));
+            },
+        );
+        let replica = replayed.map_err(|error| format!("replay: {error}"))?;
+        let over = replica.outcome().over;
+        if over != (ending.reason == EndReason::Played) {
+            return Err(format!(
+                "end: the environment is over: {over}, but the reason is {:?}",
+                ending.reason
+            ));
+        }
+        if self.ended.is_some_and(|ended| over && ended != log.through) {
+            return Err(format!(
+                "end: {:?} on the pages, {:?} in the archive",
+                self.ended, log.through
+            ));
+        }
+        for (tick, row) in log.rows().chunks_exact(seats).enumerate() {
+            self.row(tick as u32, row)
+                .map_err(|differs| format!("{differs} (the archive)"))?;
+        }
+        for (tick, digest) in states {
+            if let Some(known) = self
+                .digests
+                .get(&tick)
+                .filter(|known| Some(**known) != digest)
+            {
+                return Err(format!(
+                    "digest: {known:016x} on a page, {digest:?} in the replica after {} ticks",
+                    tick.0
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Rebuilds what was shown; gives the number of frames.
+    fn rebuild(&self, _log: &Log) -> Result<u64, String> {
+        Ok(0)
+    }
+}
+
+impl std::ops::AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.episodes += other.episodes;
+        self.ticks += other.ticks;
+        self.changes += other.changes;
+        self.rollbacks += other.rollbacks;
+        self.frames += other.frames;
+        for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
+            *own += other;
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! What one seed means: the study, the people, their machines, the network, and what goes wrong when.
+
+use std::collections::BTreeMap;
+
+use crate::chance::Chance;
+use crate::terms::Terms;
+use crate::weather::{Conditions, End, Partition};
+
+/// A person and their machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// When they open the study, microseconds.
+    pub arrives_us: u64,
+    /// What their clock shows at the start, microseconds.
+    pub clock_us: u64,
+    /// How much faster than true their clock runs, parts in a million.
+    pub drift_ppm: i64,
+    /// What simulating a tick costs their machine, microseconds.
+    pub tick_us: u64,
+    /// The longest pause between two actions, microseconds.
+    pub acts_us: u64,
+    /// Whether their network lets data channels through.
+    pub direct: bool,
+}
+
+/// Something that goes wrong, or that people do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The page says farewell, dies, and a new one is there soon.
+    Reload {
+        /// Who.
+        person: usize,
+        /// Whether the farewell is sent.
+        farewell: bool,
+        /// How long there is no page, microseconds.
+        away_us: u64,
+    },
+    /// The machine dies; perhaps it comes back.
+    Crash {
+        /// Who.
+        person: usize,
+        /// Whether the server is told that the connection is gone.
+        told: bool,
+        /// How long there is no page, microseconds; none if for good.
+        away_us: Option<u64>,
+    },
+    /// A second page of the same session opens.
+    SecondTab {
+        /// Who.
+        person: usize,
+    },
+    /// The page does nothing for a while.
+    Freeze {
+        /// Who.
+        person: usize,
+        /// How long, microseconds.
+        for_us: u64,
+    },
+    /// The page is out of sight for a while.
+    Hide {
+        /// Who.
+        person: usize,
+        /// How long, microseconds.
+        for_us: u64,
+    },
+    /// The connection to the server breaks.
+    DropSocket {
+        /// Whose.
+        person: usize,
+    },
+    /// All data channels of a person break.
+    DropChannels {
+        /// Whose.
+        person: usize,
+    },
+    /// The participant withdraws.
+    Leave {
+        /// Who.
+        person: usize,
+    },
+    /// The server dies, and is there again later.
+    Restart {
+        /// For how long it is away, microseconds.
+        away_us: u64,
+    },
+}
+
+/// Who dies in the middle of a run for [`Scenario::kill`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The page of this person, which is opened again.
+    Person(usize),
+    /// The page of this person, which never comes back.
+    ForGood(usize),
+    /// The server, which starts again.
+    Server,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// From which everything is drawn.
+    pub seed: u64,
+    /// What the study says.
+    pub terms: Terms,
+    /// The people.
+    pub people: Vec<Person>,
+    /// The ways between ends.
+    pub ways: BTreeMap<(End, End), Conditions>,
+    /// What does not pass when.
+    pub partitions: Vec<Partition>,
+    /// What goes wrong when, microseconds.
+    pub faults: Vec<(u64, Fault)>,
+    /// From then on nothing goes wrong any more, microseconds.
+    pub heals_us: u64,
+    /// Who dies right after the message of this number.
+    pub kill: Option<(u64, Victim)>,
+}
+
+/// How bad a seed is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    Calm,
+    Network,
+    Everything,
+}
+
+impl Scenario {
+    /// The run of a seed.
+    pub fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed, "scenario");
+        let mood = match chance.below(10) {
+            0 => Mood::Calm,
+            1 | 2 => Mood::Network,
+            _ => Mood::Everything,
+        };
+        let terms = Terms::new(&mut chance);
+        let count = people(&mut chance, usize::from(terms.seats));
+        let people: Vec<Person> = (0..count)
+            .map(|_| person(&mut chance, mood, &terms))
+            .collect();
+        let rounds_us = u64::from(terms.rounds) * (8_000_000 + terms.playing_us());
+        let heals_us = 2_000_000 + rounds_us + chance.below(3_000_000);
+        let ways = ways(&mut chance, mood, count);
+        let (mut partitions, mut faults) = (Vec::new(), Vec::new());
+        if mood != Mood::Calm {
+            for _ in 0..chance.below(4) {
+                partitions.extend(partition(&mut chance, count, heals_us));
+            }
+        }
+        if mood == Mood::Everything {
+            for _ in 0..1 + chance.below(6) {
+                let at_us = chance.between(1_000_000, heals_us);
+                faults.push((at_us, fault(&mut chance, count)));
+            }
+        }
+        faults.sort_by_key(|&(at_us, _)| at_us);
+        Self {
+            seed,
+            terms,
+            people,
+            ways,
+            partitions,
+            faults,
+            heals_us,
+            kill: None,
+        }
+    }
+
+    /// Two people on a good network in a short episode, in which nothing goes wrong but for one death.
+    pub fn calm(seed: u64, kill: Option<(u64, Victim)>) -> Self {
+        let mut chance = Chance::new(seed, "calm");
+        let terms = Terms::short(&mut chance);
+        let people: Vec<Person> = (0..usize::from(terms.seats))
+            .map(|_| person(&mut chance, Mood::Calm, &terms))
+            .collect();
+        let ways = ways(&mut chance, Mood::Calm, people.len());
+        let heals_us = 10_000_000 + terms.playing_us();
+        Self {
+            seed,
+            terms,
+            people,
+            ways,
+            partitions: Vec::new(),
+            faults: Vec::new(),
+            heals_us,
+            kill,
+        }
+    }
+}
+
+/// How many people come: all seats in most runs, one at least.
+fn people(chance: &mut Chance, seats: usize) -> usize {
+    match chance.below(4) {
+        0 => 1 + chance.below(seats as u64) as usize,
+        _ => seats,
+    }
+}
+
+fn person(chance: &mut Chance, mood: Mood, terms: &Terms) -> Person {
+    let calm = mood == Mood::Calm;
+    let drift_ppm = match chance.below(4) {
+        _ if calm => chance.below(100) as i64 - 50,
+        0 => chance.below(100_001) as i64 - 50_000,
+        _ => chance.below(200) as i64 - 100,
+    };
+    let period_us = 1_000_000 / u64::from(terms.tick_hz);
+    let tick_us = match chance.below(8) {
+        0 if !calm => period_us * chance.between(50, 130) / 100,
+        _ => chance.below(300),
+    };
+    Person {
+        arrives_us: chance.below(2_000_000),
+        clock_us: 1_000_000_000 + chance.below(4_000_000_000),
+        drift_ppm,
+        tick_us,
+        acts_us: chance.pick(&[100_000, 300_000, 1_000_000]),
+        direct: calm || !chance.one_in(6),
+    }
+}
+
+fn conditions(chance: &mut Chance, mood: Mood) -> Conditions {
+    let good = Conditions {
+        delay_us: 1_000 + chance.below(30_000),
+        jitter_us: 2_000,
+        ..Conditions::default()
+    };
+    match chance.below(4) {
+        _ if mood == Mood::Calm => good,
+        0 => good,
+        1 => Conditions {
+            delay_us: 30_000,
+            jitter_us: 10_000,
+            loss: 100,
+            double: 10,
+            burst: (0, 0),
+        },
+        2 => Conditions {
+            delay_us: 80_000,
+            jitter_us: 60_000,
+            loss: 500,
+            double: 300,
+            burst: (50, 2_000),
+        },
+        _ => Conditions {
+            delay_us: chance.below(150_000),
+            jitter_us: chance.below(150_000),
+            loss: chance.below(3_000) as u32,
+            double: chance.below(2_000) as u32,
+            burst: (chance.below(150) as u32, 300 + chance.below(2_000) as u32),
+        },
+    }
+}
+
+/// Each way by itself, so that there and back differ.
+fn ways(chance: &mut Chance, mood: Mood, people: usize) -> BTreeMap<(End, End), Conditions> {
+    let ends: Vec<End> = (0..people).map(End::Person).chain([End::Server]).collect();
+    let all = conditions(chance, mood);
+    let mut ways = BTreeMap::new();
+    for &from in &ends {
+        for &to in ends.iter().filter(|&&to| to != from) {
+            let own = if chance.one_in(4) {
+                conditions(chance, mood)
+            } else {
+                all
+            };
+            let server = from == End::Server || to == End::Server;
+            ways.insert(
+                (from, to),
+                Conditions {
+                    delay_us: if server {
+                        own.delay_us.min(100_000)
+                    } else {
+                        own.delay_us
+                    },
+                    loss: if server { own.loss.min(300) } else { own.loss },
+                    ..own
+                },
+            );
+        }
+    }
+    ways
+}
+
+/// A partition of one way, both ways, or of a person from everybody.
+fn partition(chance: &mut Chance, people: usize, heals_us: u64) -> Vec<Partition> {
+    let from_us = chance.between(1_000_000, heals_us);
+    let longest_us = if chance.one_in(4) {
+        12_000_000
+    } else {
+        3_000_000
+    };
+    let to_us = (from_us + chance.between(100_000, longest_us)).min(heals_us);
+    let cut = |from, to| Partition {
+        from,
+        to,
+        from_us,
+        to_us,
+    };
+    let one = End::Person(chance.below(people as u64) as usize);
+    let other = End::Person(chance.below(people as u64) as usize);
+    match chance.below(5) {
+        0 => vec![cut(one, End::Server), cut(End::Server, one)],
+        1 => vec![cut(one, other)],
+        2 => vec![cut(one, other), cut(other, one)],
+        3 => vec![cut(End::Server, one)],
+        _ => {
+            let ends = (0..people).map(End::Person).chain([End::Server]);
+            ends.flat_map(|end| [cut(one, end), cut(end, one)])
+                .collect()
+        }
+    }
+}
+
+fn fault(chance: &mut Chance, people: usize) -> Fault {
+    let person = chance.below(people as u64) as usize;
+    match chance.below(24) {
+        0..=5 => Fault::Reload {
+            person,
+            farewell: !chance.one_in(4),
+            away_us: chance.between(100_000, 3_000_000),
+        },
+        6..=8 => Fault::Crash {
+            person,
+            told: chance.one_in(2),
+            away_us: (!chance.one_in(4)).then(|| chance.between(500_000, 9_000_000)),
+        },
+        9 | 10 => Fault::SecondTab { person },
+        11..=13 => Fault::Freeze {
+            person,
+            for_us: chance.between(50_000, 5_000_000),
+        },
+        14..=16 => Fault::Hide {
+            person,
+            for_us: chance.between(200_000, 9_000_000),
+        },
+        17..=19 => Fault::DropSocket { person },
+        20 => Fault::DropChannels { person },
+        21 if chance.one_in(2) => Fault::Leave { person },
+        _ => Fault::Restart {
+            away_us: chance.between(50_000, 6_000_000),
+        },
+    }
+}

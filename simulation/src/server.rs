@@ -1,0 +1,389 @@
+//! The real hub and archive, carried out as the server's driver does: effects in their order, the archive beside
+//! them with one queue an episode, all of it gone in a crash but for what the disk has.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::Era;
+use protocol::control::ServerMessage;
+use protocol::log::Header;
+use signaling_server::archive::{Episode, OpenError};
+use signaling_server::config::Limits;
+use signaling_server::hub::{ConnId, Effect, EnvStages, Event, Hub, Work, Write};
+use signaling_server::keeper::{failure, perform};
+use study::Study;
+
+use crate::chance::Chance;
+use crate::database::Database;
+use crate::disk::Disk;
+
+/// What the server's clock shows when a run begins, microseconds.
+pub const EPOCH_US: u64 = 1_700_000_000_000_000;
+
+/// What the server does to connections.
+#[derive(Clone, Debug)]
+pub enum Outgoing {
+    /// Sends a message.
+    Send(ConnId, ServerMessage),
+    /// Sends a datagram, or drops it.
+    Relay(ConnId, ServerMessage),
+    /// Closes a connection after what was sent.
+    Close(ConnId),
+}
+
+/// Breaks what the archive is asked for, or what a crash leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sabotage {
+    /// Seats are cut where the first page has them, not the last.
+    pub cut_at_least: bool,
+    /// A crash takes the last write with it although it was acknowledged.
+    pub lose_writes: bool,
+}
+
+/// The machine: what is durable, and the process if it runs.
+pub struct Server {
+    study: Arc<Study>,
+    stages: EnvStages,
+    limits: Limits,
+    chance: Chance,
+    sabotage: Sabotage,
+    /// What outlives the process.
+    pub disk: Disk,
+    database: Database,
+    skew_us: u64,
+    process: Option<Process>,
+    outgoing: VecDeque<Outgoing>,
+}
+
+/// What a crash takes.
+struct Process {
+    hub: Hub,
+    todo: VecDeque<Effect>,
+    /// The write that the database is busy with, and until when.
+    storing: Option<(u64, Write)>,
+    keepers: BTreeMap<u16, Keeper>,
+}
+
+/// The thread of an episode.
+#[derive(Default)]
+struct Keeper {
+    name: String,
+    episode: Option<Episode>,
+    queue: VecDeque<Work>,
+    /// Until when it works, what it will report, and how long the file was before.
+    busy: Option<(u64, Event, usize)>,
+    /// How long the file was before the last write that is done.
+    before: usize,
+}
+
+/// Limits whose waits are short, so that runs are.
+pub fn limits() -> Limits {
+    Limits {
+        countdown: std::time::Duration::from_millis(1_000),
+        ..Limits::default()
+    }
+}
+
+impl Server {
+    /// A machine on which nothing runs yet.
+    pub fn new(seed: u64, study: Arc<Study>, stages: EnvStages, sabotage: Sabotage) -> Self {
+        Self {
+            study,
+            stages,
+            limits: limits(),
+            chance: Chance::new(seed, "server"),
+            sabotage,
+            disk: Disk::default(),
+            database: Database::default(),
+            skew_us: 0,
+            process: None,
+            outgoing: VecDeque::new(),
+        }
+    }
+
+    /// The server's clock.
+    pub fn clock_us(&self, now_us: u64) -> u64 {
+        EPOCH_US + now_us + self.skew_us
+    }
+
+    /// Whether the process runs.
+    pub fn is_up(&self) -> bool {
+        self.process.is_some()
+    }
+
+    /// Starts the process from what is durable.
+    ///
+    /// # Errors
+    /// Something durable cannot be read.
+    pub fn start(&mut self, now_us: u64) -> Result<(), String> {
+        // Between two processes the clock of the machine may have been set.
+        self.skew_us += self.chance.below(30_000);
+        let mut keepers = BTreeMap::new();
+        let mut rows = Vec::new();
+        for row in self.database.running() {
+            let file = self.disk.open(&row.episode);
+            let file = file.ok_or_else(|| format!("recovery: {} has no file", row.episode))?;
+            let episode = Episode::recover_from(Box::new(file), no_module)
+                .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
+            let keeper = Keeper {
+                name: row.episode.clone(),
+                episode: Some(episode),
+                ..Keeper::default()
+            };
+            keepers.insert(row.era.0, keeper);
+            rows.push(row);
+        }
+        let running: Vec<_> = rows
+            .into_iter()
+            .filter_map(|row| {
+                let episode = keepers.get(&row.era.0)?.episode.as_ref()?;
+                Some((row, episode))
+            })
+            .collect();
+        let restored = self
+            .database
+            .restore(&self.study, &running)
+            .map_err(|error| format!("recovery: {error}"))?;
+        let mut chance = Chance::new(self.chance.bits(), "secrets");
+        let random = Box::new(move |bytes: &mut [u8]| {
+            bytes.fill_with(|| chance.bits() as u8);
+        });
+        let hub = Hub::new(
+            self.clock_us(now_us),
+            Arc::clone(&self.study),
+            self.limits.clone(),
+            self.stages.clone(),
+            true,
+            random,
+            restored,
+        );
+        self.process = Some(Process {
+            hub,
+            todo: VecDeque::new(),
+            storing: None,
+            keepers,
+        });
+        self.carry_out(now_us)
+    }
+
+    /// The process dies; files may end in the middle of what was being written.
+    ///
+    /// # Errors
+    /// The database refuses the write that just made it.
+    pub fn crash(&mut self) -> Result<(), String> {
+        let Some(process) = self.process.take() else {
+            return Ok(());
+        };
+        self.outgoing.clear();
+        if let Some((_, write)) = process.storing
+            && self.chance.one_in(2)
+        {
+            self.database.write(write)?;
+        }
+        for keeper in process.keepers.into_values() {
+            let Some(file) = self.disk.open(&keeper.name) else {
+                continue;
+            };
+            match keeper.busy {
+                Some((_, Event::Opened(..), _)) if self.chance.one_in(2) => {
+                    self.disk.forget(&keeper.name);
+                }
+                Some((_, Event::Opened(..), _)) => {}
+                Some((_, _, before)) => {
+                    let written = file.len().saturating_sub(before) as u64;
+                    file.tear(before + self.chance.between(0, written) as usize);
+                }
+                None => {}
+            }
+            if self.sabotage.lose_writes {
+                file.tear(keeper.before.max(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Something comes in.
+    ///
+    /// # Errors
+    /// The database refuses a write.
+    pub fn handle(&mut self, now_us: u64, event: Event) -> Result<(), String> {
+        let clock_us = self.clock_us(now_us);
+        if let Some(process) = &mut self.process {
+            process.hub.handle(clock_us, event);
+        }
+        self.carry_out(now_us)
+    }
+
+    /// When [`Self::run`] wants to be called.
+    pub fn next_us(&self) -> Option<u64> {
+        let process = self.process.as_ref()?;
+        let hub = process.hub.poll_timeout();
+        let hub = hub.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
+        let storing = process.storing.as_ref().map(|(until_us, _)| *until_us);
+        let keepers = process.keepers.values();
+        let busy = keepers.filter_map(|keeper| keeper.busy.as_ref().map(|busy| busy.0));
+        busy.chain(hub).chain(storing).min()
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// The database refuses a write.
+    pub fn run(&mut self, now_us: u64) -> Result<(), String> {
+        let clock_us = self.clock_us(now_us);
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
+        if let Some((_, write)) = process.storing.take_if(|(until_us, _)| *until_us <= now_us) {
+            self.database.write(write)?;
+        }
+        let mut done = Vec::new();
+        for keeper in process.keepers.values_mut() {
+            if let Some((_, event, before)) =
+                keeper.busy.take_if(|(until_us, ..)| *until_us <= now_us)
+            {
+                keeper.before = before;
+                done.push(event);
+            }
+        }
+        for event in done {
+            if let Event::Ended(era, _) = &event {
+                process.keepers.remove(&era.0);
+            }
+            process.hub.handle(clock_us, event);
+        }
+        process.hub.handle_timeout(clock_us);
+        self.carry_out(now_us)
+    }
+
+    /// What goes out next.
+    pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
+        self.outgoing.pop_front()
+    }
+
+    /// Carries effects out until the database or nothing is left to wait for.
+    fn carry_out(&mut self, now_us: u64) -> Result<(), String> {
+        let clock_us = self.clock_us(now_us);
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
+        loop {
+            while let Some(effect) = process.hub.poll_effect() {
+                match effect {
+                    // Datagrams wait for no disk.
+                    Effect::Relay(conn, message) => {
+                        self.outgoing.push_back(Outgoing::Relay(conn, message));
+                    }
+                    effect => process.todo.push_back(effect),
+                }
+            }
+            if process.storing.is_some() {
+                break;
+            }
+            let Some(effect) = process.todo.pop_front() else {
+                break;
+            };
+            match effect {
+                Effect::Send(conn, message) => {
+                    self.outgoing.push_back(Outgoing::Send(conn, message));
+                }
+                Effect::Relay(..) => unreachable!("relayed above"),
+                Effect::Close(conn) => self.outgoing.push_back(Outgoing::Close(conn)),
+                Effect::Store(write) => {
+                    let until_us = now_us + latency(&mut self.chance);
+                    process.storing = Some((until_us, write));
+                }
+                Effect::Archive(era, work) => {
+                    if let Some(failed) = process.hand(era, work) {
+                        process.hub.handle(clock_us, failed);
+                    }
+                }
+            }
+        }
+        let Self {
+            process: Some(process),
+            disk,
+            chance,
+            sabotage,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        for (&era, keeper) in &mut process.keepers {
+            keeper.work(now_us, Era(era), disk, chance, *sabotage);
+        }
+        Ok(())
+    }
+}
+
+impl Process {
+    /// Hands work to the thread of an episode; the failure if there is none.
+    fn hand(&mut self, era: Era, work: Work) -> Option<Event> {
+        if let Work::Open(header) = &work {
+            let keeper = Keeper {
+                name: header.episode.clone(),
+                ..Keeper::default()
+            };
+            self.keepers.insert(era.0, keeper);
+        }
+        match self.keepers.get_mut(&era.0) {
+            Some(keeper) => keeper.queue.push_back(work),
+            None => return Some(failure(era, &work)),
+        }
+        None
+    }
+}
+
+impl Keeper {
+    /// Begins the next work if it has nothing to do.
+    fn work(
+        &mut self,
+        now_us: u64,
+        era: Era,
+        disk: &mut Disk,
+        chance: &mut Chance,
+        sabotage: Sabotage,
+    ) {
+        if self.busy.is_some() {
+            return;
+        }
+        let Some(mut work) = self.queue.pop_front() else {
+            return;
+        };
+        if sabotage.cut_at_least {
+            cut_at_least(&mut work);
+        }
+        let before = disk.open(&self.name).map_or(0, |file| file.len());
+        let event = perform(era, &mut self.episode, work, |header| create(disk, header));
+        self.busy = Some((now_us + latency(chance), event, before));
+    }
+}
+
+/// Half a millisecond for the disk, now and then much more.
+fn latency(chance: &mut Chance) -> u64 {
+    match chance.below(20) {
+        0 => chance.between(1_000, 60_000),
+        _ => chance.between(100, 1_000),
+    }
+}
+
+fn create(disk: &mut Disk, header: Header) -> Result<Episode, OpenError> {
+    let file = disk
+        .create(&header.episode)
+        .ok_or_else(|| std::io::Error::other("the file is there"))?;
+    Episode::create_in(Box::new(file), header, no_module)
+}
+
+fn no_module(_: &str) -> std::io::Result<Vec<u8>> {
+    Err(std::io::Error::other("the environments are native here"))
+}
+
+/// Keeps the report that has least.
+fn cut_at_least(work: &mut Work) {
+    if let Work::Take { reports, .. } = work
+        && let Some(least) = reports.iter().min_by_key(|report| report.have).cloned()
+    {
+        *reports = vec![least];
+    }
+}

@@ -1,0 +1,193 @@
+//! What the study of a run says, as a study file.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use signaling_server::hub::{EnvStage, EnvStages};
+use study::Study;
+
+use crate::chance::Chance;
+
+/// The terms of a study: lobby and episode, once or twice, and the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Whether the environment is the kitchen rather than the search for goals.
+    pub kitchen: bool,
+    /// Seats of the environment.
+    pub seats: u8,
+    /// How often lobby and episode come.
+    pub rounds: u8,
+    /// Ticks per second.
+    pub tick_hz: u16,
+    /// Ticks of an episode, at most.
+    pub horizon: u32,
+    /// The longest prediction, ticks.
+    pub window: u8,
+    /// Bounds of the input delay, ticks.
+    pub input_delay: (u8, u8),
+    /// How long a person may be away, seconds.
+    pub grace_s: u32,
+    /// What happens meanwhile.
+    pub meanwhile: &'static str,
+    /// What follows.
+    pub then: &'static str,
+    /// The AI partner.
+    pub policy: &'static str,
+    /// Seconds until a hidden page is told of, and until its person counts as gone.
+    pub hidden_tab: (u32, u32),
+}
+
+impl Terms {
+    /// Terms drawn from a seed.
+    pub fn new(chance: &mut Chance) -> Self {
+        let kitchen = chance.one_in(8);
+        let tick_hz = chance.pick(&[10, 10, 20, 30, 60]);
+        let seconds = chance.between(3, 8) as u32;
+        let least = chance.below(3) as u8;
+        Self {
+            kitchen,
+            seats: if kitchen {
+                2
+            } else {
+                chance.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
+            },
+            rounds: chance.pick(&[1, 1, 2]),
+            tick_hz,
+            horizon: seconds * u32::from(tick_hz) + chance.below(30) as u32,
+            window: chance.pick(&[1, 2, 4, 8, 16, 16, 24]),
+            input_delay: (least, least + chance.below(4) as u8),
+            grace_s: chance.between(1, 6) as u32,
+            meanwhile: chance.pick(&["stand", "bot", "hold"]),
+            then: chance.pick(&["bot", "bot", "partner_left", "technical"]),
+            policy: if kitchen { "cook" } else { "random" },
+            hidden_tab: (1, chance.between(2, 8) as u32),
+        }
+    }
+
+    /// A short episode of two people.
+    pub fn short(chance: &mut Chance) -> Self {
+        Self {
+            kitchen: false,
+            seats: 2,
+            rounds: 1,
+            tick_hz: 10,
+            horizon: 25,
+            window: 8,
+            input_delay: (0, 2),
+            grace_s: 2,
+            meanwhile: chance.pick(&["stand", "bot", "hold"]),
+            then: chance.pick(&["bot", "partner_left"]),
+            policy: "random",
+            hidden_tab: (1, 4),
+        }
+    }
+
+    /// The longest time that an episode takes when nothing goes wrong, microseconds.
+    pub fn playing_us(&self) -> u64 {
+        u64::from(self.horizon) * 1_000_000 / u64::from(self.tick_hz)
+    }
+
+    fn yaml(&self) -> String {
+        let mut text = String::from(
+            "format: 1\nstudy: {id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu}\ntimeline:\n",
+        );
+        for round in 0..self.rounds {
+            self.round(round, &mut text);
+        }
+        text.push_str("  - {id: thanks, type: end, file: thanks.md}\n");
+        text
+    }
+
+    fn round(&self, round: u8, text: &mut String) {
+        let Self {
+            seats,
+            tick_hz,
+            horizon,
+            policy,
+            ..
+        } = self;
+        let partners = ", partner".repeat(usize::from(seats - 1));
+        let (env, config) = if self.kitchen {
+            let config = format!(
+                "{{layout: cramped_room, rules: corrected, horizon: {horizon}, tick_hz: {tick_hz}}}"
+            );
+            ("overcooked@2.0.0", config)
+        } else {
+            let config = format!(
+                "{{seats: {seats}, horizon: {horizon}, tick_hz: {tick_hz}, map: {{rows: 9, cols: 9, walls: 8}}}}"
+            );
+            ("goal_seeking@1.0.0", config)
+        };
+        let calls = self.meanwhile == "bot" || self.then == "bot";
+        let bot = if calls {
+            format!(", bot: {{policy: {policy}}}")
+        } else {
+            String::new()
+        };
+        let (least, most) = self.input_delay;
+        let (warn_s, drop_s) = self.hidden_tab;
+        let (grace_s, meanwhile, then, window) =
+            (self.grace_s, self.meanwhile, self.then, self.window);
+        write!(
+            text,
+            "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}
+  - id: play{round}
+    type: env
+    env: {env}
+    players: [self{partners}]
+    config: {config}
+    window: {window}
+    input_delay: {{min: {least}, max: {most}}}
+    on_disconnect: {{grace_s: {grace_s}, meanwhile: {meanwhile}, then: {then}{bot}}}
+    hidden_tab: {{warn_s: {warn_s}, drop_s: {drop_s}}}
+"
+        )
+        .expect("a string takes everything");
+    }
+
+    /// Reads the study as the server does.
+    ///
+    /// # Panics
+    /// The study file is refused: these terms are wrong.
+    pub fn load(&self) -> (Arc<Study>, EnvStages) {
+        let folder = Folder::new();
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.0.join(name), text)
+                .expect("the folder of temporary files can be written");
+        };
+        write("study.yaml", &self.yaml());
+        write("thanks.md", "Thank you.\n");
+        let (study, facts) =
+            signaling_server::server::read_study(&folder.0).unwrap_or_else(|problems| {
+                panic!("the study is refused: {problems:?}\n{}", self.yaml())
+            });
+        let stages = facts.into_iter().map(|(stage, facts)| {
+            let module = String::new();
+            (stage, EnvStage { facts, module })
+        });
+        (Arc::new(study), stages.collect())
+    }
+}
+
+/// A folder that goes away with its value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("coplay-simulation-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("the folder of temporary files can be written");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays behind does no harm.
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}

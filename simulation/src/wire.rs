@@ -1,0 +1,103 @@
+//! The WebSockets: ordered, delayed, and gone at any moment with what was under way.
+
+use std::collections::BTreeMap;
+
+use crate::weather::{End, Weather};
+
+/// Messages of one page in a second, and in a burst, that the server takes.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    left: f64,
+    at_us: u64,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Wire {
+    /// The page.
+    pub page: usize,
+    /// Whose page.
+    pub person: usize,
+    /// Whether the server has accepted it and not closed it.
+    pub at_server: bool,
+    /// Whether the page has it and has not closed it.
+    pub at_page: bool,
+    /// Whether the first message has come.
+    pub greeted: bool,
+    up_us: u64,
+    down_us: u64,
+    /// Messages on their way to the page.
+    pub down: usize,
+    budget: Budget,
+}
+
+impl Wire {
+    /// When a message sent now arrives at the server.
+    pub fn up(&mut self, now_us: u64, weather: &mut Weather) -> u64 {
+        let arrives_us = weather.stream(now_us, End::Person(self.person), End::Server);
+        self.up_us = self.up_us.max(arrives_us);
+        self.up_us
+    }
+
+    /// When a message sent now arrives at the page.
+    pub fn down(&mut self, now_us: u64, weather: &mut Weather) -> u64 {
+        let arrives_us = weather.stream(now_us, End::Server, End::Person(self.person));
+        self.down_us = self.down_us.max(arrives_us);
+        self.down_us
+    }
+
+    /// Whether the server takes another message of this page.
+    pub fn take(&mut self, now_us: u64, per_s: u32, burst: u32) -> bool {
+        let passed_us = now_us - self.budget.at_us;
+        let filled = self.budget.left + passed_us as f64 * f64::from(per_s) / 1e6;
+        self.budget.at_us = now_us;
+        self.budget.left = filled.min(f64::from(burst)) - 1.0;
+        self.budget.left >= 0.0
+    }
+}
+
+/// All connections that are not gone on both sides.
+#[derive(Debug, Default)]
+pub struct Wires {
+    wires: BTreeMap<u64, Wire>,
+    next: u64,
+}
+
+impl Wires {
+    /// Begins a connection; gives its number.
+    pub fn dial(&mut self, now_us: u64, page: usize, person: usize, burst: u32) -> u64 {
+        self.next += 1;
+        let wire = Wire {
+            page,
+            person,
+            at_server: false,
+            at_page: true,
+            greeted: false,
+            up_us: 0,
+            down_us: 0,
+            down: 0,
+            budget: Budget {
+                left: f64::from(burst),
+                at_us: now_us,
+            },
+        };
+        self.wires.insert(self.next, wire);
+        self.next
+    }
+
+    /// A connection.
+    pub fn get(&mut self, conn: u64) -> Option<&mut Wire> {
+        self.wires.get_mut(&conn)
+    }
+
+    /// The connections that the server has.
+    pub fn accepted(&self) -> Vec<u64> {
+        let accepted = self.wires.iter().filter(|(_, wire)| wire.at_server);
+        accepted.map(|(&conn, _)| conn).collect()
+    }
+
+    /// Forgets connections that neither side has.
+    pub fn sweep(&mut self) {
+        self.wires.retain(|_, wire| wire.at_server || wire.at_page);
+    }
+}
