@@ -271,6 +271,13 @@ impl Net {
             .reduce(|worst, link| if link == Link::Relay { link } else { worst })
     }
 
+    /// How datagrams travel to one person.
+    pub(crate) fn link_to(&self, seat: Seat) -> Option<Link> {
+        let mut people = self.others.iter().filter(|other| other.is_person);
+        let other = people.find(|other| other.seat == seat)?;
+        Some(other.link.link())
+    }
+
     /// The people who are not heard.
     pub(crate) fn silent(&self, now_us: u64) -> Vec<Seat> {
         let people = self.others.iter().filter(|other| other.is_person);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use env_core::{Policy, Spec, World};
 use protocol::change::Presence;
-use protocol::control::{ClientMessage, Link, Plan, Return, ServerMessage};
+use protocol::control::{ClientMessage, Link, Misprediction, Plan, Return, ServerMessage};
 use protocol::datagram::Layout;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Event, Session};
@@ -29,7 +29,7 @@ const DOUBT_US: u64 = 100_000;
 /// A page that was not called for this long slept, and heard nobody because of that, microseconds.
 const SLEPT_US: u64 = 200_000;
 /// Pause between two questions for the lost seat, microseconds.
-const TAKE_BACK_US: u64 = 5_000_000;
+const TAKE_BACK_US: u64 = 2_000_000;
 
 /// What there is of the world.
 enum Stage<W: World> {
@@ -59,8 +59,6 @@ pub struct Peer<W: World> {
     t0_us: u64,
     /// The tick from which on this page's person plays.
     plays_from: Tick,
-    /// The number of the next change of a seat.
-    next_change: u16,
     is_hidden: bool,
     may_upload: bool,
     /// Since when the session waits, page clock.
@@ -87,7 +85,6 @@ impl<W: World> Peer<W> {
             parts: Vec::new(),
             t0_us: 0,
             plays_from: Tick(0),
-            next_change: 0,
             is_hidden: false,
             may_upload: false,
             held_us: None,
@@ -154,6 +151,11 @@ impl<W: World> Peer<W> {
         self.net.link()
     }
 
+    /// How packets travel to one person; none to one who has no seat now.
+    pub fn link_to(&self, seat: Seat) -> Option<Link> {
+        self.net.link_to(seat)
+    }
+
     /// How a person is, as the server said last, and when it decides on those who stay away, page clock,
     /// microseconds; none for one of whom nothing was said.
     pub fn presence(&self, seat: Seat) -> Option<(Presence, Option<u64>)> {
@@ -184,10 +186,20 @@ impl<W: World> Peer<W> {
             _ if session.ended().is_some() => Status::Finished,
             Some(since_us) => Status::Held {
                 since_us,
-                seats: self.net.silent(now.page_us),
+                seats: self.waited_for(session, now),
             },
             None if session.current() < self.plays_from => Status::Returning,
             None => Status::Playing,
+        }
+    }
+
+    /// Who keeps the world waiting: whoever is not heard, or else whose receipts are missing.
+    fn waited_for(&self, session: &Session<W>, now: Now) -> Vec<Seat> {
+        let silent = self.net.silent(now.page_us);
+        if silent.is_empty() {
+            session.waiting_for().into_iter().collect()
+        } else {
+            silent
         }
     }
 
@@ -198,10 +210,11 @@ impl<W: World> Peer<W> {
 
     /// When [`Peer::handle_timeout`] is due at the latest, page clock, microseconds.
     pub fn poll_timeout(&self, now: Now) -> u64 {
-        let tick_us = self
-            .session()
-            .map_or(u64::MAX, |session| now.page_us_of(session.poll_timeout()));
-        tick_us.min(self.beat_us)
+        let tick_us = self.session().map(Session::poll_timeout);
+        let tick_us = tick_us.filter(|&due_us| due_us < u64::MAX);
+        tick_us.map_or(self.beat_us, |due_us| {
+            now.page_us_of(due_us).min(self.beat_us)
+        })
     }
 
     /// The module is loaded.
@@ -233,13 +246,20 @@ impl<W: World> Peer<W> {
             ServerMessage::Start {
                 t0_us, input_delay, ..
             } => self.start(now, t0_us, input_delay),
+            ServerMessage::Return(back) => self.come_back(now, back),
+            ServerMessage::Part { bytes, .. } => self.parts.extend(bytes),
             ServerMessage::Running {
                 through, changes, ..
             } => self.running(now, through, &changes),
             ServerMessage::Archived { through, notes, .. } => {
                 self.recorder.borrow_mut().archived(through, notes);
+                if let Some(session) = self.session_mut() {
+                    session.handle_lease(through);
+                }
             }
             ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
+            ServerMessage::Fence { seat, life, .. } => self.fence(seat, life),
+            ServerMessage::Change { change, .. } => self.change(now, &change),
             ServerMessage::Peer {
                 seat,
                 presence,
@@ -293,7 +313,7 @@ impl<W: World> Peer<W> {
         if self.is_hidden {
             self.tell_hidden();
         }
-        self.take_back_us = now.page_us + BEAT_US;
+        self.take_back_us = now.page_us + TAKE_BACK_US;
     }
 
     /// Runs what is due.
@@ -325,7 +345,7 @@ impl<W: World> Peer<W> {
         match &mut self.stage {
             // What is refused is counted in the statistics.
             Stage::Playing(session) => {
-                session.handle_datagram(now.server_us, bytes).ok();
+                session.handle_datagram(now.server_us, from, bytes).ok();
             }
             Stage::Linking(..) => self.net.measure(now.page_us, from, over, bytes),
             Stage::Loading | Stage::Lost | Stage::Stopped => {}
@@ -345,11 +365,28 @@ impl<W: World> Peer<W> {
         while let Some(event) = session.poll_event() {
             match event {
                 Event::RolledBack { at, depth } => recorder.timing().rollbacks.push((at, depth)),
+                Event::Mispredicted {
+                    seat,
+                    tick,
+                    predicted,
+                    actual,
+                    shown_us,
+                } => recorder.timing().mispredictions.push(Misprediction {
+                    seat,
+                    tick,
+                    predicted,
+                    actual,
+                    shown_ms: (shown_us / 1_000) as u32,
+                }),
                 Event::Held { .. } => self.held_us = Some(now.page_us),
                 Event::Resumed { since, held_ms } => {
                     self.held_us = None;
                     recorder.timing().holds.push((since, held_ms));
                 }
+                Event::Delayed { tick, delay_ms } => {
+                    recorder.timing().delays.push((tick, delay_ms))
+                }
+                Event::Lost { .. } => is_lost = true,
                 Event::Over { ticks } => self.person.over(&mut recorder, ticks),
             }
         }
@@ -407,12 +444,14 @@ impl<W: World> Peer<W> {
         }
         self.upload_us = now.page_us + UPLOAD_US;
         let mut recorder = self.recorder.borrow_mut();
-        if let Stage::Playing(session) = &self.stage
-            && now.page_us >= self.rtt_us
-        {
-            self.rtt_us = now.page_us + RTT_US;
-            let seats = 0..self.plan.controllers.len() as u8;
-            recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
+        if let Stage::Playing(session) = &self.stage {
+            let stats = session.stats();
+            recorder.count(stats.dropped, stats.equivocations);
+            if now.page_us >= self.rtt_us {
+                self.rtt_us = now.page_us + RTT_US;
+                let seats = 0..self.plan.controllers.len() as u8;
+                recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
+            }
         }
         while let Some(upload) = recorder.upload() {
             self.net.tell(ClientMessage::Upload(upload));

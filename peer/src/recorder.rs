@@ -33,6 +33,8 @@ pub struct Recorder {
     archived: Tick,
     /// The note that is open for additions; its number is that of the next one to be closed.
     timing: Timing,
+    /// Refused datagrams and contradicting inputs that are in some note.
+    counted: (u64, u64),
     /// Notes that were not sent over this connection.
     waiting: VecDeque<Timing>,
     /// Notes that were sent, and may not be durable.
@@ -55,6 +57,7 @@ impl Recorder {
             end_sent: false,
             archived: Tick(0),
             timing: Timing::default(),
+            counted: (0, 0),
             waiting: VecDeque::new(),
             flying: VecDeque::new(),
         }
@@ -80,6 +83,14 @@ impl Recorder {
             self.close();
         }
         &mut self.timing
+    }
+
+    /// Takes how many datagrams were refused, and inputs contradicted earlier ones, in all.
+    pub fn count(&mut self, refused: u64, equivocations: u64) {
+        let (refused_before, equivocations_before) = self.counted;
+        self.counted = (refused, equivocations);
+        self.timing.refused += (refused - refused_before) as u32;
+        self.timing.equivocations += (equivocations - equivocations_before) as u32;
     }
 
     /// Takes a key event whose frame was presented, or that had none.

@@ -2,7 +2,7 @@
 
 use super::*;
 use protocol::change::Change;
-use protocol::control::Report;
+use rollback::ChangeError;
 
 impl<W: World> Peer<W> {
     /// Everyone is ready.
@@ -16,6 +16,31 @@ impl<W: World> Peer<W> {
         match partners.collect() {
             Ok(partners) => self.play(now, Session::new(config, world, partners)),
             Err(message) => self.stop(message),
+        }
+    }
+
+    /// The running episode takes this page in again.
+    pub(super) fn come_back(&mut self, now: Now, mut back: Return) {
+        let Some(world) = self.take_world() else {
+            return;
+        };
+        self.parts.append(&mut back.state);
+        back.state = std::mem::take(&mut self.parts);
+        let config = self.config(back.t0_us, back.input_delay);
+        let spec = world.spec().clone();
+        let make = |policy: &str| policy::by_name(policy, &spec);
+        match Session::resume(config, world, make, &back) {
+            Ok(session) => {
+                self.recorder.borrow_mut().begin_at(back.tick);
+                for change in &back.changes {
+                    self.seat_changes(now, change);
+                    if change.seat == self.plan.seat {
+                        self.plays_from = change.tick;
+                    }
+                }
+                self.play(now, session);
+            }
+            Err(error) => self.give_up(now, &error),
         }
     }
 
@@ -61,11 +86,47 @@ impl<W: World> Peer<W> {
         let Stage::Playing(session) = &mut self.stage else {
             return;
         };
+        session.handle_reconnect();
+        session.handle_lease(through);
         self.recorder.borrow_mut().resume(through);
         self.may_upload = true;
-        changes
-            .iter()
-            .for_each(|change| self.seat_changes(now, change));
+        changes.iter().for_each(|change| self.change(now, change));
+    }
+
+    /// From now on nothing of this seat in this life is taken. A page that plays nothing has nothing to report.
+    pub(super) fn fence(&mut self, seat: Seat, life: Life) {
+        let session = self.session_mut();
+        if let Some(report) = session.and_then(|session| session.handle_fence(seat, life)) {
+            let era = self.plan.era;
+            self.net.tell(ClientMessage::Report { era, report });
+        }
+    }
+
+    /// A seat changes hands. After a lost connection all changes are told again: what is known changes nothing.
+    pub(super) fn change(&mut self, now: Now, change: &Change) {
+        let Stage::Playing(session) = &mut self.stage else {
+            return;
+        };
+        if change.number < session.changes() {
+            return;
+        }
+        let partner = match partner(&change.controller, session.world().spec()) {
+            Ok(partner) => partner,
+            Err(message) => return self.stop(message),
+        };
+        match session.handle_change(now.server_us, change, partner) {
+            Ok(()) => self.seat_changes(now, change),
+            // The message that tells what is missing is on the way.
+            Err(ChangeError::Order { .. }) => {}
+            Err(error) => self.give_up(now, &error),
+        }
+    }
+
+    /// What is here does not fit what the server has: the seat goes on from the server's state.
+    fn give_up(&mut self, now: Now, error: &dyn std::error::Error) {
+        let message = error.to_string();
+        self.net.tell(ClientMessage::Trouble { message });
+        self.lose(now);
     }
 
     /// The page of a seat is another one, or none.
