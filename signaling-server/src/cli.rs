@@ -54,6 +54,9 @@ Examples:
         /// Port on 127.0.0.1; 0 takes a free one.
         #[arg(long, default_value_t = 8080)]
         port: u16,
+        /// STUN and TURN.
+        #[command(flatten)]
+        turn: TurnArgs,
         /// Print one JSON line on the standard output instead of text.
         #[arg(long)]
         json: bool,
@@ -62,10 +65,15 @@ Examples:
     #[command(after_help = "\
 Put a web server with TLS in front of it, so that nobody on the way reads answers or links.
 Name the address that participants use with --url: the printed links begin with it.
+Open port 3478, UDP and TCP, in the firewall: pages find their partners through it, and where a network lets
+nothing else pass, their inputs travel through it. It needs no other port and reaches no other machine.
+Without it, pages that cannot reach each other play through the web server's port, with more delay.
 
 Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
-  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu")]
+  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
+  coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
+      Where study.example.edu is another machine than this one, and pages may reach little but port 443.")]
     Serve {
         /// The study and its data.
         #[command(flatten)]
@@ -76,6 +84,9 @@ Examples:
         /// Address under which participants reach the server, for the printed links.
         #[arg(long)]
         url: Option<String>,
+        /// STUN and TURN.
+        #[command(flatten)]
+        turn: TurnArgs,
         /// Let people in without a link: everyone who opens the address gets a session.
         #[arg(long)]
         open: bool,
@@ -227,6 +238,20 @@ pub enum Language {
     Rust,
     /// C, with nothing but the interface.
     C,
+}
+
+/// The STUN and TURN server, through which pages find and reach each other.
+#[derive(Clone, Debug, Args)]
+pub struct TurnArgs {
+    /// Port of the STUN and TURN server, UDP and TCP [default: 3478, for dev any that is free].
+    #[arg(long, value_name = "PORT")]
+    pub turn_port: Option<u16>,
+    /// Name or address under which pages reach that port [default: the host of the printed links].
+    #[arg(long, value_name = "HOST")]
+    pub turn_host: Option<String>,
+    /// Have no STUN and TURN server.
+    #[arg(long, conflicts_with_all = ["turn_port", "turn_host"])]
+    pub no_turn: bool,
 }
 
 /// The study and its data.

@@ -24,4 +24,5 @@ pub mod server;
 pub mod socket;
 pub mod store;
 pub mod template;
+pub mod turn;
 pub mod verify;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,15 +11,18 @@ use clap::Parser as _;
 use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
-use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs};
+use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs, TurnArgs};
 use signaling_server::config::Limits;
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{env, template};
+use signaling_server::{env, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 /// The command line or the study file is wrong.
 const USAGE: u8 = 2;
+
+/// Source: RFC 8656 §5, the registered port of STUN and TURN.
+const TURN_PORT: u16 = 3_478;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -37,6 +40,11 @@ fn main() -> ExitCode {
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,signaling_server=info"));
+    // These would write down what strangers send, and from where.
+    let silent = ["stun_types=off", "stun_proto=off", "turn_types=off"];
+    let filter = silent.iter().fold(filter, |filter, directive| {
+        filter.add_directive(directive.parse().expect("it is well-formed"))
+    });
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -48,17 +56,33 @@ fn log_to_stderr() {
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Dev { study, port, json } => {
+        Command::Dev {
+            study,
+            port,
+            turn,
+            json,
+        } => {
             let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            serve(study, listen, None, true, json).await
+            let turn = turn_at(&turn, listen, listen.ip(), 0, None);
+            serve(study, listen, None, turn, true, json).await
         }
         Command::Serve {
             study,
             listen,
             url,
+            turn,
             open,
             json,
-        } => serve(study, listen, url, open, json).await,
+        } => {
+            // What listens for a web server on the same machine is not what pages reach for TURN.
+            let ip = match listen.ip() {
+                ip if !ip.is_loopback() => ip,
+                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+            let turn = turn_at(&turn, listen, ip, TURN_PORT, url.as_deref());
+            serve(study, listen, url, turn, open, json).await
+        }
         Command::Export { data, out, json } => {
             let summary = signaling_server::export::export(&data, &out).await?;
             report(&summary, json)?;
@@ -109,6 +133,26 @@ fn start(what: NewCommand) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where TURN listens and what pages call it; none if it is not wanted.
+fn turn_at(
+    args: &TurnArgs,
+    listen: SocketAddr,
+    ip: IpAddr,
+    port: u16,
+    url: Option<&str>,
+) -> Option<turn::Options> {
+    let named = || {
+        let uri: axum::http::Uri = url?.parse().ok()?;
+        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
+        Some(host.to_owned())
+    };
+    let host = args.turn_host.clone().or_else(named);
+    (!args.no_turn).then(|| turn::Options {
+        listen: (ip, args.turn_port.unwrap_or(port)).into(),
+        host: host.unwrap_or_else(|| turn::own_address(listen.ip()).to_string()),
+    })
+}
+
 fn done_if(fine: bool) -> ExitCode {
     if fine {
         ExitCode::SUCCESS
@@ -121,6 +165,7 @@ async fn serve(
     args: StudyArgs,
     listen: SocketAddr,
     url: Option<String>,
+    turn: Option<turn::Options>,
     open: bool,
     json: bool,
 ) -> anyhow::Result<ExitCode> {
@@ -131,6 +176,7 @@ async fn serve(
         open,
         assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
         limits: Limits::default(),
+        turn,
     };
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;

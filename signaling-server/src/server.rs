@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
@@ -24,6 +25,7 @@ use crate::http::build_handler;
 use crate::hub::{EnvStage, EnvStages, Event, Hub};
 use crate::memory::Memory;
 use crate::socket::Connections;
+use crate::turn::{self, Issuer, Secret, Turn};
 
 /// Messages of pages that may wait for the hub.
 const EVENTS: usize = 1_024;
@@ -43,6 +45,8 @@ pub struct Options {
     pub assets: Assets,
     /// Limits.
     pub limits: Limits,
+    /// The STUN and TURN server; none if there is to be none.
+    pub turn: Option<turn::Options>,
 }
 
 /// Why a server does not start.
@@ -64,6 +68,7 @@ pub struct Server {
     pub links: Vec<String>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
+    turn: Option<Turn>,
 }
 
 impl Server {
@@ -77,6 +82,7 @@ impl Server {
         let modules = keep_modules(&study, &data, &options.assets)?;
         let stages = env_stages(&study, facts, &modules);
         let clock = Clock::start();
+        let (turn, issuer) = start_turn(options.turn, &data, clock).await?.unzip();
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let study = Arc::new(study);
@@ -94,6 +100,12 @@ impl Server {
             Box::new(os_random),
             restored,
         );
+        let hub = match issuer {
+            Some(issuer) => hub.with_ice(Box::new(move |now_us, episode, seat| {
+                issuer.ice_servers(now_us, episode, seat)
+            })),
+            None => hub,
+        };
         let executor = Executor {
             memory,
             connections: Arc::clone(&connections),
@@ -126,7 +138,13 @@ impl Server {
             links,
             driver,
             data,
+            turn,
         })
+    }
+
+    /// The port of the STUN and TURN server.
+    pub fn turn_port(&self) -> Option<u16> {
+        self.turn.as_ref().map(|turn| turn.port)
     }
 
     /// Serves until `stop`, and then stops: nobody new is let in, everything is kept, pages are told to come back.
@@ -142,6 +160,7 @@ impl Server {
             app,
             mut driver,
             data,
+            turn,
             ..
         } = self;
         let (shut, shutting) = tokio::sync::oneshot::channel::<()>();
@@ -166,9 +185,29 @@ impl Server {
         // Close frames leave with the last permit; a page that does not answer is not waited for.
         let _ = tokio::time::timeout(patience, app.slots.acquire_many(sockets)).await;
         serving.abort();
-        drop(data);
+        drop((data, turn));
         kept?
     }
+}
+
+/// Starts the STUN and TURN server, if there is to be one.
+async fn start_turn(
+    options: Option<turn::Options>,
+    data: &DataDir,
+    clock: Clock,
+) -> anyhow::Result<Option<(Turn, Issuer)>> {
+    let Some(turn::Options { listen, host }) = options else {
+        return Ok(None);
+    };
+    let file = data.path().join("turn.secret");
+    let secret =
+        Secret::load(&file).with_context(|| format!("the secret in {}", file.display()))?;
+    let turn = turn::start(listen, secret.clone(), clock, turn::Limits::default()).await;
+    let turn = turn.with_context(|| {
+        format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
+    })?;
+    let issuer = Issuer::new(secret, &host, turn.port);
+    Ok(Some((turn, issuer)))
 }
 
 fn os_random(bytes: &mut [u8]) {

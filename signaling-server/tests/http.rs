@@ -32,6 +32,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         open: false,
         assets: Assets::Folder(dist),
         limits: Limits::default(),
+        turn: None,
     };
     Server::start(options).await.unwrap()
 }

@@ -77,7 +77,7 @@ impl Host {
             open: false,
             assets: Assets::Folder(self.dir.path().join("dist")),
             limits: Limits::default(),
-        turn: None,
+            turn: None,
         }
     }
 

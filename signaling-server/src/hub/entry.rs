@@ -80,7 +80,7 @@ impl Hub {
             open,
             stopping: false,
             now_us,
-            ice: Box::new(|_, _| Vec::new()),
+            ice: Box::new(|_, _, _| Vec::new()),
             next_era: restored.next_era,
             sessions: Vec::new(),
             by_token: HashMap::new(),

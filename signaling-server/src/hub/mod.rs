@@ -247,8 +247,8 @@ enum Place {
 /// Fills bytes with random ones.
 pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// Gives the ICE servers for a participant, by the time in microseconds and the pseudonym.
-pub type Ice = Box<dyn Fn(u64, &str) -> Vec<IceServer> + Send>;
+/// Gives the ICE servers for a page, by the time in microseconds, the id of its episode, and its seat.
+pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 
 /// What each env stage plays, by its index.
 pub type EnvStages = BTreeMap<u16, EnvStage>;

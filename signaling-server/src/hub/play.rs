@@ -162,11 +162,9 @@ impl Hub {
 
     /// The plan of a group for a seat.
     pub(super) fn plan_for(&self, now_us: u64, group: &Group, seat: Seat) -> Plan {
-        let name = group.at(seat).map(|who| &self.sessions[who.0].participant);
-        let ice = name.map(|name| (self.ice)(now_us, name));
         Plan {
             seat,
-            ice: ice.unwrap_or_default(),
+            ice: (self.ice)(now_us, &group.plan.episode, seat),
             ..group.plan.clone()
         }
     }

@@ -1,0 +1,99 @@
+//! Credentials that say themselves when they end: nothing is stored for them, and nobody else can make them.
+//!
+//! Source: draft-uberti-behave-turn-rest-00, as coturn's `use-auth-secret` reads it: the user name is the time of
+//! expiry, a colon and a name; the password is the Base64 form of the user name's HMAC-SHA1 under the secret.
+
+use std::fmt::{self, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use turn_types::stun::attribute::MessageIntegrity;
+use turn_types::stun::message::ShortTermCredentials;
+
+use super::CREDENTIAL_S;
+
+/// What credentials are made and checked with: 64 hexadecimal digits.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes 32 random bytes.
+    pub fn new(random: [u8; 32]) -> Self {
+        Self(hex(&random))
+    }
+
+    /// Reads the secret of a data folder, or makes one there that only its owner may read.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or holds something else.
+    pub fn load(file: &Path) -> io::Result<Self> {
+        match fs::read_to_string(file) {
+            Ok(text) => {
+                let text = text.trim();
+                let is_fine = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+                let unfit = || io::Error::new(io::ErrorKind::InvalidData, "not 64 hex digits");
+                is_fine.then(|| Self(text.into())).ok_or_else(unfit)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut random = [0; 32];
+                getrandom::fill(&mut random).map_err(io::Error::other)?;
+                let secret = Self::new(random);
+                let mut options = OpenOptions::new();
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                options.open(file)?.write_all(secret.0.as_bytes())?;
+                Ok(secret)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A user name and its password, good until `expires_s` (seconds since the Unix epoch).
+    pub fn issue(&self, expires_s: u64, name: &str) -> (String, String) {
+        let username = format!("{expires_s}:{name}");
+        let password = BASE64_STANDARD.encode(self.hmac(&username));
+        (username, password)
+    }
+
+    /// The password of a user name; none if it is malformed, has expired, or is good for longer than any we give.
+    pub fn password(&self, now_s: u64, username: &str) -> Option<String> {
+        let (expires_s, name) = username.split_once(':')?;
+        let expires_s: u64 = expires_s.parse().ok()?;
+        let is_good = expires_s > now_s && expires_s <= now_s + CREDENTIAL_S;
+        is_good.then(|| self.issue(expires_s, name).1)
+    }
+
+    /// A name for a match that does not tell which it is.
+    pub fn group(&self, episode: &str) -> String {
+        hex(&self.hmac(&format!("match {episode}"))[..8])
+    }
+
+    /// HMAC-SHA1 under the secret.
+    pub fn hmac(&self, text: &str) -> [u8; 20] {
+        let key = ShortTermCredentials::new(self.0.clone()).make_key();
+        MessageIntegrity::compute(&[text.as_bytes()], &key).expect("the hash takes any length")
+    }
+}
+
+/// The match of a user name.
+pub(super) fn group(username: &str) -> &str {
+    let name = username.split_once(':').map_or("", |(_, name)| name);
+    name.split_once('.').map_or(name, |(group, _)| group)
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret")
+    }
+}
