@@ -4,6 +4,8 @@
 
 mod report;
 
+use peer::Now;
+use peer::clock::Clock;
 use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
@@ -13,13 +15,12 @@ use crate::entry::Door;
 use crate::form;
 use crate::module::{self, Module};
 use crate::pages::{self, Lobby, Shell};
-use crate::play::{Now, Play, Verdict};
+use crate::play::Play;
 use crate::post::{Input, Post};
 use crate::rescue;
 use crate::sentences;
 use crate::socket::{News, Socket};
 use crate::survey::Form;
-use peer::clock::Clock;
 
 /// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
 const OUTCOME_MS: f64 = 6_000.0;
@@ -64,6 +65,8 @@ pub(crate) struct App {
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
+    /// Whether the server's word on the end of the episode is there.
+    is_judged: bool,
     next: Option<Stage>,
     /// The report of the episode before, for tests.
     last_play: Value,
@@ -93,6 +96,7 @@ impl App {
             lobby: None,
             play: None,
             outcome_ms: None,
+            is_judged: false,
             next: None,
             last_play: Value::Null,
             is_marked: false,
@@ -135,25 +139,28 @@ impl App {
                     play.key(now, &format!("pad {action}"), action, down, at_ms)
                 });
             }
-            Input::Blurred => self.with_play(|play, now| play.blurred(now)),
+            Input::Blurred => self.with_play(Play::blurred),
             Input::Hidden(hidden) => self.hidden(hidden),
-            Input::Leaving => self.with_play(|play, now| play.upload(now, true)),
+            Input::Leaving => self.leaving(),
             Input::StageDone(answers) => self.stage_done(answers),
             Input::Onward => self.onward(),
         }
     }
 
-    fn with_play(&mut self, action: impl FnOnce(&mut Play, &Now)) {
+    fn now(&mut self) -> Now {
         let page_us = dom::page_us();
-        let server_us = self.clock.server_us(page_us);
-        let now = Now {
+        Now {
             page_us,
-            server_us,
+            server_us: self.clock.server_us(page_us),
             is_set: self.clock.is_set(),
-            socket: &self.socket,
-        };
+        }
+    }
+
+    fn with_play(&mut self, action: impl FnOnce(&mut Play, Now)) {
+        let now = self.now();
         if let Some(play) = &mut self.play {
-            action(play, &now);
+            action(play, now);
+            play.settle(now, &self.socket);
         }
     }
 
@@ -171,7 +178,7 @@ impl App {
         if let Some(lobby) = &self.lobby {
             lobby.tick(now_ms);
         }
-        self.with_play(|play, now| play.tick(now));
+        self.with_play(Play::tick);
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
             self.onward();
         }
@@ -180,11 +187,7 @@ impl App {
     fn news(&mut self, news: News) {
         match news {
             News::Open => {
-                let playing = self
-                    .play
-                    .as_ref()
-                    .filter(|play| !play.is_judged())
-                    .map(|play| (play.era(), protocol::Life(0)));
+                let playing = self.play.as_ref().and_then(Play::playing);
                 self.socket.send(&ClientMessage::Hello {
                     entry: self.door.entry(playing),
                 });
@@ -201,9 +204,8 @@ impl App {
     fn closed(&mut self) {
         (self.welcomed, self.is_done_sent) = (false, false);
         self.socket.lost(dom::page_ms());
-        if let Some(play) = &mut self.play {
-            play.disconnected();
-            return;
+        if self.play.is_some() {
+            return self.with_play(|play, now| play.connection(now, false));
         }
         let at_end = self
             .stage
@@ -229,7 +231,11 @@ impl App {
                 self.welcome(session, &title, &language);
             }
             ServerMessage::Refused { why } => self.refused(why),
-            ServerMessage::Superseded => self.stop("This page is closed", sentences::SUPERSEDED),
+            ServerMessage::Superseded => self.stop(
+                "You play on in another tab",
+                sentences::SUPERSEDED,
+                Some("Play here instead"),
+            ),
             ServerMessage::Clock { sent_us, server_us } => {
                 self.clock.answer(sent_us, server_us, dom::page_us())
             }
@@ -260,50 +266,11 @@ impl App {
 
     /// A message about an episode; one about another episode than this page plays is late and void.
     fn episode(&mut self, message: ServerMessage) {
-        let Some(mut play) = self.play.take() else {
-            return;
-        };
-        let own = play.era();
-        let mut failure = None;
-        match message {
-            ServerMessage::Start {
-                era,
-                t0_us,
-                input_delay,
-            } if era == own => {
-                let server_us = self.clock.server_us(dom::page_us());
-                let now = Now {
-                    page_us: dom::page_us(),
-                    server_us,
-                    is_set: true,
-                    socket: &self.socket,
-                };
-                failure = play.start(&now, t0_us, input_delay).err();
-            }
-            ServerMessage::Running { era, through, .. } if era == own => play.running(through),
-            ServerMessage::Archived { era, through, .. } if era == own => play.archived(through),
-            ServerMessage::Signal { from, data } => play.signal(from, &data),
-            ServerMessage::Relay { from, bytes } => play.relayed(from, bytes),
-            ServerMessage::Ended {
-                era,
-                reason,
-                ticks,
-                score,
-                digest,
-            } if era == own => {
-                play.judged(Verdict {
-                    reason,
-                    ticks,
-                    score,
-                    digest,
-                });
-                self.outcome_ms = Some(dom::page_ms() + OUTCOME_MS);
-            }
-            _ => {}
-        }
-        self.play = Some(play);
-        if let Some(failure) = failure {
-            self.broken(&failure);
+        self.with_play(|play, now| play.message(now, message));
+        let now = self.now();
+        let is_judged = self.play.as_ref().is_some_and(|play| play.is_judged(now));
+        if is_judged && !std::mem::replace(&mut self.is_judged, is_judged) {
+            self.outcome_ms = Some(dom::page_ms() + OUTCOME_MS);
         }
     }
 
@@ -313,9 +280,7 @@ impl App {
         self.welcomed = true;
         self.shell.name(title, language);
         self.shell.notice(None);
-        if let Some(play) = &mut self.play {
-            play.reconnected();
-        }
+        self.with_play(|play, now| play.connection(now, true));
     }
 
     fn refused(&mut self, why: Refusal) {
@@ -323,25 +288,40 @@ impl App {
             // The server comes back; the socket goes on trying.
             Refusal::Stopping => self.shell.notice(Some(sentences::refusal(why))),
             Refusal::UnknownLink if self.door.forget() => self.socket.lost(dom::page_ms()),
-            Refusal::Finished => self.stop("All done", sentences::refusal(why)),
-            _ => self.stop("This page cannot go on", sentences::refusal(why)),
+            Refusal::Finished => self.stop("All done", sentences::refusal(why), None),
+            Refusal::OldPage | Refusal::Malformed | Refusal::Full => {
+                let heading = "This page cannot go on";
+                self.stop(heading, sentences::refusal(why), Some("Reload"));
+            }
+            Refusal::UnknownLink => {
+                self.stop("This page cannot go on", sentences::refusal(why), None)
+            }
         }
     }
 
-    /// Nothing more will happen on this page.
-    fn stop(&mut self, heading: &str, sentence: &str) {
+    /// Nothing more will happen on this page, unless the person loads it again.
+    fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
         self.stopped = true;
         self.socket.stop();
         (self.play, self.lobby) = (None, None);
         self.shell.notice(None);
-        self.shell.turn_to(&pages::message(heading, sentence));
+        let page = pages::message(heading, sentence);
+        if let Some(label) = reload {
+            let actions = dom::make("nav.actions");
+            dom::fill(&actions, &[&dom::button("primary", label, dom::reload)]);
+            dom::fill(&page, &[&actions]);
+        }
+        self.shell.turn_to(&page);
     }
 
     fn stage(&mut self, stage: Stage) {
         // The outcome stays on the page until the person goes on, unless that was done before this came.
-        let shows_outcome = self.outcome_ms.is_some();
-        if shows_outcome && self.play.as_ref().is_some_and(Play::is_judged) {
+        if self.outcome_ms.is_some() && self.is_judged {
             self.next = Some(stage);
+            return;
+        }
+        // The same episode goes on, or takes this page in again.
+        if self.stage.as_ref() == Some(&stage) && self.play.is_some() && !self.is_judged {
             return;
         }
         // After a lost connection the server tells the stage again: what was typed into it stays.
@@ -420,40 +400,61 @@ impl App {
     }
 
     fn matched(&mut self, plan: Plan) {
-        self.leave_play();
-        self.lobby = None;
-        if dom::document().hidden() {
-            dom::document().set_title("● Your partner is here");
-        }
         let (era, url, params) = (plan.era, module::url(&plan.module), plan.params.clone());
+        let goes_on = |play: &Play| play.era() == era && plan.running;
+        if self.play.as_ref().is_some_and(goes_on) && !self.is_judged {
+            // What the part before saw goes out first.
+            self.with_play(Play::flush);
+            self.with_play(|play, now| play.begin_again(plan, now));
+        } else {
+            self.begin(plan);
+        }
+        if let Some(play) = &self.play {
+            rescue::remember(play.recorder());
+        }
         let post = self.post.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let module = module::load(&url, &params).await;
             post.send(Input::Loaded(era, Box::new(module)));
         });
-        let play = Play::new(self.post.clone(), plan, dom::page_us());
+    }
+
+    /// An episode in which this page has had no part.
+    fn begin(&mut self, plan: Plan) {
+        self.leave_play();
+        self.lobby = None;
+        if dom::document().hidden() {
+            dom::document().set_title("● Your partner is here");
+        }
+        let play = Play::new(self.post.clone(), plan, self.now());
         self.shell.turn_to(&play.scene.page);
-        rescue::remember(play.recorder());
         self.play = Some(play);
         crate::handle::animate(self.post.clone());
     }
 
     fn loaded(&mut self, era: Era, module: Result<Module, String>) {
-        let Some(play) = self.play.as_mut().filter(|play| play.era() == era) else {
+        if self.play.as_ref().is_none_or(|play| play.era() != era) {
             return;
-        };
-        let outcome = module.and_then(|module| play.loaded(module));
+        }
+        let mut outcome = Ok(());
+        self.with_play(|play, now| {
+            outcome = module.and_then(|module| play.loaded(now, module));
+        });
         if let Err(error) = outcome {
             self.trouble(&error);
             self.shell.notice(Some(sentences::NO_MODULE));
         }
     }
 
+    /// The page may be about to go. It may also stay, or come back.
+    fn leaving(&mut self) {
+        self.with_play(Play::flush);
+        self.socket.send(&ClientMessage::Unloading);
+    }
+
     fn onward(&mut self) {
         self.outcome_ms = None;
-        if let Some(play) = &mut self.play {
-            play.scene.overlay("One moment…", None);
-        }
+        self.with_play(|play, _| play.leave());
         let Some(stage) = self.next.take() else {
             return;
         };
@@ -462,10 +463,11 @@ impl App {
     }
 
     fn leave_play(&mut self) {
+        let now = self.now();
         if let Some(mut play) = self.play.take() {
-            self.last_play = play.report();
+            self.last_play = play.report(now);
         }
-        self.outcome_ms = None;
+        (self.outcome_ms, self.is_judged) = (None, false);
     }
 
     fn hidden(&mut self, hidden: bool) {

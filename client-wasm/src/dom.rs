@@ -89,6 +89,12 @@ pub(crate) fn fill(parent: &Element, children: &[&Element]) {
     }
 }
 
+/// Loads the page again.
+pub(crate) fn reload() {
+    // A browser that refuses leaves the page as it is, and its own button beside it.
+    window().location().reload().ok();
+}
+
 /// Shows or hides an element.
 pub(crate) fn show(element: &HtmlElement, shown: bool) {
     if element.hidden() == shown {

@@ -94,10 +94,14 @@ fn subscribe(post: &Post) {
     dom::listen(&dom::window(), "pagehide", move |_: Event| {
         leaving.send(Input::Leaving)
     });
-    let seen = post.clone();
-    dom::listen(&dom::document(), "visibilitychange", move |_: Event| {
-        seen.send(Input::Hidden(dom::document().hidden()));
-    });
+    // A page that is frozen is out of sight even if its window is not.
+    for name in ["visibilitychange", "freeze", "resume"] {
+        let seen = post.clone();
+        dom::listen(&dom::document(), name, move |event: Event| {
+            let hidden = dom::document().hidden() || event.type_() == "freeze";
+            seen.send(Input::Hidden(hidden));
+        });
+    }
 }
 
 fn key(post: &Post, event: &KeyboardEvent, down: bool) {

@@ -1,9 +1,11 @@
-//! The browser shell of Coplay: clock, keys, links, pictures, pages and uploads around the rollback session.
+//! The browser shell of Coplay: keys, connections, pictures, pages and words around a `peer::Peer`.
 //!
-//! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one). What can be decided without a browser is decided in modules
-//! that know none ([`keys`], [`survey`], [`tween`], and the crate `peer`) and is tested
-//! natively; the rest translates and forwards, and exists on `wasm32` alone.
+//! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one).
+//! What can be decided without a browser is decided in the crate `peer`, or in modules that know none
+//! ([`companions`], [`keys`], [`survey`], [`tween`]), and is tested natively;
+//! the rest translates and forwards, and exists on `wasm32` alone.
 
+pub mod companions;
 pub mod keys;
 pub mod sentences;
 pub mod survey;
@@ -21,8 +23,6 @@ mod form;
 mod handle;
 #[cfg(target_arch = "wasm32")]
 mod module;
-#[cfg(target_arch = "wasm32")]
-mod net;
 #[cfg(target_arch = "wasm32")]
 mod pages;
 #[cfg(target_arch = "wasm32")]

@@ -13,12 +13,13 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use protocol::Seat;
-use protocol::control::IceServer;
+use protocol::control::{ClientMessage, IceServer};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 use web_sys::{RtcConfiguration, RtcIceServer, RtcIceTransportPolicy};
 
 use crate::dom;
+use crate::post::{Input, Post};
 
 use connection::Connection;
 
@@ -36,8 +37,6 @@ pub(crate) enum News {
     Closed,
     /// A datagram came.
     Datagram(Vec<u8>),
-    /// This is to be signalled to the seat.
-    Signal(String),
 }
 
 /// What two pages tell each other to connect.
@@ -61,22 +60,34 @@ enum Signal {
     },
 }
 
-/// The news of all connections in the order in which they happened, each with the number of its connection;
-/// what has none is true whatever becomes of connections.
-#[derive(Clone, Debug, Default)]
-struct Inbox(Rc<RefCell<VecDeque<(Seat, Option<NonZeroU32>, News)>>>);
+/// Where the news and signals of all connections go; the page is woken for each.
+#[derive(Clone)]
+struct Inbox {
+    post: Post,
+    waiting: Rc<RefCell<Waiting>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// In the order in which they happened, with the number of the connection; what has none is true whatever
+    /// becomes of connections.
+    news: VecDeque<(Seat, Option<NonZeroU32>, News)>,
+    signals: VecDeque<(Seat, Signal)>,
+}
 
 impl Inbox {
     fn put(&self, seat: Seat, connection: Option<NonZeroU32>, news: News) {
-        let mut waiting = self.0.borrow_mut();
-        if waiting.len() < MAX_WAITING || !matches!(news, News::Datagram(_)) {
-            waiting.push_back((seat, connection, news));
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.news.len() < MAX_WAITING || !matches!(news, News::Datagram(_)) {
+            waiting.news.push_back((seat, connection, news));
         }
+        drop(waiting);
+        self.post.send(Input::Tick);
     }
 
-    fn signal(&self, seat: Seat, connection: Option<NonZeroU32>, signal: &Signal) {
-        let text = serde_json::to_string(signal).expect("a signal is strings and numbers");
-        self.put(seat, connection, News::Signal(text));
+    fn signal(&self, seat: Seat, signal: Signal) {
+        self.waiting.borrow_mut().signals.push_back((seat, signal));
+        self.post.send(Input::Tick);
     }
 }
 
@@ -91,7 +102,7 @@ pub(crate) struct Peers {
 
 impl Peers {
     /// No connection yet. With `relay_only` no peer learns the address of this page.
-    pub(crate) fn new(own: Seat, ice: &[IceServer], relay_only: bool) -> Self {
+    pub(crate) fn new(post: Post, own: Seat, ice: &[IceServer], relay_only: bool) -> Self {
         let configuration = RtcConfiguration::new();
         let servers: js_sys::Array = ice.iter().map(ice_server).collect();
         configuration.set_ice_servers(&servers);
@@ -101,7 +112,10 @@ impl Peers {
         Self {
             own,
             configuration,
-            inbox: Inbox::default(),
+            inbox: Inbox {
+                post,
+                waiting: Rc::default(),
+            },
             connections: Vec::new(),
         }
     }
@@ -112,7 +126,7 @@ impl Peers {
         if self.own < to {
             self.offer(to);
         } else {
-            self.inbox.signal(to, None, &Signal::Call);
+            self.inbox.signal(to, Signal::Call);
         }
     }
 
@@ -153,7 +167,7 @@ impl Peers {
     /// What happened next; news of connections that are gone are left out.
     pub(crate) fn poll(&mut self) -> Option<(Seat, News)> {
         loop {
-            let (seat, connection, news) = self.inbox.0.borrow_mut().pop_front()?;
+            let (seat, connection, news) = self.inbox.waiting.borrow_mut().news.pop_front()?;
             let is_current = connection.is_none_or(|number| self.find(seat, number).is_some());
             if is_current && connection.is_some() && matches!(news, News::Closed) {
                 self.close(seat);
@@ -162,6 +176,13 @@ impl Peers {
                 return Some((seat, news));
             }
         }
+    }
+
+    /// What is to be signalled next.
+    pub(crate) fn poll_signal(&mut self) -> Option<ClientMessage> {
+        let (to, signal) = self.inbox.waiting.borrow_mut().signals.pop_front()?;
+        let data = serde_json::to_string(&signal).expect("a signal is strings and numbers");
+        Some(ClientMessage::Signal { to, data })
     }
 
     /// Sends a datagram; it may be lost.

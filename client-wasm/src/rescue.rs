@@ -70,9 +70,7 @@ fn tell() {
     let notice = dom::text("div.notice", sentences::BROKEN);
     dom::set(&notice, "role", "alert");
     let actions = dom::make("nav.actions");
-    let reload = dom::button("primary", "Reload", || {
-        dom::window().location().reload().ok();
-    });
+    let reload = dom::button("primary", "Reload", dom::reload);
     dom::fill(&actions, &[&reload]);
     dom::fill(&notice, &[&actions]);
     place

@@ -5,6 +5,7 @@
 use env_core::Spec;
 use web_sys::{HtmlElement, PointerEvent};
 
+use crate::companions::Line;
 use crate::dom;
 use crate::keys::Keys;
 use crate::post::{Input, Post};
@@ -28,6 +29,17 @@ pub(crate) enum Badge {
     Unsaved,
 }
 
+/// How much of the world a sentence covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Veil {
+    /// Nothing is covered, and nothing is said.
+    None,
+    /// The world shows through and moves.
+    Light,
+    /// The world is out of reach.
+    Dark,
+}
+
 /// The elements of the page.
 pub(crate) struct Scene {
     /// The page.
@@ -41,7 +53,11 @@ pub(crate) struct Scene {
     keys: HtmlElement,
     pad: HtmlElement,
     overlay: HtmlElement,
+    news: HtmlElement,
+    /// What the overlay shows.
     shown: String,
+    /// What is told beside the world, and the elements that count down.
+    told: Vec<(String, HtmlElement)>,
     described_ms: f64,
 }
 
@@ -59,13 +75,15 @@ impl Scene {
         dom::set(&canvas, "role", "img");
         let words = dom::make("p.sr-only");
         dom::set(&words, "aria-live", "polite");
-        let (keys, pad, overlay) = (
-            dom::make("div.keys"),
-            dom::make("div.pad"),
-            dom::make("div.overlay"),
+        let (keys, pad) = (dom::make("div.keys"), dom::make("div.pad"));
+        let (overlay, news) = (dom::make("div.overlay"), dom::make("div.news"));
+        for told in [&overlay, &news] {
+            dom::set(told, "role", "status");
+        }
+        dom::fill(
+            &page,
+            &[&hud, &canvas, &words, &keys, &pad, &news, &overlay],
         );
-        dom::set(&overlay, "role", "status");
-        dom::fill(&page, &[&hud, &canvas, &words, &keys, &pad, &overlay]);
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
         let mut scene = Self {
@@ -78,10 +96,12 @@ impl Scene {
             keys,
             pad,
             overlay,
+            news,
             shown: String::new(),
+            told: Vec::new(),
             described_ms: f64::NEG_INFINITY,
         };
-        scene.overlay("Getting the game ready…", None);
+        scene.overlay(Veil::Dark, sentences::LOADING, None);
         scene
     }
 
@@ -139,31 +159,66 @@ impl Scene {
         dom::show(&self.link, badge != Badge::None);
     }
 
-    /// Covers the world with a sentence, and a large number if there is one; an empty sentence uncovers it.
-    pub(crate) fn overlay(&mut self, sentence: &str, count: Option<u64>) {
-        let key = format!("{sentence}{count:?}");
-        if key == self.shown {
+    /// Covers the world with a sentence, and a large number if there is one.
+    pub(crate) fn overlay(&mut self, veil: Veil, sentence: &str, count: Option<u64>) {
+        if !self.turns_to(format!("{veil:?} {sentence} {count:?}")) {
             return;
         }
-        self.shown = key;
+        let class = match veil {
+            Veil::Light => "overlay light",
+            Veil::None | Veil::Dark => "overlay",
+        };
+        self.overlay.set_class_name(class);
         self.overlay.set_text_content(None);
         if let Some(count) = count {
             dom::fill(&self.overlay, &[&dom::text("p.count", &count.to_string())]);
         }
-        if !sentence.is_empty() {
+        if veil != Veil::None {
             dom::fill(&self.overlay, &[&dom::text("p", sentence)]);
         }
     }
 
     /// Covers the world with its outcome and the way on.
     pub(crate) fn outcome(&mut self, post: &Post, sentence: &str) {
-        self.overlay(sentence, None);
+        if !self.turns_to(format!("outcome {sentence}")) {
+            return;
+        }
+        self.overlay.set_class_name("overlay");
+        self.overlay.set_text_content(None);
         let post = post.clone();
         // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
         let on = dom::button("primary", "Continue", move || post.send(Input::Onward));
         let actions = dom::make("nav.actions");
         dom::fill(&actions, &[&on]);
-        dom::fill(&self.overlay, &[&actions]);
+        dom::fill(&self.overlay, &[&dom::text("p", sentence), &actions]);
+    }
+
+    /// Whether the overlay is to show something else from now on.
+    fn turns_to(&mut self, shown: String) -> bool {
+        let turns = self.shown != shown;
+        self.shown = shown;
+        turns
+    }
+
+    /// Tells something beside the world. Seconds that count down are not read aloud.
+    pub(crate) fn news(&mut self, lines: &[Line]) {
+        let told = self.told.iter().map(|(sentence, _)| sentence);
+        if !told.eq(lines.iter().map(|line| &line.sentence)) {
+            self.news.set_text_content(None);
+            self.told.clear();
+            for line in lines {
+                let (entry, left) = (dom::text("p", &line.sentence), dom::make("span.left"));
+                dom::set(&left, "aria-hidden", "true");
+                dom::fill(&entry, &[&left]);
+                dom::fill(&self.news, &[&entry]);
+                self.told.push((line.sentence.clone(), left));
+            }
+        }
+        for ((_, left), line) in self.told.iter().zip(lines) {
+            let seconds = line.left_s.map(|left_s| format!("{left_s} s"));
+            dom::say(left, &seconds.unwrap_or_default());
+            dom::show(left, line.left_s.is_some());
+        }
     }
 
     /// Whether it is time for another description.

@@ -3,6 +3,7 @@
 //! This module must not know where the sentences are shown.
 
 use env_core::contract::ActionSpec;
+use protocol::Seat;
 use protocol::control::{EndReason, Refusal};
 
 /// The server has not answered since the page was opened.
@@ -16,6 +17,31 @@ pub const NOT_TAKEN: &str = "Your answers could not be saved. Please check them 
 /// A newer page of this session plays on.
 pub const SUPERSEDED: &str =
     "This study was opened in another tab or window and goes on there. You can close this one.";
+/// The environment is on its way here.
+pub const LOADING: &str = "Getting the game ready…";
+/// Ways to the others are looked for.
+pub const LINKING: &str = "Connecting…";
+/// This page is ready, others are not.
+pub const READY: &str = "Waiting for everybody to be ready…";
+/// The episode is about to start.
+pub const GET_READY: &str = "Get ready";
+/// The episode has ended here, and the server has not said so yet.
+pub const FINISHED: &str = "Time is up. Saving…";
+/// The next stage is on its way here.
+pub const ONE_MOMENT: &str = "One moment…";
+/// The world waits for what only the server can say.
+pub const WAITING_FOR_SERVER: &str =
+    "The connection to the server was lost. It comes back by itself…";
+/// The world waits for several people who are all there.
+pub const WAITING_FOR_OTHERS: &str = "Waiting for the others…";
+/// The person of this page is about to play again.
+pub const COMING_BACK: &str = "One moment: you are coming back";
+/// The person of this page plays again.
+pub const BACK: &str = "You are back.";
+/// The person of this page plays again; nobody did meanwhile.
+pub const BACK_TO_PLACE: &str = "You are back. Your place was kept for you.";
+/// The person of this page plays again.
+pub const BACK_FROM_AI: &str = "You are back. An AI partner played for you meanwhile.";
 /// The page failed.
 pub const BROKEN: &str = "Something went wrong on this page, and it was reported. Please reload it: you continue where you were.";
 /// The environment broke down in the middle of an episode.
@@ -45,17 +71,84 @@ pub fn refusal(why: Refusal) -> &'static str {
     }
 }
 
-/// The sentences for the end of an episode that did not end by itself.
-pub fn early_end(reason: EndReason) -> Option<&'static str> {
+/// What the person is told at the end of an episode.
+pub fn outcome(reason: EndReason, score: i64) -> String {
     match reason {
-        EndReason::Played => None,
-        EndReason::PartnerLeft => Some(
-            "Your partner left, so this round ended early. That is not your fault; please go on.",
-        ),
-        EndReason::Technical => Some(
-            "A technical problem ended this round early. That is not your fault; please go on.",
-        ),
+        EndReason::Played => format!("Well played! Your score: {score}."),
+        EndReason::PartnerLeft => {
+            "Your partner left, so this round ended early. That is not your fault; please go on."
+                .to_owned()
+        }
+        EndReason::Technical => {
+            "A technical problem ended this round early. That is not your fault; please go on."
+                .to_owned()
+        }
     }
+}
+
+/// What another person is called, at the start of a sentence.
+pub fn companion(seat: Seat, is_alone: bool) -> String {
+    if is_alone {
+        "Your partner".to_owned()
+    } else {
+        format!("Player {}", u32::from(seat.0) + 1)
+    }
+}
+
+/// Somebody's page is out of sight.
+pub fn looked_away(name: &str) -> String {
+    format!("{name} has looked away.")
+}
+
+/// Somebody's page is gone; `plays_on` if the world goes on without them.
+pub fn gone(name: &str, plays_on: bool) -> String {
+    if plays_on {
+        format!("{name} is away and may come back. You can play on.")
+    } else {
+        format!("{name} is away and may come back.")
+    }
+}
+
+/// An AI partner has somebody's seat.
+pub fn replaced(name: &str) -> String {
+    format!("An AI partner plays on for {}.", in_a_sentence(name))
+}
+
+/// Somebody is about to play again.
+pub fn returning(name: &str) -> String {
+    format!("{name} is coming back…")
+}
+
+/// Somebody plays again.
+pub fn back(name: &str) -> String {
+    format!("{name} is back.")
+}
+
+/// The world waits for somebody who is there and heard.
+pub fn waiting_for(name: &str) -> String {
+    format!("Waiting for {}…", in_a_sentence(name))
+}
+
+/// The world waits for somebody who is there and not heard.
+pub fn not_heard(name: &str) -> String {
+    format!(
+        "Waiting for {}: the connection is slow…",
+        in_a_sentence(name)
+    )
+}
+
+/// The world waits for somebody whose page is out of sight.
+pub fn held_hidden(name: &str) -> String {
+    format!("{name} has looked away. The game waits.")
+}
+
+/// The world waits for somebody whose page is gone.
+pub fn held_gone(name: &str) -> String {
+    format!("{name} is away. The game waits for them.")
+}
+
+fn in_a_sentence(name: &str) -> String {
+    name.replacen("Your", "your", 1)
 }
 
 /// What a key is called on a keyboard, by its `KeyboardEvent.code`.

@@ -5,13 +5,12 @@ use protocol::control::StageView;
 use serde_json::{Value, json};
 
 use super::{App, Stage};
-use crate::dom;
 
 impl App {
     /// What a scripted cook would do now.
     pub(crate) fn advise(&mut self) -> Option<Action> {
-        let server_us = self.clock.server_us(dom::page_us());
-        self.play.as_mut()?.advise(server_us)
+        let now = self.now();
+        self.play.as_mut()?.advise(now)
     }
 
     /// The first key of an action.
@@ -33,8 +32,9 @@ impl App {
             "connected": self.welcomed,
             "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
         });
+        let now = self.now();
         let play = match &mut self.play {
-            Some(play) => play.report(),
+            Some(play) => play.report(now),
             None => self.last_play.clone(),
         };
         if let (Some(report), Value::Object(play)) = (report.as_object_mut(), play) {

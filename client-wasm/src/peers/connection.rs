@@ -95,7 +95,7 @@ impl Connection {
                 connection: self.number,
                 sdp,
             };
-            self.inbox.signal(self.to, Some(self.number), &offer);
+            self.inbox.signal(self.to, offer);
         }
     }
 
@@ -149,7 +149,7 @@ impl Connection {
         let (to, number, inbox) = (self.to, self.number, self.inbox.clone());
         spawn_local(async move {
             match attempt.await {
-                Ok(Some(signal)) => inbox.signal(to, Some(number), &signal),
+                Ok(Some(signal)) => inbox.signal(to, signal),
                 Ok(None) => {}
                 Err(_) => inbox.put(to, Some(number), News::Closed),
             }
@@ -195,7 +195,7 @@ impl Connection {
                     mid: way.sdp_mid(),
                     line: way.sdp_m_line_index(),
                 };
-                inbox.signal(to, Some(number), &signal);
+                inbox.signal(to, signal);
             }
         };
         dom::listen(&self.connection, "icecandidate", found);

@@ -1,0 +1,151 @@
+//! What the page shows of an episode: the picture, the figures, and in words how things stand.
+
+use env_core::{Spec, World};
+use peer::{Now, Status};
+use protocol::Tick;
+use protocol::control::Link;
+
+use super::Play;
+use crate::companions::Line;
+use crate::scene::{Badge, Veil};
+use crate::sentences;
+
+/// A hold is told to the person after this long, microseconds.
+const HOLD_US: u64 = 300_000;
+/// How long it is told that the person is back, microseconds.
+const BACK_US: u64 = 4_000_000;
+
+impl Play {
+    /// Makes the picture anew if what it shows has changed: the next tick as far as it is known, by the time it is due.
+    pub(super) fn picture(&mut self, now: Now) {
+        let (Some(view), Some(spec)) = (&mut self.view, &self.spec) else {
+            return;
+        };
+        let session = self.peer.session();
+        let shown = session.map_or((Tick(0), 0), |s| (s.current(), s.stats().rollbacks));
+        let due_us = session.map_or(now.page_us, |s| now.page_us_of(s.poll_timeout()));
+        if self.pictured == Some(shown) {
+            return;
+        }
+        let mut score = None;
+        self.peer.view(|world| {
+            world.draw(view.list());
+            score = Some(world.score());
+        });
+        // A page that has lost its seat keeps the picture that it had.
+        let Some(score) = score else { return };
+        self.pictured = Some(shown);
+        let now_ms = now.page_us as f64 / 1_000.0;
+        view.aim(now_ms, due_us as f64 / 1_000.0);
+        let tick_hz = self.peer.plan().tick_hz;
+        self.scene.figures(score, left_ms(spec, tick_hz, shown.0.0));
+        if self.scene.may_describe(now_ms) {
+            let (mut words, seat) = (String::new(), self.peer.plan().seat.index());
+            if let Some(session) = self.peer.session_mut() {
+                session.world().describe(seat, &mut words);
+            }
+            self.scene.describe(&words);
+        }
+    }
+
+    /// Shows where things stand around the world.
+    pub(super) fn show(&mut self, now: Now, is_connected: bool) {
+        let status = self.peer.status(now);
+        let mut is_missing = false;
+        match &status {
+            Status::Over(verdict) => {
+                self.scene.news(&[]);
+                if self.is_left {
+                    return self.veil(sentences::ONE_MOMENT);
+                }
+                let sentence = sentences::outcome(verdict.reason, verdict.score);
+                return self.scene.outcome(&self.post, &sentence);
+            }
+            Status::Loading => self.veil(sentences::LOADING),
+            Status::Linking => self.veil(sentences::LINKING),
+            Status::Ready => self.veil(sentences::READY),
+            Status::Returning | Status::Lost => self.show_return(now),
+            Status::Stopped => self.veil(sentences::STOPPED),
+            Status::Finished => self.veil(sentences::FINISHED),
+            Status::Held { since_us, seats } => {
+                is_missing = !seats.is_empty();
+                if now.page_us > since_us + HOLD_US {
+                    let why = self
+                        .companions
+                        .waiting_for(now.page_us, seats, is_connected);
+                    self.scene.overlay(Veil::Dark, &why.sentence, why.left_s);
+                } else {
+                    self.scene.overlay(Veil::None, "", None);
+                }
+            }
+            Status::Playing => match self.until_start_s(now) {
+                0 => self.scene.overlay(Veil::None, "", None),
+                left_s => self
+                    .scene
+                    .overlay(Veil::Dark, sentences::GET_READY, Some(left_s)),
+            },
+        }
+        self.show_news(now, &status);
+        self.scene.badge(match self.peer.link() {
+            _ if !is_connected => Badge::Unsaved,
+            None => Badge::None,
+            Some(_) if is_missing => Badge::Lost,
+            Some(Link::Direct) => Badge::Direct,
+            Some(Link::Relay) => Badge::Relay,
+        });
+    }
+
+    fn veil(&mut self, sentence: &str) {
+        self.scene.overlay(Veil::Dark, sentence, None);
+    }
+
+    /// The way back into the episode: the world is seen as soon as it is there.
+    fn show_return(&mut self, now: Now) {
+        let left_s = self.until_own_s(now);
+        let veil = match left_s {
+            Some(_) => Veil::Light,
+            None => Veil::Dark,
+        };
+        self.scene.overlay(veil, sentences::COMING_BACK, left_s);
+    }
+
+    /// Good and bad news while the world goes on.
+    fn show_news(&mut self, now: Now, status: &Status) {
+        if !self.is_back && *status == Status::Playing {
+            self.is_back = true;
+            self.returns += 1;
+            self.back_until_us = now.page_us + BACK_US;
+        }
+        let mut lines = Vec::new();
+        if now.page_us < self.back_until_us {
+            let sentence = self.companions.welcome_back().to_owned();
+            lines.push(Line {
+                sentence,
+                left_s: None,
+            });
+        }
+        // A veil says by itself whom it waits for.
+        if *status == Status::Playing {
+            lines.extend(self.companions.lines(now.page_us));
+        }
+        self.scene.news(&lines);
+    }
+
+    /// Whole seconds until tick 0 is due.
+    fn until_start_s(&self, now: Now) -> u64 {
+        let t0_us = self.peer.t0_us().unwrap_or(0);
+        t0_us.saturating_sub(now.server_us).div_ceil(1_000_000)
+    }
+
+    /// Whole seconds until the person plays again; none while that is not known.
+    fn until_own_s(&self, now: Now) -> Option<u64> {
+        let session = self.peer.session()?;
+        let ticks = self.peer.plays_from().0.saturating_sub(session.current().0);
+        let left_us = u64::from(ticks) * 1_000_000 / u64::from(session.config().tick_hz);
+        (session.poll_timeout() > now.server_us).then(|| left_us.div_ceil(1_000_000))
+    }
+}
+
+fn left_ms(spec: &Spec, tick_hz: u16, current: u32) -> u64 {
+    u64::from(spec.horizon.saturating_sub(current)) * 1_000 / u64::from(tick_hz.max(1))
+}
