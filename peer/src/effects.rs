@@ -31,6 +31,10 @@ impl Now {
 
 /// What the shell has to do.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an effect is moved once, from a short queue to a socket"
+)]
 pub enum Effect {
     /// Send a message to the server.
     Send(ClientMessage),

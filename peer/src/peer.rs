@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use env_core::{Policy, Spec, World};
 use protocol::change::Presence;
-use protocol::control::{ClientMessage, Link, Misprediction, Plan, Return, ServerMessage};
+use protocol::control::{
+    ClientMessage, EndReason, Link, Misprediction, Plan, Return, ServerMessage,
+};
 use protocol::datagram::Layout;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Event, Session};
@@ -210,7 +212,8 @@ impl<W: World> Peer<W> {
 
     /// When [`Peer::handle_timeout`] is due at the latest, page clock, microseconds.
     pub fn poll_timeout(&self, now: Now) -> u64 {
-        let tick_us = self.session().map(Session::poll_timeout);
+        let session = self.session().filter(|_| !self.is_cut_short());
+        let tick_us = session.map(Session::poll_timeout);
         let tick_us = tick_us.filter(|&due_us| due_us < u64::MAX);
         tick_us.map_or(self.beat_us, |due_us| {
             now.page_us_of(due_us).min(self.beat_us)
@@ -322,7 +325,8 @@ impl<W: World> Peer<W> {
             self.net.listen_from(now.page_us);
         }
         self.called_us = now.page_us;
-        if let Stage::Playing(session) = &mut self.stage {
+        let is_cut_short = self.is_cut_short();
+        if let Some(session) = self.session_mut().filter(|_| !is_cut_short) {
             session.handle_timeout(now.server_us);
         }
         self.settle(now);
@@ -387,7 +391,10 @@ impl<W: World> Peer<W> {
                     recorder.timing().delays.push((tick, delay_ms))
                 }
                 Event::Lost { .. } => is_lost = true,
-                Event::Over { ticks } => self.person.over(&mut recorder, ticks),
+                Event::Over { ticks } => {
+                    self.person.over(&mut recorder, ticks);
+                    self.upload_us = 0;
+                }
             }
         }
         recorder.absorb(session.rows(), session.digests(), session.ended());
@@ -395,6 +402,12 @@ impl<W: World> Peer<W> {
         if is_lost {
             self.lose(now);
         }
+    }
+
+    /// Whether the episode ended otherwise than by its own rules: nobody goes on, wherever they are.
+    fn is_cut_short(&self) -> bool {
+        self.verdict
+            .is_some_and(|verdict| verdict.reason != EndReason::Played)
     }
 
     /// Looks after everything but the ticks.
@@ -421,11 +434,11 @@ impl<W: World> Peer<W> {
                 if held.is_some_and(|since_us| now.page_us > since_us + DOUBT_US) {
                     self.net.doubt(now.page_us);
                 }
-                self.net.keep_up(now.page_us);
                 // The session sends nothing before tick 0, and silence after the end says nothing about the way.
                 if now.server_us < self.t0_us {
                     self.net.send_probes(now.page_us);
                 } else if !is_over {
+                    self.net.keep_up(now.page_us);
                     self.net.tell_changes(now.page_us);
                 }
                 self.upload(now);

@@ -63,9 +63,10 @@ impl Recorder {
         }
     }
 
-    /// The page came into a running episode: everything before this tick is durable already.
-    pub fn begin_at(&mut self, base: Tick) {
+    /// The page came into a running episode in this life: everything before this tick is durable already.
+    pub fn begin_at(&mut self, base: Tick, life: Life) {
         (self.base, self.sent, self.archived) = (base, base, base);
+        self.life = life;
     }
 
     /// Takes what was confirmed since the last call, from all of it.
@@ -314,10 +315,10 @@ mod tests {
     #[test]
     fn a_page_that_came_later_begins_where_it_came_in() {
         let mut recorder = Recorder::new(ERA, Life(3), 2);
-        recorder.begin_at(Tick(100));
+        recorder.begin_at(Tick(100), Life(5));
         recorder.absorb(&[1, 2, 3, 4], &[(Tick(101), 7)], None);
         let upload = recorder.upload().unwrap();
-        assert_eq!((upload.life, upload.first), (Life(3), Tick(100)));
+        assert_eq!((upload.life, upload.first), (Life(5), Tick(100)));
         assert_eq!(upload.rows, [1, 2, 3, 4]);
         recorder.resume(Tick(101));
         assert_eq!(recorder.upload().unwrap().rows, [3, 4]);

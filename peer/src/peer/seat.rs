@@ -31,16 +31,22 @@ impl<W: World> Peer<W> {
         let make = |policy: &str| policy::by_name(policy, &spec);
         match Session::resume(config, world, make, &back) {
             Ok(session) => {
-                self.recorder.borrow_mut().begin_at(back.tick);
                 for change in &back.changes {
                     self.seat_changes(now, change);
                     if change.seat == self.plan.seat {
-                        self.plays_from = change.tick;
+                        (self.plays_from, self.plan.life) = (change.tick, change.life);
                     }
                 }
+                let mut recorder = self.recorder.borrow_mut();
+                recorder.begin_at(back.tick, self.plan.life);
+                drop(recorder);
                 self.play(now, session);
             }
-            Err(error) => self.give_up(now, &error),
+            Err(error) => {
+                self.give_up(now, &error);
+                // Nothing says that it will be better next time.
+                self.take_back_us = now.page_us + TAKE_BACK_US;
+            }
         }
     }
 

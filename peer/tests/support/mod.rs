@@ -120,11 +120,15 @@ impl Rig {
     }
 
     pub(crate) fn tab(&mut self, seat: u8) -> &mut Tab {
-        self.tabs[usize::from(seat)].as_mut().unwrap()
+        self.tabs[usize::from(seat)]
+            .as_mut()
+            .expect("the seat has a page")
     }
 
     pub(crate) fn now(&self, seat: u8) -> Now {
-        let tab = self.tabs[usize::from(seat)].as_ref().unwrap();
+        let tab = self.tabs[usize::from(seat)]
+            .as_ref()
+            .expect("the seat has a page");
         self.moment(tab.skew_us)
     }
 
@@ -258,7 +262,9 @@ impl Rig {
             self.with(seat, |page, now| page.handle_timeout(now));
         }
         let started = self.server.t0_us.is_some_and(|t0_us| now_us >= t0_us);
-        let tab = self.tabs[seat.index()].as_mut().unwrap();
+        let tab = self.tabs[seat.index()]
+            .as_mut()
+            .expect("the seat has a page");
         let session = tab.page.session();
         let ticks = session.map_or(0, |session| session.current().0);
         let ended = session.is_none_or(|session| session.ended().is_some());
@@ -271,7 +277,10 @@ impl Rig {
     /// The connection of a page to the server goes, or comes with what the server then says.
     pub(crate) fn connect(&mut self, seat: u8, open: bool) {
         let seat = Seat(seat);
-        self.tabs[seat.index()].as_mut().unwrap().is_connected = open;
+        self.tabs[seat.index()]
+            .as_mut()
+            .expect("the seat has a page")
+            .is_connected = open;
         self.with(seat, |page, now| page.handle_connection(now, open));
         if open {
             let (era, through) = (protocol::Era(7), self.server.through());

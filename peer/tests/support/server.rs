@@ -208,7 +208,7 @@ impl Server {
             }
         });
         self.record(seat, tick, controller, durable, inputs);
-        let change = self.changes.last().unwrap().clone();
+        let change = self.changes.last().expect("it was just recorded").clone();
         for other in (0..self.seats() as u8).map(Seat) {
             self.tell_change(other, &change);
         }
@@ -246,7 +246,7 @@ impl Server {
         let tick = Tick(base.0 + LEASE_S * HZ + 1);
         let others = self.people();
         self.record(seat, tick, Controller::Human, base, Vec::new());
-        let change = self.changes.last().unwrap().clone();
+        let change = self.changes.last().expect("it was just recorded").clone();
         for other in others {
             self.tell_change(other, &change);
         }
@@ -259,7 +259,7 @@ impl Server {
         replica.run(self, base);
         let mut back = Return {
             era: protocol::Era(7),
-            t0_us: self.t0_us.unwrap(),
+            t0_us: self.t0_us.expect("the episode runs"),
             delay_ms: 0,
             input_delay: INPUT_DELAY,
             changes: self.changes.clone(),
@@ -320,7 +320,8 @@ impl Replica {
         let Controller::Ai { policy } = controller else {
             return None;
         };
-        let mut policy = policy::by_name(policy, self.world.spec()).unwrap();
+        let mut policy =
+            policy::by_name(policy, self.world.spec()).expect("the tests name known ones");
         policy.reset(seat, 9);
         Some(policy)
     }
