@@ -1,6 +1,10 @@
-//! Tables from a data folder: one row a tick and seat, by re-simulation, and one row an answer.
+//! Tables from a data folder: what people and AI partners did, tick by tick, by re-simulation; what pages noted of
+//! keys, time and network; who was there; and the answers.
 //!
 //! The folder is only read, also while a server writes to it.
+
+mod notes;
+mod steps;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -9,18 +13,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use protocol::change::Change;
-use protocol::log::{self, Header, Log};
-use protocol::{Controller, Seat, Tick};
+use protocol::Seat;
+use protocol::log::Header;
 use serde::Serialize;
 
-use crate::archive::{self, Replica, replay};
+use crate::archive;
 use crate::store::{self, SqliteStore, Store as _};
+use notes::Notes;
+use steps::{STEP_COLUMNS, simulated};
 
 /// What was exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Episodes in `steps`.
+    /// Episodes in the tables.
     pub episodes: usize,
     /// Those of them without an end yet: their steps so far.
     pub running: usize,
@@ -28,10 +33,22 @@ pub struct Summary {
     pub steps: u64,
     /// Rows of `responses`.
     pub responses: u64,
+    /// Rows of `keys`.
+    pub keys: u64,
+    /// Rows of `events`.
+    pub events: u64,
+    /// Rows of `presence`.
+    pub presence: u64,
     /// Where the table of steps is.
     pub steps_path: PathBuf,
     /// Where the table of responses is.
     pub responses_path: PathBuf,
+    /// Where the table of key events is.
+    pub keys_path: PathBuf,
+    /// Where the table of events is.
+    pub events_path: PathBuf,
+    /// Where the table of presence is.
+    pub presence_path: PathBuf,
     /// Episodes that are in no table, and why.
     pub skipped: Vec<Skipped>,
 }
@@ -46,6 +63,13 @@ impl fmt::Display for Summary {
             self.episodes,
             self.running
         )?;
+        for (path, rows) in [
+            (&self.keys_path, self.keys),
+            (&self.events_path, self.events),
+            (&self.presence_path, self.presence),
+        ] {
+            writeln!(f, "{}: {rows} rows", path.display())?;
+        }
         write!(
             f,
             "{}: {} rows",
@@ -67,9 +91,9 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
+/// The columns that every table of episodes begins with.
 #[derive(Serialize)]
-struct StepRow<'a> {
+struct Keys<'a> {
     study_id: &'a str,
     version: &'a str,
     stage_id: &'a str,
@@ -77,18 +101,30 @@ struct StepRow<'a> {
     episode_id: &'a str,
     participant_id: &'a str,
     seat: u8,
-    controller: &'a str,
-    is_bot: bool,
-    tick: u32,
-    action: u16,
-    action_name: &'a str,
-    reward: f32,
-    /// After the tick.
-    score: i64,
-    terminated: bool,
-    truncated: bool,
-    /// Why the episode ended; empty while it runs.
-    ended_on: &'a str,
+}
+
+const KEYS: [&str; 7] = [
+    "study_id",
+    "version",
+    "stage_id",
+    "group_id",
+    "episode_id",
+    "participant_id",
+    "seat",
+];
+
+impl<'a> Keys<'a> {
+    fn new(header: &'a Header, seat: Seat) -> Self {
+        Self {
+            study_id: &header.study,
+            version: &header.study_version,
+            stage_id: &header.stage,
+            group_id: &header.group,
+            episode_id: &header.episode,
+            participant_id: &header.participants[seat.index()],
+            seat: seat.0,
+        }
+    }
 }
 
 /// One answer.
@@ -107,26 +143,6 @@ struct ResponseRow<'a> {
     at: &'a str,
 }
 
-const STEP_COLUMNS: [&str; 17] = [
-    "study_id",
-    "version",
-    "stage_id",
-    "group_id",
-    "episode_id",
-    "participant_id",
-    "seat",
-    "controller",
-    "is_bot",
-    "tick",
-    "action",
-    "action_name",
-    "reward",
-    "score",
-    "terminated",
-    "truncated",
-    "ended_on",
-];
-
 const RESPONSE_COLUMNS: [&str; 10] = [
     "study_id",
     "version",
@@ -140,7 +156,7 @@ const RESPONSE_COLUMNS: [&str; 10] = [
     "at",
 ];
 
-/// Writes `steps.csv` and `responses.csv` into `out`. A table is there whole or not at all.
+/// Writes the tables into `out`. A table is there whole or not at all.
 /// Work of more than two seconds tells its progress on the standard error.
 ///
 /// # Errors
@@ -155,23 +171,28 @@ pub async fn export(data: &Path, out: &Path) -> anyhow::Result<Summary> {
     let mut summary = Summary {
         steps_path: out.join("steps.csv"),
         responses_path: out.join("responses.csv"),
+        keys_path: out.join("keys.csv"),
+        events_path: out.join("events.csv"),
+        presence_path: out.join("presence.csv"),
         ..Summary::default()
     };
-    steps(data, &mut summary)?;
+    episodes(data, &mut summary)?;
     responses(data, &mut summary).await?;
     Ok(summary)
 }
 
-fn steps(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
+fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
-    let mut table = Table::create(&summary.steps_path, &STEP_COLUMNS)?;
+    let mut steps = Table::create(&summary.steps_path, &KEYS, &STEP_COLUMNS)?;
+    let mut notes = Notes::create(summary)?;
     let mut progress = Progress::new(files.len());
     for path in files {
         match simulated(&path) {
-            Ok((log, rows)) => {
+            Ok((log, actions, rows)) => {
                 rows.iter()
-                    .try_for_each(|row| table.add(&row.table(&log)))?;
+                    .try_for_each(|row| steps.add(&row.table(&log)))?;
+                notes.add(&log, &actions)?;
                 summary.episodes += 1;
                 summary.running += usize::from(log.ending.is_none());
             }
@@ -182,89 +203,12 @@ fn steps(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
         }
         progress.step("episodes");
     }
-    summary.steps = table.finish()?;
-    Ok(())
-}
-
-/// A tick of a seat, before it has the names of its episode.
-struct Step {
-    seat: u8,
-    controller: Controller,
-    tick: u32,
-    action: u16,
-    action_name: String,
-    reward: f32,
-    score: i64,
-    terminated: bool,
-    truncated: bool,
-}
-
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
-fn simulated(path: &Path) -> anyhow::Result<(Log, Vec<Step>)> {
-    let log = log::read(&fs::read(path)?)?;
-    let mut steps = Vec::new();
-    let episodes = path.parent().unwrap_or(Path::new(""));
-    let modules = |hash: &str| archive::stored(episodes, hash);
-    let changes: Vec<Change> = log.changes().cloned().collect();
-    replay(&log, modules, |row, replica| {
-        let tick = Tick(replica.ticks().0 - 1);
-        steps.extend((0..).zip(row).map(|(seat, action)| {
-            let controller = archive::controller_at(&log.header, &changes, Seat(seat), tick);
-            step(replica, seat, controller, *action)
-        }));
-    })?;
-    Ok((log, steps))
-}
-
-fn step(replica: &Replica, seat: u8, controller: &Controller, action: u16) -> Step {
-    let (outcome, index) = (replica.outcome(), usize::from(seat));
-    Step {
-        seat,
-        controller: controller.clone(),
-        tick: replica.ticks().0 - 1,
-        action,
-        action_name: replica.spec().actions[usize::from(action)].name.clone(),
-        reward: outcome.rewards[index],
-        score: replica.score(),
-        terminated: outcome.terminated >> seat & 1 == 1,
-        truncated: outcome.truncated >> seat & 1 == 1,
-    }
-}
-
-impl Step {
-    fn table<'a>(&'a self, log: &'a Log) -> StepRow<'a> {
-        let header: &Header = &log.header;
-        let (controller, is_bot) = match &self.controller {
-            Controller::Human => ("human", false),
-            Controller::Vacant => ("vacant", false),
-            Controller::Ai { policy } => (policy.as_str(), true),
-        };
-        StepRow {
-            study_id: &header.study,
-            version: &header.study_version,
-            stage_id: &header.stage,
-            group_id: &header.group,
-            episode_id: &header.episode,
-            participant_id: &header.participants[usize::from(self.seat)],
-            seat: self.seat,
-            controller,
-            is_bot,
-            tick: self.tick,
-            action: self.action,
-            action_name: &self.action_name,
-            reward: self.reward,
-            score: self.score,
-            terminated: self.terminated,
-            truncated: self.truncated,
-            ended_on: log
-                .ending
-                .map_or("", |ending| store::reason_name(ending.reason)),
-        }
-    }
+    summary.steps = steps.finish()?;
+    notes.finish(summary)
 }
 
 async fn responses(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
-    let mut table = Table::create(&summary.responses_path, &RESPONSE_COLUMNS)?;
+    let mut table = Table::create(&summary.responses_path, &[], &RESPONSE_COLUMNS)?;
     if data.join(store::FILE).try_exists()? {
         let store = SqliteStore::read(data).await?;
         for response in store.responses().await? {
@@ -298,14 +242,14 @@ struct Table {
 
 impl Table {
     /// The header is written apart from the rows, so that an empty table has its columns too.
-    fn create(path: &Path, columns: &[&str]) -> anyhow::Result<Self> {
+    fn create(path: &Path, keys: &[&str], columns: &[&str]) -> anyhow::Result<Self> {
         let part = path.with_extension("csv.part");
         let file =
             File::create(&part).with_context(|| format!("cannot write {}", part.display()))?;
         let mut writer = csv::WriterBuilder::new()
             .has_headers(false)
             .from_writer(file);
-        writer.write_record(columns)?;
+        writer.write_record(keys.iter().chain(columns))?;
         Ok(Self {
             path: path.into(),
             part,

@@ -175,11 +175,110 @@ fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
 
 #[cfg(test)]
 mod tests {
+    use protocol::change::Presence;
+    use protocol::control::EndReason;
+    use protocol::log::Record;
+
     use super::*;
+    use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
+
+    /// Has the work done one piece after the other, and gives what was reported.
+    fn reports(work: Vec<Work>) -> Vec<Event> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut episode = None;
+        let report = |work| {
+            perform(Era(7), &mut episode, work, |header| {
+                Episode::create(dir.path(), header)
+            })
+        };
+        work.into_iter().map(report).collect()
+    }
+
+    #[test]
+    fn every_piece_of_work_is_answered_by_its_event() {
+        let header = header([PERSON, PERSON], 20);
+        let all = played(&header);
+        let take = |seat| Work::Take {
+            seat,
+            controller: Controller::Vacant,
+            reports: Vec::new(),
+        };
+        let give = |seat, controller| Work::Give { seat, controller };
+        let one = Seat(1);
+        let presence = Record::Presence {
+            seat: one,
+            at_us: 5,
+            presence: Presence::Gone,
+        };
+        let events = reports(vec![
+            Work::Open(Box::new(header)),
+            Work::Absorb(ZERO, Box::new(part(&all, 0, 4))),
+            take(one),
+            Work::Note(presence),
+            give(one, ai("idle")),
+            give(one, PERSON),
+            give(one, PERSON),
+            take(Seat(9)),
+            give(Seat(9), ai("idle")),
+            Work::Absorb(ZERO, Box::new(part(&all, 9, 12))),
+            Work::End(EndReason::PartnerLeft),
+        ]);
+        let [
+            Event::Opened(Era(7), true),
+            Event::Absorbed(Era(7), ZERO, durable),
+            Event::Changed(Era(7), Seat(1), Some(taken)),
+            Event::Noted,
+            Event::Changed(Era(7), Seat(1), Some(moved)),
+            Event::Given(Era(7), Seat(1), Some(given)),
+            Event::Given(Era(7), Seat(1), None),
+            Event::Changed(Era(7), Seat(9), None),
+            Event::Changed(Era(7), Seat(9), None),
+            Event::Absorbed(Era(7), ZERO, Absorbed::Gap(protocol::Tick(4))),
+            Event::Ended(Era(7), Some(ending)),
+        ] = &events[..]
+        else {
+            panic!("{events:?}")
+        };
+        let expected = Absorbed::Durable {
+            through: protocol::Tick(4),
+            over: false,
+            last: false,
+            notes: 0,
+            diverged: false,
+        };
+        assert_eq!(*durable, expected);
+        let (back, snapshot) = &**given;
+        assert_eq!([taken.number, moved.number, back.number], [0, 1, 2]);
+        assert_eq!((back.from, snapshot.tick), (ending.ticks, ending.ticks));
+    }
+
+    #[test]
+    fn without_a_file_every_piece_of_work_fails_with_its_event() {
+        let seat = ZERO;
+        let give = |controller| Work::Give { seat, controller };
+        let events = reports(vec![
+            Work::Absorb(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
+            give(PERSON),
+            give(Controller::Vacant),
+            Work::End(EndReason::Played),
+        ]);
+        assert!(
+            matches!(
+                events[..],
+                [
+                    Event::Absorbed(Era(7), ZERO, Absorbed::Failed),
+                    Event::Given(Era(7), ZERO, None),
+                    Event::Changed(Era(7), ZERO, None),
+                    Event::Ended(Era(7), None),
+                ]
+            ),
+            "{events:?}"
+        );
+    }
 
     #[test]
     fn a_panic_is_reported_as_a_failure_of_the_episode() {
-        let work = Work::End(protocol::control::EndReason::Played);
+        let work = Work::End(EndReason::Played);
         let mut episode = Some(());
         let event = guarded(Era(7), &mut episode, work, |_, _| {
             panic!("a fault of the environment")

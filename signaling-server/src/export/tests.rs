@@ -1,4 +1,7 @@
-use protocol::control::{Answer, EndReason};
+use protocol::change::Presence;
+use protocol::control::{Answer, EndReason, KeyEvent, Misprediction, Timing, Upload};
+use protocol::log::Record;
+use protocol::{Controller, Tick};
 
 use super::*;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
@@ -45,7 +48,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     assert_eq!(summary.skipped.len(), 1);
     assert!(summary.skipped[0].path.ends_with("e-3.coplay"));
     let rows = table(&summary.steps_path);
-    assert_eq!(rows[0], STEP_COLUMNS);
+    assert_eq!(rows[0], [&KEYS[..], &STEP_COLUMNS].concat());
     assert_eq!(rows.len(), 35);
     let first: Vec<_> = rows[1].iter().map(String::as_str).collect();
     assert_eq!(
@@ -82,6 +85,167 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         .map(|row| row[9].as_str())
         .collect();
     assert_eq!(truncated, ["11", "11"]);
+}
+
+/// The columns of a row after the ones that it begins with.
+fn rest(row: &[String]) -> Vec<&str> {
+    row[KEYS.len()..].iter().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn the_controller_flips_at_the_tick_of_its_change() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let header = header([PERSON, PERSON], 40);
+    let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
+    episode.absorb(ZERO, &part(&played(&header), 0, 3)).unwrap();
+    episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
+    // At 4 Hz the lease ends at tick 12.
+    episode.give(Seat(1), ai("idle")).unwrap();
+    let idle = archive::Replica::open(
+        &Header {
+            controllers: vec![PERSON, ai("idle")],
+            ..header.clone()
+        },
+        |_| unreachable!("the environment comes with the program"),
+    );
+    let idle = idle.unwrap().chosen(Seat(1)).unwrap();
+    let upload = Upload {
+        rows: [0, idle].repeat(12),
+        digests: vec![],
+        ..part(&played(&header), 3, 3)
+    };
+    let absorbed = episode.absorb(ZERO, &upload).unwrap();
+    assert_eq!((absorbed.through, absorbed.diverged), (Tick(15), false));
+
+    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let rows = table(&summary.steps_path);
+    let second = rows[1..].iter().skip(1).step_by(2);
+    let controllers: Vec<_> = second
+        .map(|row| (row[7].as_str(), row[8].as_str()))
+        .collect();
+    assert_eq!(controllers[..3], [("human", "false"); 3]);
+    assert_eq!(controllers[3..12], [("vacant", "false"); 9]);
+    assert_eq!(controllers[12..], [("idle", "true"); 3]);
+    let first = rows[1..].iter().step_by(2);
+    assert!(first.into_iter().all(|row| row[7] == "human"));
+    let events = table(&summary.events_path);
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[1][4..7], ["e-1", "P-B", "1"]);
+    assert_eq!(
+        rest(&events[1]),
+        ["1", "change", "3", "", "", "", "", "", "vacant"]
+    );
+    assert_eq!(
+        rest(&events[2]),
+        ["2", "change", "12", "", "", "", "", "", "idle"]
+    );
+}
+
+#[tokio::test]
+async fn what_pages_and_the_server_noted_has_a_row_each() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let header = header([PERSON, PERSON], 40);
+    let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
+    let key = |down, shown_us| KeyEvent {
+        tick: Tick(2),
+        action: 1,
+        down,
+        at_us: 480_000,
+        shown_us,
+    };
+    let timing = Timing {
+        keys: vec![key(true, 510_000), key(false, 0)],
+        rollbacks: vec![(Tick(3), 2)],
+        holds: vec![(Tick(4), 120)],
+        hidden: vec![(Tick(5), Tick(9))],
+        rtt_us: vec![30_100, 0],
+        delays: vec![(Tick(6), 75)],
+        mispredictions: vec![Misprediction {
+            seat: Seat(0),
+            tick: Tick(1),
+            predicted: 0,
+            actual: 2,
+            shown_ms: 33,
+        }],
+        refused: 4,
+        equivocations: 1,
+        ..Timing::default()
+    };
+    let upload = Upload {
+        timing: Some(timing),
+        digests: vec![(Tick(8), 7)],
+        ..part(&played(&header), 0, 8)
+    };
+    assert!(episode.absorb(Seat(1), &upload).unwrap().diverged);
+    for (at_us, presence) in [(1_500, Presence::Gone), (2_501_000, Presence::Returning)] {
+        let at_us = header.t0_us + at_us;
+        let seat = Seat(1);
+        let record = Record::Presence {
+            seat,
+            at_us,
+            presence,
+        };
+        episode.note(record).unwrap();
+    }
+
+    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let keys = table(&summary.keys_path);
+    assert_eq!(keys[0][..7], KEYS);
+    assert_eq!(summary.keys, 2);
+    let action = keys[1][10].as_str();
+    assert!(!action.is_empty());
+    assert_eq!(
+        rest(&keys[1]),
+        ["0", "2", "1", action, "true", "480000", "510000"]
+    );
+    assert_eq!(
+        rest(&keys[2]),
+        ["0", "2", "1", action, "false", "480000", ""]
+    );
+    let events = table(&summary.events_path);
+    let found: Vec<Vec<&str>> = events[1..].iter().map(|row| rest(row)).collect();
+    let names = |action: usize| {
+        let world = env_core::envs::open(&header.env, &header.params).unwrap();
+        world.spec().actions[action].name.clone()
+    };
+    let (predicted, actual) = (names(0), names(2));
+    assert_eq!(
+        found,
+        [
+            ["0", "diverged", "8", "", "", "", "", "", ""],
+            ["0", "rollback", "3", "2", "", "", "", "", ""],
+            [
+                "0",
+                "misprediction",
+                "1",
+                "",
+                "33",
+                "0",
+                &predicted,
+                &actual,
+                ""
+            ],
+            ["0", "hold", "4", "", "120", "", "", "", ""],
+            ["0", "delay", "6", "", "75", "", "", "", ""],
+            ["0", "hidden", "5", "5", "", "", "", "", ""],
+            ["0", "round_trip", "", "", "31", "0", "", "", ""],
+            ["0", "refused", "", "4", "", "", "", "", ""],
+            ["0", "equivocation", "", "1", "", "", "", "", ""],
+        ]
+    );
+    assert_eq!(summary.events, 9);
+    let presence = table(&summary.presence_path);
+    assert_eq!(presence.len(), 3);
+    assert_eq!(presence[1][4..7], ["e-1", "P-B", "1"]);
+    assert_eq!(rest(&presence[1]), ["1700000000001500", "1", "gone"]);
+    assert_eq!(
+        rest(&presence[2]),
+        ["1700000002501000", "2501", "returning"]
+    );
 }
 
 #[tokio::test]
