@@ -48,10 +48,12 @@ mod inputs;
 mod link;
 mod pace;
 mod presses;
+mod rebuild;
 mod roster;
 mod schedule;
 mod session;
 
 pub use config::{Config, Predictor};
 pub use effects::{ChangeError, DatagramError, Event, Refusals, ResumeError, Stats, Transmit};
+pub use rebuild::{RebuildError, Record, rebuild};
 pub use session::Session;

@@ -4,6 +4,7 @@ mod confirm;
 mod hands;
 mod packets;
 mod preview;
+mod retrace;
 mod simulate;
 
 use std::collections::VecDeque;

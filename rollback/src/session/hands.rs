@@ -121,7 +121,7 @@ impl<W: World> Session<W> {
     }
 
     /// Whether a change is the next one, and fits the seat's changes before.
-    fn check_order(&self, change: &Change) -> Result<(), ChangeError> {
+    pub(super) fn check_order(&self, change: &Change) -> Result<(), ChangeError> {
         let (expected, found) = (self.roster.changes(), change.number);
         if found != expected {
             return Err(ChangeError::Order { expected, found });
@@ -138,7 +138,7 @@ impl<W: World> Session<W> {
     }
 
     /// Whether a change that takes a seat from a person brings all inputs that are missing here.
-    fn check_inputs(&self, change: &Change) -> Result<(), ChangeError> {
+    pub(super) fn check_inputs(&self, change: &Change) -> Result<(), ChangeError> {
         let seat = change.seat.index();
         let have = self.inputs.have(seat);
         let is_taken = self.roster.people().contains(seat);
@@ -152,7 +152,7 @@ impl<W: World> Session<W> {
     }
 
     /// Carries a change out, but for the simulation; the first tick that has to be simulated again.
-    fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) -> u32 {
+    pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) -> u32 {
         let (seat, tick) = (change.seat.index(), change.tick.0);
         let mut wrong = tick;
         if self.roster.people().contains(seat) {
@@ -164,7 +164,7 @@ impl<W: World> Session<W> {
         }
         self.inputs.cut(seat, tick);
         self.roster.change(change, partner);
-        self.told[seat] = self.told[seat].min(tick);
+        self.told[seat] = self.told[seat].min(wrong);
         self.fenced = self.fenced.without(Some(change.seat));
         self.links[seat] = Link::default();
         if change.controller == Controller::Human {

@@ -1,8 +1,8 @@
 //! A look ahead for the view, of which nothing stays in the session.
 
-use env_core::World;
+use env_core::{Action, World};
 use protocol::seen::Frame;
-use protocol::{MAX_SEATS, Tick};
+use protocol::{MAX_SEATS, Seat, Tick};
 
 use super::Session;
 
@@ -13,19 +13,29 @@ impl<W: World> Session<W> {
     /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, four at
     /// most, with predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
     pub fn preview(&mut self, show: impl FnOnce(&mut W)) {
-        if self.end.is_some() {
+        let ahead = if self.end.is_none() {
+            self.foreseen()
+        } else {
+            0
+        };
+        self.look_ahead(ahead, self.presses.peek(), show);
+    }
+
+    /// Shows so many ticks more, or less to an end, in which the local person wants this.
+    pub(crate) fn look_ahead(&mut self, ahead: u32, wish: Action, show: impl FnOnce(&mut W)) {
+        if ahead == 0 {
             return show(&mut self.world);
         }
         let (slot, now) = (usize::from(self.config.window) + 1, self.current);
         let seats = usize::from(self.layout.seats);
         self.save(slot);
-        for _ in 0..self.foreseen() {
+        for _ in 0..ahead {
             let mut row = [self.spec.noop; MAX_SEATS];
             self.roster.begin(self.current, self.config.seed);
             let wishes = self.wishes();
             for (seat, action) in row.iter_mut().enumerate().take(seats) {
                 *action = if wishes == Some(seat) {
-                    self.presses.peek()
+                    wish
                 } else {
                     self.action(seat)
                 };
@@ -70,9 +80,10 @@ impl<W: World> Session<W> {
 
     /// The local seat, if its person has yet to say what it does in the next tick.
     fn wishes(&self) -> Option<usize> {
-        let plays = |seat: &usize| {
-            self.inputs.have(*seat) <= self.current && self.roster.start(*seat) <= self.current
-        };
-        self.local().filter(plays)
+        let local = self.config.local.map(Seat::index);
+        local.filter(|&seat| {
+            self.roster.awaited(seat, self.current) == self.current
+                && self.inputs.have(seat) <= self.current
+        })
     }
 }

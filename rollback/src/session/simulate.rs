@@ -25,7 +25,7 @@ impl<W: World> Session<W> {
     }
 
     /// Simulates one tick with what is known, and predictions for the rest.
-    fn simulate(&mut self, save: bool) {
+    pub(super) fn simulate(&mut self, save: bool) {
         let tick = self.current;
         self.roster.begin(tick, self.config.seed);
         if save {

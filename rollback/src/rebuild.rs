@@ -1,0 +1,170 @@
+//! What a page showed, frame by frame, from the record: a session that is told what the page knew at each frame.
+//!
+//! That is exact, because what a session simulates follows from the inputs and changes that it knows and from nothing
+//! else: not from the order in which they came, nor from the predictions that were made before.
+
+use env_core::{Action, Policy, World};
+use protocol::change::Change;
+use protocol::seen::Frame;
+use protocol::{Controller, Seat, Tick};
+
+use crate::config::Config;
+use crate::effects::ChangeError;
+use crate::session::Session;
+
+/// The record of an episode.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The changes of seats, in order.
+    pub changes: &'a [Change],
+    /// All actions from tick 0, `[tick, seat]`, row-major.
+    pub rows: &'a [Action],
+}
+
+/// Why frames do not fit a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RebuildError {
+    /// A frame knew an input that neither the frames nor the record have.
+    #[error("no input of seat {} for tick {}", .seat.0, .tick.0)]
+    Input {
+        /// Whose.
+        seat: Seat,
+        /// For which tick.
+        tick: Tick,
+    },
+    /// A frame knew more changes than there are, or one that does not fit.
+    #[error("change {number}: {why:?}")]
+    Change {
+        /// Its number.
+        number: u16,
+        /// Why it does not fit; none if it does not exist.
+        why: Option<ChangeError>,
+    },
+    /// A frame shows what the frames before it rule out: another number of seats, or a tick beyond the window or an end.
+    #[error("frame {0} does not follow from those before")]
+    Frame(usize),
+}
+
+/// The digest of the state that each frame showed. `config` is that of the episode's start with the page's seat as
+/// the local one, `world` is in any state, `partner` makes a policy by its name; the frames are those of one life of the seat, in order.
+///
+/// # Errors
+/// [`RebuildError`].
+pub fn rebuild<W: World>(
+    config: Config,
+    world: W,
+    partner: impl FnMut(&str) -> Option<Box<dyn Policy>>,
+    record: Record<'_>,
+    frames: &[Frame],
+) -> Result<Vec<u64>, RebuildError> {
+    let mut rebuilder = Rebuilder::new(config, world, partner, record);
+    let frames = frames.iter().enumerate();
+    frames
+        .map(|(number, frame)| rebuilder.show(frame, number))
+        .collect()
+}
+
+struct Rebuilder<'a, W: World, P> {
+    session: Session<W>,
+    partner: P,
+    record: Record<'a>,
+    seats: usize,
+}
+
+impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P> {
+    fn new(config: Config, world: W, mut partner: P, record: Record<'a>) -> Self {
+        let seats = usize::from(world.spec().seats);
+        let partners = config.controllers.iter().map(|c| policy(c, &mut partner));
+        let partners = partners.collect();
+        Self {
+            session: Session::new(config, world, partners),
+            partner,
+            record,
+            seats,
+        }
+    }
+
+    fn show(&mut self, frame: &Frame, number: usize) -> Result<u64, RebuildError> {
+        if [frame.have.len(), frame.fresh.len()] != [self.seats; 2] {
+            return Err(RebuildError::Frame(number));
+        }
+        let mut wrong = self.learn_changes(frame.changes)?;
+        for seat in 0..self.seats {
+            wrong = wrong.min(self.learn_inputs(frame, seat, number)?);
+        }
+        let session = &mut self.session;
+        if !session.go_to(frame.tick.0, wrong) {
+            return Err(RebuildError::Frame(number));
+        }
+        let mut digest = 0;
+        session.look_ahead(u32::from(frame.ahead), frame.wish, |world| {
+            digest = world.digest();
+        });
+        Ok(digest)
+    }
+
+    /// Learns the changes that a frame knew; the first tick that has to be simulated again.
+    fn learn_changes(&mut self, changes: u16) -> Result<u32, RebuildError> {
+        let mut wrong = u32::MAX;
+        while self.session.changes() < changes {
+            let number = self.session.changes();
+            let refused = |why| RebuildError::Change { number, why };
+            let change = self.record.changes.get(usize::from(number));
+            let change = change.ok_or(refused(None))?;
+            let before = change.tick.0.saturating_sub(change.inputs.len() as u32);
+            if self.session.is_persons(change.seat) {
+                self.recall(change.seat.index(), before)?;
+            }
+            let partner = policy(&change.controller, &mut self.partner);
+            let from = self.session.learn_change(change, partner);
+            wrong = wrong.min(from.map_err(|why| refused(Some(why)))?);
+        }
+        Ok(wrong)
+    }
+
+    /// Learns the inputs of a seat that a frame knew; the first tick that has to be simulated again.
+    fn learn_inputs(
+        &mut self,
+        frame: &Frame,
+        seat: usize,
+        number: usize,
+    ) -> Result<u32, RebuildError> {
+        let fresh = &frame.fresh[seat];
+        let first = u32::try_from(fresh.len()).ok();
+        let first = first.and_then(|count| frame.have[seat].0.checked_sub(count));
+        let first = first.ok_or(RebuildError::Frame(number))?;
+        if !self.session.is_persons(Seat(seat as u8)) {
+            return Ok(u32::MAX);
+        }
+        self.recall(seat, first)?;
+        let wrong = self.session.learn_inputs(seat, first, fresh);
+        if self.session.have(seat) != frame.have[seat].0 {
+            return Err(RebuildError::Frame(number));
+        }
+        Ok(wrong)
+    }
+
+    /// Learns the inputs of a seat before `end` that no frame tells of from the record.
+    fn recall(&mut self, seat: usize, end: u32) -> Result<(), RebuildError> {
+        for tick in self.session.have(seat)..end {
+            let input = self.record.rows.get(tick as usize * self.seats + seat);
+            let missing = RebuildError::Input {
+                seat: Seat(seat as u8),
+                tick: Tick(tick),
+            };
+            self.session
+                .learn_inputs(seat, tick, &[*input.ok_or(missing)?]);
+        }
+        Ok(())
+    }
+}
+
+fn policy(
+    controller: &Controller,
+    partner: &mut impl FnMut(&str) -> Option<Box<dyn Policy>>,
+) -> Option<Box<dyn Policy>> {
+    match controller {
+        Controller::Ai { policy } => partner(policy),
+        Controller::Human | Controller::Vacant => None,
+    }
+}
