@@ -7,14 +7,15 @@ use std::collections::VecDeque;
 
 use env_core::Action;
 use protocol::control::{KeyEvent, Timing, Upload};
+use protocol::seen::{self, Frame};
 use protocol::{Era, Life, Tick};
 
 /// The most ticks of one upload, so that a long absence of the server makes several messages and not one too long.
 const TICKS_AT_ONCE: u32 = 4_096;
 /// Entries that fill a note, for the same reason.
 const NOTE_ENTRIES: usize = 2_048;
-/// Bytes of what was shown that fill a note.
-const NOTE_SEEN: usize = 32 * 1024;
+/// Frames that fill a note.
+const NOTE_FRAMES: usize = 1_024;
 
 /// The memory of one page in one episode.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct Recorder {
     archived: Tick,
     /// The note that is open for additions; its number is that of the next one to be closed.
     timing: Timing,
+    /// What was shown, for the open note.
+    frames: Vec<Frame>,
     /// Refused datagrams and contradicting inputs that are in some note.
     counted: (u64, u64),
     /// Notes that were not sent over this connection.
@@ -57,6 +60,7 @@ impl Recorder {
             end_sent: false,
             archived: Tick(0),
             timing: Timing::default(),
+            frames: Vec::new(),
             counted: (0, 0),
             waiting: VecDeque::new(),
             flying: VecDeque::new(),
@@ -80,7 +84,7 @@ impl Recorder {
 
     /// What is to be told of time and network, open for additions.
     pub fn timing(&mut self) -> &mut Timing {
-        if is_full(&self.timing) {
+        if self.is_full() {
             self.close();
         }
         &mut self.timing
@@ -97,6 +101,12 @@ impl Recorder {
     /// Takes a key event whose frame was presented, or that had none.
     pub fn key(&mut self, event: KeyEvent) {
         self.timing().keys.push(event);
+    }
+
+    /// Takes a frame that was presented.
+    pub fn seen(&mut self, frame: Frame) {
+        self.timing();
+        self.frames.push(frame);
     }
 
     /// The next upload, if there is something to tell.
@@ -170,6 +180,10 @@ impl Recorder {
 
     /// Gives the open note away, if there is something in it.
     fn close(&mut self) {
+        if !self.frames.is_empty() {
+            seen::encode(&self.frames, self.seats, &mut self.timing.seen);
+            self.frames.clear();
+        }
         let number = self.timing.number;
         let empty = Timing {
             number,
@@ -184,16 +198,17 @@ impl Recorder {
                 .push_back(std::mem::replace(&mut self.timing, next));
         }
     }
-}
 
-fn is_full(note: &Timing) -> bool {
-    let entries = note.keys.len()
-        + note.rollbacks.len()
-        + note.holds.len()
-        + note.hidden.len()
-        + note.delays.len()
-        + note.mispredictions.len();
-    entries >= NOTE_ENTRIES || note.seen.len() >= NOTE_SEEN
+    fn is_full(&self) -> bool {
+        let note = &self.timing;
+        let entries = note.keys.len()
+            + note.rollbacks.len()
+            + note.holds.len()
+            + note.hidden.len()
+            + note.delays.len()
+            + note.mispredictions.len();
+        entries >= NOTE_ENTRIES || self.frames.len() >= NOTE_FRAMES
+    }
 }
 
 #[cfg(test)]
@@ -331,15 +346,23 @@ mod tests {
         let times = 10 * NOTE_ENTRIES;
         for tick in 0..times as u32 {
             recorder.timing().rollbacks.push((Tick(tick), 3));
-            recorder.timing().seen.extend([7; 40]);
+            recorder.seen(Frame {
+                at_ms: tick << 10,
+                tick: Tick(tick),
+                have: vec![Tick(tick ^ 0x5a5a)],
+                fresh: vec![vec![1, 2, 3]],
+                ..Frame::default()
+            });
         }
-        let mut rollbacks = 0;
+        let (mut rollbacks, mut frames) = (0, 0);
         while let Some(upload) = recorder.upload() {
-            rollbacks += upload.timing.as_ref().unwrap().rollbacks.len();
+            let note = upload.timing.as_ref().unwrap();
+            rollbacks += note.rollbacks.len();
+            frames += seen::decode(&note.seen, 1).unwrap().len();
             let bytes =
                 protocol::control::encode(&protocol::control::ClientMessage::Upload(upload));
             assert!(bytes.len() < protocol::control::MAX_MESSAGE / 2);
         }
-        assert_eq!(rollbacks, times);
+        assert_eq!((rollbacks, frames), (times, times));
     }
 }

@@ -464,3 +464,47 @@ fn a_partner_that_is_not_known_here_stops_the_page() {
     });
     assert_eq!(told[0].2, "there is no policy nobody here");
 }
+
+#[test]
+fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(3);
+    let began_ms = (rig.now_us - rig.server.t0_us.unwrap()) / 1_000;
+    let mut viewed = Vec::new();
+    for _ in 0..60 {
+        let tick = rig.current(0);
+        rig.with(Seat(0), |page, now| {
+            // Of two views between two frames the second is what is drawn.
+            page.view(|_| ());
+            page.view(|_| ());
+            page.handle_shown(now, now.page_us);
+        });
+        viewed.push(tick);
+        rig.run_ms(17);
+    }
+    rig.with(Seat(0), |page, now| page.handle_hidden(now, true));
+    rig.run_s(8);
+    let chunks = rig.server.notes_of(Seat(0)).map(|note| &note.seen);
+    let chunks = chunks.filter(|chunk| !chunk.is_empty());
+    let frames: Vec<_> = chunks
+        .flat_map(|chunk| protocol::seen::decode(chunk, 2).unwrap())
+        .collect();
+    let (hidden, shown) = frames.split_last().unwrap();
+    assert!(hidden.hidden && shown.iter().all(|frame| !frame.hidden));
+    let ticks: Vec<u32> = shown.iter().map(|frame| frame.tick.0).collect();
+    // What was drawn last did not get onto the screen.
+    assert_eq!(ticks, viewed[..59]);
+    for (k, frame) in shown.iter().enumerate() {
+        let presented_ms = began_ms + 17 * (k as u64 + 1);
+        assert_eq!(u64::from(frame.at_ms), presented_ms);
+    }
+    // Every input that was there is told exactly once.
+    for seat in 0..2 {
+        let told: Vec<u16> = frames.iter().flat_map(|f| f.fresh[seat].clone()).collect();
+        let have = hidden.have[seat].0 as usize;
+        let rows = rig.server.rows.chunks(2).map(|row| row[seat]);
+        // The inputs of the delay are known to everybody.
+        let rows: Vec<u16> = rows.take(have).skip(2).collect();
+        assert_eq!(told, rows);
+    }
+}

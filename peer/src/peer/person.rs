@@ -3,6 +3,7 @@
 
 use env_core::Action;
 use protocol::control::KeyEvent;
+use protocol::seen::Frame;
 
 use super::*;
 
@@ -22,6 +23,9 @@ pub(super) struct Person {
     /// The tick at which the page went out of sight.
     hidden: Option<Tick>,
     unseen: Vec<Unseen>,
+    /// What was viewed and is not being drawn, and what is being drawn and was not presented.
+    viewed: Option<Frame>,
+    drawn: Option<Frame>,
 }
 
 impl Person {
@@ -61,7 +65,31 @@ impl Person {
         });
     }
 
+    /// Something new was viewed. What it replaces was never presented, but the inputs that came with it count.
+    fn view(&mut self, mut frame: Frame) {
+        if let Some(before) = self.viewed.take() {
+            join(before, &mut frame);
+        }
+        self.viewed = Some(frame);
+    }
+
+    /// From this frame on nothing is presented, nor is what was viewed before it.
+    fn lose_sight(&mut self, recorder: &mut Recorder, mut frame: Frame) {
+        for before in [self.viewed.take(), self.drawn.take()]
+            .into_iter()
+            .flatten()
+        {
+            join(before, &mut frame);
+        }
+        recorder.seen(frame);
+    }
+
     fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
+        let drawn = std::mem::replace(&mut self.drawn, self.viewed.take());
+        if let Some(frame) = drawn {
+            let at_ms = milliseconds(shown_us);
+            recorder.seen(Frame { at_ms, ..frame });
+        }
         self.unseen.retain_mut(|unseen| {
             if unseen.drawn {
                 recorder.key(KeyEvent {
@@ -71,6 +99,28 @@ impl Person {
             }
             !std::mem::replace(&mut unseen.drawn, true)
         });
+    }
+}
+
+/// Time since `T0` as a frame has it; 0 before.
+fn milliseconds(since_us: i64) -> u32 {
+    u32::try_from(since_us / 1_000).unwrap_or(0)
+}
+
+/// Puts the inputs that came before a frame in front of those that came with it.
+fn join(before: Frame, frame: &mut Frame) {
+    let ends = before.have.iter().zip(&frame.have);
+    let inputs = before.fresh.into_iter().zip(&mut frame.fresh);
+    for ((mut fresh, later), (end, have)) in inputs.zip(ends) {
+        let begin = have.0.saturating_sub(later.len() as u32);
+        if begin > end.0 {
+            // The seat was given to somebody who plays from a later tick on.
+            continue;
+        }
+        // A change of the seat may have taken the last ones back.
+        fresh.truncate(fresh.len().saturating_sub((end.0 - begin) as usize));
+        fresh.append(later);
+        *later = fresh;
     }
 }
 
@@ -115,12 +165,15 @@ impl<W: World> Peer<W> {
             return;
         }
         self.tell_hidden();
+        let at_ms = milliseconds(now.since_us(self.t0_us, now.page_us));
         if let Stage::Playing(session) = &mut self.stage {
             let mut recorder = self.recorder.borrow_mut();
             if hidden {
                 let noop = session.world().spec().noop;
                 session.handle_action(now.server_us, noop);
                 self.person.hide(&mut recorder, session.current());
+                self.person
+                    .lose_sight(&mut recorder, session.seen(at_ms, true));
             } else {
                 self.person.show(&mut recorder, session.current());
             }
@@ -138,7 +191,12 @@ impl<W: World> Peer<W> {
     pub fn view(&mut self, show: impl FnOnce(&mut W)) {
         match &mut self.stage {
             Stage::Linking(world, _) => show(world),
-            Stage::Playing(session) => session.preview(show),
+            Stage::Playing(session) => {
+                session.preview(show);
+                if !self.is_hidden {
+                    self.person.view(session.seen(0, false));
+                }
+            }
             Stage::Loading | Stage::Lost | Stage::Stopped => {}
         }
     }
@@ -149,5 +207,33 @@ impl<W: World> Peer<W> {
         let shown_us = now.since_us(self.t0_us, at_us);
         let mut recorder = self.recorder.borrow_mut();
         self.person.frame(&mut recorder, shown_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(have: u32, fresh: &[u16]) -> Frame {
+        Frame {
+            have: vec![Tick(have)],
+            fresh: vec![fresh.to_vec()],
+            ..Frame::default()
+        }
+    }
+
+    #[test]
+    fn frames_that_were_not_presented_leave_their_inputs_to_the_next_one() {
+        for (later, joined) in [
+            (frame(12, &[3, 4]), &[1, 2, 3, 4][..]),
+            (frame(10, &[]), &[1, 2]),
+            (frame(10, &[7]), &[1, 7]),
+            (frame(8, &[]), &[]),
+            (frame(20, &[8]), &[8]),
+        ] {
+            let mut shown = later.clone();
+            join(frame(10, &[1, 2]), &mut shown);
+            assert_eq!((&shown.fresh[0][..], &shown.have), (joined, &later.have));
+        }
     }
 }
