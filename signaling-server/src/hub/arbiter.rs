@@ -344,7 +344,10 @@ impl Hub {
                 .saturating_sub(u32::from(play.input_delay) + 1),
         );
         let due_us = play.t0_us + latest * 1_000_000 / u64::from(tick_hz.max(1));
-        let is_early = due_us > now_us + early_us;
+        // A seat that was given lately has its first tick ahead.
+        let seat = play.seats.list.get(report.seat.index());
+        let begun = seat.is_some_and(|state| report.have > state.since);
+        let is_early = begun && due_us > now_us + early_us;
         if is_early || report.inputs.len() > limit || !play.seats.handle_report(from, report) {
             tracing::warn!(seat = from.0, "a report that nothing asked for is ignored");
         }

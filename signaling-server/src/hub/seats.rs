@@ -111,7 +111,7 @@ pub(super) struct SeatState {
     pub controller: Controller,
     pub life: Life,
     /// From when on it is played so.
-    since: Tick,
+    pub since: Tick,
     pub page: Page,
     pub unloading: bool,
     pub hidden_us: Option<u64>,

@@ -1,69 +1,215 @@
 //! The hub in virtual time: no sockets, no disk.
 
+mod changes;
+mod chaos;
+mod restart;
+mod terms;
+
 use std::path::Path;
 
 use protocol::Controller;
 use protocol::Life;
-use protocol::change::Presence;
-use protocol::control::{Entry, Link, Plan, StageView};
+use protocol::change::{Change, LEASE_S, Presence};
+use protocol::control::{Entry, Link, Plan, Return, StageView};
+use study::stage::Env;
 
 use super::*;
 
 const SECOND: u64 = 1_000_000;
 
+/// Ticks per second of the example.
+const HZ: u32 = 10;
+
+/// The archive of an episode, but for what is in its rows.
+#[derive(Debug)]
+struct Shelf {
+    header: Header,
+    through: Tick,
+    changes: Vec<Change>,
+    seats: Vec<(Controller, Life)>,
+    notes: Vec<Record>,
+}
+
+impl Shelf {
+    fn new(header: Header) -> Self {
+        let controllers = header.controllers.iter();
+        let seats = controllers.map(|controller| (controller.clone(), Life(0)));
+        Self {
+            seats: seats.collect(),
+            header,
+            through: Tick(0),
+            changes: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn change(&mut self, seat: Seat, tick: Tick, controller: Controller) -> Change {
+        let (now, life) = &mut self.seats[seat.index()];
+        let is_human = |controller: &Controller| *controller == Controller::Human;
+        assert!(!(is_human(now) && is_human(&controller)), "a person has it");
+        (*now, *life) = (controller.clone(), life.next());
+        let earlier = self.changes.iter().filter(|change| change.seat == seat);
+        let earliest = earlier.map(|change| change.tick).max().unwrap_or_default();
+        let change = Change {
+            number: self.changes.len() as u16,
+            seat,
+            tick: tick.max(earliest),
+            controller,
+            life: *life,
+            from: self.through,
+            inputs: Vec::new(),
+        };
+        self.changes.push(change.clone());
+        change
+    }
+
+    fn absorb(&mut self, seat: Seat, upload: &Upload) -> Absorbed {
+        let (controller, life) = &self.seats[seat.index()];
+        if upload.first > self.through {
+            return Absorbed::Gap(self.through);
+        }
+        let rows = (upload.rows.len() / self.seats.len()) as u32;
+        if *controller == Controller::Human && *life == upload.life {
+            self.through = self.through.max(Tick(upload.first.0 + rows));
+        }
+        let last = upload.ended.is_some();
+        Absorbed::Durable {
+            through: self.through,
+            over: last,
+            last,
+            notes: 0,
+            diverged: upload.digests.iter().any(|(_, digest)| *digest == WRONG),
+        }
+    }
+
+    fn perform(&mut self, era: Era, work: Work) -> Event {
+        match work {
+            Work::Open(_) => unreachable!("it is open"),
+            Work::Absorb(seat, upload) => Event::Absorbed(era, seat, self.absorb(seat, &upload)),
+            Work::End(reason) => {
+                let (ticks, score, digest) = (self.through, 1, 2);
+                let ending = Ending {
+                    ticks,
+                    reason,
+                    score,
+                    digest,
+                };
+                Event::Ended(era, Some(ending))
+            }
+            Work::Take {
+                seat,
+                controller,
+                reports,
+            } => {
+                let have = reports.iter().map(|report| report.have).max();
+                let cut = self.through.max(have.unwrap_or_default());
+                assert_ne!(controller, Controller::Human);
+                assert_eq!(self.seats[seat.index()].0, Controller::Human);
+                Event::Changed(era, seat, Some(self.change(seat, cut, controller)))
+            }
+            Work::Give { seat, controller } => {
+                let tick = Tick(self.through.0 + LEASE_S * HZ + 1);
+                let human = controller == Controller::Human;
+                let change = self.change(seat, tick, controller);
+                let snapshot = Snapshot {
+                    tick: self.through,
+                    digest: 3,
+                    state: vec![7; 300_000],
+                    partners: Vec::new(),
+                };
+                match human {
+                    true => Event::Given(era, seat, Some(Box::new((change, snapshot)))),
+                    false => Event::Changed(era, seat, Some(change)),
+                }
+            }
+            Work::Note(note) => {
+                self.notes.push(note);
+                Event::Noted
+            }
+        }
+    }
+}
+
+/// A digest that no replica has.
+const WRONG: u64 = 666;
+
 /// A hub, what it has sent to each page, and an archive that takes everything.
 struct Stage {
     /// Whether the disk takes the files of new episodes.
     disk: bool,
+    /// Whether the archive works only when it is told to.
+    slow: bool,
+    study: Arc<Study>,
+    stages: EnvStages,
+    limits: Limits,
     hub: Hub,
     now_us: u64,
     sent: BTreeMap<ConnId, Vec<ServerMessage>>,
     closed: BTreeSet<ConnId>,
     writes: Vec<Write>,
     ended: Vec<EndReason>,
+    shelves: BTreeMap<u16, Shelf>,
+    work: VecDeque<(Era, Work)>,
+}
+
+fn random() -> Random {
+    let mut state = 0_u8;
+    Box::new(move |bytes: &mut [u8]| {
+        bytes.fill_with(|| {
+            state = state.wrapping_mul(5).wrapping_add(77);
+            state
+        });
+    })
 }
 
 impl Stage {
     fn new(limits: Limits) -> Self {
+        Self::of(2, limits, |_| {})
+    }
+
+    /// The example study, for groups of so many, with other terms.
+    fn of(people: u8, limits: Limits, terms: impl FnOnce(&mut Env)) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
-        let (study, facts) = crate::server::read_study(&dir).unwrap();
-        let stages = facts
-            .into_iter()
-            .map(|(i, facts)| {
-                (
-                    i,
-                    EnvStage {
-                        facts,
-                        module: "ab".repeat(32),
-                    },
-                )
-            })
-            .collect();
-        let mut state = 0_u8;
-        let random = Box::new(move |bytes: &mut [u8]| {
-            bytes.fill_with(|| {
-                state = state.wrapping_mul(5).wrapping_add(77);
-                state
-            });
-        });
+        let (mut study, facts) = crate::server::read_study(&dir).unwrap();
+        let Kind::Lobby(lobby) = &mut study.timeline[1].kind else {
+            panic!("the lobby")
+        };
+        lobby.group_size = people;
+        let Kind::Env(env) = &mut study.timeline[2].kind else {
+            panic!("the environment")
+        };
+        terms(env);
+        let stage = |(index, mut facts): (u16, EnvFacts)| {
+            facts.seats = people;
+            let module = "ab".repeat(32);
+            (index, EnvStage { facts, module })
+        };
+        let stages: EnvStages = facts.into_iter().map(stage).collect();
+        let study = Arc::new(study);
         let hub = Hub::new(
             0,
-            Arc::new(study),
-            limits,
-            stages,
+            Arc::clone(&study),
+            limits.clone(),
+            stages.clone(),
             true,
-            random,
+            random(),
             Restored::default(),
         );
         let (sent, closed) = (BTreeMap::new(), BTreeSet::new());
         Self {
             disk: true,
+            slow: false,
+            study,
+            stages,
+            limits,
             hub,
             now_us: 0,
             sent,
             closed,
             writes: Vec::new(),
             ended: Vec::new(),
+            shelves: BTreeMap::new(),
+            work: VecDeque::new(),
         }
     }
 
@@ -73,52 +219,51 @@ impl Stage {
     }
 
     fn drain(&mut self) {
-        while let Some(effect) = self.hub.poll_effect() {
-            let event = match effect {
-                Effect::Send(conn, message) | Effect::Relay(conn, message) => {
-                    self.sent.entry(conn).or_default().push(message);
-                    continue;
+        loop {
+            while let Some(effect) = self.hub.poll_effect() {
+                match effect {
+                    Effect::Send(conn, message) | Effect::Relay(conn, message) => {
+                        self.sent.entry(conn).or_default().push(message);
+                    }
+                    Effect::Close(conn) => drop(self.closed.insert(conn)),
+                    Effect::Store(write) => self.writes.push(write),
+                    Effect::Archive(era, work) => self.work.push_back((era, work)),
                 }
-                Effect::Close(conn) => {
-                    self.closed.insert(conn);
-                    continue;
-                }
-                Effect::Store(write) => {
-                    self.writes.push(write);
-                    continue;
-                }
-                Effect::Archive(era, Work::Open(_)) => Event::Opened(era, self.disk),
-                Effect::Archive(era, Work::Absorb(seat, upload)) => {
-                    let through = Tick(upload.first.0 + upload.rows.len() as u32 / 2);
-                    let last = upload.ended.is_some();
-                    Event::Absorbed(
-                        era,
-                        seat,
-                        Absorbed::Durable {
-                            through,
-                            over: last,
-                            last,
-                            notes: 0,
-                            diverged: false,
-                        },
-                    )
-                }
-                Effect::Archive(era, Work::End(reason)) => {
-                    self.ended.push(reason);
-                    Event::Ended(
-                        era,
-                        Some(Ending {
-                            ticks: Tick(7),
-                            reason,
-                            score: 1,
-                            digest: 2,
-                        }),
-                    )
-                }
-                Effect::Archive(era, work) => crate::keeper::failure(era, &work),
-            };
-            self.hub.handle(self.now_us, event);
+            }
+            if self.slow || !self.work_once() {
+                return;
+            }
         }
+    }
+
+    /// The archive does one piece of its work; false if it has none.
+    fn work_once(&mut self) -> bool {
+        let Some((era, work)) = self.work.pop_front() else {
+            return false;
+        };
+        let event = match work {
+            Work::Open(header) => {
+                if self.disk {
+                    self.shelves.insert(era.0, Shelf::new(*header));
+                }
+                Event::Opened(era, self.disk)
+            }
+            work => {
+                if let Work::End(reason) = work {
+                    self.ended.push(reason);
+                }
+                match self.shelves.get_mut(&era.0) {
+                    Some(shelf) => shelf.perform(era, work),
+                    None => crate::keeper::failure(era, &work),
+                }
+            }
+        };
+        self.hub.handle(self.now_us, event);
+        true
+    }
+
+    fn shelf(&self, era: Era) -> &Shelf {
+        &self.shelves[&era.0]
     }
 
     /// Lets time pass, with every timeout on the way.
@@ -201,7 +346,115 @@ impl Stage {
         self.ready(2, era, 0);
         assert!(matches!(self.hear(1)[..], [ServerMessage::Start { .. }]));
         self.hear(2);
+        self.wait(3_500_000);
         (era, tokens.0, tokens.1)
+    }
+}
+
+impl Stage {
+    /// People in a running episode on connections from 1 on; gives its era and their tokens.
+    fn crowd(&mut self, people: u64) -> (Era, Vec<String>) {
+        let tokens = (1..=people).map(|conn| self.queue(conn)).collect();
+        let era = self.plan(1).unwrap().era;
+        (1..=people).for_each(|conn| self.ready(conn, era, 0));
+        self.wait(3_500_000);
+        (1..=people).for_each(|conn| drop(self.hear(conn)));
+        (era, tokens)
+    }
+
+    fn close(&mut self, conn: u64) {
+        self.handle(Event::Closed(ConnId(conn)));
+    }
+
+    fn silent(&mut self, conn: u64, era: Era, seat: u8, silent: bool) {
+        let seat = Seat(seat);
+        self.say(conn, ClientMessage::Silent { era, seat, silent });
+    }
+
+    fn report(&mut self, conn: u64, era: Era, seat: u8, life: u8, have: u32) {
+        let report = Report {
+            seat: Seat(seat),
+            life: Life(life),
+            have: Tick(have),
+            inputs: Vec::new(),
+        };
+        self.say(conn, ClientMessage::Report { era, report });
+    }
+
+    fn resume(&mut self, conn: u64, token: &str, playing: Option<(Era, u8)>) {
+        let entry = Entry::Resume {
+            token: token.into(),
+            playing: playing.map(|(era, life)| (era, Life(life))),
+        };
+        self.enter(conn, entry);
+    }
+
+    fn back(&mut self, conn: u64) -> Option<Return> {
+        let found = |message| match message {
+            ServerMessage::Return(back) => Some(back),
+            _ => None,
+        };
+        self.hear(conn).into_iter().find_map(found)
+    }
+
+    /// Uploads ticks from 0 on, which may be due.
+    fn archive(&mut self, conn: u64, era: Era, life: u8, ticks: u32) {
+        let seats = self.shelf(era).seats.len();
+        self.say(
+            conn,
+            ClientMessage::Upload(Upload {
+                life: Life(life),
+                rows: vec![0; ticks as usize * seats],
+                ..blank(era)
+            }),
+        );
+    }
+}
+
+fn fences(messages: &[ServerMessage]) -> Vec<(u8, u8)> {
+    let fence = |message: &ServerMessage| match message {
+        ServerMessage::Fence { seat, life, .. } => Some((seat.0, life.0)),
+        _ => None,
+    };
+    messages.iter().filter_map(fence).collect()
+}
+
+fn changes(messages: &[ServerMessage]) -> Vec<Change> {
+    let change = |message: &ServerMessage| match message {
+        ServerMessage::Change { change, .. } => Some(change.clone()),
+        _ => None,
+    };
+    messages.iter().filter_map(change).collect()
+}
+
+fn presence(messages: &[ServerMessage]) -> Vec<(u8, Presence, u32)> {
+    let peer = |message: &ServerMessage| match message {
+        ServerMessage::Peer {
+            seat,
+            presence,
+            left_ms,
+            ..
+        } => Some((seat.0, *presence, *left_ms)),
+        _ => None,
+    };
+    messages.iter().filter_map(peer).collect()
+}
+
+fn cook() -> Controller {
+    Controller::Ai {
+        policy: "cook".into(),
+    }
+}
+
+fn blank(era: Era) -> Upload {
+    Upload {
+        era,
+        life: Life(0),
+        first: Tick(0),
+        rows: Vec::new(),
+        digests: Vec::new(),
+        timing: None,
+        ended: None,
     }
 }
 
@@ -213,15 +466,10 @@ fn view(messages: &[ServerMessage]) -> Option<&StageView> {
 }
 
 fn upload(era: Era, ended: Option<Tick>) -> ClientMessage {
-    let timing = Default::default();
     ClientMessage::Upload(Upload {
-        era,
-        life: protocol::Life(0),
-        first: Tick(0),
         rows: vec![0; 14],
-        digests: Vec::new(),
-        timing,
         ended,
+        ..blank(era)
     })
 }
 
@@ -351,26 +599,28 @@ fn a_closed_tab_ends_the_episode_after_the_grace() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
     stage.say(1, upload(era, None));
-    stage.handle(Event::Closed(ConnId(2)));
+    stage.close(2);
+    stage.silent(1, era, 1, true);
     assert!(stage.hear(1).contains(&ServerMessage::Peer {
         era,
         seat: Seat(1),
         presence: Presence::Gone,
-        left_ms: 0
+        left_ms: 15_000
     }));
+    stage.report(1, era, 1, 0, 9);
     stage.wait(15 * SECOND - 1);
     assert!(stage.ended.is_empty());
     stage.wait(1);
     assert_eq!(stage.ended, [EndReason::PartnerLeft]);
     let heard = stage.hear(1);
     assert!(
-        matches!(
-            heard[0],
+        heard.iter().any(|message| matches!(
+            message,
             ServerMessage::Ended {
                 reason: EndReason::PartnerLeft,
                 ..
             }
-        ),
+        )),
         "{heard:?}"
     );
     assert!(matches!(view(&heard), Some(StageView::Survey { .. })));
@@ -380,15 +630,10 @@ fn a_closed_tab_ends_the_episode_after_the_grace() {
 fn a_lost_connection_within_the_grace_ends_nothing() {
     let mut stage = Stage::new(Limits::default());
     let (era, _, token) = stage.playing();
-    stage.handle(Event::Closed(ConnId(2)));
-    stage.wait(5 * SECOND);
-    stage.enter(
-        3,
-        Entry::Resume {
-            token,
-            playing: Some((era, Life(0))),
-        },
-    );
+    stage.close(2);
+    assert_eq!(stage.hear(1), [], "peer to peer it plays on");
+    stage.wait(2 * SECOND);
+    stage.resume(3, &token, Some((era, 0)));
     let heard = stage.hear(3);
     assert!(
         heard.contains(&ServerMessage::Running {
@@ -398,47 +643,9 @@ fn a_lost_connection_within_the_grace_ends_nothing() {
         }),
         "{heard:?}"
     );
-    assert!(stage.hear(1).contains(&ServerMessage::Peer {
-        era,
-        seat: Seat(1),
-        presence: Presence::Here,
-        left_ms: 0
-    }));
     stage.wait(30 * SECOND);
     assert!(stage.ended.is_empty());
-}
-
-#[test]
-fn a_reload_mid_episode_leaves_it_and_goes_on() {
-    let mut stage = Stage::new(Limits::default());
-    let (_, _, token) = stage.playing();
-    stage.enter(
-        3,
-        Entry::Resume {
-            token,
-            playing: None,
-        },
-    );
-    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
-    assert!(
-        stage.closed.contains(&ConnId(2)),
-        "the page before is superseded"
-    );
-    let heard = stage.hear(3);
-    assert!(
-        matches!(view(&heard), Some(StageView::Survey { .. })),
-        "{heard:?}"
-    );
-    assert!(
-        !heard
-            .iter()
-            .any(|message| matches!(message, ServerMessage::Ended { .. })),
-        "it knows of no episode"
-    );
-    assert!(matches!(
-        view(&stage.hear(1)),
-        Some(StageView::Survey { .. })
-    ));
+    assert_eq!(stage.hear(1), [], "nothing has happened");
 }
 
 #[test]
@@ -608,9 +815,8 @@ fn uploads_beyond_what_the_disk_takes_are_asked_for_again() {
     let mut stage = Stage::new(limits);
     let (era, ..) = stage.playing();
     for _ in 0..9 {
-        stage
-            .hub
-            .handle(0, Event::Message(ConnId(1), upload(era, None)));
+        let upload = Event::Message(ConnId(1), upload(era, None));
+        stage.hub.handle(stage.now_us, upload);
     }
     assert_eq!(stage.hub.effects.len(), 3);
     stage.drain();
@@ -696,7 +902,9 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
         ..Limits::default()
     });
     let (era, ..) = stage.playing();
-    stage.handle(Event::Closed(ConnId(2)));
+    stage.close(2);
+    stage.silent(1, era, 1, true);
+    stage.report(1, era, 1, 0, 9);
     stage.wait(14 * SECOND);
     // One page is away, and the replica has the end from the other.
     stage.hub.handle(

@@ -1,0 +1,244 @@
+//! The server stops in the middle of a change, and another takes up what is durable.
+
+use super::*;
+
+impl Stage {
+    /// Another server on the same data. What the archive had not yet done is lost.
+    fn restart(&mut self) {
+        self.work.clear();
+        self.sent.clear();
+        let mut restored = Restored {
+            next_era: 7,
+            ..Restored::default()
+        };
+        let mut rows = Vec::new();
+        for write in &self.writes {
+            match write.clone() {
+                Write::NewSession {
+                    participant, token, ..
+                } => restored.sessions.push(RestoredSession {
+                    participant,
+                    token_hash: crate::store::token_hash(&token),
+                    link_hash: None,
+                    progress: study::Progress::new(),
+                }),
+                Write::Place {
+                    participant,
+                    progress,
+                    ..
+                } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    session.unwrap().progress = progress;
+                }
+                Write::Episode(row) => rows.push(row),
+                Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
+                Write::Token { .. } | Write::NextEra(_) => {}
+            }
+        }
+        restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();
+        self.hub = Hub::new(
+            self.now_us,
+            Arc::clone(&self.study),
+            self.limits.clone(),
+            self.stages.clone(),
+            true,
+            random(),
+            restored,
+        );
+        self.drain();
+    }
+
+    fn recover(&self, row: EpisodeRow) -> RestoredEpisode {
+        let shelf = self.shelf(row.era);
+        let header = &shelf.header;
+        let plan = Plan {
+            era: row.era,
+            episode: header.episode.clone(),
+            seat: Seat(0),
+            controllers: header.controllers.clone(),
+            env: header.env.clone(),
+            env_version: header.env_version.clone(),
+            module: header.module.clone(),
+            params: header.params.clone(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
+            window: 0,
+            keys: Vec::new(),
+            disclose_ai: false,
+            ice: Vec::new(),
+            relay_only: false,
+            life: Life(0),
+            running: false,
+        };
+        RestoredEpisode {
+            row,
+            plan,
+            t0_us: header.t0_us,
+            input_delay: header.input_delay,
+            changes: shelf.changes.clone(),
+            through: shelf.through,
+            ending: None,
+        }
+    }
+}
+
+/// A page without the episode gets its seat, and page 1 answers what it is asked.
+fn come_back(stage: &mut Stage, conn: u64, era: Era) -> Return {
+    for _ in 0..3 {
+        for (seat, life) in fences(&stage.hear(1)) {
+            stage.report(1, era, seat, life, 20);
+        }
+        if let Some(plan) = stage.plan(conn) {
+            assert!(plan.running);
+            stage.ready(conn, era, 0);
+            return stage.back(conn).expect("the seat");
+        }
+    }
+    panic!("no plan")
+}
+
+#[test]
+fn pages_that_play_on_through_a_restart_only_upload_again() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, two) = stage.playing();
+    stage.archive(1, era, 0, 5);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    stage.resume(2, &two, Some((era, 0)));
+    for conn in [1, 2] {
+        let through = Tick(5);
+        let changes = Vec::new();
+        assert!(stage.hear(conn).contains(&ServerMessage::Running {
+            era,
+            through,
+            changes
+        }));
+    }
+    assert!(stage.shelf(era).changes.is_empty());
+    stage.archive(2, era, 0, 9);
+    assert_eq!(stage.shelf(era).through, Tick(9));
+}
+
+#[test]
+fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    stage.queue(2);
+    let first = stage.plan(2).unwrap();
+    let era = first.era;
+    let token = stage.writes.iter().filter_map(|write| match write {
+        Write::NewSession { token, .. } => Some(token.clone()),
+        _ => None,
+    });
+    let tokens: Vec<String> = token.collect();
+    stage.ready(1, era, 0);
+    stage.ready(2, era, 0);
+    stage.wait(4 * SECOND);
+    stage.restart();
+    stage.resume(1, &tokens[0], Some((era, 0)));
+    stage.resume(3, &tokens[1], None);
+    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
+    stage.report(1, era, 1, 0, 3);
+    let plan = stage.plan(3).unwrap();
+    assert!(plan.window > 0);
+    let expected = Plan {
+        life: Life(2),
+        running: true,
+        ..first
+    };
+    assert_eq!(plan, expected);
+}
+
+#[test]
+fn a_restart_while_a_seat_is_fenced_takes_it_again() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, two) = stage.playing();
+    stage.say(2, ClientMessage::Unloading);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    stage.resume(3, &two, None);
+    assert_eq!(come_back(&mut stage, 3, era).changes.len(), 2);
+}
+
+#[test]
+fn a_restart_after_the_cut_was_written_finds_it() {
+    for durable in [false, true] {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.slow = true;
+        stage.say(2, ClientMessage::Unloading);
+        stage.report(1, era, 1, 0, 7);
+        if durable {
+            // The notes of presence come after it.
+            while stage.shelf(era).changes.is_empty() {
+                assert!(stage.work_once());
+            }
+        }
+        stage.slow = false;
+        stage.restart();
+        stage.resume(1, &one, Some((era, 0)));
+        let heard = stage.hear(1);
+        let told = heard.iter().find_map(|message| match message {
+            ServerMessage::Running { changes, .. } => Some(changes.len()),
+            _ => None,
+        });
+        assert_eq!(told, Some(usize::from(durable)));
+        stage.resume(3, &two, None);
+        assert_eq!(come_back(&mut stage, 3, era).changes.len(), 2);
+    }
+}
+
+#[test]
+fn a_restart_while_a_seat_is_given_takes_and_gives_it_again() {
+    for durable in [false, true] {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.say(2, ClientMessage::Unloading);
+        stage.report(1, era, 1, 0, 7);
+        stage.resume(3, &two, None);
+        stage.slow = true;
+        stage.ready(3, era, 0);
+        while durable && stage.work_once() {}
+        stage.slow = false;
+        stage.restart();
+        stage.resume(1, &one, Some((era, 0)));
+        stage.resume(4, &two, None);
+        let back = come_back(&mut stage, 4, era);
+        assert_eq!(back.changes.len(), if durable { 4 } else { 2 });
+        let numbers: Vec<u16> = back.changes.iter().map(|change| change.number).collect();
+        assert!(numbers.iter().copied().eq(0..numbers.len() as u16));
+    }
+}
+
+#[test]
+fn nobody_who_has_left_is_waited_for_after_a_restart() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.first_half = study::terms::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::Bot {
+            policy: "cook".into(),
+            disclose: true,
+        });
+    });
+    let (era, one, two) = stage.playing();
+    stage.say(2, ClientMessage::Leave);
+    stage.report(1, era, 1, 0, 7);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    for second in 1..80 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert!(stage.ended.is_empty());
+    stage.resume(3, &two, None);
+    assert!(matches!(view(&stage.hear(3)), Some(StageView::End { .. })));
+}
+
+#[test]
+fn nobody_comes_back_after_a_restart() {
+    let mut stage = Stage::new(Limits::default());
+    stage.playing();
+    stage.restart();
+    stage.wait(60 * SECOND);
+    assert_eq!(stage.ended, [EndReason::Technical]);
+}
