@@ -8,8 +8,8 @@ use protocol::{Controller, Life, Seat, Tick};
 use super::{Episode, MAX_CHANGES_LEN, Refused, encoded};
 use crate::hub::Snapshot;
 
-/// The most inputs that a change brings: far more than any page can have beyond what is confirmed.
-const MAX_BACKFILL: usize = 512;
+/// The most inputs that a change brings: two minutes at 60 Hz, which the server may have been away.
+const MAX_BACKFILL: u32 = 8_192;
 
 impl Episode {
     /// Takes a seat from its person at the latest tick that a report or the file has inputs for.
@@ -119,27 +119,32 @@ impl Episode {
         sound
     }
 
-    /// The inputs of a seat up to its cut, as far back as the report goes that reaches the cut. Where reports
-    /// contradict each other, the file and then the first of them is right.
+    /// The inputs of a seat up to its cut: as far back as the report goes that reaches the cut, and as a page needs
+    /// them that is about to take its seat and begins behind what is durable. Where reports contradict each other,
+    /// the file and then the first of them is right.
     fn backfill(&self, seat: Seat, entered: Tick, cut: Tick, reports: &[&Report]) -> Vec<u16> {
-        let Some(furthest) = reports.iter().find(|report| report.have == cut) else {
-            return Vec::new();
-        };
-        let len = furthest.inputs.len().min(MAX_BACKFILL) as u32;
-        let first = entered.0.max(cut.0 - len);
-        let durable = |tick: u32| {
-            let index = tick as usize * self.seats() + seat.index();
-            self.rows.get(index).copied()
-        };
+        let furthest = reports.iter().find(|report| report.have == cut);
+        let told = furthest.map_or(cut, |report| first(report));
+        let returning = (0..).map(Seat).take(self.seats());
+        let returning = returning.filter_map(|seat| self.last(seat));
+        let returning = returning
+            .filter(|back| back.controller == Controller::Human && self.through() <= back.tick);
+        let needed = returning.map(|back| back.from).fold(told, Tick::min);
+        let start = needed
+            .max(entered)
+            .0
+            .max(cut.0.saturating_sub(MAX_BACKFILL));
         let mut equivocations = 0;
-        let inputs = (first..cut.0).map(|tick| {
+        let known = |tick: u32| {
+            let durable = self.rows.get(tick as usize * self.seats() + seat.index());
             let told = reports.iter().filter_map(|report| input(report, tick));
-            let mut told = durable(tick).into_iter().chain(told);
-            let right = told.next().expect("the furthest report has every one");
+            let mut told = durable.copied().into_iter().chain(told);
+            let right = told.next()?;
             equivocations += told.filter(|other| *other != right).count();
-            right
-        });
-        let inputs = inputs.collect();
+            Some(right)
+        };
+        let mut inputs: Vec<u16> = (start..cut.0).rev().map_while(known).collect();
+        inputs.reverse();
         if equivocations > 0 {
             tracing::warn!(
                 seat = seat.0,
@@ -151,10 +156,14 @@ impl Episode {
     }
 }
 
+/// The tick of the first input of a report.
+fn first(report: &Report) -> Tick {
+    Tick(report.have.0 - report.inputs.len() as u32)
+}
+
 /// What a report says was played in a tick.
 fn input(report: &Report, tick: u32) -> Option<u16> {
-    let first = report.have.0 - report.inputs.len() as u32;
-    let index = tick.checked_sub(first)?;
+    let index = tick.checked_sub(first(report).0)?;
     report.inputs.get(index as usize).copied()
 }
 

@@ -165,12 +165,41 @@ fn a_change_brings_no_more_inputs_than_its_bound_and_none_of_an_earlier_page() {
     };
     let change = episode.take(ONE, ai("idle"), &[report]).unwrap();
     assert_eq!((change.tick, change.inputs), (Tick(19), vec![1, 1]));
-    let mut long = header([PERSON, PERSON], 2_000);
+    let mut long = header([PERSON, PERSON], 20_000);
     long.episode = "e-2".into();
     let mut episode = Episode::create(dir.path(), long).unwrap();
-    let report = self::report(1_500, &[1; 1_500]);
+    let report = self::report(15_000, &[1; 15_000]);
     let change = episode.take(ONE, ai("idle"), &[report]).unwrap();
-    assert_eq!(change.inputs, [1; MAX_BACKFILL]);
+    assert_eq!(change.inputs, [1; MAX_BACKFILL as usize]);
+}
+
+#[test]
+fn who_comes_back_gets_every_input_from_where_it_begins() {
+    let (_dir, mut episode) = two_people();
+    advance(&mut episode, 4);
+    episode.take(ONE, ai("idle"), &[]).unwrap();
+    advance(&mut episode, 6);
+    let back = episode.give(ONE, PERSON).unwrap();
+    assert_eq!((back.from, back.tick), (Tick(6), Tick(15)));
+    advance(&mut episode, 10);
+    // The page of seat 1 has begun with tick 6 and may lack all of seat 0 since then.
+    let report = Report {
+        seat: ZERO,
+        have: Tick(12),
+        ..report(0, &[5, 5])
+    };
+    let column: Vec<u16> = episode.rows.chunks(2).map(|row| row[0]).collect();
+    let change = episode.take(ZERO, VACANT, &[report]).unwrap();
+    assert_eq!(change.tick, Tick(12));
+    assert_eq!(change.inputs, [&column[6..10], &[5, 5]].concat());
+}
+
+#[test]
+fn inputs_with_a_gap_before_them_are_told_alone() {
+    let (_dir, mut episode) = two_people();
+    advance(&mut episode, 4);
+    let change = episode.take(ONE, VACANT, &[report(9, &[2]), report(7, &[1])]);
+    assert_eq!(change.unwrap().inputs, [2]);
 }
 
 #[test]
