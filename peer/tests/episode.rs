@@ -2,11 +2,13 @@
 
 mod support;
 
+use env_core::World;
 use peer::Status;
-use protocol::change::LEASE_S;
+use protocol::change::{LEASE_S, Presence};
 use protocol::control::{ClientMessage, EndReason, Link, ServerMessage};
 use protocol::{Controller, Era, Life, Seat, Tick};
 
+use rollback::{Record, rebuild};
 use support::server::HZ;
 use support::{OPENS_US, Rig};
 
@@ -476,10 +478,11 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
         rig.with(Seat(0), |page, now| {
             // Of two views between two frames the second is what is drawn.
             page.view(|_| ());
-            page.view(|_| ());
+            let mut digest = 0;
+            page.view(|world| digest = world.digest());
             page.handle_shown(now, now.page_us);
+            viewed.push((tick, digest));
         });
-        viewed.push(tick);
         rig.run_ms(17);
     }
     rig.with(Seat(0), |page, now| page.handle_hidden(now, true));
@@ -493,7 +496,8 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
     assert!(hidden.hidden && shown.iter().all(|frame| !frame.hidden));
     let ticks: Vec<u32> = shown.iter().map(|frame| frame.tick.0).collect();
     // What was drawn last did not get onto the screen.
-    assert_eq!(ticks, viewed[..59]);
+    let (viewed, digests): (Vec<u32>, Vec<u64>) = viewed[..59].iter().copied().unzip();
+    assert_eq!(ticks, viewed);
     for (k, frame) in shown.iter().enumerate() {
         let presented_ms = began_ms + 17 * (k as u64 + 1);
         assert_eq!(u64::from(frame.at_ms), presented_ms);
@@ -506,5 +510,74 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
         // The inputs of the delay are known to everybody.
         let rows: Vec<u16> = rows.take(have).skip(2).collect();
         assert_eq!(told, rows);
+    }
+    let config = rig.tab(0).page.session().unwrap().config().clone();
+    let record = Record {
+        changes: &[],
+        rows: &rig.server.rows,
+    };
+    let world = support::toy::world(2, 10 * HZ);
+    let rebuilt = rebuild(config, world, |_| None, record, &frames);
+    assert_eq!(rebuilt.unwrap()[..59], digests);
+}
+
+#[test]
+fn a_fence_that_no_change_answers_is_void_after_a_lost_connection() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(5);
+    rig.server.fence(Seat(1));
+    rig.run_s(1);
+    assert!(matches!(rig.status(0), Status::Held { .. }));
+    assert_eq!(rig.server.reports[0].seat, Seat(1));
+    rig.connect(0, false);
+    rig.run_ms(50);
+    rig.connect(0, true);
+    rig.run_s(10);
+    assert_eq!(rig.server.ended, Some(Tick(10 * HZ)));
+    rig.server.verify();
+}
+
+#[test]
+fn an_episode_that_was_cut_short_goes_on_nowhere() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(4);
+    for seat in [0, 1].map(Seat) {
+        let ended = ServerMessage::Ended {
+            era: Era(7),
+            reason: EndReason::PartnerLeft,
+            ticks: Tick(1),
+            score: 0,
+            digest: 0,
+        };
+        rig.server.tell(seat, ended);
+    }
+    rig.run_ms(50);
+    let ticks = rig.current(0);
+    rig.run_s(1);
+    assert_eq!(rig.current(0), ticks);
+    assert!(!rig.tab(0).page.takes_keys());
+    assert!(
+        matches!(rig.status(0), Status::Over(verdict) if verdict.reason == EndReason::PartnerLeft)
+    );
+}
+
+#[test]
+fn how_others_are_is_known_until_it_is_told_otherwise() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(3);
+    assert_eq!(rig.tab(0).page.presence(Seat(1)), None);
+    for (presence, left_ms) in [(Presence::Gone, 15_000), (Presence::Here, 0)] {
+        let (era, seat) = (Era(7), Seat(1));
+        let told = ServerMessage::Peer {
+            era,
+            seat,
+            presence,
+            left_ms,
+        };
+        let now = rig.now(0);
+        rig.with(Seat(0), |page, now| page.handle_message(now, told));
+        let until_us = (left_ms > 0).then(|| now.page_us + u64::from(left_ms) * 1_000);
+        let known = rig.tab(0).page.presence(Seat(1));
+        assert_eq!(known, Some((presence, until_us)));
     }
 }
