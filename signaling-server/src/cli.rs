@@ -46,7 +46,7 @@ Examples:
   coplay dev my-study --port 0 --data /tmp/trial
       On a free port, with the data somewhere else.
   coplay dev my-study --json | head -1
-      One JSON line for scripts: {\"url\":…,\"links\":[…],\"data\":…}")]
+      One JSON line for scripts: {\"url\":…,\"links\":[…],\"data\":…,\"turn_port\":…}")]
     Dev {
         /// The study and its data.
         #[command(flatten)]

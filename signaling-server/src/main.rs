@@ -200,7 +200,7 @@ async fn serve(
     }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
-    announce(url, &server.links, &args.data, json).context("the standard output")?;
+    announce(url, &server, &args.data, json).context("the standard output")?;
     server.serve(listener, stopped()).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -225,19 +225,19 @@ async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Says where participants come in and where the data goes.
-fn announce(url: &str, tokens: &[String], data: &Path, json: bool) -> io::Result<()> {
-    let links: Vec<String> = tokens
+fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<()> {
+    let links: Vec<String> = server
+        .links
         .iter()
         .map(|token| format!("{url}/?s={token}"))
         .collect();
     let data = std::path::absolute(data)?;
     let mut out = io::stdout().lock();
+    let turn_port = server.turn_port();
     if json {
-        return writeln!(
-            out,
-            "{}",
-            json!({ "url": format!("{url}/"), "links": links, "data": data })
-        );
+        let url = format!("{url}/");
+        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port });
+        return writeln!(out, "{told}");
     }
     writeln!(out, "The study runs at {url}/\n")?;
     match links.as_slice() {
@@ -248,6 +248,9 @@ fn announce(url: &str, tokens: &[String], data: &Path, json: bool) -> io::Result
                 .iter()
                 .try_for_each(|link| writeln!(out, "  {link}"))?;
         }
+    }
+    if let Some(port) = turn_port {
+        writeln!(out, "\nSTUN and TURN answer on port {port}, UDP and TCP.")?;
     }
     writeln!(
         out,
