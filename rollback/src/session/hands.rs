@@ -155,7 +155,8 @@ impl<W: World> Session<W> {
     pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) -> u32 {
         let (seat, tick) = (change.seat.index(), change.tick.0);
         let mut wrong = tick;
-        if self.roster.people().contains(seat) {
+        let is_taken = self.roster.people().contains(seat);
+        if is_taken {
             let span = last_inputs(change);
             wrong = wrong.min(self.correct(seat, span.clone(), &change.inputs));
             let (first, skipped) = self.missing(seat, &span);
@@ -164,11 +165,15 @@ impl<W: World> Session<W> {
         }
         self.inputs.cut(seat, tick);
         self.roster.change(change, partner);
-        self.told[seat] = self.told[seat].min(wrong);
+        // From one person to the next nobody gives inputs that a frame could tell of.
+        self.told[seat] = if is_taken {
+            self.told[seat].min(wrong)
+        } else {
+            tick
+        };
         self.fenced = self.fenced.without(Some(change.seat));
         self.links[seat] = Link::default();
         if change.controller == Controller::Human {
-            self.told[seat] = tick;
             self.inputs.meet(seat, change.from.0);
         }
         wrong
