@@ -354,6 +354,7 @@ mod tests {
                 ..Frame::default()
             });
         }
+        recorder.resume(Tick(0));
         let (mut rollbacks, mut frames) = (0, 0);
         while let Some(upload) = recorder.upload() {
             let note = upload.timing.as_ref().unwrap();

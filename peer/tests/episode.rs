@@ -205,6 +205,7 @@ fn silence_is_told_once_and_so_is_its_end() {
     rig.tab(2).is_gone = true;
     rig.run_ms(1_500);
     rig.tab(2).is_gone = false;
+    rig.with(Seat(2), |page, now| page.handle_timeout(now));
     rig.run_s(1);
     let told = rig.heard(|message| match message {
         ClientMessage::Silent { seat, silent, .. } => Some((*seat, *silent)),
@@ -580,4 +581,17 @@ fn how_others_are_is_known_until_it_is_told_otherwise() {
         let known = rig.tab(0).page.presence(Seat(1));
         assert_eq!(known, Some((presence, until_us)));
     }
+}
+
+#[test]
+fn a_page_that_waits_for_others_says_again_that_it_is_ready() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.tab(1).is_gone = true;
+    rig.run_s(7);
+    assert_eq!((rig.status(0), rig.server.ready[0]), (Status::Ready, 1));
+    rig.connect(0, false);
+    rig.run_s(1);
+    rig.connect(0, true);
+    rig.run_s(1);
+    assert_eq!((rig.status(0), rig.server.ready[0]), (Status::Ready, 2));
 }

@@ -29,7 +29,8 @@ pub(crate) struct Server {
     pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
     /// Whether uploads are stored and answered.
     pub(crate) is_archiving: bool,
-    ready: Vec<bool>,
+    /// How often each page said that it is ready.
+    pub(crate) ready: Vec<u32>,
     pub(crate) reports: Vec<Report>,
     /// Everything else that pages said: when, who, what.
     pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
@@ -42,7 +43,7 @@ impl Server {
         Self {
             horizon,
             lives: vec![Life(0); controllers.len()],
-            ready: vec![false; controllers.len()],
+            ready: vec![0; controllers.len()],
             controllers,
             changes: Vec::new(),
             t0_us: None,
@@ -114,9 +115,9 @@ impl Server {
             ClientMessage::Upload(upload) => self.store(from, upload),
             ClientMessage::Report { report, .. } => self.reports.push(report),
             ClientMessage::Ready { .. } if self.t0_us.is_none() => {
-                self.ready[from.index()] = true;
+                self.ready[from.index()] += 1;
                 let people = self.people();
-                if people.iter().all(|seat| self.ready[seat.index()]) {
+                if people.iter().all(|seat| self.ready[seat.index()] > 0) {
                     let t0_us = now_us + COUNTDOWN_US;
                     self.t0_us = Some(t0_us);
                     for seat in people {
@@ -250,7 +251,10 @@ impl Server {
         for other in others {
             self.tell_change(other, &change);
         }
-        let back = self.snapshot(base);
+        let mut back = self.snapshot(base);
+        let rest = back.state.split_off(back.state.len() / 2);
+        let (era, bytes) = (protocol::Era(7), std::mem::replace(&mut back.state, rest));
+        self.tell(seat, ServerMessage::Part { era, bytes });
         self.tell(seat, ServerMessage::Return(back));
     }
 
