@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 17] = [
+const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("env-core", &[]),
     ("protocol", &[]),
     ("study", &["protocol"]),
@@ -41,6 +41,7 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
         "fuzz",
         &["env-core", "policy", "protocol", "rollback", "study"],
     ),
+    ("net", &[]),
     (
         "parity",
         &[
