@@ -60,8 +60,6 @@ pub struct Limits {
     pub still: Duration,
     /// How long before a tick is due its row may come: clocks differ.
     pub early: Duration,
-    /// Inputs of one report on a seat.
-    pub report_inputs: usize,
     /// Changes of seats in one episode; one more, and it ends as technical.
     pub changes: usize,
     /// Pages that may diverge from the replica in one episode, until it ends as technical.
@@ -100,7 +98,6 @@ impl Default for Limits {
             frozen: Duration::from_secs(1),
             still: Duration::from_secs(3),
             early: Duration::from_secs(2),
-            report_inputs: 512,
             changes: 500,
             divergences: 3,
             presence_notes: 2_000,

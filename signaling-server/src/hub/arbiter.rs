@@ -325,10 +325,7 @@ impl Hub {
 
     /// A page tells what it has of a seat that is fenced.
     pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
-        let (limit, early_us) = (
-            self.limits.report_inputs,
-            self.limits.early.as_micros() as u64,
-        );
+        let early_us = self.limits.early.as_micros() as u64;
         let tick_hz = self
             .groups
             .get(&era.0)
@@ -348,7 +345,7 @@ impl Hub {
         let seat = play.seats.list.get(report.seat.index());
         let begun = seat.is_some_and(|state| report.have > state.since);
         let is_early = begun && due_us > now_us + early_us;
-        if is_early || report.inputs.len() > limit || !play.seats.handle_report(from, report) {
+        if is_early || !play.seats.handle_report(from, report) {
             tracing::warn!(seat = from.0, "a report that nothing asked for is ignored");
         }
     }
@@ -389,7 +386,7 @@ impl Hub {
     /// A page that has lost its seat wants it back.
     pub(super) fn handle_take_back(&mut self, now_us: u64, who: SessionId, era: Era) {
         if let Some((play, seat)) = self.playing(who, era)
-            && play.seats.list[seat.index()].page == Page::Lost
+            && matches!(play.seats.list[seat.index()].page, Page::Plays | Page::Lost)
         {
             play.seats.handle_take_back(now_us, seat);
         }

@@ -117,6 +117,8 @@ pub(super) struct SeatState {
     pub hidden_us: Option<u64>,
     /// Since when its page has not heard each other seat.
     silent: Vec<Option<u64>>,
+    /// Until when its page has time to be heard.
+    begins_us: u64,
     /// Until when the person may be away, while they are.
     pub gone: Option<u64>,
     /// The last absence: what was durable when it began, and until when it was granted.
@@ -184,6 +186,7 @@ impl Seats {
                 unloading: false,
                 hidden_us: None,
                 silent: vec![None; controllers.len()],
+                begins_us: 0,
                 gone: None,
                 granted: None,
                 verdict: None,
@@ -268,7 +271,8 @@ impl Seats {
         };
         let claims = self.others_live(seat).map(claim);
         let claims: Option<Vec<u64>> = claims.collect();
-        claims?.into_iter().max()
+        let since = claims?.into_iter().max();
+        since.map(|since| since.max(self.list[seat.index()].begins_us))
     }
 
     /// Whether nobody can play with the page of a seat now.
@@ -534,13 +538,15 @@ impl Seats {
             Page::Plays if !human => state.page = Page::Lost,
             Page::Ready if human => {
                 (state.page, state.gone, state.hidden_us) = (Page::Plays, None, None);
+                // It needs a moment until the others hear it.
+                state.begins_us = now_us + u64::from(LEASE_S) * 1_000_000;
                 state.silent.fill(None);
             }
             _ => {}
         }
-        if human {
-            // The new page needs a moment until the others hear it.
-            self.unhear(seat, now_us + u64::from(LEASE_S) * 1_000_000);
+        // The others listen anew.
+        for other in &mut self.list {
+            other.silent[seat.index()] = None;
         }
     }
 
@@ -555,14 +561,14 @@ impl Seats {
     pub(super) fn handle_page(&mut self, now_us: u64, seat: Seat, life: Option<Life>) -> bool {
         let state = &mut self.list[seat.index()];
         state.unloading = false;
+        // A page tells anew over a new connection whom it does not hear.
+        state.silent.fill(None);
         let holds = life == Some(state.life) && state.controller == Controller::Human;
         if !holds || state.doomed {
-            state.silent.fill(None);
             self.handle_take_back(now_us, seat);
             return false;
         }
-        state.page = Page::Plays;
-        self.unhear(seat, now_us);
+        (state.page, state.begins_us) = (Page::Plays, now_us);
         true
     }
 
@@ -603,14 +609,6 @@ impl Seats {
         let owed =
             seats.filter_map(|(seat, state)| std::mem::take(&mut state.owed).then_some(seat));
         owed.collect()
-    }
-
-    /// Whoever did not hear a seat before this time gets until then to hear it.
-    fn unhear(&mut self, seat: Seat, at_us: u64) {
-        for other in &mut self.list {
-            let claim = &mut other.silent[seat.index()];
-            *claim = claim.map(|_| at_us);
-        }
     }
 
     /// When something is to be decided although nothing came in, microseconds.
