@@ -12,11 +12,12 @@ use std::time::Duration;
 use env_core::Instance;
 use env_core::envs::overcooked::Overcooked;
 use futures_util::{SinkExt as _, StreamExt as _};
+use protocol::change::Change;
 use protocol::control::{
     Answer, ClientMessage, EndReason, Entry, Link, Plan, Refusal, ServerMessage, StageView, Upload,
     decode, encode,
 };
-use protocol::{Controller, Era, Seat, Tick};
+use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
 use signaling_server::assets::Assets;
 use signaling_server::config::Limits;
@@ -76,7 +77,11 @@ impl Host {
             links: 2,
             open: false,
             assets: Assets::Folder(self.dir.path().join("dist")),
-            limits: Limits::default(),
+            limits: Limits {
+                // The scripts play faster than the clock.
+                early: PATIENCE,
+                ..Limits::default()
+            },
             turn: None,
         }
     }
@@ -197,7 +202,24 @@ struct Match {
     pages: [Page; 2],
     era: Era,
     sessions: [Session<Instance<Overcooked>>; 2],
+    lives: [Life; 2],
     now_us: u64,
+}
+
+/// What a page makes of its plan.
+fn opened(plan: &Plan, t0_us: u64, input_delay: u8) -> (Config, Instance<Overcooked>) {
+    let world = Instance::new(env_core::envs::build::<Overcooked>(plan.params.as_bytes()).unwrap());
+    let config = Config {
+        era: plan.era,
+        local: Some(plan.seat),
+        controllers: plan.controllers.clone(),
+        seed: plan.seed,
+        tick_hz: plan.tick_hz,
+        input_delay,
+        window: plan.window,
+        t0_us,
+    };
+    (config, world)
 }
 
 /// Two people read, are matched, and get ready.
@@ -251,18 +273,7 @@ async fn meet(host: &Running) -> Match {
     }
     assert_eq!(starts[0], starts[1]);
     let session = |plan: &Plan| {
-        let world =
-            Instance::new(env_core::envs::build::<Overcooked>(plan.params.as_bytes()).unwrap());
-        let config = Config {
-            era: plan.era,
-            local: Some(plan.seat),
-            controllers: plan.controllers.clone(),
-            seed: plan.seed,
-            tick_hz: plan.tick_hz,
-            input_delay: starts[0].1,
-            window: plan.window,
-            t0_us: starts[0].0,
-        };
+        let (config, world) = opened(plan, starts[0].0, starts[0].1);
         Session::new(config, world, vec![None, None])
     };
     assert!(plans[0].seat < plans[1].seat);
@@ -271,6 +282,7 @@ async fn meet(host: &Running) -> Match {
         pages,
         era: plans[0].era,
         sessions,
+        lives: [Life(0); 2],
         now_us: starts[0].0,
     }
 }
@@ -321,17 +333,90 @@ impl Match {
 
     fn upload(&self, seat: usize, first: u32) -> ClientMessage {
         let session = &self.sessions[seat];
-        let rows = session.rows()[first as usize * 2..].to_vec();
+        let skipped = (first - session.first_tick().0) as usize * 2;
+        let rows = session.rows()[skipped..].to_vec();
         let (digests, ended) = (session.digests().to_vec(), session.ended());
         ClientMessage::Upload(Upload {
             era: self.era,
-            life: protocol::Life(0),
+            life: self.lives[seat],
             first: Tick(first),
             rows,
             digests,
             timing: Default::default(),
             ended,
         })
+    }
+
+    /// The first page answers a fence of the second seat, and takes the change that follows.
+    async fn fence(&mut self) {
+        let fenced = |message| match message {
+            ServerMessage::Fence { seat, life, .. } => Some((seat, life)),
+            _ => None,
+        };
+        let (seat, life) = self.pages[0].until(fenced).await;
+        assert_eq!((seat, life), (Seat(1), self.lives[1]));
+        let report = self.sessions[0].handle_fence(seat, life).unwrap();
+        let era = self.era;
+        self.pages[0]
+            .say(&ClientMessage::Report { era, report })
+            .await;
+        let change = self.change(0).await;
+        assert_eq!(change.controller, Controller::Vacant);
+    }
+
+    /// A page hears of a change.
+    async fn change(&mut self, page: usize) -> Change {
+        let changed = |message| match message {
+            ServerMessage::Change { change, .. } => Some(change),
+            _ => None,
+        };
+        let change = self.pages[page].until(changed).await;
+        self.sessions[page]
+            .handle_change(self.now_us, &change, None)
+            .unwrap();
+        change
+    }
+
+    /// The second page gets its seat back from the server's state.
+    async fn come_back(&mut self) {
+        let page = &mut self.pages[1];
+        let planned = |message| match message {
+            ServerMessage::Match(plan) => Some(plan),
+            _ => None,
+        };
+        let plan = page.until(planned).await;
+        assert!(plan.running && plan.window > 0 && plan.seat == Seat(1));
+        let ready = ClientMessage::Ready {
+            era: plan.era,
+            links: vec![Link::Relay; 2],
+            rtt_us: vec![0, 0],
+        };
+        page.say(&ready).await;
+        let returned = |message| match message {
+            ServerMessage::Return(back) => Some(back),
+            _ => None,
+        };
+        let back = page.until(returned).await;
+        let (config, world) = opened(&plan, back.t0_us, back.input_delay);
+        self.sessions[1] = Session::resume(config, world, |_| None, &back).unwrap();
+        self.lives[1] = plan.life;
+        let change = self.change(0).await;
+        assert_eq!(
+            (&change.controller, change.life),
+            (&Controller::Human, plan.life)
+        );
+        assert_eq!(Some(&change), back.changes.last());
+    }
+
+    /// Plays to the end beyond a return, which only what is durable lets anybody confirm.
+    async fn play_out(&mut self, from: Tick) {
+        self.play(from.0 + 15).await;
+        let through = self.archive(0, from.0).await;
+        self.sessions
+            .iter_mut()
+            .for_each(|session| session.handle_lease(through));
+        self.play(HORIZON).await;
+        self.finish(through.0).await;
     }
 
     /// A page uploads from a tick on; gives what is then durable.
@@ -428,7 +513,7 @@ async fn a_restart_mid_episode_loses_nothing_and_the_upload_resumes() {
     for seat in 0..2 {
         let entry = Entry::Resume {
             token: game.pages[seat].token.clone(),
-            playing: Some((game.era, protocol::Life(0))),
+            playing: Some((game.era, Life(0))),
         };
         let mut page = Page::enter(&server, entry).await;
         let running = |message| {
@@ -523,32 +608,46 @@ async fn wrong_links_and_malformed_messages_are_refused() {
 }
 
 #[tokio::test]
-async fn a_page_that_uploads_another_game_ends_it_for_nobody_else_to_be_stuck() {
+async fn a_reloaded_page_comes_back_into_its_game_and_the_data_verifies() {
     let host = Host::new();
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(20).await;
-    game.archive(0, 0).await;
+    let through = game.archive(0, 0).await;
+    let entry = Entry::Resume {
+        token: game.pages[1].token.clone(),
+        playing: None,
+    };
+    game.pages[1] = Page::enter(&server, entry).await;
+    game.fence().await;
+    game.come_back().await;
+    game.play_out(through).await;
+    server.stop().await;
+    let episode = verified(&host.data()).await;
+    assert_eq!((episode.ticks, episode.reason), (HORIZON, Some("played")));
+}
+
+#[tokio::test]
+async fn a_page_that_uploads_another_game_goes_on_from_the_servers_state() {
+    let host = Host::new();
+    let server = host.start().await;
+    let mut game = meet(&server).await;
+    game.play(20).await;
+    let through = game.archive(0, 0).await;
     let ClientMessage::Upload(mut upload) = game.upload(1, 0) else {
         panic!("an upload")
     };
     upload.rows[5] = (upload.rows[5] + 1) % 5;
     game.pages[1].say(&ClientMessage::Upload(upload)).await;
-    for page in &mut game.pages {
-        let reason = page
-            .until(|message| {
-                if let ServerMessage::Ended { reason, .. } = message {
-                    Some(reason)
-                } else {
-                    None
-                }
-            })
-            .await;
-        assert_eq!(reason, EndReason::Technical);
-        assert!(matches!(page.stage().await, StageView::Survey { .. }));
-    }
+    game.fence().await;
+    let change = game.change(1).await;
+    assert_eq!((change.seat, change.life), (Seat(1), Life(1)), "it is told");
+    let era = game.era;
+    game.pages[1].say(&ClientMessage::TakeBack { era }).await;
+    game.come_back().await;
+    game.play_out(through).await;
     server.stop().await;
-    assert_eq!(verified(&host.data()).await.reason, Some("technical"));
+    assert_eq!(verified(&host.data()).await.reason, Some("played"));
 }
 
 #[tokio::test]
