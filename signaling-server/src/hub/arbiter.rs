@@ -7,7 +7,8 @@ use protocol::log::Record;
 use protocol::{Controller, Era, Life, Seat};
 
 use super::group::{Phase, Play};
-use super::seats::{Next, Page};
+use super::seats::Page;
+use super::steps::Next;
 use super::{Effect, Hub, Ice, Place, SessionId, Snapshot, Work};
 
 impl Hub {

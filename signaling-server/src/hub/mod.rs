@@ -10,8 +10,11 @@ mod flow;
 mod group;
 mod play;
 mod seats;
+mod steps;
+mod terms;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

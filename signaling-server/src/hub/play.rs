@@ -1,14 +1,15 @@
 //! Episodes: from a match over the start to the end, and what passes between their pages.
 
-use protocol::control::{EndReason, Plan, Refusal, ServerMessage, Upload};
+use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Seat};
 use study::Kind;
 use study::stage::Bot;
 
 use super::group::{Group, Phase, Play};
-use super::seats::{Page, Seats, Terms};
-use super::{Absorbed, Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
+use super::seats::Seats;
+use super::terms::Terms;
+use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
 
 /// What a plan has from the study alone, so that it is the same after a restart.
 #[derive(Debug, Default)]
@@ -320,100 +321,6 @@ impl Hub {
                     input_delay,
                 },
             );
-        }
-    }
-
-    pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
-        let (era, limits) = (upload.era, &self.limits);
-        let Some(group) = self.groups.get_mut(&era.0) else {
-            return;
-        };
-        let (seat, tick_hz) = (group.seat_of(who), group.plan.tick_hz);
-        let (Phase::Playing(play), Some(seat)) = (&mut group.phase, seat) else {
-            return;
-        };
-        let state = &play.seats.list[seat.index()];
-        let plays = state.page == Page::Plays && state.life == upload.life;
-        if !play.open || !plays || play.seats.is_changing(seat) {
-            return;
-        }
-        let early_us = limits.early.as_micros() as u64;
-        let rows = upload.rows.len() / play.seats.list.len();
-        let end = u64::from(upload.first.0) + rows as u64;
-        let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
-        // Notes alone may come as soon as the start is told.
-        if rows > 0 && due_us > now_us + early_us {
-            return self.turn_away(now_us, who);
-        }
-        play.note_delay(now_us, &upload);
-        let (flying, dropped) = (
-            &mut play.flying[seat.index()],
-            &mut play.dropped[seat.index()],
-        );
-        *dropped |= *flying >= limits.uploads;
-        if !*dropped {
-            *flying += 1;
-            let work = Work::Absorb(seat, Box::new(upload));
-            self.effects.push_back(Effect::Archive(era, work));
-        }
-    }
-
-    /// A page sends what no page sends.
-    fn turn_away(&mut self, now_us: u64, who: SessionId) {
-        if let Some(conn) = self.sessions[who.0].conn {
-            tracing::warn!("an upload is malformed");
-            self.handle_closed(now_us, conn);
-            self.refuse(conn, Refusal::Malformed);
-        }
-    }
-
-    /// The archive has seen an upload.
-    pub(super) fn handle_absorbed(
-        &mut self,
-        now_us: u64,
-        era: Era,
-        seat: Seat,
-        absorbed: Absorbed,
-    ) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
-            return;
-        };
-        let who = group.at(seat);
-        let Phase::Playing(play) = &mut group.phase else {
-            return;
-        };
-        let flying = &mut play.flying[seat.index()];
-        *flying = flying.saturating_sub(1);
-        let again = *flying == 0 && std::mem::take(&mut play.dropped[seat.index()]);
-        match absorbed {
-            Absorbed::Durable {
-                through,
-                over,
-                last,
-                notes,
-                diverged,
-            } => {
-                play.absorbed(now_us, through);
-                play.finished[seat.index()] |= last;
-                if over {
-                    let closing_us = now_us + self.limits.closing.as_micros() as u64;
-                    play.closing_us.get_or_insert(closing_us);
-                }
-                let archived = ServerMessage::Archived {
-                    era,
-                    through,
-                    notes,
-                };
-                match () {
-                    () if diverged => self.handle_diverged(era, seat),
-                    () if again => self.tell_running(era, seat),
-                    () => self.tell_player(era, seat, archived),
-                }
-            }
-            Absorbed::Gap(_) => self.tell_running(era, seat),
-            Absorbed::Disagreed => self.handle_diverged(era, seat),
-            Absorbed::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
-            Absorbed::Failed => self.end_episode(era, EndReason::Technical),
         }
     }
 

@@ -4,31 +4,11 @@
 //! archive or the server fail in between. It must not know of sessions, connections and messages.
 
 use protocol::change::{Change, LEASE_S, Presence};
-use protocol::control::Report;
 use protocol::{Controller, Life, Seat, Tick};
-use study::stage::Env;
-use study::terms::{Meanwhile, Then};
+use study::terms::Then;
 
-use crate::config::Limits;
-
-/// What the study says of people who are away, and how patient the server is.
-#[derive(Clone, Debug)]
-pub(super) struct Terms {
-    grace_us: u64,
-    meanwhile: Meanwhile,
-    first_half: Then,
-    second_half: Then,
-    /// First tick of the second half.
-    half: Tick,
-    bot: Option<String>,
-    warn_us: u64,
-    drop_us: u64,
-    fence_us: u64,
-    witness_us: u64,
-    frozen_us: u64,
-    ready_us: u64,
-    still_us: u64,
-}
+use super::steps::Step;
+use super::terms::Terms;
 
 /// Now, and how far the episode is.
 #[derive(Clone, Copy, Debug)]
@@ -38,50 +18,6 @@ pub(super) struct Moment {
     pub through: Tick,
     /// When they last grew, or tick 0.
     pub moved_us: u64,
-}
-
-impl Terms {
-    pub(super) fn new(env: &Env, horizon: u32, limits: &Limits) -> Self {
-        let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
-        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
-        Self {
-            grace_us: us(gone.grace_s),
-            meanwhile: gone.meanwhile,
-            first_half: gone.first_half,
-            second_half: gone.second_half,
-            half: Tick(horizon / 2),
-            bot: gone.bot.as_ref().map(|bot| bot.policy.clone()),
-            warn_us: us(hidden.warn_s),
-            drop_us: us(hidden.drop_s),
-            fence_us: limits.fence.as_micros() as u64,
-            witness_us: limits.witness.as_micros() as u64,
-            frozen_us: limits.frozen.as_micros() as u64,
-            ready_us: limits.ready.as_micros() as u64,
-            still_us: limits.still.as_micros() as u64,
-        }
-    }
-
-    /// What follows when a person stays away, at this point of the episode.
-    fn then(&self, through: Tick) -> Then {
-        if through < self.half {
-            self.first_half
-        } else {
-            self.second_half
-        }
-    }
-
-    fn partner(&self) -> Controller {
-        let policy = self.bot.clone();
-        policy.map_or(Controller::Vacant, |policy| Controller::Ai { policy })
-    }
-
-    /// Who plays while the person may still come back.
-    fn meanwhile(&self) -> Controller {
-        match self.meanwhile {
-            Meanwhile::Bot => self.partner(),
-            Meanwhile::Stand | Meanwhile::Hold => Controller::Vacant,
-        }
-    }
 }
 
 /// Where the page of a person is in the episode.
@@ -133,42 +69,13 @@ pub(super) struct SeatState {
     pub owed: bool,
 }
 
-/// What is being done about a seat; one thing at a time, so that everybody sees changes in one order.
-#[derive(Clone, Debug)]
-enum Step {
-    /// The others fence it and report.
-    Fence {
-        seat: Seat,
-        controller: Controller,
-        since_us: u64,
-        reports: Vec<Option<Report>>,
-    },
-    /// The archive takes it from its person.
-    Take(Seat),
-    /// The archive gives it to somebody.
-    Give(Seat),
-}
-
-/// What is to be done about a seat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// These seats are told to fence it.
-    Fence(Seat, Life, Vec<Seat>),
-    /// The archive takes it.
-    Take(Seat, Controller, Vec<Report>),
-    /// The archive gives it.
-    Give(Seat, Controller),
-    /// Its page gets the plan.
-    Plan(Seat),
-}
-
 /// The seats of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
-    terms: Terms,
+    pub(super) terms: Terms,
     pub list: Vec<SeatState>,
     pub changes: Vec<Change>,
-    step: Option<Step>,
+    pub(super) step: Option<Step>,
 }
 
 impl Seats {
@@ -243,18 +150,18 @@ impl Seats {
     }
 
     /// Whether the page of a seat plays it, and is to be believed.
-    fn is_live(&self, seat: Seat) -> bool {
+    pub(super) fn is_live(&self, seat: Seat) -> bool {
         let state = &self.list[seat.index()];
         state.page == Page::Plays && !state.doomed
     }
 
     /// The other seats whose page plays.
-    fn others_live(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+    pub(super) fn others_live(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
         let others = self.people().map(|(other, _)| other);
         others.filter(move |other| *other != seat && self.is_live(*other))
     }
 
-    fn is_watched(&self, seat: Seat) -> bool {
+    pub(super) fn is_watched(&self, seat: Seat) -> bool {
         self.others_live(seat).next().is_some()
     }
 
@@ -366,161 +273,6 @@ impl Seats {
             (.., Some(since_us)) => (Presence::Hidden, Some(since_us + self.terms.drop_us)),
             _ => (Presence::Here, None),
         }
-    }
-
-    /// What is to be done next, if it is not being done already.
-    pub(super) fn poll_next(&mut self, at: Moment) -> Option<Next> {
-        match &self.step {
-            Some(Step::Fence { .. }) => self.report_all(at),
-            Some(Step::Take(_) | Step::Give(_)) => None,
-            None => (0..self.list.len()).find_map(|index| self.begin(at, Seat(index as u8))),
-        }
-    }
-
-    /// Begins what is to be done about a seat.
-    fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
-        let state = &self.list[seat.index()];
-        if !state.person {
-            return None;
-        }
-        if state.controller == Controller::Human {
-            return self.begin_fence(at, seat);
-        }
-        match state.page {
-            Page::Waiting => {
-                self.list[seat.index()].page = Page::Loading;
-                Some(Next::Plan(seat))
-            }
-            Page::Ready => {
-                self.step = Some(Step::Give(seat));
-                Some(Next::Give(seat, Controller::Human))
-            }
-            Page::Away | Page::Lost
-                if self.is_for_a_partner(seat) && state.controller != self.terms.partner() =>
-            {
-                self.step = Some(Step::Give(seat));
-                Some(Next::Give(seat, self.terms.partner()))
-            }
-            _ => None,
-        }
-    }
-
-    fn begin_fence(&mut self, at: Moment, seat: Seat) -> Option<Next> {
-        let controller = self.successor(seat)?;
-        let fencers: Vec<Seat> = self.others_live(seat).collect();
-        let (since_us, reports) = (at.now_us, vec![None; self.list.len()]);
-        self.step = Some(Step::Fence {
-            seat,
-            controller,
-            since_us,
-            reports,
-        });
-        let life = self.list[seat.index()].life;
-        Some(Next::Fence(seat, life, fencers))
-    }
-
-    /// Whether a person's time is up and an AI partner is to play for the others.
-    fn is_for_a_partner(&self, seat: Seat) -> bool {
-        self.list[seat.index()].verdict == Some(Then::Bot) && self.is_watched(seat)
-    }
-
-    /// Who is to have a seat that its person must lose now.
-    fn successor(&self, seat: Seat) -> Option<Controller> {
-        if self.is_for_a_partner(seat) {
-            return Some(self.terms.partner());
-        }
-        let state = &self.list[seat.index()];
-        let stands = state.gone.is_some() && self.terms.meanwhile != Meanwhile::Hold;
-        let lost = state.doomed || !matches!(state.page, Page::Away | Page::Plays);
-        (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
-    }
-
-    /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
-    /// asked must not play on: others may be told something else.
-    fn report_all(&mut self, at: Moment) -> Option<Next> {
-        let Some(Step::Fence {
-            seat,
-            controller,
-            since_us,
-            reports,
-        }) = &self.step
-        else {
-            return None;
-        };
-        let (seat, waited_us) = (*seat, at.now_us.saturating_sub(*since_us));
-        let said = |other: &Seat| reports[other.index()].is_some();
-        let witnesses: Vec<Seat> = self.witnesses(seat).collect();
-        // What a page has before its own first tick binds nobody.
-        let binds = |other: &&Seat| self.list[other.index()].since <= at.through;
-        let enough = if witnesses.iter().any(|other| binds(&other)) {
-            witnesses.iter().filter(binds).any(said)
-        } else {
-            witnesses.is_empty() || witnesses.iter().any(said)
-        };
-        let all = self.others_live(seat).all(|other| said(&other));
-        let answered = enough && (all || waited_us >= self.terms.fence_us);
-        if !answered && waited_us < self.terms.witness_us {
-            return None;
-        }
-        let mute = witnesses
-            .into_iter()
-            .filter(|other| !enough && !said(other));
-        let mute: Vec<Seat> = mute.collect();
-        let next = Next::Take(
-            seat,
-            controller.clone(),
-            reports.iter().flatten().cloned().collect(),
-        );
-        self.step = Some(Step::Take(seat));
-        mute.into_iter()
-            .for_each(|other| self.list[other.index()].doomed = true);
-        Some(next)
-    }
-
-    /// The other people whose page may have confirmed inputs of a seat.
-    fn witnesses(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
-        let plays = |state: &SeatState| state.controller == Controller::Human && !state.doomed;
-        let others = self
-            .people()
-            .filter(move |(other, state)| *other != seat && plays(state));
-        others.map(|(other, _)| other)
-    }
-
-    /// Takes a report; false if it answers nothing.
-    pub(super) fn handle_report(&mut self, from: Seat, report: Report) -> bool {
-        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
-            return false;
-        };
-        let state = &self.list[seat.index()];
-        let fits = report.seat == *seat && report.life == state.life && from != *seat;
-        if fits && self.list[from.index()].page == Page::Plays {
-            reports[from.index()] = Some(report);
-        }
-        fits
-    }
-
-    /// The fence that a page must keep when it comes back, if there is one: it answers anew.
-    pub(super) fn fence_again(&mut self, from: Seat) -> Option<(Seat, Life)> {
-        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
-            return None;
-        };
-        reports[from.index()] = None;
-        (*seat != from).then(|| (*seat, self.list[seat.index()].life))
-    }
-
-    /// Whether a seat is being taken, so that fences must not be forgotten.
-    pub(super) fn is_taking(&self) -> bool {
-        matches!(self.step, Some(Step::Fence { .. } | Step::Take(_)))
-    }
-
-    /// Whether a fence was handed on to the archive, and the change is not there yet.
-    pub(super) fn is_cut(&self) -> bool {
-        matches!(self.step, Some(Step::Take(_)))
-    }
-
-    /// Whether the archive is at work for this seat.
-    pub(super) fn is_changing(&self, seat: Seat) -> bool {
-        matches!(self.step, Some(Step::Take(at) | Step::Give(at)) if at == seat)
     }
 
     /// Takes a change that is durable.

@@ -16,6 +16,7 @@ enum Step {
     Answer(usize),
     Upload(usize),
     Work,
+    Restart,
     Slow(bool),
     Wait(u64),
 }
@@ -28,6 +29,8 @@ struct Actor {
     life: Option<Life>,
     fence: Option<(Seat, Life)>,
     loading: bool,
+    /// Changes that it knows.
+    changes: usize,
     lost: bool,
 }
 
@@ -113,6 +116,10 @@ impl Play {
             Step::Answer(at) => self.answer(at % count),
             Step::Upload(at) => self.upload(at % count),
             Step::Work => drop(self.stage.work_once()),
+            Step::Restart => {
+                self.stage.restart();
+                self.actors.iter_mut().for_each(|actor| actor.open = false);
+            }
             Step::Slow(slow) => self.stage.slow = slow,
             Step::Wait(us) => self.stage.wait(us),
         }
@@ -162,9 +169,11 @@ impl Actor {
             ServerMessage::Fence { seat, life, .. } => self.fence = Some((seat, life)),
             ServerMessage::Running { changes, .. } => {
                 self.fence = None;
-                self.take(seat, changes.last());
+                for change in changes.iter().skip(self.changes) {
+                    self.take(seat, change);
+                }
             }
-            ServerMessage::Change { change, .. } => self.take(seat, Some(&change)),
+            ServerMessage::Change { change, .. } => self.take(seat, &change),
             ServerMessage::Match(plan) => {
                 assert!(plan.running, "the episode runs");
                 (self.loading, self.lost, self.life) = (true, false, None);
@@ -173,15 +182,16 @@ impl Actor {
                 let own = back.changes.iter().rfind(|change| change.seat == seat);
                 let own = own.expect("the seat was given");
                 assert_eq!(own.controller, Controller::Human);
-                self.life = Some(own.life);
+                (self.life, self.changes) = (Some(own.life), back.changes.len());
             }
             _ => {}
         }
     }
 
     /// A page whose own seat changes hands has lost it.
-    fn take(&mut self, seat: Seat, change: Option<&Change>) {
-        let Some(change) = change else { return };
+    fn take(&mut self, seat: Seat, change: &Change) {
+        assert_eq!(usize::from(change.number), self.changes, "none is left out");
+        self.changes += 1;
         if self.fence.is_some_and(|(fenced, _)| fenced == change.seat) {
             self.fence = None;
         }
@@ -224,6 +234,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => at.clone().prop_map(Step::Answer),
         6 => at.prop_map(Step::Upload),
         2 => Just(Step::Work),
+        1 => Just(Step::Restart),
         1 => any::<bool>().prop_map(Step::Slow),
         4 => (0..3_000_000_u64).prop_map(Step::Wait),
     ]

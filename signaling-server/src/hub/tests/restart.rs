@@ -4,7 +4,7 @@ use super::*;
 
 impl Stage {
     /// Another server on the same data. What the archive had not yet done is lost.
-    fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.work.clear();
         self.sent.clear();
         let mut restored = Restored {

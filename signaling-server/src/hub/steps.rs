@@ -1,0 +1,194 @@
+//! What is done about the seats of a running episode: a seat that must be taken is fenced by the others, cut by the
+//! archive, and given back. Pages and archive may fail at any step; what is to be done then follows from the seats.
+
+use protocol::control::Report;
+use protocol::{Controller, Life, Seat};
+use study::terms::{Meanwhile, Then};
+
+use super::seats::{Moment, Page, SeatState, Seats};
+
+/// What is being done about a seat; one thing at a time, so that everybody sees changes in one order.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// The others fence it and report.
+    Fence {
+        seat: Seat,
+        controller: Controller,
+        since_us: u64,
+        reports: Vec<Option<Report>>,
+    },
+    /// The archive takes it from its person.
+    Take(Seat),
+    /// The archive gives it to somebody.
+    Give(Seat),
+}
+
+/// What is to be done about a seat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// These seats are told to fence it.
+    Fence(Seat, Life, Vec<Seat>),
+    /// The archive takes it.
+    Take(Seat, Controller, Vec<Report>),
+    /// The archive gives it.
+    Give(Seat, Controller),
+    /// Its page gets the plan.
+    Plan(Seat),
+}
+
+impl Seats {
+    /// What is to be done next, if it is not being done already.
+    pub(super) fn poll_next(&mut self, at: Moment) -> Option<Next> {
+        match &self.step {
+            Some(Step::Fence { .. }) => self.report_all(at),
+            Some(Step::Take(_) | Step::Give(_)) => None,
+            None => (0..self.list.len()).find_map(|index| self.begin(at, Seat(index as u8))),
+        }
+    }
+
+    /// Begins what is to be done about a seat.
+    fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+        let state = &self.list[seat.index()];
+        if !state.person {
+            return None;
+        }
+        if state.controller == Controller::Human {
+            return self.begin_fence(at, seat);
+        }
+        match state.page {
+            Page::Waiting => {
+                self.list[seat.index()].page = Page::Loading;
+                Some(Next::Plan(seat))
+            }
+            Page::Ready => {
+                self.step = Some(Step::Give(seat));
+                Some(Next::Give(seat, Controller::Human))
+            }
+            Page::Away | Page::Lost
+                if self.is_for_a_partner(seat) && state.controller != self.terms.partner() =>
+            {
+                self.step = Some(Step::Give(seat));
+                Some(Next::Give(seat, self.terms.partner()))
+            }
+            _ => None,
+        }
+    }
+
+    fn begin_fence(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+        let controller = self.successor(seat)?;
+        let fencers: Vec<Seat> = self.others_live(seat).collect();
+        let (since_us, reports) = (at.now_us, vec![None; self.list.len()]);
+        self.step = Some(Step::Fence {
+            seat,
+            controller,
+            since_us,
+            reports,
+        });
+        let life = self.list[seat.index()].life;
+        Some(Next::Fence(seat, life, fencers))
+    }
+
+    /// Whether a person's time is up and an AI partner is to play for the others.
+    fn is_for_a_partner(&self, seat: Seat) -> bool {
+        self.list[seat.index()].verdict == Some(Then::Bot) && self.is_watched(seat)
+    }
+
+    /// Who is to have a seat that its person must lose now.
+    fn successor(&self, seat: Seat) -> Option<Controller> {
+        if self.is_for_a_partner(seat) {
+            return Some(self.terms.partner());
+        }
+        let state = &self.list[seat.index()];
+        let stands = state.gone.is_some() && self.terms.meanwhile != Meanwhile::Hold;
+        let lost = state.doomed || !matches!(state.page, Page::Away | Page::Plays);
+        (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
+    }
+
+    /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
+    /// asked must not play on: others may be told something else.
+    fn report_all(&mut self, at: Moment) -> Option<Next> {
+        let Some(Step::Fence {
+            seat,
+            controller,
+            since_us,
+            reports,
+        }) = &self.step
+        else {
+            return None;
+        };
+        let (seat, waited_us) = (*seat, at.now_us.saturating_sub(*since_us));
+        let said = |other: &Seat| reports[other.index()].is_some();
+        let witnesses: Vec<Seat> = self.witnesses(seat).collect();
+        // What a page has before its own first tick binds nobody.
+        let binds = |other: &&Seat| self.list[other.index()].since <= at.through;
+        let enough = if witnesses.iter().any(|other| binds(&other)) {
+            witnesses.iter().filter(binds).any(said)
+        } else {
+            witnesses.is_empty() || witnesses.iter().any(said)
+        };
+        let all = self.others_live(seat).all(|other| said(&other));
+        let answered = enough && (all || waited_us >= self.terms.fence_us);
+        if !answered && waited_us < self.terms.witness_us {
+            return None;
+        }
+        let mute = witnesses
+            .into_iter()
+            .filter(|other| !enough && !said(other));
+        let mute: Vec<Seat> = mute.collect();
+        let next = Next::Take(
+            seat,
+            controller.clone(),
+            reports.iter().flatten().cloned().collect(),
+        );
+        self.step = Some(Step::Take(seat));
+        mute.into_iter()
+            .for_each(|other| self.list[other.index()].doomed = true);
+        Some(next)
+    }
+
+    /// The other people whose page may have confirmed inputs of a seat.
+    fn witnesses(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+        let plays = |state: &SeatState| state.controller == Controller::Human && !state.doomed;
+        let others = self
+            .people()
+            .filter(move |(other, state)| *other != seat && plays(state));
+        others.map(|(other, _)| other)
+    }
+
+    /// Takes a report; false if it answers nothing.
+    pub(super) fn handle_report(&mut self, from: Seat, report: Report) -> bool {
+        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
+            return false;
+        };
+        let state = &self.list[seat.index()];
+        let fits = report.seat == *seat && report.life == state.life && from != *seat;
+        if fits && self.list[from.index()].page == Page::Plays {
+            reports[from.index()] = Some(report);
+        }
+        fits
+    }
+
+    /// The fence that a page must keep when it comes back, if there is one: it answers anew.
+    pub(super) fn fence_again(&mut self, from: Seat) -> Option<(Seat, Life)> {
+        let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
+            return None;
+        };
+        reports[from.index()] = None;
+        (*seat != from).then(|| (*seat, self.list[seat.index()].life))
+    }
+
+    /// Whether a seat is being taken, so that fences must not be forgotten.
+    pub(super) fn is_taking(&self) -> bool {
+        matches!(self.step, Some(Step::Fence { .. } | Step::Take(_)))
+    }
+
+    /// Whether a fence was handed on to the archive, and the change is not there yet.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self.step, Some(Step::Take(_)))
+    }
+
+    /// Whether the archive is at work for this seat.
+    pub(super) fn is_changing(&self, seat: Seat) -> bool {
+        matches!(self.step, Some(Step::Take(at) | Step::Give(at)) if at == seat)
+    }
+}
