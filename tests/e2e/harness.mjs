@@ -3,12 +3,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import { chromium, firefox } from 'playwright-core';
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const STUDY = path.join(ROOT, 'examples/overcooked-dyad');
@@ -16,12 +17,26 @@ export const STUDY = path.join(ROOT, 'examples/overcooked-dyad');
 const COPLAY = process.env.COPLAY_BIN ?? path.join(ROOT, 'target/release/coplay');
 const CHROMIUM = process.env.COPLAY_CHROMIUM ?? '/usr/bin/chromium';
 
-// The second line makes WebRTC work where there is nothing but a loopback interface;
-// it needs the permissions that `Participant.open` grants, too.
+const FIREFOX = process.env.COPLAY_FIREFOX ?? '/usr/bin/firefox-esr';
+
 const FLAGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--allow-loopback-in-peer-connection', '--disable-component-update', '--disable-sync',
+  '--disable-component-update', '--disable-sync',
 ];
+
+// What makes WebRTC work where there is nothing but a loopback interface. Chromium needs the permissions that
+// `Participant.open` grants, too.
+const LOOPBACK = {
+  chromium: { args: ['--allow-loopback-in-peer-connection'] },
+  firefox: {
+    firefoxUserPrefs: {
+      'media.peerconnection.ice.loopback': true, 'media.peerconnection.ice.obfuscate_host_addresses': false,
+    },
+  },
+};
+
+/** Why no test can drive Firefox here; nothing if one can. */
+export const noFirefox = existsSync(FIREFOX) ? false : `there is no Firefox at ${FIREFOX}; COPLAY_FIREFOX names one`;
 
 /** Milliseconds within which something that needs no person happens, on a loaded machine. */
 export const SOON = 30_000;
@@ -29,7 +44,16 @@ export const SOON = 30_000;
 /** Says how far a script is, out of the way of its result. */
 export const say = text => process.stderr.write(`    ${text}\n`);
 
-export const launch = () => chromium.launch({ executablePath: CHROMIUM, headless: true, args: FLAGS });
+/** Starts a browser: `chromium` or `firefox`, on this machine or in a `place` of a `Network`. */
+export async function launch(engine = 'chromium', place) {
+  const { args = [], ...rest } = place ? {} : LOOPBACK[engine];
+  const program = engine === 'firefox' ? FIREFOX : CHROMIUM;
+  const options = { executablePath: await place?.wrapper(program) ?? program, headless: true, ...rest };
+  const browser = engine === 'firefox'
+    ? await firefox.launch({ ...options, channel: 'moz-firefox' })
+    : await chromium.launch({ ...options, args: [...FLAGS, ...args] });
+  return Object.assign(browser, { engine, place });
+}
 
 /** A folder that is gone when the test is over. */
 export async function scratch(t) {
@@ -38,17 +62,21 @@ export async function scratch(t) {
   return folder;
 }
 
-/** A copy of the example study with some of its lines changed, such as `{horizon: 150}`. */
-export async function studyWith(changes, folder) {
+/**
+ * A copy of the example study with some of its lines changed, such as `{horizon: 150}`; a value may hold more
+ * lines. `net`, such as `{ice: relay}`, is added.
+ */
+export async function studyWith({ net, ...changes }, folder) {
   const copy = path.join(folder, 'study');
   await cp(STUDY, copy, { recursive: true });
   const file = path.join(copy, 'study.yaml');
   let text = await readFile(file, 'utf8');
   for (const [key, value] of Object.entries(changes)) {
-    const line = new RegExp(`\\b${key}: *[^\\s,}]+`);
+    const line = new RegExp(`\\b${key}: *(\\[[^\\]]*\\]|\\{[^}]*\\}|[^\\s,}]+)`);
     if (!line.test(text)) throw new Error(`the study has no line "${key}:"`);
     text = text.replace(line, `${key}: ${value}`);
   }
+  if (net) text = text.replace('timeline:', `net: ${net}\n\ntimeline:`);
   await writeFile(file, text);
   return copy;
 }
@@ -60,13 +88,15 @@ for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.e
 
 /** The server as people run it. */
 export class Server {
-  /** Starts it and waits until it has said where it is. */
-  static async start({ study = STUDY, data, port = 0, command = 'dev', args = [] }) {
+  /** Starts it, on this machine or in a `place` of a `Network`, and waits until it has said where it is. */
+  static async start({ study = STUDY, data, port = 0, place, args = [] }) {
     const server = new Server();
     server.data = data;
-    server.process = spawn(COPLAY, [command, study, '--port', String(port), '--data', data, '--json', ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const where = place
+      ? ['serve', study, '--listen', `0.0.0.0:${port}`, '--url', `http://${place.address}:${port}`]
+      : ['dev', study, '--port', String(port)];
+    const command = [...(place?.command ?? []), COPLAY, ...where, '--data', data, '--json', ...args];
+    server.process = spawn(command[0], command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
     server.gone = once(server.process, 'exit');
     running.add(server.process);
     server.gone.then(() => running.delete(server.process), () => {});
@@ -82,6 +112,7 @@ export class Server {
     server.links = JSON.parse(line).links;
     server.url = new URL('/', JSON.parse(line).url).href;
     server.port = Number(new URL(server.url).port);
+    server.turnPort = JSON.parse(line).turn_port;
     return server;
   }
 
@@ -139,7 +170,9 @@ export class Participant {
     person.name = name;
     person.errors = [];
     person.context = await browser.newContext({ viewport: { width: 900, height: 700 } });
-    await person.context.grantPermissions(['microphone', 'camera']);
+    if (browser.engine === 'chromium' && !browser.place) {
+      await person.context.grantPermissions(['microphone', 'camera']);
+    }
     person.page = await person.context.newPage();
     person.page.on('pageerror', error => person.errors.push(error.message));
     person.page.on('console', line => {
