@@ -150,12 +150,13 @@ impl Last {
         self.at_ms = add(self.at_ms, self.distance_ms)?;
         self.tick = add(self.tick, add(from.signed()?, 1)?)?;
         if !from.bit()? {
-            self.aspect = (
+            let aspect = (
                 narrow(from.number()?)?,
                 narrow(from.number()?)?,
                 narrow(from.number()?)?,
                 from.bit()?,
             );
+            replace(&mut self.aspect, aspect)?;
         }
         let fresh = self.read_inputs(from)?;
         let (changes, ahead, wish, hidden) = self.aspect;
@@ -175,23 +176,37 @@ impl Last {
     fn read_inputs(&mut self, from: &mut Reader) -> Result<Vec<Vec<u16>>, DecodeError> {
         let is_regular = from.bit()?;
         let mut fresh = Vec::with_capacity(self.have.len());
+        let mut skips = false;
         for seat in 0..self.have.len() {
             let more = if is_regular { 0 } else { from.signed()? };
+            skips |= more != 0;
             if !from.bit()? {
-                self.fresh[seat] = narrow(from.number()?)?;
+                replace(&mut self.fresh[seat], narrow(from.number()?)?)?;
             }
             let mut inputs = Vec::new();
             for _ in 0..self.fresh[seat] {
                 if !from.bit()? {
-                    self.inputs[seat] = narrow(from.number()?)?;
+                    replace(&mut self.inputs[seat], narrow(from.number()?)?)?;
                 }
                 inputs.push(self.inputs[seat]);
             }
             self.have[seat] = add(add(self.have[seat], more)?, inputs.len() as i64)?;
             fresh.push(inputs);
         }
+        if is_regular == skips {
+            return Err(MALFORMED);
+        }
         Ok(fresh)
     }
+}
+
+/// Takes a value that is told because it is another one.
+fn replace<T: PartialEq>(old: &mut T, new: T) -> Result<(), DecodeError> {
+    if *old == new {
+        return Err(MALFORMED);
+    }
+    *old = new;
+    Ok(())
 }
 
 fn add(one: i64, other: i64) -> Result<i64, DecodeError> {
