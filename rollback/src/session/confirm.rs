@@ -23,7 +23,8 @@ impl<W: World> Session<W> {
     /// Ticks that could be confirmed, were they simulated, and the seat that keeps the next one from being so.
     pub(super) fn confirmable(&self) -> (u32, Option<usize>) {
         let roster = &self.roster;
-        let lease = self.durable + LEASE_S * u32::from(self.config.tick_hz);
+        let lease = LEASE_S * u32::from(self.config.tick_hz);
+        let lease = self.durable.saturating_add(lease);
         let (mut end, mut who) = (u32::MAX, None);
         let mut bind = |tick: u32, seat: Option<usize>| {
             if tick < end {
