@@ -12,6 +12,17 @@ use crate::effects::Effect;
 use crate::link::{DIRECT_WITHIN_US, PeerLink};
 use crate::probe::Probe;
 
+/// Datagrams that go through the server in a second, to all others together: the server closes a connection that
+/// brings many more. Each says again what those before it said, so that some may be left out.
+const RELAYED_PER_S: u64 = 300;
+/// Datagrams that go through the server at once, to one other.
+const RELAYED_AT_ONCE: u64 = 4;
+/// A server that was not heard for this long does not carry; what is sent to it would all arrive together later,
+/// microseconds.
+const STALLED_US: u64 = 1_000_000;
+/// Pause between datagrams through a server that does not carry, microseconds.
+const STALLED_PAUSE_US: u64 = 250_000;
+
 /// Another person.
 #[derive(Debug)]
 struct Other {
@@ -24,6 +35,22 @@ struct Other {
     since_us: u64,
     /// Whether the server was told that the seat is silent.
     is_silent: bool,
+    /// When the next datagram through the server is on time, page clock, microseconds.
+    relay_us: u64,
+}
+
+impl Other {
+    /// Whether a datagram may go through the server now, at this pace; if so, it counts as sent.
+    ///
+    /// Source: ITU-T I.371, the generic cell rate algorithm.
+    fn may_relay(&mut self, now_us: u64, pause_us: u64) -> bool {
+        let next_us = self.relay_us.max(now_us);
+        let may = next_us < now_us + RELAYED_AT_ONCE * pause_us;
+        if may {
+            self.relay_us = next_us + pause_us;
+        }
+        may
+    }
 }
 
 /// The ways to all other people.
@@ -38,6 +65,8 @@ pub(crate) struct Net {
     began_us: u64,
     /// Whether the connection to the server is there, and with it the relay.
     is_connected: bool,
+    /// When the server was heard, page clock, microseconds.
+    server_us: u64,
     effects: VecDeque<Effect>,
 }
 
@@ -55,6 +84,7 @@ impl Net {
             silent_us: (u64::from(SILENT_MS) * 1_000).max(5 * period_us / 2),
             began_us: now_us,
             is_connected: true,
+            server_us: now_us,
             effects: VecDeque::new(),
         };
         for (seat, controller) in plan.controllers.iter().enumerate() {
@@ -83,11 +113,16 @@ impl Net {
     }
 
     /// The connection to the server came or went. What was told over the old one is told again.
-    pub(crate) fn connected(&mut self, is_connected: bool) {
-        self.is_connected = is_connected;
+    pub(crate) fn connected(&mut self, now_us: u64, is_connected: bool) {
+        (self.is_connected, self.server_us) = (is_connected, now_us);
         self.others
             .iter_mut()
             .for_each(|other| other.is_silent = false);
+    }
+
+    /// A message of the server came.
+    pub(crate) fn heard_server(&mut self, now_us: u64) {
+        self.server_us = now_us;
     }
 
     /// Begins to measure round trips, once the layout of datagrams is known.
@@ -118,6 +153,7 @@ impl Net {
                 probe: None,
                 since_us: now_us,
                 is_silent: false,
+                relay_us: 0,
             });
         }
         self.effects.push_back(Effect::Connect { seat });
@@ -160,6 +196,7 @@ impl Net {
 
     /// Sends a datagram by every way that it should take.
     pub(crate) fn send(&mut self, now_us: u64, to: Seat, bytes: &[u8]) {
+        let pause_us = self.relay_pause_us(now_us);
         let Some(other) = self.others.iter_mut().find(|other| other.seat == to) else {
             return;
         };
@@ -168,9 +205,18 @@ impl Net {
             let bytes = bytes.to_vec();
             self.effects.push_back(Effect::Datagram { to, bytes });
         }
-        if ways.relay {
+        if ways.relay && other.may_relay(now_us, pause_us) {
             let bytes = bytes.to_vec();
             self.tell(ClientMessage::Relay { to, bytes });
+        }
+    }
+
+    /// Time between two datagrams through the server to one other.
+    fn relay_pause_us(&self, now_us: u64) -> u64 {
+        if now_us.saturating_sub(self.server_us) > STALLED_US {
+            STALLED_PAUSE_US
+        } else {
+            self.others.len() as u64 * 1_000_000 / RELAYED_PER_S
         }
     }
 
@@ -285,5 +331,77 @@ impl Net {
             .filter(|other| other.link.is_silent(now_us, other.since_us))
             .map(|other| other.seat)
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_US: u64 = 1_000_000;
+
+    fn net(people: usize) -> Net {
+        let plan = Plan {
+            era: Era(1),
+            episode: String::new(),
+            seat: Seat(0),
+            controllers: vec![Controller::Human; people],
+            env: String::new(),
+            env_version: String::new(),
+            module: String::new(),
+            params: String::new(),
+            seed: 0,
+            tick_hz: 60,
+            window: 16,
+            keys: Vec::new(),
+            disclose_ai: false,
+            ice: Vec::new(),
+            relay_only: false,
+            life: Life(0),
+            running: false,
+        };
+        Net::new(&plan, 0)
+    }
+
+    /// Relayed datagrams to each seat in the seconds from `from_s` on, sixty a second offered.
+    fn relayed(net: &mut Net, from_s: u64, seconds: u64, heard: bool) -> Vec<u64> {
+        let mut counts = vec![0; net.seats];
+        for tick in 60 * from_s..60 * (from_s + seconds) {
+            let now_us = tick * SECOND_US / 60;
+            if heard {
+                net.heard_server(now_us);
+            }
+            (1..net.seats).for_each(|seat| net.send(now_us, Seat(seat as u8), &[1]));
+            while let Some(effect) = net.poll_effect() {
+                if let Effect::Send(ClientMessage::Relay { to, .. }) = effect {
+                    counts[to.index()] += 1;
+                }
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn a_few_people_get_every_datagram_through_the_server() {
+        assert_eq!(relayed(&mut net(2), 0, 10, true), [0, 600]);
+        assert_eq!(relayed(&mut net(5), 0, 10, true), [0, 600, 600, 600, 600]);
+    }
+
+    #[test]
+    fn of_many_people_each_gets_as_much_as_the_server_takes() {
+        let counts = relayed(&mut net(16), 0, 10, true);
+        let all: u64 = counts.iter().sum();
+        assert!(all <= 11 * RELAYED_PER_S, "{all} in ten seconds");
+        assert!(counts[1..].iter().all(|&count| count >= 190), "{counts:?}");
+    }
+
+    #[test]
+    fn a_server_that_does_not_carry_is_not_flooded() {
+        let mut net = net(4);
+        relayed(&mut net, 0, 5, true);
+        let counts = relayed(&mut net, 5, 60, false);
+        assert!(counts.iter().sum::<u64>() < 3 * (60 + 4 * 60 + 10));
+        net.heard_server(65 * SECOND_US);
+        assert_eq!(relayed(&mut net, 66, 1, true)[1], 60);
     }
 }

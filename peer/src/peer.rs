@@ -176,6 +176,7 @@ impl<W: World> Peer<W> {
 
     /// A message of the server; one about another episode is late and void.
     pub fn handle_message(&mut self, now: Now, message: ServerMessage) {
+        self.net.heard_server(now.page_us);
         if era(&message).is_some_and(|era| era != self.plan.era) {
             return;
         }
@@ -240,7 +241,7 @@ impl<W: World> Peer<W> {
 
     /// The server has let this page in again, or the connection to it is gone; the match goes on.
     pub fn handle_connection(&mut self, now: Now, open: bool) {
-        self.net.connected(open);
+        self.net.connected(now.page_us, open);
         self.may_upload = false;
         // The server may have missed that this page was ready, or out of sight. A page on its way back into a running
         // episode is begun anew.
