@@ -8,6 +8,7 @@ mod demo;
 mod dst;
 mod figures;
 mod modules;
+mod net;
 mod options;
 mod parity;
 mod python;
@@ -28,6 +29,7 @@ cargo xtask COMMAND [OPTIONS]
   build     the page, the environment modules and the server
   setup     what the other commands need and this machine lacks
   dst       whole studies in simulated networks, by seed
+  net       matches of real browsers across bad networks, every pairing
   parity    recorded trajectories through the library and the module
   python    the Python package, its tests and its types
   bench     the figures of docs/benchmarks.md
@@ -50,6 +52,7 @@ fn dispatch() -> Result<()> {
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
             Some("dst") => dst::command(parser),
+            Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
             Some("setup") => setup::command(parser),

@@ -14,11 +14,12 @@ const HELP: &str = "\
 cargo xtask setup
 
 Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e),
-Chromium and clang (apt-get, if this is Debian and you are root) and .venv with what the
-Python tests need (pip), where absent.
+Chromium, Firefox, iproute2 and clang (apt-get, if this is Debian and you are root) and
+.venv with what the Python tests need (pip), where absent.
 The other commands call the part of it that they need, so it is rarely typed.
 
-COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH";
+COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH
+COPLAY_FIREFOX    the Firefox to drive, likewise";
 
 /// The target of the page and of the environment modules.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
@@ -52,6 +53,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     wasm(&workspace)?;
     let chromium = browser(&workspace)?;
+    others(&workspace);
     clang(&workspace)?;
     python::environment(&workspace)?;
     say(format_args!(
@@ -175,9 +177,26 @@ fn root() -> bool {
     id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
 }
 
-/// Firefox, if there is one in `PATH`.
+/// Gives matches that not everybody can run what they need: Firefox, and `ip` for those in namespaces.
+/// Where something cannot be had, the tests say what they leave out.
+pub(crate) fn others(workspace: &Workspace) {
+    if firefox().is_none()
+        && let Err(error) = apt(workspace, "firefox-esr")
+    {
+        say(format_args!("no matches with Firefox: {error:#}"));
+    }
+    if root()
+        && find("ip").is_none()
+        && let Err(error) = apt(workspace, "iproute2")
+    {
+        say(format_args!("no matches between namespaces: {error:#}"));
+    }
+}
+
+/// Firefox, if one is named or there is one in `PATH`.
 pub(crate) fn firefox() -> Option<PathBuf> {
-    ["firefox-esr", "firefox"].into_iter().find_map(find)
+    let named = env::var_os("COPLAY_FIREFOX").map(PathBuf::from);
+    named.or_else(|| ["firefox-esr", "firefox"].into_iter().find_map(find))
 }
 
 /// Looks a program up in `PATH`.

@@ -9,14 +9,15 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Tally, counted};
 use crate::workspace::{Workspace, output, run};
-use crate::{build, modules, parity, python, tidy};
+use crate::{build, modules, net, parity, python, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick]
 
 Format, house rules, the release build of page and server, lints for host and wasm,
 unit tests, laws and simulated matches, recorded trajectories through library and
-module, the Python package, and real matches of two headless Chromium pages.
+module, the Python package, and real matches of headless pages in Chromium and Firefox,
+also between network namespaces where root and /dev/net/tun are there.
 Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
@@ -62,6 +63,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("set up", |_| {
         setup::wasm(workspace)?;
         chromium = Some(setup::browser(workspace)?);
+        setup::others(workspace);
         setup::clang(workspace)?;
         Ok(())
     })?;
@@ -92,7 +94,8 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let Some(chromium) = chromium else {
         bail!("no browser")
     };
-    tally.step("matches in two browsers", |count| {
+    tally.step("matches in real browsers", |count| {
+        net::build(workspace)?;
         let mut node = workspace.node(&chromium);
         node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
         node.current_dir(workspace.root.join("tests/e2e"));

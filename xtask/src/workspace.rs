@@ -12,6 +12,8 @@ use std::{env, io};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use crate::setup;
+
 /// Where things are.
 pub(crate) struct Workspace {
     /// The repository's root.
@@ -58,12 +60,16 @@ impl Workspace {
         command
     }
 
-    /// Node, told which browser and which server the end-to-end scripts are to use.
+    /// Node, told which browsers, which server and which network the end-to-end scripts are to use.
     pub(crate) fn node(&self, chromium: &Path) -> Command {
         let mut node = self.command("node");
         node.env("COPLAY_CHROMIUM", chromium)
             .env("COPLAY_BIN", self.server())
+            .env("COPLAY_NET", self.target.join("debug/coplay-net"))
             .env("COPLAY_TEMPLATES", self.target.join("templates"));
+        if let Some(firefox) = setup::firefox() {
+            node.env("COPLAY_FIREFOX", firefox);
+        }
         node
     }
 

@@ -1,0 +1,51 @@
+//! `net`: matches of real browsers that a bad network keeps apart, in every pairing.
+
+use anyhow::{Result, bail};
+
+use crate::options::{Options, Takes};
+use crate::workspace::{Workspace, run};
+use crate::{build, setup};
+
+const HELP: &str = "\
+cargo xtask net
+
+Plays the matches of tests/e2e/network.test.mjs with Chromium and Firefox in every
+pairing and with four people: delay, jitter, loss, packets out of order, no UDP, nothing
+but the port of the page, relay only, and a direct way that closes in the middle.
+Each machine is a network namespace, so this needs root and /dev/net/tun; the packets
+between them pass through tests/net, which counts who speaks to whom.
+The test command plays the same with one pairing.";
+
+/// `cargo xtask net`.
+pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
+    let takes = Takes {
+        help: HELP,
+        ..Takes::default()
+    };
+    if Options::parse(parser, takes)?.is_none() {
+        return Ok(());
+    }
+    let workspace = Workspace::find()?;
+    let chromium = setup::browser(&workspace)?;
+    setup::others(&workspace);
+    if setup::firefox().is_none() {
+        bail!("there is no Firefox; COPLAY_FIREFOX names one");
+    }
+    build::all(&workspace, false)?;
+    build(&workspace)?;
+    let mut node = workspace.node(&chromium);
+    node.args(["--test", "--test-reporter=spec", "network.test.mjs"]);
+    node.current_dir(workspace.root.join("tests/e2e"));
+    run(
+        "matches between namespaces",
+        node.env("COPLAY_NET_LONG", "1"),
+    )
+}
+
+/// Builds the network of namespaces.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    run(
+        "building the network of namespaces",
+        &mut workspace.cargo(&["build", "-p", "net"]),
+    )
+}
