@@ -1,6 +1,7 @@
 //! The contracts: [`Environment`] (what an author writes), [`World`] (what a session drives, native or module),
 //! [`Policy`] (what plays a seat that no person has).
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -285,6 +286,68 @@ pub trait World {
     /// Every step is then over and earns nothing, whatever it is asked it answers harmlessly.
     fn fault(&self) -> Option<String> {
         None
+    }
+}
+
+impl<W: World + ?Sized> World for Box<W> {
+    fn spec(&self) -> &Spec {
+        (**self).spec()
+    }
+
+    fn reset(&mut self, seed: u64) {
+        (**self).reset(seed);
+    }
+
+    fn step(&mut self, actions: &[Action]) -> &Outcome {
+        (**self).step(actions)
+    }
+
+    fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
+        (**self).observe(seat, out);
+    }
+
+    fn mask(&mut self, seat: usize) -> u64 {
+        (**self).mask(seat)
+    }
+
+    fn save(&mut self, slot: usize) {
+        (**self).save(slot);
+    }
+
+    fn load(&mut self, slot: usize) {
+        (**self).load(slot);
+    }
+
+    fn digest(&mut self) -> u64 {
+        (**self).digest()
+    }
+
+    fn state(&mut self, out: &mut Vec<u8>) {
+        (**self).state(out);
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        (**self).restore(bytes)
+    }
+
+    fn score(&mut self) -> i64 {
+        (**self).score()
+    }
+
+    fn draw(&mut self, out: &mut DrawList) {
+        (**self).draw(out);
+    }
+
+    fn describe(&mut self, seat: usize, out: &mut String) {
+        (**self).describe(seat, out);
+    }
+
+    fn inject(&mut self, draws: &[u32]) {
+        (**self).inject(draws);
+    }
+
+    fn fault(&self) -> Option<String> {
+        (**self).fault()
     }
 }
 

@@ -96,7 +96,8 @@ Examples:
     },
     /// Write the data as CSV tables.
     #[command(after_help = "\
-Writes one table of steps (a row for each tick and seat) and one of survey responses.
+Writes tables of steps (a row for each tick and seat), of key events, of what else happened in episodes, of who was
+there, and of survey responses.
 The server may be running. Episodes that cannot be simulated here are left out and named; it then exits with 1.
 
 Examples:
@@ -109,6 +110,9 @@ Examples:
         /// Folder for the tables; it is made if it is not there.
         #[arg(long)]
         out: PathBuf,
+        /// Write also what each page showed, a row for each frame: up to 60 rows a second and person.
+        #[arg(long)]
+        seen: bool,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,

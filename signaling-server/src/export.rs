@@ -4,6 +4,7 @@
 //! The folder is only read, also while a server writes to it.
 
 mod notes;
+mod seen;
 mod steps;
 
 use std::fmt;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use crate::archive;
 use crate::store::{self, SqliteStore, Store as _};
 use notes::Notes;
+use seen::SEEN_COLUMNS;
 use steps::{STEP_COLUMNS, simulated};
 
 /// What was exported.
@@ -39,6 +41,8 @@ pub struct Summary {
     pub events: u64,
     /// Rows of `presence`.
     pub presence: u64,
+    /// Rows of `seen`; none if it was not asked for.
+    pub seen: Option<u64>,
     /// Where the table of steps is.
     pub steps_path: PathBuf,
     /// Where the table of responses is.
@@ -49,6 +53,8 @@ pub struct Summary {
     pub events_path: PathBuf,
     /// Where the table of presence is.
     pub presence_path: PathBuf,
+    /// Where the table of frames is, if it was asked for.
+    pub seen_path: Option<PathBuf>,
     /// Episodes that are in no table, and why.
     pub skipped: Vec<Skipped>,
 }
@@ -68,6 +74,9 @@ impl fmt::Display for Summary {
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
         ] {
+            writeln!(f, "{}: {rows} rows", path.display())?;
+        }
+        if let (Some(path), Some(rows)) = (&self.seen_path, self.seen) {
             writeln!(f, "{}: {rows} rows", path.display())?;
         }
         write!(
@@ -156,12 +165,12 @@ const RESPONSE_COLUMNS: [&str; 10] = [
     "at",
 ];
 
-/// Writes the tables into `out`. A table is there whole or not at all.
+/// Writes the tables into `out`, that of what was shown only if `seen` asks for it. A table is there whole or not at all.
 /// Work of more than two seconds tells its progress on the standard error.
 ///
 /// # Errors
 /// What the disk or the database says, or that the data folder is not there.
-pub async fn export(data: &Path, out: &Path) -> anyhow::Result<Summary> {
+pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summary> {
     anyhow::ensure!(
         data.is_dir(),
         "there is no data folder {}; name one with --data",
@@ -174,6 +183,7 @@ pub async fn export(data: &Path, out: &Path) -> anyhow::Result<Summary> {
         keys_path: out.join("keys.csv"),
         events_path: out.join("events.csv"),
         presence_path: out.join("presence.csv"),
+        seen_path: seen.then(|| out.join("seen.csv")),
         ..Summary::default()
     };
     episodes(data, &mut summary)?;
@@ -186,6 +196,9 @@ fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut steps = Table::create(&summary.steps_path, &KEYS, &STEP_COLUMNS)?;
     let mut notes = Notes::create(summary)?;
+    let seen = summary.seen_path.as_ref();
+    let seen = seen.map(|path| Table::create(path, &KEYS, &SEEN_COLUMNS));
+    let mut seen = seen.transpose()?;
     let mut progress = Progress::new(files.len());
     for path in files {
         match simulated(&path) {
@@ -193,6 +206,10 @@ fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
                 rows.iter()
                     .try_for_each(|row| steps.add(&row.table(&log)))?;
                 notes.add(&log, &actions)?;
+                if let Some(seen) = &mut seen {
+                    let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
+                    seen::add(seen, &log, &archive::shown(&log, modules)?, &actions)?;
+                }
                 summary.episodes += 1;
                 summary.running += usize::from(log.ending.is_none());
             }
@@ -204,6 +221,7 @@ fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
         progress.step("episodes");
     }
     summary.steps = steps.finish()?;
+    summary.seen = seen.map(Table::finish).transpose()?;
     notes.finish(summary)
 }
 

@@ -83,8 +83,13 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let turn = turn_at(&turn, listen, ip, TURN_PORT, url.as_deref());
             serve(study, listen, url, turn, open, json).await
         }
-        Command::Export { data, out, json } => {
-            let summary = signaling_server::export::export(&data, &out).await?;
+        Command::Export {
+            data,
+            out,
+            seen,
+            json,
+        } => {
+            let summary = signaling_server::export::export(&data, &out, seen).await?;
             report(&summary, json)?;
             Ok(done_if(summary.skipped.is_empty()))
         }

@@ -3,11 +3,13 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod frames;
 mod order;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use protocol::log::{self, Log};
@@ -50,6 +52,8 @@ pub struct Verified {
     pub changes: usize,
     /// The pages that simulated something else than the replica, as the file names them.
     pub diverged: Vec<Named>,
+    /// Frames that pages showed, each rebuilt from the file.
+    pub frames: u64,
     /// Whether the file ends in what a crash left of its last write.
     pub torn: bool,
     /// Whether the module that was played is stored.
@@ -167,6 +171,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         reason: None,
         changes: 0,
         diverged: Vec::new(),
+        frames: 0,
         torn: false,
         module: Module::Unnamed,
         verdict: Verdict::Equal,
@@ -190,7 +195,7 @@ impl Verified {
         let mut events = BTreeMap::new();
         let episodes = data.join("episodes");
         let modules = |hash: &str| archive::stored(&episodes, hash);
-        let replayed = replay(log, modules, |_, replica| {
+        let replayed = replay(log, &modules, |_, replica| {
             for event in &replica.outcome().events {
                 let name = replica.spec().events.get(usize::from(event.kind));
                 *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
@@ -202,9 +207,9 @@ impl Verified {
                 let ending = replica.ending(protocol::control::EndReason::Technical);
                 self.score = ending.score;
                 self.digest = format!("{:016x}", ending.digest);
-                self.verdict = match self.unlike(log, &replica) {
-                    None => Verdict::Equal,
-                    Some(because) => Verdict::Differs(because),
+                self.verdict = match self.compare(log, &replica, modules) {
+                    Ok(()) => Verdict::Equal,
+                    Err(because) => Verdict::Differs(because),
                 };
             }
             Err(ReplayError::Replica(
@@ -220,20 +225,23 @@ impl Verified {
         Ok(())
     }
 
-    /// The first thing in the log, beside what the replay compares, that is not as it should be.
-    fn unlike(&mut self, log: &Log, replica: &Replica) -> Option<String> {
+    /// Compares what the replay does not; the first thing that is not as it should be.
+    fn compare(
+        &mut self,
+        log: &Log,
+        replica: &Replica,
+        modules: impl Fn(&str) -> io::Result<Vec<u8>>,
+    ) -> Result<(), String> {
         if log.header.episode != self.episode {
-            return Some(format!(
-                "the header names the episode {}",
-                log.header.episode
-            ));
+            let named = &log.header.episode;
+            return Err(format!("the header names the episode {named}"));
         }
         self.changes = log.changes().count();
-        match order::named(log, replica) {
-            Ok(named) => self.diverged = named,
-            Err(because) => return Some(because),
-        }
-        order::changes(log)
+        order::changes(log)?;
+        self.diverged = order::named(log, replica)?;
+        let shown = archive::shown(log, modules).map_err(|error| error.to_string())?;
+        self.frames = frames::frames(log, replica, &shown, &self.diverged)?;
+        Ok(())
     }
 }
 
@@ -294,6 +302,9 @@ impl fmt::Display for Verified {
         for page in &self.diverged {
             let Named { seat, tick, .. } = page;
             write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
+        }
+        if self.frames > 0 {
+            write!(f, ", {} frames rebuilt", self.frames)?;
         }
         if self.torn {
             write!(f, ", last write cut short by a crash")?;

@@ -7,6 +7,7 @@
 mod file;
 mod handover;
 mod replica;
+pub(crate) mod shown;
 #[cfg(test)]
 pub(crate) mod tests;
 mod upload;
@@ -23,6 +24,7 @@ use protocol::{Controller, Life, Seat, Tick};
 
 pub use file::{DiskFile, LogFile};
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
+pub use shown::{Rebuilt, Shown, shown};
 pub use upload::Absorbed;
 
 /// Folder of the episode files in a data folder.

@@ -374,7 +374,7 @@ pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
     cut.inputs.get(index).copied()
 }
 
-fn world(
+pub(super) fn world(
     header: &Header,
     modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {

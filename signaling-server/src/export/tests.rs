@@ -4,6 +4,7 @@ use protocol::log::Record;
 use protocol::{Controller, Tick};
 
 use super::*;
+use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
 use crate::store::{Answers, NewSession};
 
@@ -40,7 +41,9 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     other.absorb(ZERO, &part(&all, 0, 5)).unwrap();
     fs::write(dir.join("e-3.coplay"), b"\x01COPLAY\nnothing of ours").unwrap();
 
-    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let summary = export(data.path(), &data.path().join("out"), false)
+        .await
+        .unwrap();
     assert_eq!(
         (summary.episodes, summary.running, summary.steps),
         (2, 1, 34)
@@ -119,7 +122,9 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let absorbed = episode.absorb(ZERO, &upload).unwrap();
     assert_eq!((absorbed.through, absorbed.diverged), (Tick(15), false));
 
-    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let summary = export(data.path(), &data.path().join("out"), false)
+        .await
+        .unwrap();
     let rows = table(&summary.steps_path);
     let second = rows[1..].iter().skip(1).step_by(2);
     let controllers: Vec<_> = second
@@ -192,7 +197,9 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         episode.note(record).unwrap();
     }
 
-    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let summary = export(data.path(), &data.path().join("out"), false)
+        .await
+        .unwrap();
     let keys = table(&summary.keys_path);
     assert_eq!(keys[0][..7], KEYS);
     assert_eq!(summary.keys, 2);
@@ -249,6 +256,41 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
 }
 
 #[tokio::test]
+async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let header = header([PERSON, PERSON], 12);
+    let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
+    let pages = two_pages(&header);
+    for (seat, page) in (0..).map(Seat).zip(&pages) {
+        episode.absorb(seat, &page.upload).unwrap();
+    }
+    let out = data.path().join("out");
+    let summary = export(data.path(), &out, false).await.unwrap();
+    assert_eq!((summary.seen, summary.seen_path), (None, None));
+    assert!(!out.join("seen.csv").exists());
+    let summary = export(data.path(), &out, true).await.unwrap();
+    let rows = table(&summary.seen_path.clone().unwrap());
+    assert_eq!(rows[0], [&KEYS[..], &SEEN_COLUMNS].concat());
+    assert_eq!(summary.seen, Some(rows.len() as u64 - 1));
+    assert!(summary.to_string().contains("seen.csv"));
+    let first = rows[1..].iter().filter(|row| row[6] == "0");
+    let digests: Vec<_> = first.map(|row| row[15].clone()).collect();
+    let shown = pages[0].shown.iter().map(|digest| format!("{digest:016x}"));
+    assert_eq!(digests, shown.collect::<Vec<_>>());
+    // 50 ms apart; at first nobody has anything of the other.
+    assert_eq!(rest(&rows[1])[..5], ["0", "0", "1", "0", "1 0"]);
+    assert_eq!(rows[2][8], "50");
+    let names: Vec<_> = rows[1..].iter().map(|row| (&row[12], &row[13])).collect();
+    assert!(
+        names
+            .iter()
+            .all(|(ahead, wish)| (*ahead == "0") == wish.is_empty())
+    );
+}
+
+#[tokio::test]
 async fn responses_have_a_row_for_each_item() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
@@ -288,7 +330,9 @@ async fn responses_have_a_row_for_each_item() {
         .await
         .unwrap();
 
-    let summary = export(data.path(), &data.path().join("out")).await.unwrap();
+    let summary = export(data.path(), &data.path().join("out"), false)
+        .await
+        .unwrap();
     let rows = table(&summary.responses_path);
     assert_eq!((summary.responses, rows.len()), (4, 5));
     assert_eq!(rows[0], RESPONSE_COLUMNS);
@@ -310,7 +354,7 @@ async fn responses_have_a_row_for_each_item() {
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_named() {
-    let error = export(Path::new("/nowhere/at all"), Path::new("/tmp"))
+    let error = export(Path::new("/nowhere/at all"), Path::new("/tmp"), false)
         .await
         .unwrap_err();
     assert!(error.to_string().contains("/nowhere/at all"));

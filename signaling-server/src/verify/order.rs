@@ -23,8 +23,8 @@ pub struct Named {
     pub tick: u32,
 }
 
-/// The first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
-pub(super) fn changes(log: &Log) -> Option<String> {
+/// Refuses the first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
+pub(super) fn changes(log: &Log) -> Result<(), String> {
     let (mut rows, mut before): (Vec<u16>, Vec<&Change>) = (Vec::new(), Vec::new());
     for record in &log.records {
         match record {
@@ -32,14 +32,14 @@ pub(super) fn changes(log: &Log) -> Option<String> {
             Record::Change(change) => {
                 if let Some(what) = out_of_order(log, &rows, &before, change) {
                     let (number, seat) = (change.number, change.seat.0);
-                    return Some(format!("change {number}: seat {seat}: {what}"));
+                    return Err(format!("change {number}: seat {seat}: {what}"));
                 }
                 before.push(change);
             }
             _ => {}
         }
     }
-    None
+    Ok(())
 }
 
 fn out_of_order(

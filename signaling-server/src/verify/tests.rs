@@ -1,10 +1,12 @@
 use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
+use protocol::seen;
 use protocol::{Controller, Era, Life, Seat, Tick};
 
 use super::*;
 use crate::archive::Episode;
+use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
 use crate::store::NewEpisode;
 
@@ -359,4 +361,69 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     }
     let (_, because) = judged(&header, &slander).await;
     assert!(because.contains("is said to differ"), "{because}");
+}
+
+#[tokio::test]
+async fn every_frame_that_was_shown_is_rebuilt() {
+    let mut header = header([PERSON, PERSON], 40);
+    // A little less than packets take: some frames show a guess, and some do not.
+    header.input_delay = 2;
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let pages = two_pages(&header);
+    for (seat, page) in (0..).map(Seat).zip(&pages) {
+        episode.absorb(seat, &page.upload).unwrap();
+    }
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let count: usize = pages.iter().map(|page| page.shown.len()).sum();
+    assert_eq!((found.frames, because.as_str()), (count as u64, ""));
+    assert!(
+        found
+            .to_string()
+            .contains(&format!(", {count} frames rebuilt"))
+    );
+
+    // One input that the page says it knew is not the one that was played.
+    let is_note = |record: &Record| matches!(record, Record::Timing { seat: ZERO, .. });
+    let at = records.iter().position(is_note).unwrap();
+    let mut lie = records;
+    let Record::Timing { timing, .. } = &mut lie[at] else {
+        panic!("that was a note")
+    };
+    let mut frames = seen::decode(&timing.seen, 2).unwrap();
+    let knew = frames.iter_mut().find(|frame| {
+        let [_, other] = &frame.fresh[..] else {
+            return false;
+        };
+        frame.tick.0 > 8 && !other.is_empty()
+    });
+    let input = &mut knew.unwrap().fresh[1][0];
+    *input = (*input + 1) % 4;
+    seen::encode(&frames, 2, &mut timing.seen);
+    let (_, because) = judged(&header, &lie).await;
+    assert!(
+        because.starts_with("what seat 0 showed in life 0: after "),
+        "{because}"
+    );
+    let Record::Timing { timing, .. } = &mut lie[at] else {
+        panic!("that was a note")
+    };
+    timing.seen.truncate(5);
+    let (_, because) = judged(&header, &lie).await;
+    assert_eq!(because, "what seat 0 showed in life 0: malformed seen-log");
+    // Nothing else is expected of a page that was found out.
+    let name = Record::Diverged {
+        seat: ZERO,
+        tick: Tick(40),
+        expected: 0,
+        found: 0,
+    };
+    lie.push(name);
+    let (found, because) = judged(&header, &lie).await;
+    assert_eq!(
+        (found.frames, because.as_str()),
+        (pages[1].shown.len() as u64, "")
+    );
 }

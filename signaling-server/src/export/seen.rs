@@ -1,0 +1,59 @@
+//! What pages showed, one row a frame.
+
+use protocol::Tick;
+use protocol::log::Log;
+use serde::Serialize;
+
+use super::{Keys, Table};
+use crate::archive::Shown;
+
+#[derive(Serialize)]
+struct SeenRow<'a> {
+    keys: Keys<'a>,
+    life: u8,
+    at_ms: u32,
+    tick: u32,
+    changes: u16,
+    have: &'a str,
+    ahead: u8,
+    wish: &'a str,
+    hidden: bool,
+    digest: &'a str,
+}
+
+pub(super) const SEEN_COLUMNS: [&str; 9] = [
+    "life", "at_ms", "tick", "changes", "have", "ahead", "wish", "hidden", "digest",
+];
+
+/// Adds the frames of an episode; those of a page that noted what cannot be are left out.
+pub(super) fn add(
+    table: &mut Table,
+    log: &Log,
+    shown: &[Shown],
+    actions: &[String],
+) -> anyhow::Result<()> {
+    for page in shown {
+        for rebuilt in page.frames.iter().flatten() {
+            let (frame, digest) = (&rebuilt.frame, rebuilt.shown);
+            let have: Vec<_> = frame
+                .have
+                .iter()
+                .map(|Tick(tick)| tick.to_string())
+                .collect();
+            let wish = actions.get(usize::from(frame.wish));
+            table.add(&SeenRow {
+                keys: Keys::new(&log.header, page.seat),
+                life: page.life.0,
+                at_ms: frame.at_ms,
+                tick: frame.tick.0,
+                changes: frame.changes,
+                have: &have.join(" "),
+                ahead: frame.ahead,
+                wish: wish.filter(|_| frame.ahead > 0).map_or("", String::as_str),
+                hidden: frame.hidden,
+                digest: &format!("{digest:016x}"),
+            })?;
+        }
+    }
+    Ok(())
+}
