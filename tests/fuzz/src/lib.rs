@@ -3,14 +3,18 @@
 //! The same functions run under a fuzzing engine (`fuzz_targets/`, see `README.md`), and in the tests over
 //! committed corpora and seeded mutations of them.
 
+mod hub;
+mod input;
+mod memory;
 mod mutate;
 mod seeds;
 mod session;
 
 use protocol::control::{self, ClientMessage, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
-use protocol::log;
+use protocol::{log, seen as seen_log};
 
+pub use hub::hub;
 pub use mutate::mutate;
 pub use seeds::seeds;
 pub use session::session;
@@ -19,11 +23,14 @@ pub use session::session;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
+    ("hub", hub),
     ("log", log),
+    ("records", records),
+    ("seen", seen),
     ("session", session),
 ];
 
@@ -55,6 +62,33 @@ pub fn datagram(bytes: &[u8]) {
         datagram.encode(layout, &mut again);
         assert_eq!(again, packet, "{datagram:?}");
     }
+}
+
+/// A chunk of frames is refused, or is the one encoding of what it says. The first byte chooses the number of seats.
+pub fn seen(bytes: &[u8]) {
+    let Some((&seats, chunk)) = bytes.split_first() else {
+        return;
+    };
+    let seats = usize::from(seats % 17);
+    if let Ok(frames) = seen_log::decode(chunk, seats) {
+        let mut again = Vec::new();
+        seen_log::encode(&frames, seats, &mut again);
+        assert_eq!(again, chunk, "{frames:?}");
+    }
+}
+
+/// What a log says is refused, or is written again as it was read, whatever is in its frames: the checksums are right,
+/// which no engine guesses. The bodies come with their lengths in two bytes before them, the header first.
+pub fn records(bytes: &[u8]) {
+    let (mut whole, mut rest) = (log::MAGIC.to_vec(), bytes);
+    while let Some((len, after)) = rest.split_first_chunk() {
+        let (body, after) = after.split_at(after.len().min(u16::from_le_bytes(*len).into()));
+        let len = (body.len() as u32).to_le_bytes();
+        let sum = crc32fast::hash(&[&len, body].concat());
+        whole.extend([&len, &sum.to_le_bytes(), body].concat());
+        rest = after;
+    }
+    log(&whole);
 }
 
 /// A log is refused, or is written again as it was read; its torn tail changes nothing of it.

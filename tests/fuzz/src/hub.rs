@@ -1,0 +1,412 @@
+//! The arbiter and the archive behind it, between pages that say anything in any order, all driven by bytes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use protocol::control::{
+    self, Answer, ClientMessage, Entry, Link, Report, ServerMessage, Timing, Upload,
+};
+use protocol::{Era, Life, Seat, Tick, log};
+use signaling_server::archive::Episode;
+use signaling_server::config::Limits;
+use signaling_server::hub::{ConnId, Effect, EnvStage, EnvStages, Event, Hub, Restored, Work};
+use signaling_server::keeper::{failure, perform};
+use study::Study;
+
+use crate::input::Input;
+use crate::memory::{Memory, no_module};
+
+/// Pages at once: two groups and one more.
+const PAGES: usize = 5;
+/// The most commands that are carried out: the rest of a long input teaches nothing new.
+const COMMANDS: usize = 1_000;
+/// The most effects of one event: everybody is told a few things.
+const EFFECTS: usize = 32 * PAGES;
+/// The most timeouts that are due at one moment.
+const TIMEOUTS: usize = 100;
+
+/// What a page knows.
+#[derive(Clone, Default)]
+struct Page {
+    conn: Option<ConnId>,
+    token: Option<String>,
+    stage: u16,
+    era: Option<Era>,
+    life: Life,
+    seat: u8,
+    through: Tick,
+    notes: u32,
+    fence: Option<(Seat, Life)>,
+}
+
+struct Server {
+    hub: Hub,
+    now_us: u64,
+    pages: [Page; PAGES],
+    conns: u64,
+    closed: BTreeSet<ConnId>,
+    work: VecDeque<(Era, Work)>,
+    episodes: BTreeMap<u16, (Option<Episode>, Memory)>,
+}
+
+/// The study of `study/`, and what its env stages play.
+fn terms() -> &'static (Arc<Study>, EnvStages) {
+    static TERMS: OnceLock<(Arc<Study>, EnvStages)> = OnceLock::new();
+    TERMS.get_or_init(|| {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("study");
+        let (study, facts) = signaling_server::server::read_study(&dir)
+            .unwrap_or_else(|problems| panic!("{problems:#?}"));
+        let module = String::new();
+        let stages = facts.into_iter().map(|(index, facts)| {
+            let module = module.clone();
+            (index, EnvStage { facts, module })
+        });
+        (Arc::new(study), stages.collect())
+    })
+}
+
+/// Lets pages come and go, say what fits and what does not, lets time pass, and does the archive's work, as the bytes
+/// say. Nothing panics, effects and timeouts are bounded, a closed connection hears nothing more, and every episode
+/// file can be read and taken up again.
+pub fn hub(bytes: &[u8]) {
+    play(bytes);
+}
+
+fn play(bytes: &[u8]) -> Server {
+    let mut server = Server::new();
+    let mut bytes = Input(bytes);
+    for _ in 0..COMMANDS {
+        if bytes.0.is_empty() {
+            break;
+        }
+        server.command(&mut bytes);
+    }
+    for (episode, file) in server.episodes.values() {
+        let Some(episode) = episode else { continue };
+        let bytes = file.copy();
+        let read = log::read(&bytes).expect("what was written can be read");
+        assert!(!read.torn && read.through == episode.through());
+        assert!(read.changes().eq(episode.changes()));
+        let again = Episode::recover_from(Box::new(Memory::of(bytes)), no_module)
+            .expect("what was written can be taken up again");
+        assert_eq!(again.through(), episode.through());
+    }
+    server
+}
+
+impl Server {
+    fn new() -> Self {
+        let (study, stages) = terms().clone();
+        let mut state = 0_u8;
+        let random = Box::new(move |bytes: &mut [u8]| {
+            bytes.fill_with(|| {
+                state = state.wrapping_mul(5).wrapping_add(77);
+                state
+            });
+        });
+        let limits = Limits {
+            sessions: 2 * PAGES,
+            ..Limits::default()
+        };
+        let restored = Restored::default();
+        Self {
+            hub: Hub::new(0, study, limits, stages, true, random, restored),
+            now_us: 0,
+            pages: Default::default(),
+            conns: 0,
+            closed: BTreeSet::new(),
+            work: VecDeque::new(),
+            episodes: BTreeMap::new(),
+        }
+    }
+
+    fn command(&mut self, bytes: &mut Input<'_>) {
+        let command = bytes.byte();
+        let (what, who) = (command & 15, usize::from(command >> 4) % PAGES);
+        let page = self.pages[who].clone();
+        let message = match what {
+            0 => return self.connect(who, bytes.byte()),
+            1 => return self.disconnect(who),
+            2 => self.leave_stage(&page, bytes.byte()),
+            3 => ready(&page),
+            4 => upload(&page, bytes),
+            5 => report(&page, bytes.byte()),
+            6 => silence(&page, bytes.byte()),
+            7 => hidden(&page, bytes.byte()),
+            8 => ClientMessage::Unloading,
+            9 => ClientMessage::TakeBack {
+                era: page.era.unwrap_or(Era(0)),
+            },
+            10 | 11 => return self.wait(1_000 << (bytes.byte() & 15)),
+            12 => return self.work(usize::from(bytes.byte()), false),
+            13 if bytes.byte() & 3 == 0 => return self.work(1, true),
+            13 => aside(bytes.byte()),
+            14 => {
+                let len = usize::from(bytes.byte());
+                match control::decode(bytes.take(len)) {
+                    Ok(message) => message,
+                    Err(_) => return,
+                }
+            }
+            _ if bytes.byte() == 255 => return self.handle(Event::Stop),
+            _ => return self.work(2, false),
+        };
+        let Some(conn) = page.conn else { return };
+        self.handle(Event::Message(conn, message));
+    }
+
+    /// A page comes in: a new one, with its own token, or with that of another.
+    fn connect(&mut self, who: usize, how: u8) {
+        self.conns += 1;
+        let conn = ConnId(self.conns);
+        let own = &self.pages[who];
+        let other = &self.pages[usize::from(how >> 4) % PAGES];
+        let playing = own.era.filter(|_| how & 4 == 0).map(|era| (era, own.life));
+        let token = match how & 3 {
+            0 => None,
+            1 | 2 => own.token.clone(),
+            _ => other.token.clone(),
+        };
+        let entry = match token {
+            Some(token) => Entry::Resume { token, playing },
+            None if how & 3 == 3 => Entry::Invite("9f2c".into()),
+            None => Entry::Open,
+        };
+        self.pages[who].conn = Some(conn);
+        self.handle(Event::Message(conn, ClientMessage::Hello { entry }));
+    }
+
+    fn disconnect(&mut self, who: usize) {
+        if let Some(conn) = self.pages[who].conn.take() {
+            self.closed.insert(conn);
+            self.handle(Event::Closed(conn));
+        }
+    }
+
+    /// Says that a stage is done, mostly the one that the page shows, with the answers of the study's form.
+    fn leave_stage(&self, page: &Page, how: u8) -> ClientMessage {
+        let study = &terms().0;
+        let is_survey = study.timeline.get(usize::from(page.stage));
+        let is_survey = is_survey.is_some_and(|stage| stage.id == "after") && how != 1;
+        let answer = Answer {
+            name: "fun".into(),
+            value: "5".into(),
+        };
+        ClientMessage::StageDone {
+            stage: page.stage + u16::from(how == 2),
+            answers: if is_survey { vec![answer] } else { Vec::new() },
+            elapsed_ms: 1,
+        }
+    }
+
+    /// Does work of the archive, or lets the disk fail.
+    fn work(&mut self, count: usize, fails: bool) {
+        for _ in 0..count {
+            let Some((era, work)) = self.work.pop_front() else {
+                return;
+            };
+            let event = if fails {
+                failure(era, &work)
+            } else {
+                let (episode, file) = self.episodes.entry(era.0).or_default();
+                perform(era, episode, work, |header| {
+                    Episode::create_in(Box::new(file.clone()), header, no_module)
+                })
+            };
+            self.handle(event);
+        }
+    }
+
+    fn wait(&mut self, us: u64) {
+        let until_us = self.now_us + us;
+        let mut due = 0;
+        while let Some(at_us) = self.hub.poll_timeout().filter(|at_us| *at_us <= until_us) {
+            due = if at_us > self.now_us { 0 } else { due + 1 };
+            assert!(due < TIMEOUTS, "a timeout that is due stays due");
+            self.now_us = at_us.max(self.now_us);
+            self.hub.handle_timeout(self.now_us);
+            self.drain();
+        }
+        self.now_us = until_us;
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.hub.handle(self.now_us, event);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        let mut effects = 0;
+        while let Some(effect) = self.hub.poll_effect() {
+            effects += 1;
+            assert!(effects <= EFFECTS, "an event has no end of effects");
+            match effect {
+                Effect::Send(conn, message) | Effect::Relay(conn, message) => {
+                    assert!(!self.closed.contains(&conn), "sent to a closed connection");
+                    if let Some(page) = self.pages.iter_mut().find(|page| page.conn == Some(conn)) {
+                        page.hear(message);
+                    }
+                }
+                Effect::Close(conn) => drop(self.closed.insert(conn)),
+                Effect::Store(_) => {}
+                Effect::Archive(era, work) => self.work.push_back((era, work)),
+            }
+        }
+    }
+}
+
+impl Page {
+    fn hear(&mut self, message: ServerMessage) {
+        match message {
+            ServerMessage::Welcome { session, .. } => self.token = Some(session),
+            ServerMessage::Stage { index, .. } => self.stage = index,
+            ServerMessage::Match(plan) => {
+                (self.era, self.life) = (Some(plan.era), plan.life);
+                (self.seat, self.through, self.notes) = (plan.seat.0, Tick(0), 0);
+            }
+            ServerMessage::Running { through, .. } => self.through = through,
+            ServerMessage::Return(back) => self.through = back.tick,
+            ServerMessage::Archived { through, notes, .. } => {
+                (self.through, self.notes) = (through, notes);
+            }
+            ServerMessage::Fence { seat, life, .. } => self.fence = Some((seat, life)),
+            _ => {}
+        }
+    }
+}
+
+fn ready(page: &Page) -> ClientMessage {
+    ClientMessage::Ready {
+        era: page.era.unwrap_or(Era(0)),
+        links: vec![Link::Relay; 2],
+        rtt_us: vec![0, 20_000],
+    }
+}
+
+/// Rows that follow what is durable, or overlap it, or leave a gap; noted or not, and perhaps the last.
+fn upload(page: &Page, bytes: &mut Input<'_>) -> ClientMessage {
+    let (how, ticks) = (bytes.byte(), usize::from(bytes.byte() % 24));
+    // Six is the no-op, which idle partners and vacant seats play.
+    let mut rows = vec![6; 2 * ticks];
+    let own = bytes.take(if how & 1 == 0 { ticks } else { 0 });
+    for (tick, action) in own.iter().enumerate() {
+        rows[2 * tick + usize::from(page.seat & 1)] = u16::from(action % 8);
+    }
+    let first = match how >> 1 & 7 {
+        0 => page.through.0 + 1,
+        1 => page.through.0.saturating_sub(3),
+        _ => page.through.0,
+    };
+    let timing = Timing {
+        number: page.notes + u32::from(how & 64 != 0),
+        hidden: vec![(Tick(1), Tick(2))],
+        delays: vec![(Tick(1), 100)],
+        ..Timing::default()
+    };
+    ClientMessage::Upload(Upload {
+        era: page.era.unwrap_or(Era(0)),
+        life: page.life,
+        first: Tick(first),
+        digests: (how & 16 != 0)
+            .then_some((Tick(10), 9))
+            .into_iter()
+            .collect(),
+        ended: (how & 32 != 0).then_some(Tick(first + ticks as u32)),
+        timing: (how & 128 != 0).then_some(timing),
+        rows,
+    })
+}
+
+/// An answer to the last fence, with more or less than there is.
+fn report(page: &Page, how: u8) -> ClientMessage {
+    let (seat, life) = page.fence.unwrap_or((Seat(1), Life(0)));
+    let have = page.through.0 + u32::from(how & 15);
+    let count = have.min(u32::from(how >> 4));
+    ClientMessage::Report {
+        era: page.era.unwrap_or(Era(0)),
+        report: Report {
+            seat,
+            life,
+            have: Tick(have),
+            inputs: vec![u16::from(how % 7); count as usize],
+        },
+    }
+}
+
+fn silence(page: &Page, how: u8) -> ClientMessage {
+    ClientMessage::Silent {
+        era: page.era.unwrap_or(Era(0)),
+        seat: Seat(how >> 1),
+        silent: how & 1 == 0,
+    }
+}
+
+fn hidden(page: &Page, how: u8) -> ClientMessage {
+    ClientMessage::Hidden {
+        era: page.era.unwrap_or(Era(0)),
+        hidden: how & 1 == 0,
+    }
+}
+
+/// What moves nobody, and the way out.
+fn aside(how: u8) -> ClientMessage {
+    let to = Seat(how >> 4);
+    match how & 15 {
+        0 => ClientMessage::Leave,
+        1 => ClientMessage::Trouble {
+            message: "no WebGL".into(),
+        },
+        2 => ClientMessage::LinkChanged {
+            era: Era(0),
+            seat: to,
+            link: Link::Direct,
+        },
+        3 => ClientMessage::Clock { sent_us: 1 },
+        4..=8 => ClientMessage::Signal {
+            to,
+            data: "{}".into(),
+        },
+        _ => ClientMessage::Relay {
+            to,
+            bytes: vec![1, 2, 3],
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Controller;
+    use protocol::control::EndReason;
+
+    use super::*;
+
+    /// Who or what took a seat in the first episode of a seed, and how it ended.
+    fn seed(name: &str) -> (Vec<Controller>, Option<EndReason>) {
+        let seeds = crate::seeds("hub");
+        let server = play(&seeds.iter().find(|(seed, _)| seed == name).unwrap().1);
+        let (episode, _) = server.episodes.values().next().unwrap();
+        let episode = episode.as_ref().unwrap();
+        let hands = episode.changes().iter().map(|change| &change.controller);
+        (
+            hands.cloned().collect(),
+            episode.ending().map(|end| end.reason),
+        )
+    }
+
+    #[test]
+    fn the_seeds_reach_what_they_are_for() {
+        let idle = Controller::Ai {
+            policy: "idle".into(),
+        };
+        let there_and_back = vec![idle.clone(), Controller::Human];
+        assert_eq!(seed("played"), (Vec::new(), Some(EndReason::Played)));
+        assert_eq!(seed("gone"), (vec![idle.clone()], None));
+        assert_eq!(
+            seed("back"),
+            (there_and_back.clone(), Some(EndReason::Played))
+        );
+        assert_eq!(seed("hidden"), (there_and_back, None));
+        assert_eq!(seed("failed"), (vec![idle], Some(EndReason::Technical)));
+    }
+}

@@ -1,0 +1,499 @@
+//! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
+
+mod sequences;
+
+use protocol::change::{Change, Presence};
+use protocol::control::{
+    Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Misprediction, Plan,
+    Refusal, Report, Return, ServerMessage, StageView, Timing, Upload, encode,
+};
+use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::log::{self, Ending, Header, Record};
+use protocol::seen::{self, Frame};
+use protocol::{Controller, Era, Life, Seat, Tick};
+use serde::Serialize;
+
+/// xorshift64: enough to scatter mutations.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % limit.max(1)
+    }
+}
+
+/// The seeds of a target, by name.
+pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+    match target {
+        "control_client" => encoded(client_messages()),
+        "control_server" => encoded(server_messages()),
+        "datagram" => datagrams(),
+        "hub" => sequences::hubs(),
+        "log" => logs(),
+        "records" => records(),
+        "seen" => seen(),
+        "session" => sequences::sessions(),
+        _ => Vec::new(),
+    }
+}
+
+/// Names a message by its variant.
+fn encoded<M: Serialize + std::fmt::Debug>(messages: Vec<M>) -> Vec<(String, Vec<u8>)> {
+    let name = |index: usize, message: &M| {
+        let variant: String = format!("{message:?}")
+            .chars()
+            .take_while(char::is_ascii_alphabetic)
+            .collect();
+        format!("{index:02}-{}", variant.to_lowercase())
+    };
+    messages
+        .iter()
+        .enumerate()
+        .map(|(index, message)| (name(index, message), encode(message)))
+        .collect()
+}
+
+fn timing() -> Timing {
+    Timing {
+        keys: vec![KeyEvent {
+            tick: Tick(3),
+            action: 5,
+            down: true,
+            at_us: 310_000,
+            shown_us: 0,
+        }],
+        rollbacks: vec![(Tick(4), 2)],
+        holds: vec![(Tick(5), 130)],
+        hidden: vec![(Tick(6), Tick(9))],
+        rtt_us: vec![0, 42_000],
+        delays: vec![(Tick(5), 130)],
+        mispredictions: vec![Misprediction {
+            seat: Seat(1),
+            tick: Tick(3),
+            predicted: 6,
+            actual: 5,
+            shown_ms: 40,
+        }],
+        seen: vec![1, 2, 3],
+        refused: 1,
+        equivocations: 0,
+        number: 4,
+    }
+}
+
+fn client_messages() -> Vec<ClientMessage> {
+    let era = Era(7);
+    let hello = |entry| ClientMessage::Hello { entry };
+    let answers = vec![Answer {
+        name: "fun".into(),
+        value: "5".into(),
+    }];
+    let upload = Upload {
+        era,
+        life: Life(1),
+        first: Tick(120),
+        rows: vec![0, 6, 5, 6],
+        digests: vec![(Tick(120), 0x0123_4567_89ab_cdef)],
+        timing: Some(timing()),
+        ended: Some(Tick(122)),
+    };
+    vec![
+        hello(Entry::Open),
+        hello(Entry::Invite("9f2c".into())),
+        hello(Entry::Resume {
+            token: "9f2c".into(),
+            playing: Some((era, Life(1))),
+        }),
+        ClientMessage::Clock { sent_us: 1_234_567 },
+        ClientMessage::StageDone {
+            stage: 3,
+            answers,
+            elapsed_ms: 9_000,
+        },
+        ClientMessage::Signal {
+            to: Seat(1),
+            data: "{}".into(),
+        },
+        ClientMessage::Relay {
+            to: Seat(1),
+            bytes: vec![1, 2, 3],
+        },
+        ClientMessage::Ready {
+            era,
+            links: vec![Link::Direct, Link::Relay],
+            rtt_us: vec![0, 40_000],
+        },
+        ClientMessage::LinkChanged {
+            era,
+            seat: Seat(1),
+            link: Link::Relay,
+        },
+        ClientMessage::Upload(upload),
+        ClientMessage::Leave,
+        ClientMessage::Trouble {
+            message: "no WebGL".into(),
+        },
+        ClientMessage::Report {
+            era,
+            report: Report {
+                seat: Seat(1),
+                life: Life(0),
+                have: Tick(130),
+                inputs: vec![6, 6, 5],
+            },
+        },
+        ClientMessage::Silent {
+            era,
+            seat: Seat(1),
+            silent: true,
+        },
+        ClientMessage::Hidden { era, hidden: true },
+        ClientMessage::Unloading,
+        ClientMessage::TakeBack { era },
+    ]
+}
+
+fn controllers() -> Vec<Controller> {
+    vec![
+        Controller::Human,
+        Controller::Ai {
+            policy: "cook".into(),
+        },
+    ]
+}
+
+fn plan() -> Plan {
+    Plan {
+        era: Era(7),
+        episode: "e-1".into(),
+        seat: Seat(0),
+        controllers: controllers(),
+        env: "overcooked".into(),
+        env_version: "1.0.0".into(),
+        module: "ab".repeat(32),
+        params: "{\"horizon\":900}".into(),
+        seed: 42,
+        tick_hz: 10,
+        window: 8,
+        keys: vec![("KeyW".into(), 0)],
+        disclose_ai: true,
+        ice: vec![IceServer {
+            urls: vec!["stun:127.0.0.1".into()],
+            username: None,
+            credential: Some("x".into()),
+        }],
+        relay_only: false,
+        life: Life(0),
+        running: false,
+    }
+}
+
+fn server_messages() -> Vec<ServerMessage> {
+    let era = Era(7);
+    let views = [
+        StageView::Instructions {
+            pages: vec!["<h1>Cook</h1>".into()],
+        },
+        StageView::Lobby { timeout_s: 60 },
+        StageView::Env,
+        StageView::Survey {
+            surveyjs: "{}".into(),
+        },
+        StageView::End {
+            outcome: "completed".into(),
+            page: "<p>Thanks</p>".into(),
+        },
+    ];
+    let stages = views
+        .into_iter()
+        .zip(0..)
+        .map(|(view, index)| ServerMessage::Stage {
+            index,
+            count: 5,
+            id: "s".into(),
+            view,
+        });
+    let mut messages = vec![
+        ServerMessage::Welcome {
+            session: "9f2c".into(),
+            title: "Dyad".into(),
+            language: "en".into(),
+            modules: vec!["ab".repeat(32)],
+        },
+        ServerMessage::Refused {
+            why: Refusal::Finished,
+        },
+        ServerMessage::Superseded,
+        ServerMessage::Clock {
+            sent_us: 1,
+            server_us: 1_700_000_000_000_000,
+        },
+        ServerMessage::Waiting {
+            here: 1,
+            needed: 2,
+            left_ms: 30_000,
+        },
+        ServerMessage::Match(plan()),
+        ServerMessage::Start {
+            era,
+            t0_us: 1_700_000_000_000_000,
+            input_delay: 1,
+        },
+        ServerMessage::Running {
+            era,
+            through: Tick(120),
+            changes: vec![change()],
+        },
+        ServerMessage::Signal {
+            from: Seat(1),
+            data: "{}".into(),
+        },
+        ServerMessage::Relay {
+            from: Seat(1),
+            bytes: vec![1, 2, 3],
+        },
+        ServerMessage::Archived {
+            era,
+            through: Tick(120),
+            notes: 5,
+        },
+        ServerMessage::Peer {
+            era,
+            seat: Seat(1),
+            presence: Presence::Gone,
+            left_ms: 9_000,
+        },
+        ServerMessage::Ended {
+            era,
+            reason: EndReason::Played,
+            ticks: Tick(900),
+            score: 60,
+            digest: u64::MAX,
+        },
+    ];
+    messages.extend([
+        ServerMessage::Fence {
+            era,
+            seat: Seat(1),
+            life: Life(0),
+        },
+        ServerMessage::Change {
+            era,
+            change: change(),
+        },
+        ServerMessage::Part {
+            era,
+            bytes: vec![1, 2, 3],
+        },
+        ServerMessage::Return(Return {
+            era,
+            t0_us: 1_700_000_000_000_000,
+            delay_ms: 120,
+            input_delay: 1,
+            changes: vec![change()],
+            tick: Tick(120),
+            digest: 9,
+            state: vec![1, 2, 3],
+            partners: vec![(Seat(1), vec![4])],
+        }),
+    ]);
+    messages.extend(stages);
+    messages
+}
+
+fn change() -> Change {
+    Change {
+        number: 0,
+        seat: Seat(0),
+        tick: Tick(2),
+        controller: Controller::Ai {
+            policy: "cook".into(),
+        },
+        life: Life(1),
+        from: Tick(2),
+        inputs: vec![5, 6],
+    }
+}
+
+fn datagrams() -> Vec<(String, Vec<u8>)> {
+    let steady = Datagram {
+        era: Era(7),
+        from: Seat(1),
+        first: Tick(100),
+        inputs: vec![6, 6, 5],
+        have: vec![Tick(101), Tick(103)],
+        sent_ms: 1_000,
+        echo: Some(Echo {
+            sent_ms: 900,
+            held_ms: 20,
+        }),
+        ..Datagram::default()
+    };
+    let far = Datagram {
+        have: vec![Tick(9), Tick(103)],
+        inputs: vec![0; 40],
+        echo: None,
+        ..steady.clone()
+    };
+    let late = Datagram {
+        life: Life(3),
+        delay_ms: 120,
+        done: true,
+        ..steady.clone()
+    };
+    let many = Datagram {
+        have: vec![Tick(100); 16],
+        from: Seat(15),
+        inputs: Vec::new(),
+        ..steady.clone()
+    };
+    let packet = |name: &str, [seats, actions]: [u8; 2], datagram: &Datagram| {
+        let layout = Layout {
+            seats: seats + 1,
+            actions: u16::from(actions) + 1,
+        };
+        let mut out = Vec::new();
+        datagram.encode(layout, &mut out);
+        (name.to_owned(), [vec![seats, actions], out].concat())
+    };
+    vec![
+        packet("steady", [1, 6], &steady),
+        packet("far", [1, 6], &far),
+        packet("late", [1, 6], &late),
+        packet("sixteen", [15, 255], &many),
+    ]
+}
+
+fn logs() -> Vec<(String, Vec<u8>)> {
+    let plan = plan();
+    let header = Header {
+        episode: plan.episode,
+        study: "overcooked-dyad".into(),
+        study_version: "1".into(),
+        study_hash: "ab".into(),
+        stage: "play".into(),
+        group: "G-1".into(),
+        participants: vec!["P-7K3Q".into(), String::new()],
+        module: "cd".into(),
+        env: plan.env,
+        env_version: plan.env_version,
+        params: plan.params,
+        seed: plan.seed,
+        controllers: plan.controllers,
+        tick_hz: plan.tick_hz,
+        input_delay: 1,
+        t0_us: 1_700_000_000_000_000,
+    };
+    let records = [
+        Record::Actions {
+            first: Tick(0),
+            rows: vec![6, 6, 5, 6],
+        },
+        Record::Digest {
+            tick: Tick(2),
+            seat: None,
+            digest: 9,
+        },
+        Record::Digest {
+            tick: Tick(2),
+            seat: Some(Seat(0)),
+            digest: 9,
+        },
+        Record::Timing {
+            seat: Seat(0),
+            life: Life(0),
+            timing: timing(),
+        },
+        Record::Change(change()),
+        Record::Presence {
+            seat: Seat(0),
+            at_us: 1_700_000_000_100_000,
+            presence: Presence::Gone,
+        },
+        Record::Diverged {
+            seat: Seat(0),
+            tick: Tick(2),
+            expected: 9,
+            found: 8,
+        },
+        Record::Actions {
+            first: Tick(2),
+            rows: vec![1, 2],
+        },
+        Record::End(Ending {
+            ticks: Tick(3),
+            reason: EndReason::PartnerLeft,
+            score: -1,
+            digest: 3,
+        }),
+    ];
+    let begun = log::begin(&header).expect("the header is short");
+    let mut whole = begun.clone();
+    records
+        .iter()
+        .for_each(|record| log::append(record, &mut whole).expect("the record is short"));
+    let torn = whole[..whole.len() - 5].to_vec();
+    let zeros = [begun.as_slice(), &[0; 24]].concat();
+    let mut damaged = whole.clone();
+    damaged[begun.len() + 9] ^= 4;
+    [
+        ("begun", begun),
+        ("whole", whole),
+        ("torn", torn),
+        ("zeros", zeros),
+        ("damaged", damaged),
+    ]
+    .map(|(name, bytes)| (name.to_owned(), bytes))
+    .into()
+}
+
+/// The bodies of the logs that are whole, each after its length: see [`crate::records`].
+fn records() -> Vec<(String, Vec<u8>)> {
+    let bodies = |bytes: &[u8]| -> Vec<u8> {
+        let (mut out, mut rest) = (Vec::new(), &bytes[log::MAGIC.len()..]);
+        while let Some((len, after)) = rest.split_first_chunk() {
+            let (body, after) = after[4..].split_at(u32::from_le_bytes(*len) as usize);
+            out.extend((body.len() as u16).to_le_bytes());
+            out.extend(body);
+            rest = after;
+        }
+        out
+    };
+    let mut whole = logs();
+    whole.retain(|(name, _)| matches!(name.as_str(), "begun" | "whole"));
+    let mut seeds: Vec<_> = whole
+        .into_iter()
+        .map(|(name, bytes)| (name, bodies(&bytes)))
+        .collect();
+    let twice = seeds[1].1.repeat(2);
+    seeds.push(("twice".to_owned(), twice));
+    seeds
+}
+
+/// Chunks of a page that plays, that is out of sight and hears of a change, and of one with many seats.
+fn seen() -> Vec<(String, Vec<u8>)> {
+    let frame = |seats: usize, at: u32| Frame {
+        at_ms: 1_000 + 17 * at,
+        tick: Tick(60 + at),
+        changes: (at / 30) as u16,
+        have: vec![Tick(58 + at); seats],
+        fresh: vec![vec![at as u16 / 8 % 7]; seats],
+        ahead: (at % 3) as u8,
+        wish: at as u16 / 4 % 7,
+        hidden: at / 20 % 2 == 1,
+    };
+    let chunk = |name: &str, seats: usize, count: u32| {
+        let frames: Vec<Frame> = (0..count).map(|at| frame(seats, at)).collect();
+        let mut out = Vec::new();
+        seen::encode(&frames, seats, &mut out);
+        (name.to_owned(), [vec![seats as u8], out].concat())
+    };
+    vec![
+        chunk("short", 2, 15),
+        chunk("long", 2, 90),
+        chunk("many", 16, 9),
+    ]
+}
