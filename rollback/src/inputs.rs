@@ -29,6 +29,8 @@ pub(crate) struct Inputs {
     noop: Action,
     /// The tick of the first row.
     first: u32,
+    /// Nothing is predicted from inputs before this tick: whoever begins in the middle has none.
+    begun: u32,
     rows: Vec<Action>,
     /// The first tick of each seat whose input is not here.
     have: [u32; MAX_SEATS],
@@ -44,6 +46,7 @@ impl Inputs {
             seats,
             noop,
             first,
+            begun: first,
             rows: vec![noop; (known - first) as usize * seats],
             have: [known; MAX_SEATS],
             theirs: [[known; MAX_SEATS]; MAX_SEATS],
@@ -95,9 +98,14 @@ impl Inputs {
     /// The last known input of a seat whose person began at `start`.
     pub(crate) fn last(&self, seat: usize, start: u32) -> Action {
         match self.have[seat] {
-            have if have > start.max(self.first) => self.row(have - 1)[seat],
+            have if have > start.max(self.begun) => self.row(have - 1)[seat],
             _ => self.noop,
         }
+    }
+
+    /// Predicts as one who began at this tick.
+    pub(crate) fn begin(&mut self, tick: u32) {
+        self.begun = tick;
     }
 
     /// Writes down what is simulated.

@@ -57,11 +57,21 @@ pub fn rebuild<W: World>(
     record: Record<'_>,
     frames: &[Frame],
 ) -> Result<Vec<u64>, RebuildError> {
+    let begun = frames.first().map(|frame| begun(&config, record, frame));
     let mut rebuilder = Rebuilder::new(config, world, partner, record);
+    rebuilder.session.begin_at(begun.unwrap_or(0));
     let frames = frames.iter().enumerate();
     frames
         .map(|(number, frame)| rebuilder.show(frame, number))
         .collect()
+}
+
+/// Where the page's life of the seat began that showed this frame.
+fn begun(config: &Config, record: Record<'_>, frame: &Frame) -> u32 {
+    let known = record.changes.iter().take(usize::from(frame.changes));
+    let own = known.rev().find(|change| Some(change.seat) == config.local);
+    let given = own.filter(|change| change.controller == Controller::Human);
+    given.map_or(0, |change| change.from.0)
 }
 
 struct Rebuilder<'a, W: World, P> {
@@ -113,7 +123,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             let change = change.ok_or(refused(None))?;
             let before = change.tick.0.saturating_sub(change.inputs.len() as u32);
             if self.session.is_persons(change.seat) {
-                self.recall(change.seat.index(), before)?;
+                wrong = wrong.min(self.recall(change.seat.index(), before)?);
             }
             let partner = policy(&change.controller, &mut self.partner);
             let from = self.session.learn_change(change, partner);
@@ -136,26 +146,28 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if !self.session.is_persons(Seat(seat as u8)) {
             return Ok(u32::MAX);
         }
-        self.recall(seat, first)?;
-        let wrong = self.session.learn_inputs(seat, first, fresh);
+        let recalled = self.recall(seat, first)?;
+        let wrong = recalled.min(self.session.learn_inputs(seat, first, fresh));
         if self.session.have(seat) != frame.have[seat].0 {
             return Err(RebuildError::Frame(number));
         }
         Ok(wrong)
     }
 
-    /// Learns the inputs of a seat before `end` that no frame tells of from the record.
-    fn recall(&mut self, seat: usize, end: u32) -> Result<(), RebuildError> {
+    /// Learns from the record the inputs of a seat before `end` that no frame tells of; the first tick that has to be
+    /// simulated again.
+    fn recall(&mut self, seat: usize, end: u32) -> Result<u32, RebuildError> {
+        let mut wrong = u32::MAX;
         for tick in self.session.have(seat)..end {
             let input = self.record.rows.get(tick as usize * self.seats + seat);
             let missing = RebuildError::Input {
                 seat: Seat(seat as u8),
                 tick: Tick(tick),
             };
-            self.session
-                .learn_inputs(seat, tick, &[*input.ok_or(missing)?]);
+            let input = *input.ok_or(missing)?;
+            wrong = wrong.min(self.session.learn_inputs(seat, tick, &[input]));
         }
-        Ok(())
+        Ok(wrong)
     }
 }
 

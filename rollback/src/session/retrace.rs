@@ -20,6 +20,11 @@ impl<W: World> Session<W> {
         self.inputs.have(seat)
     }
 
+    /// Predicts as a session that was resumed at this tick.
+    pub(crate) fn begin_at(&mut self, tick: u32) {
+        self.inputs.begin(tick);
+    }
+
     /// Learns a change; the first tick that has to be simulated again.
     pub(crate) fn learn_change(
         &mut self,
