@@ -64,8 +64,8 @@ pub struct Limits {
     pub changes: usize,
     /// Pages that may diverge from the replica in one episode, until it ends as technical.
     pub divergences: u32,
-    /// Records of presence in one episode; further ones are told, and not kept.
-    pub presence_notes: usize,
+    /// Times that people come, go or hide in one episode, all together; after that nobody is told any more.
+    pub presences: usize,
 }
 
 impl Default for Limits {
@@ -100,7 +100,7 @@ impl Default for Limits {
             early: Duration::from_secs(2),
             changes: 500,
             divergences: 3,
-            presence_notes: 2_000,
+            presences: 2_000,
         }
     }
 }

@@ -116,31 +116,26 @@ impl Hub {
 
     /// Tells everybody how somebody is, if it is news, and writes it down.
     fn tell_presence(&mut self, now_us: u64, era: Era) {
-        let limit = self.limits.presence_notes;
-        for index in 0..protocol::MAX_SEATS {
-            let seat = Seat(index as u8);
-            let Some(play) = self
-                .play_mut(era)
-                .filter(|play| index < play.seats.list.len())
-            else {
+        let limit = self.limits.presences;
+        for seat in (0..protocol::MAX_SEATS as u8).map(Seat) {
+            let Some(play) = self.play_mut(era) else {
                 return;
             };
-            let (presence, until_us) = play.seats.presence(play.moment(now_us), seat);
-            let state = &mut play.seats.list[index];
-            if !state.person || state.told == presence {
+            let at = play.moment(now_us);
+            let Some((presence, until_us)) = play.seats.poll_presence(at, seat) else {
                 continue;
+            };
+            play.presences += 1;
+            if play.presences > limit {
+                return;
             }
-            state.told = presence;
-            play.notes += 1;
-            if play.notes <= limit {
-                let note = Record::Presence {
-                    seat,
-                    at_us: now_us,
-                    presence,
-                };
-                self.effects
-                    .push_back(Effect::Archive(era, Work::Note(note)));
-            }
+            let note = Record::Presence {
+                seat,
+                at_us: now_us,
+                presence,
+            };
+            let work = Work::Note(note);
+            self.effects.push_back(Effect::Archive(era, work));
             let message = peer(now_us, era, seat, presence, until_us);
             self.tell_players(era, Some(seat), &message);
         }
@@ -369,7 +364,6 @@ impl Hub {
     pub(super) fn handle_hidden(&mut self, now_us: u64, who: SessionId, era: Era, hidden: bool) {
         if let Some((play, seat)) = self.playing(who, era) {
             let state = &mut play.seats.list[seat.index()];
-            state.unloading &= hidden;
             state.hidden_us = hidden.then(|| state.hidden_us.unwrap_or(now_us));
         }
     }

@@ -74,8 +74,8 @@ pub(super) struct Play {
     pub recovered: bool,
     /// Pages that simulated something else than the replica.
     pub diverged: u32,
-    /// Records of presence.
-    pub notes: usize,
+    /// How often somebody's presence has changed.
+    pub presences: usize,
 }
 
 impl Play {
@@ -95,7 +95,7 @@ impl Play {
             closing_us: None,
             recovered: false,
             diverged: 0,
-            notes: 0,
+            presences: 0,
         }
     }
 

@@ -127,6 +127,14 @@ impl Seats {
             state.granted = Some((through, until_us));
         }
         changes.into_iter().for_each(|change| seats.note(change));
+        // An AI partner that plays for good stays, in whichever half the others come back.
+        let partner = seats.terms.partner();
+        if partner != Controller::Vacant && seats.terms.meanwhile() != partner {
+            let for_good = |state: &&mut SeatState| state.person && state.controller == partner;
+            for state in seats.list.iter_mut().filter(for_good) {
+                state.verdict = Some(Then::Bot);
+            }
+        }
         seats
     }
 
@@ -255,6 +263,21 @@ impl Seats {
     /// Until when somebody may be away.
     pub(super) fn granted_until(&self) -> Option<u64> {
         self.people().filter_map(|(_, state)| state.gone).max()
+    }
+
+    /// How a person is, if that is news, and when what the study says of it is due, microseconds.
+    pub(super) fn poll_presence(
+        &mut self,
+        at: Moment,
+        seat: Seat,
+    ) -> Option<(Presence, Option<u64>)> {
+        let state = self.list.get(seat.index())?;
+        let now = self.presence(at, seat);
+        let is_news = state.person && state.told != now.0;
+        is_news.then(|| {
+            self.list[seat.index()].told = now.0;
+            now
+        })
     }
 
     /// How a person is, and when what the study says of it is due, microseconds.

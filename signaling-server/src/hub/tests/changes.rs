@@ -545,3 +545,107 @@ fn an_archive_that_cannot_change_a_seat_ends_the_episode() {
     stage.handle(Event::Changed(era, Seat(1), None));
     assert_eq!(stage.ended, [EndReason::Technical]);
 }
+
+#[test]
+fn a_page_that_was_given_its_seat_lately_is_no_witness_alone() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, tokens) = stage.crowd(3);
+    stage.resume(4, &tokens[2], None);
+    stage.report(1, era, 2, 0, 1);
+    stage.report(2, era, 2, 0, 1);
+    ready_again(&mut stage, 4, era);
+    assert!(stage.back(4).is_some());
+    // Peer to peer, page 1 may have confirmed what page 4 does not have yet.
+    stage.close(1);
+    stage.say(2, ClientMessage::Unloading);
+    assert_eq!(fences(&stage.hear(4)), [(1, 0)]);
+    stage.report(4, era, 1, 0, 1);
+    stage.wait(2 * SECOND);
+    assert_eq!(stage.shelf(era).changes.len(), 2);
+    stage.wait(3 * SECOND);
+    assert_eq!(stage.shelf(era).changes.len(), 3);
+    assert_eq!(
+        fences(&stage.hear(4)),
+        [(0, 0)],
+        "and page 1 does not play on"
+    );
+}
+
+#[test]
+fn who_comes_and_goes_gets_no_more_time_while_nothing_moves() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
+    });
+    let (era, _, token) = stage.playing();
+    for conn in 3..9 {
+        stage.close(conn - 1);
+        stage.silent(1, era, 1, true);
+        stage.wait(2 * SECOND);
+        stage.resume(conn, &token, Some((era, 0)));
+        stage.silent(1, era, 1, false);
+    }
+    stage.close(8);
+    stage.silent(1, era, 1, true);
+    stage.wait(3 * SECOND - 1);
+    assert!(stage.ended.is_empty());
+    stage.wait(1);
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+}
+
+#[test]
+fn nothing_is_taken_from_a_page_whose_seat_is_being_cut() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.slow = true;
+    stage.say(2, ClientMessage::Unloading);
+    stage.report(1, era, 1, 0, 7);
+    stage.work.clear();
+    stage.archive(2, era, 0, 9);
+    assert!(stage.work.is_empty(), "{:?}", stage.work);
+    stage.archive(1, era, 0, 9);
+    assert_eq!(stage.work.len(), 1);
+}
+
+#[test]
+fn a_page_that_has_lost_its_game_asks_for_its_seat_before_anybody_takes_it() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.say(2, ClientMessage::TakeBack { era });
+    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
+    stage.report(1, era, 1, 0, 7);
+    ready_again(&mut stage, 2, era);
+    assert!(stage.back(2).is_some());
+}
+
+#[test]
+fn people_who_come_and_go_without_end_are_no_burden() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
+    });
+    stage.limits.presences = 5;
+    stage.hub.limits.presences = 5;
+    let (era, ..) = stage.playing();
+    stage.close(2);
+    for _ in 0..50 {
+        stage.silent(1, era, 1, true);
+        stage.silent(1, era, 1, false);
+    }
+    assert_eq!(stage.hear(1).len(), 5);
+    assert_eq!(stage.shelf(era).notes.len(), 5);
+}
+
+#[test]
+fn a_report_may_name_the_first_tick_of_a_seat_that_is_not_due() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, token) = stage.playing();
+    stage.archive(1, era, 0, 20);
+    stage.resume(3, &token, None);
+    stage.report(1, era, 1, 0, 5);
+    ready_again(&mut stage, 3, era);
+    assert_eq!(stage.shelf(era).changes[1].tick, Tick(41));
+    stage.say(3, ClientMessage::Unloading);
+    stage.report(1, era, 1, 2, 42);
+    assert_eq!(stage.shelf(era).changes.len(), 2);
+    stage.report(1, era, 1, 2, 41);
+    assert_eq!(stage.shelf(era).changes.len(), 3);
+}

@@ -235,6 +235,32 @@ fn nobody_who_has_left_is_waited_for_after_a_restart() {
 }
 
 #[test]
+fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.first_half = study::terms::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::Bot {
+            policy: "cook".into(),
+            disclose: true,
+        });
+    });
+    let (era, one, _) = stage.playing();
+    stage.say(2, ClientMessage::Unloading);
+    stage.report(1, era, 1, 0, 7);
+    for second in 1..50 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert_eq!(stage.shelf(era).seats[1].0, cook());
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    for second in 50..89 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert!(stage.ended.is_empty(), "the second half ends by then");
+}
+
+#[test]
 fn nobody_comes_back_after_a_restart() {
     let mut stage = Stage::new(Limits::default());
     stage.playing();

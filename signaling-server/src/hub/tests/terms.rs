@@ -268,3 +268,20 @@ fn a_study_that_hides_addresses_says_so_in_the_plan() {
     stage.say(1, ClientMessage::Relay { to: Seat(1), bytes });
     assert_eq!(stage.hear(2), [], "the server carries nothing");
 }
+
+#[test]
+fn a_long_wait_that_the_study_wants_is_no_standstill() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.meanwhile = Meanwhile::Hold;
+        env.on_disconnect.grace_s = 300;
+    });
+    let (era, _, token) = stage.playing();
+    lose(&mut stage, era);
+    stage.wait(299 * SECOND);
+    assert!(stage.ended.is_empty());
+    stage.resume(3, &token, Some((era, 0)));
+    stage.silent(1, era, 1, false);
+    stage.archive(1, era, 0, 9);
+    stage.wait(60 * SECOND);
+    assert_eq!(stage.ended, [EndReason::Technical], "nobody is waited for");
+}
