@@ -55,6 +55,7 @@ impl Play {
         match &status {
             Status::Over(verdict) => {
                 self.scene.news(&[]);
+                self.scene.badge(Badge::None);
                 if self.is_left {
                     return self.veil(sentences::ONE_MOMENT);
                 }
