@@ -195,7 +195,7 @@ impl Verified {
         let mut events = BTreeMap::new();
         let episodes = data.join("episodes");
         let modules = |hash: &str| archive::stored(&episodes, hash);
-        let replayed = replay(log, &modules, |_, replica| {
+        let replayed = replay(log, modules, |_, replica| {
             for event in &replica.outcome().events {
                 let name = replica.spec().events.get(usize::from(event.kind));
                 *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
