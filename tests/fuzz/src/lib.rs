@@ -7,6 +7,7 @@ mod hub;
 mod input;
 mod memory;
 mod mutate;
+mod peer;
 mod seeds;
 mod session;
 
@@ -16,6 +17,7 @@ use protocol::{log, seen as seen_log};
 
 pub use hub::hub;
 pub use mutate::mutate;
+pub use peer::peer;
 pub use seeds::seeds;
 pub use session::session;
 
@@ -23,12 +25,13 @@ pub use session::session;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
     ("hub", hub),
     ("log", log),
+    ("peer", peer),
     ("records", records),
     ("seen", seen),
     ("session", session),

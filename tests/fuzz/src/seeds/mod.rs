@@ -33,6 +33,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "datagram" => datagrams(),
         "hub" => sequences::hubs(),
         "log" => logs(),
+        "peer" => sequences::peers(),
         "records" => records(),
         "seen" => seen(),
         "session" => sequences::sessions(),

@@ -216,3 +216,76 @@ pub(super) fn hubs() -> Seeds {
         ("failed", failed),
     ])
 }
+
+/// Two pages load, find a way to each other or not, and start.
+fn linked(direct: bool) -> Vec<u8> {
+    let mut steps = vec![step(7, 0, 0), step(7, 1, 0), step(1, 0, 0), step(1, 1, 0)];
+    if direct {
+        steps.extend([step(5, 0, 0), step(5, 1, 0)]);
+    }
+    for _ in 0..10 {
+        steps.push(step(0, 0, 1));
+        steps.extend([step(3, 0, 0), step(3, 1, 0)].repeat(3));
+    }
+    steps.extend([step(11, 0, 0), 0, step(11, 1, 0), 0, step(0, 0, 6)]);
+    steps
+}
+
+/// So many rounds of 120 ms in which both press, are shown a frame, and hear each other.
+fn rounds(count: u8) -> Vec<u8> {
+    let round = |at: u8| {
+        let acts = [
+            step(2, at % 2, at % 7),
+            step(9, 0, 1),
+            step(9, 1, 0),
+            step(0, 0, 2),
+        ];
+        let hears = [step(3, 0, 0), step(3, 1, 0)].repeat(4);
+        acts.into_iter().chain(hears)
+    };
+    (0..count).flat_map(round).collect()
+}
+
+/// Sequences for [`crate::peer`].
+pub(super) fn peers() -> Seeds {
+    let archived = |who: u8, through: u8| vec![step(11, who, 3), 0, through, 0];
+    let fenced = vec![step(11, 0, 4), 1, 0];
+    let taken = |who: u8| vec![step(12, who, 0), 1, 9, 2, 1, 9, 9];
+    let with = |commands: Vec<u8>| [vec![0x80], commands].concat();
+    let gone = [
+        linked(true),
+        rounds(18),
+        fenced,
+        taken(0),
+        taken(1),
+        archived(0, 20),
+        rounds(20),
+        archived(0, 60),
+        rounds(40),
+    ]
+    .concat();
+    let back = [
+        linked(true),
+        rounds(14),
+        vec![step(14, 1, 0), 0x83, step(7, 1, 0), step(0, 0, 2)],
+        vec![step(13, 1, 2), 1, 9, 2, 1, 9, 9, 1, 30, 0, 2, 0, 0],
+        rounds(10),
+    ]
+    .concat();
+    let hidden = [
+        linked(false),
+        rounds(10),
+        vec![step(8, 1, 0), step(7, 0, 1)],
+        rounds(10),
+        vec![step(8, 1, 1), step(7, 0, 0), step(11, 0, 6), 0, 4],
+        rounds(10),
+    ]
+    .concat();
+    named([
+        ("direct", with([linked(true), rounds(90)].concat())),
+        ("relayed", with([linked(false), rounds(90)].concat())),
+        ("gone", with(gone)),
+        ("back", with(back)),
+        ("hidden", with(hidden)),
+    ])
+}
