@@ -94,7 +94,7 @@ pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> R
 
 /// What a page did.
 enum Heard {
-    Message(ClientMessage),
+    Message(Box<ClientMessage>),
     Noise,
     Gone,
     Bad(Refusal),
@@ -133,8 +133,8 @@ async fn converse(
         Err(_) => return Some(Refusal::Malformed),
     };
     match hello {
-        Heard::Message(hello @ ClientMessage::Hello { .. }) => {
-            if app.events.send(Event::Message(conn, hello)).await.is_err() {
+        Heard::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
+            if app.events.send(Event::Message(conn, *hello)).await.is_err() {
                 return Some(Refusal::Stopping);
             }
         }
@@ -169,15 +169,17 @@ async fn converse(
             return Some(Refusal::Malformed);
         }
         match heard(frame, app.limits.message_bytes) {
-            Heard::Message(ClientMessage::Hello { .. }) => return Some(Refusal::Malformed),
-            Heard::Message(ClientMessage::Clock { sent_us }) => {
-                let message = ServerMessage::Clock {
-                    sent_us,
-                    server_us: app.clock.now_us(),
-                };
-                app.connections.send(conn, &message);
-            }
-            Heard::Message(message) => app.events.send(Event::Message(conn, message)).await.ok()?,
+            Heard::Message(message) => match *message {
+                ClientMessage::Hello { .. } => return Some(Refusal::Malformed),
+                ClientMessage::Clock { sent_us } => {
+                    let message = ServerMessage::Clock {
+                        sent_us,
+                        server_us: app.clock.now_us(),
+                    };
+                    app.connections.send(conn, &message);
+                }
+                message => app.events.send(Event::Message(conn, message)).await.ok()?,
+            },
             Heard::Noise => {}
             Heard::Gone => return None,
             Heard::Bad(why) => return Some(why),
@@ -189,7 +191,7 @@ fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Heard {
     match frame {
         Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Heard::Bad(Refusal::Malformed),
         Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
-            Ok(message) => Heard::Message(message),
+            Ok(message) => Heard::Message(Box::new(message)),
             Err(DecodeError::Version { .. }) => Heard::Bad(Refusal::OldPage),
             Err(_) => Heard::Bad(Refusal::Malformed),
         },

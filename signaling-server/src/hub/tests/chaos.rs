@@ -11,7 +11,7 @@ enum Step {
     Close(usize),
     Reload(usize),
     Reconnect(usize),
-    Say(usize, ClientMessage),
+    Say(usize, Box<ClientMessage>),
     /// The page answers what it was asked.
     Answer(usize),
     Upload(usize),
@@ -112,7 +112,7 @@ impl Play {
                 let life = self.actors[at % count].life;
                 self.enter(at % count, life.map(|life| (self.era, life)));
             }
-            Step::Say(at, message) => self.stage.say(self.actors[at % count].conn, message),
+            Step::Say(at, message) => self.stage.say(self.actors[at % count].conn, *message),
             Step::Answer(at) => self.answer(at % count),
             Step::Upload(at) => self.upload(at % count),
             Step::Work => drop(self.stage.work_once()),
@@ -230,7 +230,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => at.clone().prop_map(Step::Close),
         2 => at.clone().prop_map(Step::Reload),
         2 => at.clone().prop_map(Step::Reconnect),
-        4 => (at.clone(), message()).prop_map(|(at, message)| Step::Say(at, message)),
+        4 => (at.clone(), message()).prop_map(|(at, message)| Step::Say(at, Box::new(message))),
         8 => at.clone().prop_map(Step::Answer),
         6 => at.prop_map(Step::Upload),
         2 => Just(Step::Work),
@@ -263,7 +263,8 @@ proptest! {
         for at in 0..4 {
             for of in 0..4 {
                 let (era, seat, silent) = (Era(0), Seat(of), false);
-                play.step(Step::Say(at, ClientMessage::Silent { era, seat, silent }));
+                let message = ClientMessage::Silent { era, seat, silent };
+                play.step(Step::Say(at, Box::new(message)));
             }
         }
         for _ in 0..60 {
