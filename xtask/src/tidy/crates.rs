@@ -17,7 +17,9 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("module", &["env-core"]),
     (
         "client-wasm",
-        &["env-core", "peer", "policy", "protocol", "rollback", "study"],
+        &[
+            "env-core", "peer", "policy", "protocol", "rollback", "study",
+        ],
     ),
     (
         "signaling-server",
@@ -39,7 +41,15 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     ),
     (
         "fuzz",
-        &["env-core", "policy", "protocol", "rollback", "study"],
+        &[
+            "env-core",
+            "peer",
+            "policy",
+            "protocol",
+            "rollback",
+            "signaling-server",
+            "study",
+        ],
     ),
     ("net", &[]),
     (
