@@ -217,3 +217,25 @@ fn an_unknown_environment_is_refused_with_the_nearest() {
     );
     assert!(said.contains(&nearest), "{said}");
 }
+
+#[test]
+fn more_players_than_the_environment_has_seats_are_refused_with_the_mend() {
+    let dir = tempfile::tempdir().unwrap();
+    let env = named("overcooked");
+    let text = format!(
+        "format: 1\nstudy: {{id: faulty, version: 1.0.0, title: Faulty, contact: lab@example.edu}}\ntimeline:\n  \
+         - {{id: lobby, type: lobby, group_size: 3, timeout_s: 60, on_timeout: wait}}\n  \
+         - {{id: play, type: env, env: {env}, players: [self, partner, partner]}}\n  \
+         - {{id: thanks, type: end, file: thanks.md}}\n"
+    );
+    fs::write(dir.path().join("study.yaml"), text).unwrap();
+    fs::write(dir.path().join("thanks.md"), "# Thanks\n").unwrap();
+    let problems = read_study(dir.path()).unwrap_err();
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:#?}");
+    assert!(
+        said[0].contains("timeline[1].players: 3 players here, but")
+            && said[0].contains("has 2 seats"),
+        "{said:#?}"
+    );
+}
