@@ -154,7 +154,7 @@ pub enum ClientMessage {
         /// Time on the stage.
         elapsed_ms: u32,
     },
-    /// WebRTC signal for a peer of the episode (matchbox's `PeerSignal`, as JSON).
+    /// WebRTC signal for a peer of the episode, as JSON; the server passes it on unread.
     Signal {
         /// For whom.
         to: Seat,

@@ -110,6 +110,9 @@ test('a link in a second window goes on there, and the first window says so', as
   t.after(() => Promise.all([one, two].map(person => person.context.close())));
   await two.shows('instructions');
   await one.page.waitForFunction(() => /another tab or window/i.test(document.body.innerText), null, { timeout: SOON });
+  await one.page.click('text=Play here instead');
+  await one.shows('instructions');
+  await two.page.waitForFunction(() => /another tab or window/i.test(document.body.innerText), null, { timeout: SOON });
 });
 
 test('browsers without WebRTC play through the server', async t => {
@@ -121,6 +124,24 @@ test('browsers without WebRTC play through the server', async t => {
   assert.equal(result.ticks, HORIZON);
   assert.ok(equal(result.digests), JSON.stringify(result.digests));
 });
+
+/** In the page: what it signals is no description and no way to it. */
+const rubbish = () => {
+  const answer = value => ({ get: () => value });
+  Object.defineProperty(RTCPeerConnection.prototype, 'localDescription', answer({ type: 'offer', sdp: 'v=0\r\nno more' }));
+  Object.defineProperty(RTCIceCandidate.prototype, 'candidate', answer('candidate:none of them'));
+};
+
+for (const [nth, side] of ['first', 'second'].entries()) {
+  test(`a ${side} page that signals rubbish is played with through the server`, async t => {
+    const server = await serve(t);
+    const people = await pair(t, server, [0, 1].map(seat => seat === nth ? { before: rubbish } : {}));
+    const reports = await finish(people);
+    assert.deepEqual(reports.map(report => report.link), ['relay', 'relay']);
+    assert.deepEqual(people.map(person => person.errors), [[], []]);
+    assert.ok(equal(figures(reports, await stored(server)).digests), 'one state');
+  });
+}
 
 test('one person alone gets an AI partner when the lobby ends', async t => {
   const server = await serve(t, { timeout_s: 5, horizon: 300 });
