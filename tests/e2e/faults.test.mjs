@@ -143,6 +143,32 @@ for (const [nth, side] of ['first', 'second'].entries()) {
   });
 }
 
+/** In the page: keeps its connections within reach. */
+const reachable = () => {
+  const Connection = window.RTCPeerConnection;
+  window.connections = [];
+  window.RTCPeerConnection = function (configuration) {
+    const connection = new Connection(configuration);
+    window.connections.push(connection);
+    return connection;
+  };
+};
+
+for (const seat of [0, 1]) {
+  test(`a connection that dies at seat ${seat} is built anew`, async t => {
+    const server = await serve(t, { horizon: 250 });
+    const people = await pair(t, server, [{ before: reachable }, { before: reachable }]);
+    await Promise.all(people.map(person => person.play(({ report }) => report.link === 'direct' && report.confirmed > 10)));
+    const seats = await Promise.all(people.map(async person => (await person.report()).seat));
+    await people[seats.indexOf(seat)].page.evaluate(() => window.connections.forEach(each => each.close()));
+    await Promise.all(people.map(person => person.play(({ report }) => report.link === 'relay')));
+    await Promise.all(people.map(person => person.play(({ report }) => report.link === 'direct')));
+    const reports = await finish(people);
+    assert.deepEqual(reports.map(report => report.link), ['direct', 'direct']);
+    assert.ok(equal(figures(reports, await stored(server)).digests), 'one state');
+  });
+}
+
 test('one person alone gets an AI partner when the lobby ends', async t => {
   const server = await serve(t, { timeout_s: 5, horizon: 300 });
   const person = await Participant.open(browser, server.links[0]);

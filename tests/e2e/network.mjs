@@ -2,7 +2,8 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,12 +29,39 @@ class Place {
     Object.assign(this, { name, netns, address, folder, command: ['ip', 'netns', 'exec', netns] });
   }
 
-  /** A program that starts another in here, for those who want a path and no command. */
-  wrapper(program) {
+  /**
+   * A program that starts a browser in here, for those who want a path and no command.
+   * Chromium is driven over a pipe; Firefox listens on a port, to which somebody outside is let in.
+   */
+  async wrapper(program) {
+    const port = program.includes('firefox') ? await this.door() : 0;
     const file = path.join(this.folder, `${this.name}-${path.basename(program)}`);
-    writeFileSync(file, `#!/bin/sh\nexec ${this.command.join(' ')} ${program} "$@"\n`);
-    chmodSync(file, 0o755);
+    writeFileSync(file, `#!/bin/sh
+for word; do
+  shift
+  [ "$word" = --remote-debugging-port=0 ] && word=--remote-debugging-port=${port}
+  set -- "$@" "$word"
+done
+exec ${this.command.join(' ')} ${program} "$@"
+`, { mode: 0o755 });
     return file;
+  }
+
+  /** A port of this machine's loopback that leads to the port of the same number in here. */
+  async door() {
+    const passing = `const socket = require('node:net').connect(process.argv[1], '127.0.0.1');
+      process.stdin.pipe(socket).pipe(process.stdout);`;
+    const server = createServer(socket => {
+      const [command, ...args] = [...this.command, process.execPath, '-e', passing, String(server.address().port)];
+      const inside = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+      for (const stream of [socket, inside.stdin, inside.stdout]) stream.on('error', () => {});
+      socket.pipe(inside.stdin);
+      inside.stdout.pipe(socket);
+      inside.once('exit', () => socket.destroy());
+    });
+    server.unref();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return server.address().port;
   }
 }
 

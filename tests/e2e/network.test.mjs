@@ -1,0 +1,148 @@
+// Matches between machines that the network keeps apart: Chromium and Firefox in namespaces of their own, with
+// links as participants have them. `COPLAY_NET_LONG=1` plays every pairing, and four people.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { SOON, launch, noFirefox } from './harness.mjs';
+import { Network, noNetwork } from './network.mjs';
+import { agreed, enter, finish, serve } from './rounds.mjs';
+
+const LONG = Boolean(process.env.COPLAY_NET_LONG);
+const HZ = 30;
+const HORIZON = LONG ? 600 : 240;
+const PLACES = LONG ? ['a', 'b', 'c', 'd'] : ['a', 'b'];
+
+if (noNetwork) console.log(`# matches between namespaces are NOT run: ${noNetwork}`);
+
+let network;
+let port = 8_080;
+const browsers = new Map();
+
+before(async () => {
+  if (!noNetwork) network = await Network.start('server', ...PLACES);
+});
+after(async () => {
+  await Promise.allSettled([...browsers.values()].map(async browser => (await browser).close()));
+  await network?.stop();
+});
+
+/** The browser of a place, started once. */
+const browser = (engine, place) => {
+  const key = `${engine} ${place}`;
+  if (!browsers.has(key)) browsers.set(key, launch(engine, network[place]));
+  return browsers.get(key);
+};
+
+const PAIRS = [['chromium', 'firefox']];
+if (LONG) PAIRS.push(['chromium', 'chromium'], ['firefox', 'firefox'], ['chromium', 'firefox', 'chromium', 'firefox']);
+
+/** A match for each pairing: `settings` are the links' from the start, `meanwhile` is what happens to them later. */
+function matches(title, { settings = {}, net, page, meanwhile, then }) {
+  for (const engines of PAIRS) {
+    const skip = noNetwork || (engines.includes('firefox') && noFirefox);
+    test(`${title}: ${engines.join(', ')}`, { skip }, async t => {
+      await network.heal();
+      port += 1;
+      const server = await serve(t, { horizon: HORIZON, tick_hz: HZ, net }, { players: engines.length, place: network.server, port });
+      const all = typeof settings === 'function' ? settings(server) : settings;
+      await network.set('*', '*', all);
+      const there = await Promise.all(engines.map((engine, at) => browser(engine, PLACES[at])));
+      const people = await enter(t, server, there, { before: page });
+      const changing = meanwhile?.(people, server);
+      const [reports] = await Promise.all([finish(people), changing]);
+      await then?.(people, reports);
+      await network.heal();
+      await agreed(t, server, reports, HORIZON);
+    });
+  }
+}
+
+const pairs = people => people.flatMap((_, one) => people.map((_, other) => [one, other]))
+  .filter(([one, other]) => one !== other).map(each => each.map(at => PLACES[at]));
+
+/** Waits until a page is at a tick. */
+const at = (person, tick) => person.page.waitForFunction(
+  tick => JSON.parse(window.coplay.report()).tick >= tick, tick, { timeout: SOON });
+
+/** In the page, before its own scripts: keeps every message of the session socket, as text. */
+function overhear() {
+  window.wire = [];
+  const note = data => {
+    const bytes = new Uint8Array(data.buffer ?? data);
+    window.wire.push(Array.from(bytes, byte => String.fromCharCode(byte)).join(''));
+  };
+  window.WebSocket = class extends WebSocket {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener('message', ({ data }) => note(data));
+    }
+    send(data) {
+      note(data.slice());
+      super.send(data);
+    }
+  };
+}
+
+/** How many signals there were, and the messages that tell the address of a player. */
+async function signals(people) {
+  const addresses = people.map((_, seat) => network[PLACES[seat]].address);
+  const heard = await Promise.all(people.map(person => person.page.evaluate(() => window.wire)));
+  const all = heard.flat().filter(text => text.includes('candidate:')).length;
+  return { all, telling: heard.flat().filter(text => addresses.some(address => text.includes(address))) };
+}
+
+matches('delay, jitter and loss', {
+  settings: { delay_ms: 40, jitter_ms: 10, loss: 0.03 },
+  page: overhear,
+  async then(people, reports) {
+    for (const report of reports) {
+      assert.ok(report.direct > 0.8, `from page to page: ${report.direct}`);
+      assert.ok(report.rtt_ms > 60, `the link is slow: ${report.rtt_ms} ms`);
+    }
+    const { telling } = await signals(people);
+    assert.ok(telling.length > 0, 'pages that may know of each other do');
+    for (const [from, to] of pairs(people)) assert.ok(await network.sent(from, to) > HORIZON / 2, `${from} speaks to ${to}`);
+  },
+});
+
+matches('a slow uplink with packets out of order', {
+  settings: { delay_ms: 20, jitter_ms: 20, reorder: true, rate_kbit: 2_000 },
+});
+
+matches('no UDP anywhere', {
+  settings: { delay_ms: 10, pass: 'tcp' },
+  then: (_, reports) => reports.forEach(report => assert.ok(report.direct > 0.8, 'through TURN over TCP')),
+});
+
+matches('nothing but the port of the page', {
+  settings: server => ({ delay_ms: 10, pass: `tcp:${server.port}` }),
+  then: (_, reports) => reports.forEach(report => assert.equal(report.direct, 0)),
+});
+
+matches('pages that may not know of each other', {
+  net: '{ice: relay}',
+  page: overhear,
+  async then(people, reports) {
+    for (const report of reports) assert.ok(report.direct > 0.8, `through TURN: ${report.direct}`);
+    for (const [from, to] of pairs(people)) assert.equal(await network.sent(from, to), 0, `${from} never speaks to ${to}`);
+    const { all, telling } = await signals(people);
+    assert.ok(all >= people.length, 'signals were heard');
+    assert.deepEqual(telling, [], 'no message tells an address');
+  },
+});
+
+matches('the direct way closes in the middle', {
+  settings: { delay_ms: 15 },
+  async meanwhile(people) {
+    await Promise.all(people.map(person => at(person, HZ)));
+    for (const person of people) person.before = await person.report();
+    for (const [from, to] of pairs(people)) await network.tell(`set ${from} ${to} pass=none`);
+  },
+  then(people, reports) {
+    for (const [seat, person] of people.entries()) {
+      assert.equal(person.before.link, 'direct');
+      const held_ms = reports[seat].held_ms - person.before.held_ms;
+      assert.ok(held_ms < 500, `nobody stands still for long: ${held_ms} ms`);
+    }
+  },
+});
