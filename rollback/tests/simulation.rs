@@ -66,6 +66,29 @@ fn all_seeds_end_with_one_log() {
 }
 
 #[test]
+fn seats_change_hands_and_all_end_with_one_log() {
+    let seeds = match std::env::var("COPLAY_SEED") {
+        Ok(seed) => {
+            let seed = seed.parse().expect("COPLAY_SEED is a number");
+            seed..seed + 1
+        }
+        Err(_) => 0..SEEDS,
+    };
+    let (mut changes, mut frames) = (0, 0);
+    let is_one = seeds.end - seeds.start == 1;
+    for seed in seeds {
+        let _named = Named(seed);
+        let scenario = Scenario::troubled(seed);
+        let report = play(&scenario, &Mischief::none())
+            .unwrap_or_else(|seen| panic!("seed {seed}: {seen}\n{scenario:?}"));
+        changes += report.changes.len();
+        frames += report.frames;
+    }
+    println!("{changes} changes, {frames} frames rebuilt");
+    assert!(is_one || changes > 300 && frames > 10_000);
+}
+
+#[test]
 fn people_and_partners_cook_on_bad_networks() {
     let mut rollbacks = 0;
     for seed in 0..6 {
@@ -204,6 +227,56 @@ mod mischief {
             },
         );
         assert!(seen.starts_with("liveness"), "{seen}");
+    }
+
+    /// Plays scenarios in which seats change hands until an oracle fires, and gives what it saw.
+    fn seen_in_trouble(scenario: fn(u64) -> Scenario, mischief: &Mischief) -> String {
+        let mut scenarios = (0..SEEDS).map(scenario);
+        scenarios
+            .find_map(|scenario| play(&scenario, mischief).err())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn a_cut_at_the_least_is_seen_as_a_retraction() {
+        let mischief = Mischief {
+            cuts_at_least: true,
+            ..Mischief::none()
+        };
+        let seen = seen_in_trouble(Scenario::troubled, &mischief);
+        assert!(
+            seen.starts_with("retraction") || seen.starts_with("log"),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn a_lease_that_is_ignored_is_seen_as_a_retraction() {
+        for seed in 0..4 {
+            let report = play(&Scenario::cut_off(seed), &Mischief::none());
+            assert_eq!(report.map(|report| report.changes.len()), Ok(2));
+        }
+        let mischief = Mischief {
+            ignores_lease: true,
+            ..Mischief::none()
+        };
+        let seen = seen_in_trouble(Scenario::cut_off, &mischief);
+        assert!(seen.starts_with("retraction"), "{seen}");
+    }
+
+    #[test]
+    fn receipts_of_an_old_life_that_count_are_seen() {
+        let mischief = Mischief {
+            mixes_lives: true,
+            ..Mischief::none()
+        };
+        let seen = seen_in_trouble(Scenario::troubled, &mischief);
+        assert!(
+            ["receipts", "refusal", "retraction", "log"]
+                .iter()
+                .any(|what| seen.starts_with(what)),
+            "{seen}"
+        );
     }
 
     #[test]

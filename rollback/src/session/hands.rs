@@ -85,7 +85,8 @@ impl<W: World> Session<W> {
         self.fenced = Seats(0);
     }
 
-    /// A seat changes hands. One that is known already is ignored; an AI partner comes with it.
+    /// A seat changes hands. A change that is known already is ignored; an AI partner comes with it. If it is the local
+    /// seat that another page or nobody plays from now on, this session stands still: [`Event::Lost`].
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -95,10 +96,17 @@ impl<W: World> Session<W> {
         change: &Change,
         partner: Option<Box<dyn Policy>>,
     ) -> Result<(), ChangeError> {
-        if change.number < self.roster.changes() {
+        if change.number < self.roster.changes() || self.lost {
             return Ok(());
         }
         self.check_order(change)?;
+        if self.config.local == Some(change.seat) && change.life != self.life {
+            // Where its inputs end is not for this page to say, not even if it has confirmed more alone.
+            self.lost = true;
+            self.send_to(Seats(0));
+            self.report(Event::Lost { tick: change.tick });
+            return Ok(());
+        }
         if change.tick.0 < self.confirmed {
             return Err(ChangeError::Settled {
                 tick: change.tick,
@@ -108,11 +116,6 @@ impl<W: World> Session<W> {
         self.check_inputs(change)?;
         self.now_us = now_us;
         let wrong = self.apply(change, partner);
-        if self.config.local == Some(change.seat) && change.life != self.life && !self.lost {
-            self.lost = true;
-            self.send_to(Seats(0));
-            self.report(Event::Lost { tick: change.tick });
-        }
         if wrong < self.current {
             self.roll_back(wrong);
         }

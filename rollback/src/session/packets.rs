@@ -30,6 +30,7 @@ impl<W: World> Session<W> {
         self.stats.bytes_received += bytes.len() as u64;
         let taken = self.check(from, bytes);
         match &taken {
+            Ok(()) if self.lost => {}
             Ok(()) if self.fenced.contains(from.index()) => self.stats.fenced += 1,
             Ok(()) => self.take_in(from.index()),
             Err(error) => {

@@ -20,6 +20,15 @@ pub(crate) struct Conditions {
     pub(crate) burst: (u32, u32),
 }
 
+/// A time in which nothing passes in one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partition {
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) from_us: u64,
+    pub(crate) to_us: u64,
+}
+
 /// A packet under way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Packet {
@@ -31,6 +40,7 @@ pub(crate) struct Packet {
 }
 
 pub(crate) struct Network {
+    partitions: Vec<Partition>,
     rng: Rng,
     conditions: Conditions,
     /// From then on nothing is lost any more.
@@ -44,8 +54,14 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new(seed: u64, conditions: Conditions, heals_us: u64) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        conditions: Conditions,
+        partitions: Vec<Partition>,
+        heals_us: u64,
+    ) -> Self {
         Self {
+            partitions,
             rng: Rng::new(seed),
             conditions,
             heals_us,
@@ -108,6 +124,10 @@ impl Network {
         } else {
             self.conditions.loss
         });
-        lost && now_us < self.heals_us || self.cut == Some((from.0, to.0))
+        let parted = self.partitions.iter().any(|parted| {
+            (parted.from, parted.to) == (from.0, to.0)
+                && (parted.from_us..parted.to_us).contains(&now_us)
+        });
+        (lost || parted) && now_us < self.heals_us || self.cut == Some((from.0, to.0))
     }
 }

@@ -3,7 +3,7 @@
 use env_core::rng::Rng;
 use protocol::Controller;
 
-use super::network::Conditions;
+use super::network::{Conditions, Partition};
 
 /// Server time at which everyone is ready, microseconds. The first tick is due half a second later.
 pub(crate) const READY_US: u64 = 1_700_000_000_000_000;
@@ -16,8 +16,26 @@ pub(crate) struct Pause {
     pub(crate) to_us: u64,
 }
 
+/// What happens to the page of a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// It is gone at once; another one comes so much later, or none.
+    Killed(Option<u64>),
+    /// The server takes its seat although it plays; it asks for it again.
+    Evicted,
+    /// It cannot reach the server for so long; its packets pass.
+    Offline(u64),
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
+    /// When, to whom, what.
+    pub(crate) troubles: Vec<(u64, u8, Trouble)>,
+    pub(crate) partitions: Vec<Partition>,
+    /// How fast each seat's clock runs wrong between being set right, per thousand.
+    pub(crate) drift: Vec<i64>,
+    /// How much longer than a period a tick takes each seat to simulate, per cent; 0 for no time at all.
+    pub(crate) slowness: Vec<u64>,
     pub(crate) seed: u64,
     pub(crate) controllers: Vec<Controller>,
     pub(crate) tick_hz: u16,
@@ -34,7 +52,7 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn new(seed: u64) -> Self {
         let rng = &mut Rng::new(seed);
-        let seats = 2 + rng.below(3);
+        let seats = 2 + rng.below(3) + if rng.below(8) == 0 { rng.below(5) } else { 0 };
         // At least one person; in most matches all are.
         let ai_from = if rng.below(3) == 0 {
             1 + rng.below(seats)
@@ -77,6 +95,63 @@ impl Scenario {
             clock_error_us: (0..seats)
                 .map(|_| i64::from(rng.below(60_000)) - 30_000)
                 .collect(),
+            troubles: Vec::new(),
+            partitions: Vec::new(),
+            drift: (0..seats).map(|_| i64::from(rng.below(101)) - 50).collect(),
+            slowness: vec![0; seats as usize],
+        }
+    }
+
+    /// A scenario in which pages go and come back, too.
+    pub(crate) fn troubled(seed: u64) -> Self {
+        let mut scenario = Self::new(seed);
+        let rng = &mut Rng::new(!seed);
+        let seats = scenario.controllers.len() as u32;
+        scenario.window = scenario.window.max(4);
+        scenario.horizon *= 2;
+        let period_us = 1_000_000 / u64::from(scenario.tick_hz);
+        let playing_us = u64::from(scenario.horizon) * period_us;
+        scenario.heals_us = READY_US + 500_000 + playing_us;
+        let at_us = |rng: &mut Rng| READY_US + 600_000 + u64::from(rng.below(playing_us as u32));
+        for _ in 0..1 + rng.below(4) {
+            let trouble = match rng.below(4) {
+                0 => Trouble::Killed(None),
+                1 => Trouble::Killed(Some(u64::from(rng.below(3_000_000)))),
+                2 => Trouble::Evicted,
+                _ => Trouble::Offline(u64::from(rng.below(4_000_000))),
+            };
+            let at = (at_us(rng), rng.below(seats) as u8, trouble);
+            scenario.troubles.push(at);
+        }
+        for _ in 0..rng.below(3) {
+            let from_us = at_us(rng);
+            scenario.partitions.push(Partition {
+                from: rng.below(seats) as u8,
+                to: rng.below(seats) as u8,
+                from_us,
+                to_us: from_us + u64::from(rng.below(3_000_000)),
+            });
+        }
+        scenario
+    }
+
+    /// Two people: one whose page is gone, and comes back while the other has not heard from the server for long.
+    pub(crate) fn cut_off(seed: u64) -> Self {
+        let gone_us = READY_US + 1_500_000;
+        Self {
+            troubles: vec![
+                (gone_us + 900_000, 1, Trouble::Offline(8_000_000)),
+                (gone_us, 0, Trouble::Killed(Some(4_500_000))),
+            ],
+            ..Self::calm(
+                seed,
+                60,
+                900,
+                Conditions {
+                    delay_us: 20_000,
+                    ..Conditions::default()
+                },
+            )
         }
     }
 
@@ -93,6 +168,10 @@ impl Scenario {
             heals_us: u64::MAX,
             pauses: Vec::new(),
             clock_error_us: vec![0; 2],
+            troubles: Vec::new(),
+            partitions: Vec::new(),
+            drift: vec![0; 2],
+            slowness: vec![0; 2],
         }
     }
 }

@@ -155,12 +155,30 @@ impl World for Toy {
             .fold(places, |digest, &word| mix(digest ^ word))
     }
 
-    fn state(&mut self, _out: &mut Vec<u8>) {
-        unreachable!("a session saves into slots")
+    fn state(&mut self, out: &mut Vec<u8>) {
+        let state = &self.state;
+        out.clear();
+        out.extend(state.steps.to_le_bytes());
+        out.extend(state.presses.to_le_bytes());
+        out.extend(state.places.iter().flat_map(|place| place.to_le_bytes()));
+        out.extend(state.memory.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    fn restore(&mut self, _bytes: &[u8]) -> Result<(), StateError> {
-        Err(StateError)
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let (head, memory) = bytes
+            .split_at_checked(8 + 4 * MAX_SEATS)
+            .ok_or(StateError)?;
+        if memory.len() != 8 * 17 {
+            return Err(StateError);
+        }
+        let word = |at: usize| u32::from_le_bytes(head[4 * at..][..4].try_into().expect("4 bytes"));
+        self.state.steps = word(0);
+        self.state.presses = word(1);
+        self.state.places = std::array::from_fn(|seat| word(2 + seat).cast_signed());
+        let word = |at: usize| memory[8 * at..][..8].try_into().expect("8 bytes");
+        self.state.memory = std::array::from_fn(|at| u64::from_le_bytes(word(at)));
+        self.outcome.over = false;
+        Ok(())
     }
 
     fn score(&mut self) -> i64 {
