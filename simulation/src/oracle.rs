@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use env_core::Action;
 use peer::Peer;
 use protocol::change::Change;
-use protocol::control::{EndReason, ServerMessage};
+use protocol::control::{EndReason, Report, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
 use protocol::log::Log;
 use protocol::{Controller, Era, Life, MAX_SEATS, Seat, Tick};
@@ -26,6 +26,7 @@ use signaling_server::archive;
 
 use crate::disk::Disk;
 use crate::native::Native;
+use crate::server::Taken;
 
 /// What is known of an episode.
 #[derive(Debug, Default)]
@@ -47,6 +48,10 @@ struct Truth {
     ended: Option<Tick>,
     /// The receipts that each seat has ever sent, `[seat][seat]`.
     told: [[u32; MAX_SEATS]; MAX_SEATS],
+    /// What pages have reported, and from which tick on the person of each plays.
+    reports: Vec<(Report, Tick)>,
+    /// Seats taken with nobody's report: the number of the change and its tick.
+    lonely: Vec<(u16, Tick)>,
     is_judged: bool,
 }
 
@@ -66,8 +71,8 @@ pub struct Figures {
     pub ticks: u64,
     /// Seats that changed hands.
     pub changes: u64,
-    /// Rollbacks.
-    pub rollbacks: u64,
+    /// Seats taken when nobody who could say what was confirmed was there.
+    pub lonely: u64,
     /// Frames that were shown and rebuilt.
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
@@ -172,6 +177,34 @@ impl Oracle {
         Ok(())
     }
 
+    /// A page reports what it has of a seat; its own person plays from a tick on.
+    pub fn reported(&mut self, era: Era, report: &Report, plays_from: Tick) {
+        if let Some(truth) = self.truths.get_mut(&era.0) {
+            truth.reports.push((report.clone(), plays_from));
+        }
+    }
+
+    /// A seat was taken. Nobody has confirmed a tick that lies at the cut or beyond if one of those who reported
+    /// took part in it. If none did, because all who could were gone, what was confirmed but never archived is lost
+    /// with them; a page that does not know of it yet plays on alone.
+    pub fn taken(&mut self, taken: &Taken) {
+        let Some(truth) = self.truths.get_mut(&taken.era.0) else {
+            return;
+        };
+        let cut = taken.change.tick;
+        let mut known = truth.reports.iter();
+        if known.any(|(report, from)| *from <= cut && taken.reports.contains(report)) {
+            return;
+        }
+        truth.lonely.push((taken.change.number, cut));
+        truth
+            .rows
+            .truncate(cut.0 as usize * truth.controllers.len());
+        truth.digests.retain(|&tick, _| tick <= cut);
+        truth.ended = truth.ended.filter(|&ended| ended <= cut);
+        self.figures.lonely += 1;
+    }
+
     /// A page sends a datagram.
     ///
     /// # Errors
@@ -231,16 +264,19 @@ impl Oracle {
         let seats = truth.controllers.len();
         // What was seen before is looked at again, a little: it must not change.
         let from = watch.confirmed.saturating_sub(3).max(first);
-        for tick in from..confirmed {
+        let known = truth.known(session.changes());
+        for tick in from..confirmed.min(known.0) {
             let at = (tick - first) as usize * seats;
             truth.row(tick, &session.rows()[at..at + seats])?;
         }
         watch.confirmed = confirmed;
         for &(tick, digest) in &session.digests()[watch.digests.min(session.digests().len())..] {
-            truth.digest(tick, digest)?;
+            if tick <= known {
+                truth.digest(tick, digest)?;
+            }
         }
         watch.digests = session.digests().len();
-        if let Some(ended) = session.ended() {
+        if let Some(ended) = session.ended().filter(|&ended| ended <= known) {
             let known = *truth.ended.get_or_insert(ended);
             if known != ended || ended.0 != confirmed {
                 return Err(format!(
@@ -354,6 +390,12 @@ impl Truth {
         Ok(())
     }
 
+    /// Up to which tick somebody who knows so many changes speaks of the same episode.
+    fn known(&self, changes: u16) -> Tick {
+        let unknown = self.lonely.iter().filter(|(number, _)| *number >= changes);
+        unknown.map(|(_, cut)| *cut).min().unwrap_or(Tick(u32::MAX))
+    }
+
     fn durable(&self, log: &Log) -> Result<(), String> {
         if log.through < self.acknowledged {
             return Err(format!(
@@ -451,7 +493,7 @@ impl std::ops::AddAssign for Figures {
         self.episodes += other.episodes;
         self.ticks += other.ticks;
         self.changes += other.changes;
-        self.rollbacks += other.rollbacks;
+        self.lonely += other.lonely;
         self.frames += other.frames;
         for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
             *own += other;

@@ -22,7 +22,7 @@ use crate::wire::Wires;
 /// How long after the network has healed everybody must be at the end of the study, microseconds.
 const PATIENCE_US: u64 = 150_000_000;
 /// How long a page that is connected and in sight may see nothing confirmed after that, microseconds.
-const STALL_US: u64 = 20_000_000;
+const STALL_US: u64 = 25_000_000;
 /// Datagrams that wait for a frozen page; more are lost.
 const WAITING: usize = 300;
 
@@ -169,7 +169,7 @@ impl Run {
             self.later(at_us, Happening::Fault(number));
         }
         while !self.is_over() {
-            let until_us = self.scenario.heals_us + PATIENCE_US;
+            let until_us = self.scenario.heals_us + PATIENCE_US + self.scenario.terms.slowest_us();
             if self.now_us > until_us {
                 return Err(format!("liveness: {}", self.standing()));
             }
@@ -193,12 +193,8 @@ impl Run {
     }
 
     fn is_done(&self, person: usize) -> bool {
-        let own = self.pages.iter().rev().find(|page| page.person == person);
-        own.is_some_and(|page| page.is_alive && (page.is_done || page.is_stopped))
-            && self
-                .pages
-                .iter()
-                .any(|page| page.person == person && page.is_alive && page.is_done)
+        let mut own = self.pages.iter();
+        own.any(|page| page.person == person && page.is_alive && page.is_done)
     }
 
     /// Lets the archive finish what nobody waits for any more.
@@ -416,6 +412,10 @@ impl Run {
 
     /// Sends what the server has to say.
     fn send_out(&mut self) -> Result<(), String> {
+        while let Some(taken) = self.server.poll_taken() {
+            self.trace.line(self.now_us, || format!("taken: {taken:?}"));
+            self.oracle.taken(&taken);
+        }
         while let Some(outgoing) = self.server.poll_outgoing() {
             match outgoing {
                 Outgoing::Send(ConnId(conn), message) => self.down(conn, &message, false),
@@ -489,12 +489,22 @@ impl Run {
                 self.down(conn, &ServerMessage::Clock { sent_us, server_us }, false);
             }
             message => {
+                self.note_report(conn, &message);
                 self.server
                     .handle(now_us, Event::Message(ConnId(conn), message))?;
                 self.send_out()?;
             }
         }
         self.count()
+    }
+
+    /// Notes who reports, and from which tick on their person plays.
+    fn note_report(&mut self, conn: u64, message: &ClientMessage) {
+        let page = self.wires.get(conn).map(|wire| wire.page);
+        let peer = page.and_then(|page| self.pages[page].peer.as_ref());
+        if let (ClientMessage::Report { era, report }, Some(peer)) = (message, peer) {
+            self.oracle.reported(*era, report, peer.plays_from());
+        }
     }
 
     fn message_down(&mut self, conn: u64, bytes: &[u8]) -> Result<(), String> {
@@ -885,7 +895,7 @@ impl Run {
     fn whose(&mut self, happening: &Happening) -> Option<usize> {
         match happening {
             Happening::Opened(conn) | Happening::Down(conn, _) | Happening::Lost(conn) => {
-                self.wires.get(*conn).map(|wire| wire.page)
+                self.has(*conn)
             }
             Happening::ChannelOpen(channel, side) => self
                 .channels
@@ -977,12 +987,10 @@ impl Run {
 
     /// A page learns that its connection is gone.
     fn lost(&mut self, conn: u64) -> Result<(), String> {
-        let Some(wire) = self.wires.get(conn) else {
-            return Ok(());
-        };
-        wire.at_page = false;
-        let at = wire.page;
-        if self.pages[at].is_alive && self.pages[at].conn == Some(conn) {
+        if let Some(wire) = self.wires.get(conn) {
+            wire.at_page = false;
+        }
+        if let Some(at) = self.has(conn) {
             self.trace
                 .line(self.now_us, || format!("page {at} loses its connection"));
             self.pages[at].lost(self.now_us);
@@ -990,6 +998,12 @@ impl Run {
         }
         self.wires.sweep();
         Ok(())
+    }
+
+    /// The page that has a connection, as far as it knows.
+    fn has(&self, conn: u64) -> Option<usize> {
+        let has = |page: &&Page| page.is_alive && page.conn == Some(conn);
+        self.pages.iter().find(has).map(|page| page.number)
     }
 
     fn loaded(&mut self, at: usize, era: Era) -> Result<(), String> {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::Era;
-use protocol::control::ServerMessage;
+use protocol::change::Change;
+use protocol::control::{Report, ServerMessage};
 use protocol::log::Header;
 use signaling_server::archive::{Episode, OpenError};
 use signaling_server::config::Limits;
@@ -31,6 +32,17 @@ pub enum Outgoing {
     Close(ConnId),
 }
 
+/// A seat that was taken from its person, and what pages had reported of it.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The episode.
+    pub era: Era,
+    /// How it changed hands.
+    pub change: Change,
+    /// What the archive was told.
+    pub reports: Vec<Report>,
+}
+
 /// Breaks what the archive is asked for, or what a crash leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sabotage {
@@ -53,6 +65,7 @@ pub struct Server {
     skew_us: u64,
     process: Option<Process>,
     outgoing: VecDeque<Outgoing>,
+    taken: Vec<Taken>,
 }
 
 /// What a crash takes.
@@ -80,6 +93,7 @@ struct Keeper {
 pub fn limits() -> Limits {
     Limits {
         countdown: std::time::Duration::from_millis(1_000),
+        restart: std::time::Duration::from_secs(12),
         ..Limits::default()
     }
 }
@@ -98,6 +112,7 @@ impl Server {
             skew_us: 0,
             process: None,
             outgoing: VecDeque::new(),
+            taken: Vec::new(),
         }
     }
 
@@ -261,6 +276,11 @@ impl Server {
         self.outgoing.pop_front()
     }
 
+    /// The next seat that was taken from its person.
+    pub fn poll_taken(&mut self) -> Option<Taken> {
+        self.taken.pop()
+    }
+
     /// Carries effects out until the database or nothing is left to wait for.
     fn carry_out(&mut self, now_us: u64) -> Result<(), String> {
         let clock_us = self.clock_us(now_us);
@@ -305,13 +325,14 @@ impl Server {
             disk,
             chance,
             sabotage,
+            taken,
             ..
         } = self
         else {
             return Ok(());
         };
         for (&era, keeper) in &mut process.keepers {
-            keeper.work(now_us, Era(era), disk, chance, *sabotage);
+            taken.extend(keeper.work(now_us, Era(era), disk, chance, *sabotage));
         }
         Ok(())
     }
@@ -336,7 +357,7 @@ impl Process {
 }
 
 impl Keeper {
-    /// Begins the next work if it has nothing to do.
+    /// Begins the next work if it has nothing to do. Gives a change that takes a seat.
     fn work(
         &mut self,
         now_us: u64,
@@ -344,19 +365,30 @@ impl Keeper {
         disk: &mut Disk,
         chance: &mut Chance,
         sabotage: Sabotage,
-    ) {
+    ) -> Option<Taken> {
         if self.busy.is_some() {
-            return;
+            return None;
         }
-        let Some(mut work) = self.queue.pop_front() else {
-            return;
-        };
+        let mut work = self.queue.pop_front()?;
         if sabotage.cut_at_least {
             cut_at_least(&mut work);
         }
+        let reports = match &work {
+            Work::Take { reports, .. } => Some(reports.clone()),
+            _ => None,
+        };
         let before = disk.open(&self.name).map_or(0, |file| file.len());
         let event = perform(era, &mut self.episode, work, |header| create(disk, header));
+        let taken = match (&event, reports) {
+            (Event::Changed(_, _, Some(change)), Some(reports)) => Some(Taken {
+                era,
+                change: change.clone(),
+                reports,
+            }),
+            _ => None,
+        };
         self.busy = Some((now_us + latency(chance), event, before));
+        taken
     }
 }
 
