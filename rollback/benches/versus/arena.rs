@@ -80,7 +80,11 @@ impl Arena {
             while network.next_us().is_some_and(|due_us| due_us <= now_us) {
                 let packet = network.arrive().expect("it was just seen");
                 let to = usize::from(packet.to);
-                players[to].hear(clock_us(to, packet.arrives_us), packet.from.into(), &packet.bytes);
+                players[to].hear(
+                    clock_us(to, packet.arrives_us),
+                    packet.from.into(),
+                    &packet.bytes,
+                );
             }
             let (wish, until_us) = &mut wishes[at];
             if *until_us <= now_us {
@@ -104,7 +108,9 @@ impl Arena {
                 sampled_us = now_us;
                 let frames = players.iter().map(Contestant::frame);
                 let (least, most) = (frames.clone().min(), frames.max());
-                played.spread.push(f64::from(most.unwrap_or(0) - least.unwrap_or(0)));
+                played
+                    .spread
+                    .push(f64::from(most.unwrap_or(0) - least.unwrap_or(0)));
             }
             also(now_us, players);
         }

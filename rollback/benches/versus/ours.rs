@@ -5,8 +5,8 @@ use env_core::Action;
 use peer::clock::Clock;
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Seat};
-use rollback::rebuild::Record;
-use rollback::{Config, Event, Session};
+
+use rollback::{Config, Event, Record, Session};
 
 use super::arena::{Contestant, Marks};
 use crate::support::toy::Toy;
@@ -81,16 +81,24 @@ impl Player {
             bytes += chunk.len();
             read.extend(seen::decode(&chunk, seats).expect("it was just encoded"));
         }
-        let seconds = frames.last().map_or(1.0, |frame| f64::from(frame.at_ms) / 1e3);
+        let seconds = frames
+            .last()
+            .map_or(1.0, |frame| f64::from(frame.at_ms) / 1e3);
         let record = Record {
             changes: &[],
             rows: self.session.rows(),
         };
         let none = |_: &str| None;
-        let rebuilt = rollback::rebuild::rebuild(self.config.clone(), world(seats), none, record, &read)
+        let rebuilt = rollback::rebuild(self.config.clone(), world(seats), none, record, &read)
             .expect("what a page saw follows from the record");
-        let exact = shown.iter().zip(&rebuilt).filter(|((_, digest), found)| digest == *found);
-        (bytes as f64 / seconds, exact.count() as f64 / frames.len() as f64)
+        let exact = shown
+            .iter()
+            .zip(&rebuilt)
+            .filter(|((_, digest), found)| digest == *found);
+        (
+            bytes as f64 / seconds,
+            exact.count() as f64 / frames.len() as f64,
+        )
     }
 
     /// The server's clock, from the page's: asked and answered over a network of its own.
@@ -98,7 +106,8 @@ impl Player {
         if self.clock.ask(page_us) {
             let late = SERVER_US.0 + u64::from(self.jitter.below(SERVER_US.1 as u32));
             let there_us = page_us + late / 2;
-            let server_us = there_us.saturating_add_signed(-(there_us as i64 * self.drift_ppm / 1_000_000));
+            let server_us =
+                there_us.saturating_add_signed(-(there_us as i64 * self.drift_ppm / 1_000_000));
             self.answers.push((page_us + late, page_us, server_us));
         }
         let (come, under_way) = self.answers.iter().partition(|answer| answer.0 <= page_us);
@@ -114,7 +123,8 @@ impl Player {
             return;
         };
         let mut digest = 0;
-        self.session.preview(|world| digest = env_core::World::digest(world));
+        self.session
+            .preview(|world| digest = env_core::World::digest(world));
         let at_ms = (now_us.saturating_sub(T0_US) / 1_000) as u32;
         frames.push((self.session.seen(at_ms, false), digest));
     }

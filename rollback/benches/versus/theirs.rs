@@ -123,7 +123,9 @@ pub(crate) fn session(seat: usize, players: usize, post: &Post, terms: Terms) ->
         seat,
         post: post.clone(),
     };
-    builder.start_p2p_session(socket).expect("all players are there")
+    builder
+        .start_p2p_session(socket)
+        .expect("all players are there")
 }
 
 /// Does what GGRS asks, and counts the steps. `checksum` is told of each state that is saved.

@@ -761,14 +761,31 @@ impl<'a, W: World> Match<'a, W> {
                     peer.is_member = false;
                 }
                 self.told[seat.index()] = [0; MAX_SEATS];
-                if is_alone {
-                    // What nobody but the page that is gone has confirmed is gone with it.
-                    let through = self.arbiter.durable();
-                    self.log.truncate(self.arbiter.archive.len());
-                    self.digests.retain(|(tick, _)| tick.0 <= through);
-                }
+                self.forget(seat);
             }
         }
+    }
+
+    /// A page is gone: what it alone has confirmed is gone with it. That is so only if nobody else's inputs and receipts
+    /// were awaited in ticks that are not durable yet, because the others are gone or have yet to play again.
+    fn forget(&mut self, taken: Seat) {
+        let others = self
+            .peers
+            .iter()
+            .filter(|peer| peer.is_member && peer.seat != taken);
+        let durable = self.arbiter.durable();
+        if others
+            .clone()
+            .any(|peer| self.arbiter.start(peer.seat.index()) <= durable)
+        {
+            return;
+        }
+        let confirmed = others.filter_map(|peer| peer.session.as_ref());
+        let confirmed = confirmed.map(|session| session.confirmed().0);
+        let kept = confirmed.fold(durable, u32::max);
+        self.log
+            .truncate(kept as usize * self.scenario.controllers.len());
+        self.digests.retain(|(tick, _)| tick.0 <= kept);
     }
 
     fn tell(&mut self, now_us: u64, members: u16, word: &Word) {

@@ -155,6 +155,28 @@ impl Scenario {
         }
     }
 
+    /// Three people: one whose page is reloaded, and has not heard of another when that one's page is gone, too.
+    pub(crate) fn hardly_back(seed: u64) -> Self {
+        let gone_us = READY_US + 1_500_000;
+        Self {
+            controllers: vec![Controller::Human; 3],
+            troubles: vec![
+                (gone_us, 2, Trouble::Killed(Some(700_000))),
+                (gone_us + 2_000_000, 1, Trouble::Killed(None)),
+            ],
+            partitions: vec![Partition {
+                from: 1,
+                to: 2,
+                from_us: gone_us,
+                to_us: u64::MAX,
+            }],
+            clock_error_us: vec![0; 3],
+            drift: vec![0; 3],
+            slowness: vec![0; 3],
+            ..Self::cut_off(seed)
+        }
+    }
+
     /// Two people, nothing odd.
     pub(crate) fn calm(seed: u64, tick_hz: u16, horizon: u32, conditions: Conditions) -> Self {
         Self {
