@@ -39,7 +39,7 @@ struct Peer {
     life: Life,
     /// The rows that it has confirmed so far.
     kept: Vec<Action>,
-    /// Where its seat was cut when nobody else was there: what nobody else knew and was not archived by then is void.
+    /// Where a seat was cut when nobody was there any more: what was not archived by then is void, whoever knew it.
     until: u32,
     inbox: VecDeque<Vec<u8>>,
     told: VecDeque<Told>,
@@ -307,7 +307,9 @@ impl Match {
         match change {
             Ok(change) => {
                 if reports.is_empty() {
-                    self.peers[who].until = change.tick.0;
+                    for peer in &mut self.peers {
+                        peer.until = peer.until.min(change.tick.0);
+                    }
                 }
                 self.tell_change(change);
             }
