@@ -17,8 +17,8 @@ const FURTHEST_US: u64 = 500_000;
 /// How late the page was of late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// Since when the page is behind after all that it could run in a call.
-    behind_us: Option<u64>,
+    /// How late the last tick was, if the page had no time to spare since.
+    late_us: u64,
     /// When the page last ran.
     awake_us: Option<u64>,
 }
@@ -42,16 +42,21 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// A page that stays behind although it runs what it can is waited for.
+    /// How late the next tick is, if it is due and may run.
+    pub(crate) fn lateness_us(&self) -> Option<u64> {
+        let late_us = self.now_us.checked_sub(self.due_us())?;
+        self.may_run().then_some(late_us)
+    }
+
+    /// Before ticks run: a page that falls further behind with every tick, although it is called again at once, is
+    /// waited for. The lateness counts from most of a period on, so that an uneven timer is not taken for a slow page,
+    /// and so that nobody is more than two ticks ahead of the page before the others hear of it.
     pub(crate) fn keep_pace(&mut self) {
+        let (late_us, before_us) = (self.lateness_us().unwrap_or(0), self.pace.late_us);
+        self.pace.late_us = late_us;
         let period_us = self.period_us();
-        if !self.may_run() || self.late_us() < 2 * period_us {
-            self.pace.behind_us = None;
-            return;
-        }
-        let since_us = *self.pace.behind_us.get_or_insert(self.now_us);
-        if self.now_us >= since_us + period_us {
-            self.pace.behind_us = None;
+        if late_us > before_us && before_us * 5 >= period_us * 2 && late_us * 5 >= period_us * 4 {
+            self.pace.late_us = 0;
             self.wait_for_this();
         }
     }
@@ -59,13 +64,10 @@ impl<W: World> Session<W> {
     /// Puts ticks off so that the next one is due now; not while the page comes back and nobody waits for it yet.
     fn wait_for_this(&mut self) {
         if self.is_playing() {
-            let late_ms = u32::try_from(self.late_us() / 1_000).unwrap_or(u32::MAX);
+            let late_us = self.now_us.saturating_sub(self.due_us());
+            let late_ms = u32::try_from(late_us / 1_000).unwrap_or(u32::MAX);
             self.put_off(self.delay_ms().saturating_add(late_ms));
         }
-    }
-
-    fn late_us(&self) -> u64 {
-        self.now_us.saturating_sub(self.due_us())
     }
 
     fn put_off(&mut self, delay_ms: u32) {

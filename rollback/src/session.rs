@@ -22,7 +22,8 @@ use crate::presses::Presses;
 use crate::roster::{Hand, Roster, Seats};
 use crate::schedule::Schedule;
 
-/// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page.
+/// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page; and from how
+/// many periods behind it runs more than one, so that a slow page shows each tick as soon as it can.
 const BURST: u32 = 4;
 
 /// Events that may wait to be polled; beyond, the oldest is dropped.
@@ -177,15 +178,17 @@ impl<W: World> Session<W> {
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
         self.take_rest();
+        self.keep_pace();
+        let behind = self.lateness_us().unwrap_or(0) / self.period_us();
+        let burst = if behind < u64::from(BURST) { 1 } else { BURST };
         let mut ran = 0;
-        while ran < BURST && self.may_run() && self.schedule.due_us(self.current) <= now_us {
+        while ran < burst && self.lateness_us().is_some() {
             self.sample();
             self.simulate_next();
             self.confirm();
             ran += 1;
         }
         self.watch_hold();
-        self.keep_pace();
         let period_us = self.schedule.period_us();
         if ran > 0
             || self
