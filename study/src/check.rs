@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
 use crate::read::Place;
-use crate::stage::{Bot, Env, Kind, Lobby, Stage};
+use crate::stage::{Bot, Env, Kind, Lobby, Player, Stage};
 
 /// What an environment with the study's parameters is, as far as a study depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(crate) fn order(places: &[Place<'_>], stages: &[Option<Stage>]) {
 fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: Option<Option<&Kind>>) {
     let players = match after {
         Some(None) => return,
-        Some(Some(Kind::Env(env))) => env.players.len(),
+        Some(Some(Kind::Env(env))) => env.people(),
         _ => {
             place.wrong("a lobby makes a group, but no env stage follows it; put the env stage right after the lobby, or remove the lobby");
             return;
@@ -99,17 +99,17 @@ fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: Option<Option<&Kind>>) {
         let message = format!(
             "groups of {}, but the env stage that follows has {players} {}; make the two equal",
             lobby.group_size,
-            plural(players, "player"),
+            if players == 1 { "person" } else { "people" },
         );
         place.wrong_at("group_size", message);
     }
 }
 
 fn before_env(place: &Place<'_>, env: &Env, before: Option<Option<&Kind>>) {
-    let players = env.players.len();
+    let players = env.people();
     if players > 1 && !matches!(before, Some(None | Some(Kind::Lobby(_)))) {
         let message = format!(
-            "{players} players, but no lobby comes right before this stage, so nobody would ever have a partner; \
+            "{players} people, but no lobby comes right before this stage, so nobody would ever have a partner; \
              add one: `- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
         );
         place.wrong_at("players", message);
@@ -228,9 +228,24 @@ impl Study {
             };
             // One that the stage has from its lobby stands there in the file.
             let own = own.filter(|_| self.source.has(&path));
+            let players = match &stage.kind {
+                Kind::Env(env) => env.players.as_slice(),
+                _ => &[],
+            };
+            let seated =
+                (0..)
+                    .zip(players)
+                    .filter_map(move |(seat, player)| match (player, &stage.kind) {
+                        (Player::Bot(bot), Kind::Env(env)) => {
+                            let path = format!("timeline[{index}].players[{seat}].policy");
+                            Some((path, bot, env, "of this stage"))
+                        }
+                        _ => None,
+                    });
             lobby
                 .into_iter()
                 .chain(own.map(|(bot, env)| (path, bot, env, "of this stage")))
+                .chain(seated)
         })
     }
 

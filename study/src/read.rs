@@ -132,6 +132,11 @@ impl<'a> Place<'a> {
         found
     }
 
+    /// Whether it is a block of keys.
+    pub(crate) fn is_block(&self) -> bool {
+        matches!(self.node.data, Data::Map(_))
+    }
+
     /// A list that is not empty.
     pub(crate) fn list(&self, what: &str, limit: usize) -> Option<Vec<Place<'a>>> {
         let Data::List(items) = &self.node.data else {

@@ -126,7 +126,7 @@ impl fmt::Debug for ModuleFile {
 }
 
 /// Who takes a seat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Player {
     /// The participant.
@@ -134,6 +134,27 @@ pub enum Player {
     Own,
     /// Another of the group.
     Partner,
+    /// An AI partner.
+    Bot(Bot),
+    /// Nobody: the seat does nothing.
+    Vacant,
+}
+
+impl Player {
+    /// Whether a person takes the seat.
+    pub fn is_person(&self) -> bool {
+        matches!(self, Self::Own | Self::Partner)
+    }
+}
+
+impl Env {
+    /// Seats that people take.
+    pub fn people(&self) -> usize {
+        self.players
+            .iter()
+            .filter(|player| player.is_person())
+            .count()
+    }
 }
 
 /// Bounds between which the input delay is fixed when an episode starts, ticks.
@@ -414,22 +435,31 @@ fn is_version(text: &str) -> bool {
 }
 
 fn players(place: &Place<'_>) -> Option<Vec<Player>> {
-    let words = [("self", Player::Own), ("partner", Player::Partner)];
     let places = place.list("players", usize::from(MAX_SEATS))?;
-    let players: Vec<Option<Player>> = places
-        .iter()
-        .map(|place| place.word("player", &words))
-        .collect();
+    let players: Vec<Option<Player>> = places.iter().map(player).collect();
     let players: Vec<Player> = players.into_iter().collect::<Option<_>>()?;
     let own = players
         .iter()
         .filter(|player| **player == Player::Own)
         .count();
     if own != 1 {
-        place.wrong(format!("`self` is there {own} times; write it once, and `partner` for each other seat: `[self, partner]`"));
+        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`"));
         return None;
     }
     Some(players)
+}
+
+fn player(place: &Place<'_>) -> Option<Player> {
+    if place.is_block() {
+        return bot(place).map(Player::Bot);
+    }
+    let words = ["self", "partner", "vacant"];
+    let word = place.word("player", &words.map(|word| (word, word)))?;
+    Some(match word {
+        "self" => Player::Own,
+        "partner" => Player::Partner,
+        _ => Player::Vacant,
+    })
 }
 
 /// The most ticks of window and input delay together: as many inputs as a page keeps for sending again.

@@ -304,19 +304,35 @@ fn ids_versions_and_keys_are_checked() {
 fn nobody_gets_stuck() {
     assert_eq!(
         fault("[self, partner]", "[self, partner, partner]"),
-        "study.yaml:14:5: timeline[1].group_size: groups of 2, but the env stage that follows has 3 players; \
+        "study.yaml:14:5: timeline[1].group_size: groups of 2, but the env stage that follows has 3 people; \
          make the two equal"
     );
     assert_eq!(
         fault("[self, partner]", "[partner, partner]"),
-        "study.yaml:21:14: timeline[2].players: `self` is there 0 times; write it once, and `partner` for each other \
-         seat: `[self, partner]`"
+        "study.yaml:21:14: timeline[2].players: `self` is there 0 times; write it once, and for each other seat \
+         `partner`, an AI such as `{policy: cook}`, or `vacant`: `[self, partner]`"
+    );
+    assert_eq!(
+        fault("[self, partner]", "[self, vacnt]"),
+        "study.yaml:21:21: timeline[2].players[1]: unknown player `vacnt`; did you mean `vacant`? \
+         Known here: self, partner, vacant"
+    );
+    assert_eq!(
+        faults("bot-player", |_, text| swap(
+            text,
+            "[self, partner]",
+            "[self, {polcy: cook}, partner]"
+        )),
+        [
+            "study.yaml:21:21: timeline[2].players[1].policy: missing; write for example `policy: cook`",
+            "study.yaml:21:22: timeline[2].players[1].polcy: unknown key; did you mean `policy`? Known here: policy, disclose",
+        ]
     );
     let lobby = STUDY.find("  - id: lobby").expect("a lobby")
         ..STUDY.find("  - id: play").expect("an env stage");
     assert_eq!(
         fault(&STUDY[lobby], ""),
-        "study.yaml:15:5: timeline[1].players: 2 players, but no lobby comes right before this stage, so nobody would \
+        "study.yaml:15:5: timeline[1].players: 2 people, but no lobby comes right before this stage, so nobody would \
          ever have a partner; add one: `- {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}`"
     );
     let play = STUDY.find("  - id: play").expect("an env stage")

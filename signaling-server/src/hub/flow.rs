@@ -84,11 +84,11 @@ impl Hub {
             return;
         }
         let stage = self.stage_of(who);
-        let players = match self.kind(stage) {
-            Kind::Env(env) => Some(env.players.len()),
+        let people = match self.kind(stage) {
+            Kind::Env(env) => Some(env.people()),
             _ => None,
         };
-        match players {
+        match people {
             Some(1) => self.form(now_us, stage, vec![who]),
             // The group of this stage is gone: only a crash between two writes leaves this behind.
             Some(_) => self.leave_episode(now_us, who, EndReason::Technical),

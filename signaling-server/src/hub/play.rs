@@ -4,7 +4,7 @@ use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Seat};
 use study::Kind;
-use study::stage::Bot;
+use study::stage::{Bot, Player};
 
 use super::group::{Group, Phase, Play};
 use super::seats::Seats;
@@ -61,8 +61,12 @@ impl Hub {
         };
         let delay = self.input_delays(stage);
         let seats = plan.controllers.len();
-        let mut members: Vec<_> = people.iter().copied().map(Some).collect();
-        members.resize(seats, None);
+        let mut people = people.into_iter();
+        let seated = |controller: &Controller| match controller {
+            Controller::Human => people.next(),
+            Controller::Ai { .. } | Controller::Vacant => None,
+        };
+        let members: Vec<_> = plan.controllers.iter().map(seated).collect();
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
             until_us,
@@ -106,21 +110,28 @@ impl Hub {
             return None;
         };
         let playing = self.stages.get(&stage)?;
-        let bot = self.bot(stage);
-        let controller = |seat: usize| match bot {
-            _ if seat < people => Some(Controller::Human),
-            Some(bot) => Some(Controller::Ai {
-                policy: bot.policy.clone(),
-            }),
-            None => None,
+        let (bot, mut left) = (self.bot(stage), people);
+        let ai = |bot: &Bot| Controller::Ai {
+            policy: bot.policy.clone(),
         };
+        // People take the seats of people in order; the lobby's AI partner takes those that are left over.
+        let controller = |player: &Player| match player {
+            Player::Bot(bot) => Some(ai(bot)),
+            Player::Vacant => Some(Controller::Vacant),
+            Player::Own | Player::Partner if left > 0 => {
+                left -= 1;
+                Some(Controller::Human)
+            }
+            Player::Own | Player::Partner => bot.map(ai),
+        };
+        if env.players.len() != usize::from(playing.facts.seats) {
+            return None;
+        }
         let plan = Plan {
             era,
             episode,
             seat: Seat(0),
-            controllers: (0..usize::from(playing.facts.seats))
-                .map(controller)
-                .collect::<Option<_>>()?,
+            controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
             env: env.env.clone(),
             env_version: env.version.clone(),
             module: playing.module.clone(),
@@ -152,11 +163,16 @@ impl Hub {
         let (Kind::Env(env), Some(facts)) = (self.kind(stage), facts) else {
             return Offer::default();
         };
-        let bot = self.bot(stage).or(env.on_disconnect.bot.as_ref());
+        let seated = env.players.iter().filter_map(|player| match player {
+            Player::Bot(bot) => Some(bot),
+            Player::Own | Player::Partner | Player::Vacant => None,
+        });
+        let called = self.bot(stage).or(env.on_disconnect.bot.as_ref());
+        let mut bots = seated.chain(called);
         Offer {
             window: env.window(facts),
             keys: env.key_map(facts),
-            disclose_ai: bot.is_none_or(|bot| bot.disclose),
+            disclose_ai: bots.all(|bot| bot.disclose),
             relay_only: self.study.net.ice == study::terms::Ice::Relay,
         }
     }

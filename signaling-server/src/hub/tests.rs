@@ -12,7 +12,7 @@ use protocol::Controller;
 use protocol::Life;
 use protocol::change::{Change, LEASE_S, Presence};
 use protocol::control::{Entry, Link, Plan, Return, StageView};
-use study::stage::Env;
+use study::stage::{Env, Player};
 
 use super::*;
 
@@ -179,9 +179,12 @@ impl Stage {
         let Kind::Env(env) = &mut study.timeline[2].kind else {
             panic!("the environment")
         };
+        env.players = vec![Player::Partner; usize::from(people)];
+        env.players[0] = Player::Own;
         terms(env);
+        let seats = env.players.len() as u8;
         let stage = |(index, mut facts): (u16, EnvFacts)| {
-            facts.seats = people;
+            facts.seats = seats;
             let module = "ab".repeat(32);
             (index, EnvStage { facts, module })
         };

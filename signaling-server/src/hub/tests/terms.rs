@@ -1,6 +1,6 @@
 //! What the study says of people who are away.
 
-use study::stage::Bot;
+use study::stage::{Bot, Player};
 use study::terms::{Ice, Meanwhile, Then};
 
 use super::*;
@@ -42,6 +42,34 @@ fn an_ai_partner_plays_in_the_meantime_and_after() {
     play_on(&mut stage, era, 20);
     assert!(stage.ended.is_empty());
     assert_eq!(stage.shelf(era).changes.len(), 1, "it plays already");
+}
+
+#[test]
+fn people_partners_and_vacant_seats_mix() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        let bot = Bot {
+            policy: "cook".into(),
+            disclose: false,
+        };
+        env.players = vec![
+            Player::Bot(bot),
+            Player::Own,
+            Player::Vacant,
+            Player::Partner,
+        ];
+    });
+    let _tokens = (stage.queue(1), stage.queue(2));
+    let (first, second) = (stage.plan(1).unwrap(), stage.plan(2).unwrap());
+    assert_eq!((first.seat, second.seat), (Seat(1), Seat(3)));
+    let mixed = [
+        cook(),
+        Controller::Human,
+        Controller::Vacant,
+        Controller::Human,
+    ];
+    assert_eq!(first.controllers, mixed);
+    assert_eq!(second.controllers, mixed);
+    assert!(!first.disclose_ai);
 }
 
 #[test]
