@@ -36,8 +36,8 @@ impl<W: World> Session<W> {
     pub(crate) fn take_rest(&mut self) {
         let slept_us = self.pace.awake_us.replace(self.now_us);
         let slept_us = slept_us.map_or(0, |awake_us| self.now_us.saturating_sub(awake_us));
-        let held_us = self.held_us().filter(|_| self.may_run()).unwrap_or(0);
-        if slept_us.max(held_us) > STOP_US {
+        let stopped_us = slept_us.max(self.held_us().unwrap_or(0));
+        if stopped_us.min(self.lateness_us().unwrap_or(0)) > STOP_US {
             self.wait_for_this();
         }
     }

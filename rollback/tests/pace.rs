@@ -4,9 +4,9 @@ mod support;
 
 use protocol::datagram::{Datagram, Layout};
 use protocol::{Era, Seat, Tick};
-use rollback::{Event, Session};
+use rollback::{Config, Event, Session};
 use support::network::Conditions;
-use support::play::{Mischief, config, play};
+use support::play::{Mischief, Report, config, play};
 use support::scenario::{Pause, READY_US, Scenario};
 use support::toy::{NOOP, Toy};
 
@@ -20,26 +20,194 @@ fn calm(tick_hz: u16, delay_us: u32) -> Scenario {
     Scenario::calm(3, tick_hz, u32::from(tick_hz) * 30, conditions)
 }
 
+/// 10 to 30 % fewer ticks a second: each takes 11, 25, 43 % longer than a period.
+const SLOW: [u64; 3] = [111, 125, 143];
+
 #[test]
 fn a_slower_page_is_waited_for() {
     for (tick_hz, delay_us) in [(10, 30_000), (30, 30_000), (60, 10_000), (60, 30_000)] {
         let even = play(&calm(tick_hz, delay_us), &Mischief::none()).expect("an even match");
-        for slowness in [111, 125, 143] {
+        let deepest = |report: &Report| report.stats.iter().map(|stats| stats.max_depth).max();
+        for slowness in SLOW {
             let scenario = Scenario {
                 slowness: vec![slowness, 0],
                 ..calm(tick_hz, delay_us)
             };
             let report = play(&scenario, &Mischief::none()).expect("a match");
-            let depth = |stats: &rollback::Stats| stats.max_depth;
-            let (deepest, even) = (
-                report.stats.iter().map(depth).max(),
-                even.stats.iter().map(depth).max(),
+            assert!(
+                report.gap <= 2,
+                "{tick_hz} Hz, {slowness} %: {}",
+                report.gap
             );
-            println!(
-                "{tick_hz} Hz, {delay_us} us, {slowness} %: gap {}, depth {deepest:?} of {even:?}, {} s",
-                report.gap,
-                report.playing_us / 1_000_000
+            assert!(
+                deepest(&report) <= deepest(&even).map(|depth| depth.max(1) + 2),
+                "{tick_hz} Hz, {slowness} %: {:?}",
+                deepest(&report)
+            );
+            // It is the slow page that sets the pace, and it is not stopped besides.
+            let due_us = u64::from(report.ticks) * 1_000_000 / u64::from(tick_hz);
+            let played_us = report.playing_us * 100;
+            assert!(
+                (due_us * (slowness - 2)..due_us * (slowness + 8)).contains(&played_us),
+                "{due_us} {played_us}"
             );
         }
     }
+}
+
+#[test]
+fn pages_that_keep_up_are_not_delayed() {
+    for tick_hz in [10, 30, 60] {
+        for seed in 0..5 {
+            let mut scenario = calm(tick_hz, 40_000);
+            scenario.seed = seed;
+            scenario.conditions.jitter_us = 30_000;
+            scenario.conditions.loss = 200;
+            scenario.clock_error_us = vec![12_000, -9_000];
+            scenario.drift = vec![50, -50];
+            let report = play(&scenario, &Mischief::none()).expect("a match");
+            assert_eq!(report.delay_ms, 0, "{tick_hz} Hz, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn five_seconds_without_a_page_are_not_played_in_a_burst() {
+    let from_us = T0_US + 3_000_000;
+    let scenario = Scenario {
+        pauses: vec![Pause {
+            seat: 1,
+            from_us,
+            to_us: from_us + 5_000_000,
+        }],
+        ..calm(60, 30_000)
+    };
+    let report = play(&scenario, &Mischief::none()).expect("a match");
+    // All but the window and half a second are waited for.
+    assert!(
+        (4_200..5_200).contains(&report.delay_ms),
+        "{}",
+        report.delay_ms
+    );
+    let due_us = u64::from(report.ticks) * 1_000_000 / 60;
+    assert!(report.playing_us > due_us + 4_200_000);
+    assert!(
+        report.fastest <= 60 * 12 / 10,
+        "{} ticks in a second",
+        report.fastest
+    );
+}
+
+fn session(input_delay: u8) -> Session<Toy> {
+    let config = Config {
+        input_delay,
+        ..config(&calm(10, 0), Some(Seat(0)))
+    };
+    Session::new(config, Toy::new(2, 1_000, 1_000), Vec::new())
+}
+
+fn due(tick: u64) -> u64 {
+    T0_US + tick * 100_000 + 1_000
+}
+
+/// A packet of seat 1 with so many inputs and this delay, which has everything of seat 0 up to a tick.
+fn packet(inputs: u32, has: u32, delay_ms: u32) -> Vec<u8> {
+    let datagram = Datagram {
+        era: Era(9),
+        from: Seat(1),
+        delay_ms,
+        inputs: vec![NOOP; inputs as usize],
+        have: vec![Tick(has), Tick(inputs)],
+        ..Datagram::default()
+    };
+    let layout = Layout {
+        seats: 2,
+        actions: 6,
+    };
+    let mut bytes = Vec::new();
+    datagram.encode(layout, &mut bytes);
+    bytes
+}
+
+fn delayed(session: &mut Session<Toy>) -> Vec<(Tick, u32)> {
+    std::iter::from_fn(|| session.poll_event())
+        .filter_map(|event| match event {
+            Event::Delayed { tick, delay_ms } => Some((tick, delay_ms)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn the_greatest_delay_is_adopted_and_told() {
+    let mut session = session(0);
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    for (heard, kept) in [(120, 120), (80, 120), (300, 300)] {
+        session
+            .handle_datagram(due(2), Seat(1), &packet(0, 0, heard))
+            .unwrap();
+        assert_eq!(session.delay_ms(), kept);
+    }
+    assert_eq!(delayed(&mut session), [(Tick(3), 120), (Tick(3), 300)]);
+    session.handle_timeout(due(3) + 298_000);
+    assert_eq!(session.current(), Tick(3), "tick 3 is due 300 ms later");
+    session.handle_timeout(due(3) + 299_000);
+    assert_eq!(session.current(), Tick(4));
+    let sent = session.poll_transmit().expect("ticks ran").bytes.to_vec();
+    let layout = Layout {
+        seats: 2,
+        actions: 6,
+    };
+    assert_eq!(Datagram::decode(&sent, layout).unwrap().delay_ms, 300);
+}
+
+#[test]
+fn no_delay_puts_the_next_tick_off_by_more_than_half_a_second() {
+    let mut session = session(0);
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    session
+        .handle_datagram(due(2), Seat(1), &packet(0, 0, 60_000))
+        .unwrap();
+    assert_eq!(session.poll_timeout(), T0_US + 300_000 + 401_000);
+    assert_eq!(session.poll_timeout(), due(2) + 500_000);
+}
+
+#[test]
+fn a_long_hold_is_not_made_up_for_and_a_short_one_is() {
+    for (held, made_up) in [(2, true), (4, false)] {
+        let mut session = session(0);
+        let window = u64::from(session.config().window);
+        (0..=window + held).for_each(|tick| session.handle_timeout(due(tick)));
+        assert_eq!(u64::from(session.current().0), window);
+        let heard = packet(window as u32, window as u32, 0);
+        session
+            .handle_datagram(due(window + held), Seat(1), &heard)
+            .unwrap();
+        session.handle_timeout(due(window + held));
+        let delay_ms = if made_up { 0 } else { 100 * held as u32 + 1 };
+        assert_eq!(session.delay_ms(), delay_ms);
+    }
+}
+
+#[test]
+fn a_page_that_slept_goes_on_from_where_it_is() {
+    let mut session = session(0);
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    session.handle_timeout(due(40));
+    assert_eq!(
+        session.current(),
+        Tick(4),
+        "one tick, not those of four seconds"
+    );
+    assert_eq!(delayed(&mut session), [(Tick(3), 3_701)]);
+}
+
+#[test]
+fn a_short_hiccup_delays_nobody() {
+    let mut session = session(0);
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    for late_us in [140_000, 141_000, 200_000, 300_000] {
+        session.handle_timeout(due(3) + late_us);
+    }
+    assert_eq!((session.current(), session.delay_ms()), (Tick(7), 0));
 }

@@ -64,6 +64,10 @@ pub(crate) struct Report {
     pub(crate) changes: Vec<Change>,
     /// The most ticks between the two people furthest apart.
     pub(crate) gap: u32,
+    /// How much later than at first ticks were due in the end.
+    pub(crate) delay_ms: u32,
+    /// The most ticks that anybody simulated for the first time within a second.
+    pub(crate) fastest: u32,
     /// Frames that were shown and rebuilt, and the bytes that tell of them.
     pub(crate) frames: usize,
     pub(crate) seen_bytes: usize,
@@ -99,6 +103,8 @@ struct Peer<W: World> {
     uploads_us: u64,
     busy_us: u64,
     screen: Screen,
+    /// When each second began that is measured, and with which tick.
+    second: (u64, u32),
     /// What the oracles have seen of it.
     confirmed: u32,
     digests: usize,
@@ -220,6 +226,7 @@ struct Match<'a, W: World> {
     log: Vec<Action>,
     digests: Vec<(Tick, u64)>,
     gap: u32,
+    fastest: u32,
 }
 
 /// Plays a scenario to its end, in the toy world.
@@ -313,6 +320,7 @@ impl<'a, W: World> Match<'a, W> {
             log: Vec::new(),
             digests: Vec::new(),
             gap: 0,
+            fastest: 0,
         };
         for (seat, controller) in scenario.controllers.iter().enumerate() {
             if *controller == Controller::Human {
@@ -365,6 +373,7 @@ impl<'a, W: World> Match<'a, W> {
             uploads_us: now_us,
             busy_us: 0,
             screen: Screen::default(),
+            second: (now_us, 0),
             confirmed: 0,
             digests: 0,
             over_events: 0,
@@ -573,7 +582,7 @@ impl<'a, W: World> Match<'a, W> {
             }
         }
         peer.set_alarm(now_us);
-        self.watch(at)?;
+        self.watch(at, now_us)?;
         if lost {
             let peer = &mut self.peers[at];
             peer.session = None;
@@ -857,7 +866,7 @@ impl<'a, W: World> Match<'a, W> {
     }
 
     /// The oracles that hold after every step of a peer.
-    fn watch(&mut self, at: usize) -> Result<(), String> {
+    fn watch(&mut self, at: usize, now_us: u64) -> Result<(), String> {
         let window = u32::from(self.scenario.window);
         let peer = &self.peers[at];
         let Some(session) = &peer.session else {
@@ -881,6 +890,11 @@ impl<'a, W: World> Match<'a, W> {
             (least.min(tick), most.max(tick))
         });
         self.gap = self.gap.max(most - least);
+        let peer = &mut self.peers[at];
+        if now_us >= peer.second.0 + 1_000_000 {
+            self.fastest = self.fastest.max(current.saturating_sub(peer.second.1));
+            peer.second = (now_us, current);
+        }
         self.watch_receipts(at)?;
         self.watch_log(at)
     }
@@ -996,6 +1010,8 @@ impl<'a, W: World> Match<'a, W> {
             log: std::mem::take(&mut self.log),
             changes: std::mem::take(&mut self.arbiter.changes),
             gap: self.gap,
+            delay_ms: self.sessions().map(Session::delay_ms).max().unwrap_or(0),
+            fastest: self.fastest,
             frames,
             seen_bytes,
         })
