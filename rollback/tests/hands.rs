@@ -1,0 +1,654 @@
+//! Seats that change hands, one promise a test.
+
+mod support;
+
+use env_core::{Policy, World};
+use protocol::change::{Change, LEASE_S};
+use protocol::control::{Report, Return};
+use protocol::datagram::{Datagram, Layout};
+use protocol::{Controller, Era, Life, Seat, Tick};
+use rollback::{ChangeError, Config, DatagramError, Event, ResumeError, Session};
+use support::toy::{NOOP, Partner, Toy};
+
+const HZ: u16 = 10;
+const TICK_US: u64 = 100_000;
+const UP: u16 = 1;
+const DOWN: u16 = 2;
+const LEASE: u32 = LEASE_S * HZ as u32;
+
+fn config(people: u8, local: u8) -> Config {
+    Config {
+        era: Era(3),
+        local: Some(Seat(local)),
+        controllers: vec![Controller::Human; usize::from(people)],
+        seed: 5,
+        tick_hz: HZ,
+        input_delay: 0,
+        window: 8,
+        t0_us: 0,
+    }
+}
+
+fn session(people: u8) -> Session<Toy> {
+    Session::new(
+        config(people, 0),
+        Toy::new(people, 1_000, 1_000),
+        Vec::new(),
+    )
+}
+
+fn due(tick: u64) -> u64 {
+    tick * TICK_US + 1_000
+}
+
+fn ai() -> Controller {
+    Controller::Ai {
+        policy: "toy".into(),
+    }
+}
+
+fn partner() -> Option<Box<dyn Policy>> {
+    Some(Box::new(Partner::new(false)))
+}
+
+fn take(number: u16, seat: u8, tick: u32, controller: Controller, inputs: &[u16]) -> Change {
+    Change {
+        number,
+        seat: Seat(seat),
+        tick: Tick(tick),
+        controller,
+        life: Life(number as u8 + 1),
+        from: Tick(0),
+        inputs: inputs.to_vec(),
+    }
+}
+
+fn give(number: u16, seat: u8, tick: u32, from: u32) -> Change {
+    Change {
+        from: Tick(from),
+        ..take(number, seat, tick, Controller::Human, &[])
+    }
+}
+
+/// A packet of a seat: its inputs from tick 0 on, and what it has of everybody.
+struct Packet {
+    seats: u8,
+    from: u8,
+    life: u8,
+    changes: u8,
+    first: u32,
+    inputs: Vec<u16>,
+    have: u32,
+}
+
+impl Packet {
+    fn of(seats: u8, from: u8, inputs: &[u16], have: u32) -> Self {
+        Self {
+            seats,
+            from,
+            life: 0,
+            changes: 0,
+            first: 0,
+            inputs: inputs.to_vec(),
+            have,
+        }
+    }
+
+    fn give(self, session: &mut Session<Toy>, now_us: u64) -> Result<(), DatagramError> {
+        let datagram = Datagram {
+            era: Era(3),
+            from: Seat(self.from),
+            life: Life(self.life),
+            changes: self.changes,
+            first: Tick(self.first),
+            inputs: self.inputs,
+            have: vec![Tick(self.have); usize::from(self.seats)],
+            ..Datagram::default()
+        };
+        let layout = Layout {
+            seats: self.seats,
+            actions: 6,
+        };
+        let mut bytes = Vec::new();
+        datagram.encode(layout, &mut bytes);
+        session.handle_datagram(now_us, Seat(self.from), &bytes)
+    }
+}
+
+fn events(session: &mut Session<Toy>) -> Vec<Event> {
+    std::iter::from_fn(|| session.poll_event()).collect()
+}
+
+fn run(session: &mut Session<Toy>, ticks: std::ops::Range<u64>) {
+    ticks.for_each(|tick| session.handle_timeout(due(tick)));
+}
+
+/// The same rows again, in a fresh world with partners that begin where they are said to.
+fn replayed(rows: &[u16], seats: usize, begins: &[(usize, u32)]) -> Vec<u16> {
+    let mut world = Toy::new(seats as u8, 1_000, 1_000);
+    world.reset(5);
+    let mut partners: Vec<Option<Partner>> = (0..seats).map(|_| None).collect();
+    let (mut out, mut observation) = (Vec::new(), Vec::new());
+    for (tick, row) in rows.chunks(seats).enumerate() {
+        for &(seat, _) in begins.iter().filter(|(_, from)| *from as usize == tick) {
+            let mut partner = Partner::new(false);
+            partner.reset(seat, 5);
+            partners[seat] = Some(partner);
+        }
+        let mut row = row.to_vec();
+        for (seat, partner) in partners.iter_mut().enumerate() {
+            if let Some(partner) = partner {
+                world.observe(seat, &mut observation);
+                let action = partner.act(&observation);
+                row[seat] = if action < 6 { action } else { NOOP };
+            }
+        }
+        world.step(&row);
+        out.extend(row);
+    }
+    out
+}
+
+#[test]
+fn a_taken_seat_is_filled_up_to_the_cut_and_played_by_the_partner_from_there() {
+    let mut session = session(2);
+    run(&mut session, 0..6);
+    Packet::of(2, 1, &[UP], 1)
+        .give(&mut session, due(5))
+        .unwrap();
+    events(&mut session);
+    let change = take(0, 1, 3, ai(), &[UP, DOWN, DOWN]);
+    session.handle_change(due(5), &change, partner()).unwrap();
+    let seen = events(&mut session);
+    assert!(
+        seen.contains(&Event::Mispredicted {
+            seat: Seat(1),
+            tick: Tick(1),
+            predicted: UP,
+            actual: DOWN,
+            // It was simulated with the no-op first, and with this only when the input of tick 0 had come.
+            shown_us: 0,
+        }),
+        "{seen:?}"
+    );
+    assert!(seen.contains(&Event::RolledBack {
+        at: Tick(6),
+        depth: 5
+    }));
+    session.handle_lease(Tick(6));
+    assert_eq!(session.confirmed(), Tick(6), "nobody else is awaited");
+    let rows = session.rows().to_vec();
+    let column: Vec<_> = rows.chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column[..3], [UP, DOWN, DOWN]);
+    assert_eq!(rows, replayed(&rows, 2, &[(1, 3)]));
+}
+
+#[test]
+fn a_partner_begins_afresh_each_time_that_its_first_tick_is_simulated() {
+    let mut session = session(3);
+    run(&mut session, 0..4);
+    Packet::of(3, 1, &[UP], 1)
+        .give(&mut session, due(3))
+        .unwrap();
+    Packet::of(3, 2, &[NOOP, UP], 1)
+        .give(&mut session, due(3))
+        .unwrap();
+    let change = take(0, 1, 2, ai(), &[UP, DOWN]);
+    session.handle_change(due(3), &change, partner()).unwrap();
+    run(&mut session, 4..6);
+    // What seat 2 really did takes the partner's first tick back twice.
+    for inputs in [&[NOOP, UP, DOWN][..], &[NOOP, UP, DOWN, UP, UP, DOWN]] {
+        let packet = Packet {
+            changes: 1,
+            ..Packet::of(3, 2, inputs, 6)
+        };
+        packet.give(&mut session, due(5)).unwrap();
+    }
+    assert_eq!(session.confirmed(), Tick(6));
+    let rows = session.rows().to_vec();
+    assert_eq!(rows, replayed(&rows, 3, &[(1, 2)]));
+    assert!(session.stats().rollbacks >= 3);
+}
+
+#[test]
+fn a_vacant_seat_does_nothing() {
+    let mut session = session(2);
+    Packet::of(2, 1, &[UP, UP], 0)
+        .give(&mut session, 0)
+        .unwrap();
+    let change = take(0, 1, 2, Controller::Vacant, &[]);
+    session.handle_change(0, &change, None).unwrap();
+    run(&mut session, 0..6);
+    let column: Vec<_> = session.rows().chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column, [UP, UP, NOOP, NOOP, NOOP, NOOP]);
+}
+
+#[test]
+fn a_change_beyond_what_is_simulated_waits_for_its_tick() {
+    let mut session = session(2);
+    run(&mut session, 0..2);
+    Packet::of(2, 1, &[UP; 4], 2)
+        .give(&mut session, due(1))
+        .unwrap();
+    events(&mut session);
+    session
+        .handle_change(due(1), &take(0, 1, 4, ai(), &[]), partner())
+        .unwrap();
+    assert_eq!(events(&mut session), []);
+    run(&mut session, 2..7);
+    session.handle_lease(Tick(4));
+    let rows = session.rows().to_vec();
+    assert_eq!((rows.len(), &rows), (14, &replayed(&rows, 2, &[(1, 4)])));
+}
+
+#[test]
+fn changes_come_once_and_in_order_and_only_where_nothing_is_confirmed() {
+    let mut session = session(2);
+    run(&mut session, 0..3);
+    Packet::of(2, 1, &[UP; 3], 3)
+        .give(&mut session, due(2))
+        .unwrap();
+    assert_eq!(session.confirmed(), Tick(3));
+    let late = session.handle_change(due(2), &take(0, 1, 2, ai(), &[]), partner());
+    assert_eq!(
+        late,
+        Err(ChangeError::Settled {
+            tick: Tick(2),
+            settled: Tick(3)
+        })
+    );
+    let second = take(1, 1, 9, ai(), &[]);
+    let refused = session.handle_change(due(2), &second, partner());
+    assert_eq!(
+        refused,
+        Err(ChangeError::Order {
+            expected: 0,
+            found: 1
+        })
+    );
+    let nowhere = take(0, 7, 5, ai(), &[]);
+    let refused = session.handle_change(due(2), &nowhere, partner());
+    assert_eq!(refused, Err(ChangeError::Seat(Seat(7))));
+    let gap = take(0, 1, 6, ai(), &[UP]);
+    let refused = session.handle_change(due(2), &gap, partner());
+    assert_eq!(
+        refused,
+        Err(ChangeError::Gap {
+            seat: Seat(1),
+            from: Tick(3)
+        })
+    );
+    assert_eq!(session.changes(), 0);
+    let change = take(0, 1, 3, ai(), &[]);
+    for _ in 0..2 {
+        assert_eq!(session.handle_change(due(2), &change, partner()), Ok(()));
+    }
+    assert_eq!(session.changes(), 1);
+}
+
+#[test]
+fn where_a_person_said_two_things_the_durable_one_counts() {
+    let mut session = session(2);
+    run(&mut session, 0..3);
+    Packet::of(2, 1, &[UP, UP, UP], 0)
+        .give(&mut session, due(2))
+        .unwrap();
+    let change = take(0, 1, 3, Controller::Vacant, &[UP, DOWN, UP]);
+    session.handle_change(due(2), &change, None).unwrap();
+    let column: Vec<_> = session.rows().chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column, [UP, DOWN, UP]);
+    assert_eq!(session.stats().equivocations, 1);
+    assert_eq!(session.world().state.places[1], 1);
+}
+
+#[test]
+fn a_fenced_seat_says_nothing_more_and_is_reported_on() {
+    let mut session = session(2);
+    run(&mut session, 0..3);
+    Packet::of(2, 1, &[UP, DOWN], 0)
+        .give(&mut session, due(2))
+        .unwrap();
+    let report = Report {
+        seat: Seat(1),
+        life: Life(0),
+        have: Tick(2),
+        inputs: vec![UP, DOWN],
+    };
+    assert_eq!(session.handle_fence(Seat(1), Life(0)), Some(report.clone()));
+    Packet::of(2, 1, &[UP, DOWN, UP], 3)
+        .give(&mut session, due(2))
+        .unwrap();
+    assert_eq!((session.stats().fenced, session.stats().dropped), (1, 0));
+    assert_eq!(
+        session.confirmed(),
+        Tick(0),
+        "its receipts do not count either"
+    );
+    assert_eq!(session.handle_fence(Seat(1), Life(0)), Some(report));
+    for (seat, life) in [(1, 1), (0, 0), (9, 0)] {
+        assert_eq!(session.handle_fence(Seat(seat), Life(life)), None);
+    }
+    session.handle_reconnect();
+    Packet::of(2, 1, &[UP, DOWN, UP], 3)
+        .give(&mut session, due(2))
+        .unwrap();
+    assert_eq!(session.confirmed(), Tick(3), "no change answered the fence");
+}
+
+#[test]
+fn a_report_reaches_back_to_what_is_durable() {
+    let mut session = session(2);
+    run(&mut session, 0..6);
+    Packet::of(2, 1, &[UP, DOWN, UP, UP, DOWN, DOWN], 6)
+        .give(&mut session, due(5))
+        .unwrap();
+    session.handle_lease(Tick(2));
+    let report = session.handle_fence(Seat(1), Life(0)).unwrap();
+    assert_eq!((session.confirmed(), report.have), (Tick(6), Tick(6)));
+    assert_eq!(report.inputs, [UP, UP, DOWN, DOWN]);
+}
+
+#[test]
+fn packets_of_another_life_era_or_channel_are_refused_and_counted() {
+    let mut session = session(2);
+    let change = take(0, 1, 2, Controller::Vacant, &[NOOP, NOOP]);
+    session.handle_change(0, &change, None).unwrap();
+    let old = Packet::of(2, 1, &[UP], 0).give(&mut session, 0);
+    let life = DatagramError::Life {
+        seat: Seat(1),
+        present: Life(1),
+        found: Life(0),
+    };
+    assert_eq!(old, Err(life));
+    let sender = Packet {
+        life: 1,
+        ..Packet::of(2, 1, &[UP], 0)
+    };
+    assert_eq!(
+        sender.give(&mut session, 0),
+        Err(DatagramError::Sender(Seat(1)))
+    );
+    let mut bytes = Vec::new();
+    let (layout, mut datagram) = (
+        Layout {
+            seats: 2,
+            actions: 6,
+        },
+        Datagram {
+            era: Era(3),
+            from: Seat(1),
+            ..Datagram::default()
+        },
+    );
+    datagram.encode(layout, &mut bytes);
+    assert_eq!(
+        session.handle_datagram(0, Seat(0), &bytes),
+        Err(DatagramError::Channel {
+            channel: Seat(0),
+            named: Seat(1)
+        })
+    );
+    datagram.era = Era(2);
+    datagram.encode(layout, &mut bytes);
+    assert_eq!(
+        session.handle_datagram(0, Seat(1), &bytes),
+        Err(DatagramError::Era)
+    );
+    let refused = session.stats().refused;
+    assert_eq!(
+        (refused.life, refused.sender, refused.channel, refused.era),
+        (1, 1, 1, 1)
+    );
+    assert_eq!(session.stats().dropped, 4);
+}
+
+#[test]
+fn a_lost_person_s_seat_is_confirmed_only_under_the_lease() {
+    let mut session = session(2);
+    let change = take(0, 1, 0, Controller::Vacant, &[]);
+    session.handle_change(0, &change, None).unwrap();
+    run(&mut session, 0..u64::from(LEASE) + 5);
+    assert_eq!(session.confirmed(), Tick(LEASE));
+    assert_eq!(session.waiting_for(), None, "the server is waited for");
+    session.handle_lease(Tick(3));
+    assert_eq!(session.confirmed(), Tick(LEASE + 3));
+    session.handle_lease(Tick(1));
+    // The tick at which somebody plays again is known: what comes before it is final.
+    session
+        .handle_change(due(30), &give(1, 1, LEASE + 7, 3), None)
+        .unwrap();
+    run(&mut session, u64::from(LEASE) + 5..u64::from(LEASE) + 12);
+    assert_eq!(session.confirmed(), Tick(LEASE + 7));
+    assert_eq!(session.waiting_for(), Some(Seat(1)));
+}
+
+#[test]
+fn a_partner_from_the_start_needs_no_lease() {
+    let config = Config {
+        controllers: vec![Controller::Human, ai()],
+        ..config(2, 0)
+    };
+    let mut session = Session::new(config, Toy::new(2, 1_000, 1_000), vec![None, partner()]);
+    run(&mut session, 0..100);
+    assert_eq!(session.confirmed(), Tick(100));
+}
+
+#[test]
+fn a_person_who_comes_back_is_awaited_from_their_tick_on_and_told_everything_from_the_start() {
+    let mut session = session(2);
+    Packet::of(2, 1, &[UP, UP], 0)
+        .give(&mut session, 0)
+        .unwrap();
+    session
+        .handle_change(0, &take(0, 1, 2, ai(), &[]), partner())
+        .unwrap();
+    run(&mut session, 0..60);
+    session.handle_lease(Tick(30));
+    run(&mut session, 60..70);
+    while session.poll_transmit().is_some() {}
+    session
+        .handle_change(due(69), &give(1, 1, 55, 10), None)
+        .unwrap();
+    run(&mut session, 70..120);
+    assert_eq!(session.confirmed(), Tick(55));
+    assert_eq!(session.current(), Tick(63), "the window beyond");
+    let layout = Layout {
+        seats: 2,
+        actions: 6,
+    };
+    session.handle_timeout(due(125));
+    let mut told = Vec::new();
+    while let Some(packet) = session.poll_transmit() {
+        let datagram = Datagram::decode(packet.bytes, layout).unwrap();
+        assert_eq!((datagram.changes, datagram.have[1]), (2, Tick(55)));
+        told.push((datagram.first.0, datagram.inputs.len()));
+    }
+    assert_eq!(told, [(10, 40), (50, 13)], "more than one packet holds");
+    let back = Packet {
+        life: 2,
+        changes: 2,
+        first: 55,
+        ..Packet::of(2, 1, &[DOWN, UP], 63)
+    };
+    back.give(&mut session, due(125)).unwrap();
+    assert_eq!(session.confirmed(), Tick(57));
+    let rows = session.rows();
+    let column: Vec<_> = rows.chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column[55..], [DOWN, UP]);
+    assert_eq!(rows[..110], replayed(&rows[..110], 2, &[(1, 2)]));
+}
+
+#[test]
+fn receipts_of_who_knows_other_changes_count_as_far_as_both_know() {
+    let mut session = session(3);
+    run(&mut session, 0..8);
+    Packet::of(3, 1, &[NOOP; 8], 8)
+        .give(&mut session, due(7))
+        .unwrap();
+    // Seat 2 has inputs of seat 1 up to 8, and so has this page; the cut is at 5.
+    Packet::of(3, 2, &[NOOP; 8], 0)
+        .give(&mut session, due(7))
+        .unwrap();
+    session
+        .handle_change(due(7), &take(0, 1, 5, ai(), &[]), partner())
+        .unwrap();
+    session
+        .handle_change(due(7), &give(1, 1, 6, 5), None)
+        .unwrap();
+    let back = Packet {
+        life: 2,
+        changes: 2,
+        first: 6,
+        ..Packet::of(3, 1, &[NOOP; 2], 8)
+    };
+    back.give(&mut session, due(7)).unwrap();
+    // An earlier packet: its receipt for seat 1 is for the page of before.
+    Packet::of(3, 2, &[NOOP; 8], 8)
+        .give(&mut session, due(7))
+        .unwrap();
+    assert_eq!(session.confirmed(), Tick(6));
+    assert_eq!(session.waiting_for(), Some(Seat(2)));
+    // Somebody who knows more than this page speaks of lives that are unknown here.
+    let ahead = Packet {
+        changes: 3,
+        ..Packet::of(3, 2, &[NOOP; 8], 8)
+    };
+    ahead.give(&mut session, due(7)).unwrap();
+    assert_eq!(session.confirmed(), Tick(6));
+    let same = Packet {
+        changes: 2,
+        ..Packet::of(3, 2, &[NOOP; 8], 8)
+    };
+    same.give(&mut session, due(7)).unwrap();
+    assert_eq!(session.confirmed(), Tick(8));
+}
+
+#[test]
+fn a_page_that_loses_its_seat_stands_still() {
+    let mut session = session(2);
+    run(&mut session, 0..3);
+    while session.poll_transmit().is_some() {}
+    events(&mut session);
+    session
+        .handle_change(due(2), &take(0, 0, 1, ai(), &[NOOP]), partner())
+        .unwrap();
+    assert_eq!(events(&mut session), [Event::Lost { tick: Tick(1) }]);
+    run(&mut session, 3..9);
+    assert_eq!(session.current(), Tick(3));
+    assert!(session.poll_transmit().is_none());
+    assert_eq!(session.poll_timeout(), u64::MAX);
+    Packet::of(2, 1, &[UP; 3], 3)
+        .give(&mut session, due(9))
+        .unwrap();
+    assert_eq!(session.confirmed(), Tick(0));
+}
+
+/// The state after some ticks of a session that is known to the end, and the changes so far.
+fn start(from: &mut Session<Toy>, changes: Vec<Change>) -> Return {
+    let rows = from.rows().to_vec();
+    let (mut world, ticks) = (Toy::new(2, 1_000, 1_000), rows.len() / 2);
+    world.reset(5);
+    rows.chunks(2).for_each(|row| _ = world.step(row));
+    let mut state = Vec::new();
+    world.state(&mut state);
+    Return {
+        era: Era(3),
+        t0_us: 0,
+        delay_ms: 70,
+        input_delay: 0,
+        changes,
+        tick: Tick(ticks as u32),
+        digest: world.digest(),
+        state,
+        partners: Vec::new(),
+    }
+}
+
+#[test]
+fn a_page_comes_back_in_the_middle_and_plays_from_its_tick_on() {
+    let mut here = session(2);
+    Packet::of(2, 1, &[UP, DOWN], 0).give(&mut here, 0).unwrap();
+    let changes = vec![
+        take(0, 1, 2, Controller::Vacant, &[UP, DOWN]),
+        give(1, 1, 9, 6),
+    ];
+    here.handle_change(0, &changes[0], None).unwrap();
+    run(&mut here, 0..6);
+    let start = start(&mut here, changes.clone());
+    assert_eq!(start.tick, Tick(6));
+    here.handle_change(due(5), &changes[1], None).unwrap();
+    let world = Toy::new(2, 1_000, 1_000);
+    let mut back = Session::resume(config(2, 1), world, |_| None, &start).unwrap();
+    assert_eq!((back.first_tick(), back.delay_ms()), (Tick(6), 70));
+    assert_eq!((back.rows().len(), back.input_tick()), (0, Tick(9)));
+    back.handle_action(due(5), DOWN);
+    for tick in 6..16 {
+        let now_us = due(tick) + 70_000;
+        for session in [&mut here, &mut back] {
+            session.handle_timeout(now_us);
+        }
+        while let Some(packet) = here.poll_transmit() {
+            back.handle_datagram(now_us, Seat(0), packet.bytes).unwrap();
+        }
+        while let Some(packet) = back.poll_transmit() {
+            here.handle_datagram(now_us, Seat(1), packet.bytes).unwrap();
+        }
+    }
+    // The last receipt is on its way.
+    assert_eq!((here.confirmed(), back.confirmed()), (Tick(16), Tick(15)));
+    assert_eq!(here.rows()[12..30], *back.rows());
+    let column: Vec<_> = here.rows().chunks(2).map(|row| row[1]).collect();
+    assert_eq!(
+        column[..9],
+        [UP, DOWN, NOOP, NOOP, NOOP, NOOP, NOOP, NOOP, NOOP]
+    );
+    assert_eq!(column[9..], [DOWN; 7]);
+    assert_eq!(here.digests(), back.digests());
+    assert_eq!(here.digests().len(), 1);
+}
+
+#[test]
+fn a_page_that_comes_back_late_holds_what_it_holds() {
+    let mut here = session(2);
+    let changes = vec![take(0, 1, 0, Controller::Vacant, &[]), give(1, 1, 3, 2)];
+    here.handle_change(0, &changes[0], None).unwrap();
+    run(&mut here, 0..2);
+    let start = start(&mut here, changes);
+    let delayed = Config {
+        input_delay: 4,
+        ..config(2, 1)
+    };
+    let world = Toy::new(2, 1_000, 1_000);
+    let mut back = Session::resume(delayed, world, |_| None, &start).unwrap();
+    back.handle_action(due(1), UP);
+    back.handle_timeout(due(3));
+    assert_eq!(back.current(), Tick(3));
+    assert_eq!(
+        back.input_tick(),
+        Tick(7),
+        "tick 3 and those due by now, at once"
+    );
+}
+
+#[test]
+fn a_state_that_is_another_one_is_refused() {
+    let mut here = session(2);
+    let changes = vec![take(0, 1, 0, Controller::Vacant, &[]), give(1, 1, 9, 3)];
+    here.handle_change(0, &changes[0], None).unwrap();
+    run(&mut here, 0..3);
+    let good = start(&mut here, changes);
+    let resume = |start: &Return| {
+        let world = Toy::new(2, 1_000, 1_000);
+        Session::resume(config(2, 1), world, |_| None, start).err()
+    };
+    assert_eq!(resume(&good), None);
+    let mut other = good.clone();
+    other.digest ^= 1;
+    assert!(matches!(resume(&other), Some(ResumeError::Digest { .. })));
+    let mut torn = good.clone();
+    torn.state.pop();
+    assert!(matches!(resume(&torn), Some(ResumeError::State(_))));
+    let mut holed = good;
+    holed.changes.remove(0);
+    assert!(matches!(resume(&holed), Some(ResumeError::Change(_))));
+}
