@@ -36,6 +36,8 @@ pub(crate) struct Toy {
     outcome: Outcome,
     /// From this step on, one state in 48 ends the episode; at the horizon every state does.
     earliest_end: u32,
+    /// After this step, the episode is over if the last seat did nothing in it.
+    pub(crate) idle_end: Option<u32>,
     pub(crate) defect: Defect,
     /// How often it was saved.
     pub(crate) saves: u64,
@@ -56,6 +58,7 @@ impl Toy {
             slots: [state; 64],
             outcome,
             earliest_end,
+            idle_end: None,
             defect: Defect::None,
             saves: 0,
         }
@@ -113,7 +116,8 @@ impl World for Toy {
             state.memory[3] ^= 1;
         }
         let late = u32::from(self.defect == Defect::LateEnd);
-        let over = self.ends(self.state.steps - late);
+        let idles = actions.last() == Some(&NOOP) && self.idle_end == Some(self.state.steps);
+        let over = idles || self.ends(self.state.steps - late);
         self.outcome.over = over;
         &self.outcome
     }
