@@ -79,7 +79,7 @@ test('the server is killed and restarted while two people play: the match goes o
 });
 
 test('a reload between stages resumes where the person was', async t => {
-  const server = await serve(t);
+  const server = await serve(t, { tick_hz: 30 });
   const people = await pair(t, server);
   await Promise.all(people.map(async person => {
     await person.play();
@@ -116,7 +116,7 @@ test('a link in a second window goes on there, and the first window says so', as
 });
 
 test('browsers without WebRTC play through the server', async t => {
-  const server = await serve(t);
+  const server = await serve(t, { tick_hz: 30 });
   const people = await pair(t, server, [{ before: () => { delete window.RTCPeerConnection; } }, {}]);
   const reports = await finish(people);
   assert.deepEqual(reports.map(report => report.link), ['relay', 'relay']);

@@ -9,7 +9,7 @@ import { agreed, enter, finish, serve } from './rounds.mjs';
 
 const LONG = Boolean(process.env.COPLAY_NET_LONG);
 const HZ = 30;
-const HORIZON = LONG ? 600 : 240;
+const HORIZON = 240;
 const PLACES = LONG ? ['a', 'b', 'c', 'd'] : ['a', 'b'];
 
 if (noNetwork) console.log(`# matches between namespaces are NOT run: ${noNetwork}`);

@@ -9,9 +9,11 @@ use crate::{build, setup};
 const HELP: &str = "\
 cargo xtask net
 
-Plays the matches of tests/e2e/network.test.mjs with Chromium and Firefox in every
-pairing and with four people: delay, jitter, loss, packets out of order, no UDP, nothing
-but the port of the page, relay only, and a direct way that closes in the middle.
+Plays matches with Chromium and Firefox in every pairing and with four people.
+Across networks (tests/e2e/network.test.mjs): delay, jitter, loss, packets out of order,
+no UDP, nothing but the port of the page, relay only, and a direct way that closes in the
+middle. With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
+reloads at any tick, a hidden tab.
 Each machine is a network namespace, so this needs root and /dev/net/tun; the packets
 between them pass through tests/net, which counts who speaks to whom.
 The test command plays the same with one pairing.";
@@ -34,7 +36,8 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     build::all(&workspace, false)?;
     build(&workspace)?;
     let mut node = workspace.node(&chromium);
-    node.args(["--test", "--test-reporter=spec", "network.test.mjs"]);
+    node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
+    node.args(["network.test.mjs", "people.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
     run(
         "matches between namespaces",

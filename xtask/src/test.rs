@@ -97,7 +97,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("matches in real browsers", |count| {
         net::build(workspace)?;
         let mut node = workspace.node(&chromium);
-        node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
+        node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
         node.current_dir(workspace.root.join("tests/e2e"));
         counted(&mut node, count)
     })
