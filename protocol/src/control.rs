@@ -134,6 +134,7 @@ pub enum Link {
 /// From the page to the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[allow(clippy::large_enum_variant, reason = "a message is sent at once")]
 pub enum ClientMessage {
     /// The first message.
     Hello {
