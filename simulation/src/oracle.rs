@@ -52,6 +52,8 @@ struct Truth {
     reports: Vec<(Report, Tick)>,
     /// Seats taken with nobody's report: the number of the change and its tick.
     lonely: Vec<(u16, Tick)>,
+    /// Whether a page was told to start.
+    is_started: bool,
     is_judged: bool,
 }
 
@@ -95,7 +97,7 @@ impl Oracle {
     /// What is not true.
     pub fn told(
         &mut self,
-        seat: Option<(Seat, Life)>,
+        page: Option<(Era, Seat, Life)>,
         message: &ServerMessage,
     ) -> Result<(), String> {
         match message {
@@ -104,6 +106,11 @@ impl Oracle {
                 truth.episode.clone_from(&plan.episode);
                 truth.window = u32::from(plan.window);
                 truth.controllers.clone_from(&plan.controllers);
+            }
+            ServerMessage::Start { era, .. } => {
+                if let Some(truth) = self.truths.get_mut(&era.0) {
+                    truth.is_started = true;
+                }
             }
             ServerMessage::Change { era, change } => self.change(*era, change)?,
             ServerMessage::Running {
@@ -128,7 +135,10 @@ impl Oracle {
                 notes,
             } => {
                 self.acknowledge(*era, *through);
-                if let (Some((seat, life)), Some(truth)) = (seat, self.truths.get_mut(&era.0)) {
+                if let Some((of, seat, life)) = page
+                    && of == *era
+                    && let Some(truth) = self.truths.get_mut(&era.0)
+                {
                     let known = truth.notes.entry((seat, life.0)).or_default();
                     *known = (*notes).max(*known);
                 }
@@ -326,6 +336,10 @@ impl Oracle {
             };
             let log = protocol::log::read(&file.copy());
             let log = log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
+            // The server died when it had the file, but not yet the episode.
+            if log.ending.is_none() && log.through == Tick(0) && !truth.is_started {
+                continue;
+            }
             truth.judge(&log)?;
             self.figures.frames += truth.rebuild(&log)?;
             self.figures.episodes += 1;

@@ -158,6 +158,18 @@ impl Run {
     /// # Errors
     /// What an oracle saw.
     pub fn run(&mut self) -> Result<Report, String> {
+        self.run_watched(|_, _| ())
+    }
+
+    /// [`Self::run`] under the eyes of somebody who may also reach into the pages: `look` is called after every
+    /// step with the time, microseconds.
+    ///
+    /// # Errors
+    /// What an oracle saw.
+    pub fn run_watched(
+        &mut self,
+        mut look: impl FnMut(u64, &mut [Page]),
+    ) -> Result<Report, String> {
         self.server.start(0)?;
         for person in 0..self.scenario.people.len() {
             self.later(
@@ -174,6 +186,7 @@ impl Run {
                 return Err(format!("liveness: {}", self.standing()));
             }
             self.step()?;
+            look(self.now_us, &mut self.pages);
         }
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
@@ -525,7 +538,7 @@ impl Run {
         let plays = page
             .peer
             .as_ref()
-            .map(|peer| (peer.plan().seat, peer.plan().life));
+            .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
         self.oracle.told(plays, &message)?;
         page.message(self.now_us, message)?;
         self.drain(at)?;
@@ -917,11 +930,7 @@ impl Run {
         }
         match happening {
             Happening::Arrive(person) => self.open(person),
-            Happening::Reopen(person) => {
-                if self.current(person).is_none() {
-                    self.open(person);
-                }
-            }
+            Happening::Reopen(person) => self.open(person),
             Happening::Fault(number) => self.fault(self.scenario.faults[number].1)?,
             Happening::Show(at) => {
                 if self.pages[at].is_alive {
