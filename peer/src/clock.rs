@@ -27,6 +27,8 @@ const SLEW_LEAST: u64 = 5_000;
 const SLEW_MOST: u64 = 100_000;
 /// Between the two, an error is slewed as if it were to be gone after this long, microseconds.
 const SLEW_US: u64 = 500_000;
+/// Answers that took longer say nothing: by half of that the offset may be wrong, microseconds.
+const SLOWEST_US: u64 = 2_000_000;
 /// An error larger than this is not drift but a machine that slept; it is mended at once, microseconds.
 const SLEPT_US: u64 = 1_000_000;
 
@@ -63,7 +65,8 @@ impl Clock {
     ///
     /// Source: RFC 5905 §8, on the assumption that both ways take equally long; the fastest answer errs least.
     pub fn answer(&mut self, sent_us: u64, server_us: u64, received_us: u64) {
-        let Some(rtt_us) = received_us.checked_sub(sent_us) else {
+        let rtt_us = received_us.checked_sub(sent_us);
+        let Some(rtt_us) = rtt_us.filter(|&rtt_us| rtt_us <= SLOWEST_US) else {
             return;
         };
         let middle = sent_us + rtt_us / 2;
@@ -163,6 +166,15 @@ mod tests {
         assert!(clock.is_set());
         assert_eq!(clock.rtt_us(), 1_000);
         assert_eq!(clock.server_us(2_000_000), 9_002_000_000);
+    }
+
+    #[test]
+    fn answers_that_waited_for_a_network_set_no_clock() {
+        let mut clock = Clock::default();
+        for k in 0..FIRST as u64 {
+            clock.answer(k * QUICK_US, 8_000_000, 8_000_100 + k);
+        }
+        assert!(!clock.is_set());
     }
 
     #[test]
