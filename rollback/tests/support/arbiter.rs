@@ -21,6 +21,8 @@ pub(crate) enum Word {
 struct Take {
     /// Pages that have not answered, by seat.
     awaited: u16,
+    /// Pages that have, and what.
+    answered: u16,
     reports: Vec<Report>,
 }
 
@@ -95,8 +97,11 @@ impl Arbiter {
         if !self.is_person(seat) || self.takes[seat].is_some() {
             return false;
         }
-        let (awaited, reports) = (members, Vec::new());
-        self.takes[seat] = Some(Take { awaited, reports });
+        self.takes[seat] = Some(Take {
+            awaited: members,
+            answered: 0,
+            reports: Vec::new(),
+        });
         true
     }
 
@@ -114,6 +119,7 @@ impl Arbiter {
             && take.awaited >> from & 1 == 1
         {
             take.awaited &= !(1 << from);
+            take.answered |= 1 << from;
             take.reports.push(report);
         }
     }
@@ -124,6 +130,7 @@ impl Arbiter {
             if let Some(take) = &mut self.takes[seat] {
                 // Reports carry no sender: all that is still here is asked again.
                 take.awaited = others(seat) & !(1 << from);
+                take.answered = 0;
                 take.reports.clear();
             }
         }
@@ -138,10 +145,16 @@ impl Arbiter {
         }
     }
 
-    /// Carries out a take that everybody has answered, or that concerns nobody else.
+    /// Whether the page of a seat has played since before what is durable.
+    pub(crate) fn is_settled(&self, seat: usize) -> bool {
+        self.start(seat) <= self.durable()
+    }
+
+    /// Carries out a take that everybody has answered, one at least of those who are settled, if there are any.
     pub(crate) fn commit(&mut self, seat: usize, alone: bool, then: Controller) -> Option<Change> {
         let take = self.takes[seat].as_ref()?;
-        if take.awaited != 0 || take.reports.is_empty() && !alone {
+        let mut settled = (0..self.takes.len()).filter(|&other| self.is_settled(other));
+        if take.awaited != 0 || !alone && !settled.any(|other| take.answered >> other & 1 == 1) {
             return None;
         }
         let take = self.takes[seat].take()?;

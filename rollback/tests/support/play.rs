@@ -754,8 +754,11 @@ impl<'a, W: World> Match<'a, W> {
     /// Takes that everybody has answered are carried out.
     fn commit(&mut self, now_us: u64) {
         for (seat, _) in self.arbiter.fences() {
-            let others = |peer: &&Peer<W>| peer.is_member && peer.seat != seat;
-            let is_alone = self.peers.iter().filter(others).count() == 0;
+            let mut others = self
+                .peers
+                .iter()
+                .filter(|peer| peer.is_member && peer.seat != seat);
+            let is_alone = !others.any(|peer| self.arbiter.is_settled(peer.seat.index()));
             let then = if self.rng.below(3) == 0 {
                 Controller::Vacant
             } else {
@@ -785,7 +788,7 @@ impl<'a, W: World> Match<'a, W> {
         let durable = self.arbiter.durable();
         if others
             .clone()
-            .any(|peer| self.arbiter.start(peer.seat.index()) <= durable)
+            .any(|peer| self.arbiter.is_settled(peer.seat.index()))
         {
             return;
         }

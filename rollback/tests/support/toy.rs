@@ -100,10 +100,10 @@ impl World for Toy {
         let state = &mut self.state;
         for (seat, &action) in actions.iter().enumerate() {
             match action {
-                1 => state.places[seat] += 1,
-                2 => state.places[seat] -= 1,
+                1 => state.places[seat] = state.places[seat].wrapping_add(1),
+                2 => state.places[seat] = state.places[seat].wrapping_sub(1),
                 3 => state.places.swap(seat, 0),
-                4 => state.places[seat] = state.places[0] - state.places[seat],
+                4 => state.places[seat] = state.places[0].wrapping_sub(state.places[seat]),
                 PRESS => state.presses += 1,
                 _ => {}
             }
