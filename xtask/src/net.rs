@@ -36,7 +36,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     build::all(&workspace, false)?;
     build(&workspace)?;
     let mut node = workspace.node(&chromium);
-    node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
+    node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
     node.args(["network.test.mjs", "people.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
     run(
