@@ -26,6 +26,7 @@ use signaling_server::archive;
 
 use crate::disk::Disk;
 use crate::native::Native;
+use crate::page::Shown;
 use crate::server::Taken;
 
 /// What is known of an episode.
@@ -48,6 +49,8 @@ struct Truth {
     ended: Option<Tick>,
     /// The receipts that each seat has ever sent, `[seat][seat]`.
     told: [[u32; MAX_SEATS]; MAX_SEATS],
+    /// What was on each page's screen in each life of its seat, in order.
+    shown: BTreeMap<(Seat, u8), Vec<Shown>>,
     /// What pages have reported, and from which tick on the person of each plays.
     reports: Vec<(Report, Tick)>,
     /// Seats taken with nobody's report: the number of the change and its tick.
@@ -185,6 +188,14 @@ impl Oracle {
             ));
         }
         Ok(())
+    }
+
+    /// A frame was on a screen.
+    pub fn shown(&mut self, shown: Shown) {
+        if let Some(truth) = self.truths.get_mut(&shown.era.0) {
+            let page = truth.shown.entry((shown.seat, shown.life.0));
+            page.or_default().push(shown);
+        }
     }
 
     /// A page reports what it has of a seat; its own person plays from a tick on.
@@ -496,9 +507,41 @@ impl Truth {
         Ok(())
     }
 
-    /// Rebuilds what was shown; gives the number of frames.
-    fn rebuild(&self, _log: &Log) -> Result<u64, String> {
-        Ok(0)
+    /// Rebuilds what was shown, as far as its notes became durable; gives the number of frames.
+    fn rebuild(&self, log: &Log) -> Result<u64, String> {
+        let pages = archive::shown(log, |_| Err(std::io::Error::other("native")));
+        let pages = pages.map_err(|error| format!("seen: {error}"))?;
+        let mut count = 0;
+        for page in pages {
+            let of = format!("seen: seat {} in life {}", page.seat.0, page.life.0);
+            let frames = page.frames.map_err(|error| format!("{of}: {error}"))?;
+            let shown = self.shown.get(&(page.seat, page.life.0));
+            // What no later note follows may not have become durable.
+            let end_ms = frames.last().map_or(0, |frame| frame.frame.at_ms);
+            for shown in shown
+                .into_iter()
+                .flatten()
+                .filter(|shown| shown.at_ms < end_ms)
+            {
+                let next = frames.partition_point(|frame| frame.frame.at_ms <= shown.at_ms);
+                let last = next.checked_sub(1).map(|last| &frames[last]);
+                // Before tick 0 is due, all frames have the same time.
+                let mut same = frames[..next]
+                    .iter()
+                    .rev()
+                    .take_while(|frame| frame.frame.at_ms == shown.at_ms);
+                let is_rebuilt = same.any(|frame| frame.shown == shown.digest)
+                    || last.is_some_and(|frame| frame.shown == shown.digest);
+                if !is_rebuilt {
+                    return Err(format!(
+                        "{of}: after {} ms {:016x} was shown, {last:?} is rebuilt",
+                        shown.at_ms, shown.digest
+                    ));
+                }
+                count += 1;
+            }
+        }
+        Ok(count)
     }
 }
 

@@ -7,7 +7,7 @@ use peer::clock::Clock;
 use peer::{Effect, Now, Peer};
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use protocol::datagram::Layout;
-use protocol::{Era, Seat};
+use protocol::{Era, Life, Seat};
 
 use crate::chance::Chance;
 use crate::native::Native;
@@ -37,6 +37,21 @@ pub enum Deed {
     Load(Era),
 }
 
+/// A frame that was on the screen.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// In which episode.
+    pub era: Era,
+    /// On the page of which seat.
+    pub seat: Seat,
+    /// In which life of the seat.
+    pub life: Life,
+    /// When, milliseconds since tick 0 was due.
+    pub at_ms: u32,
+    /// Digest of the state.
+    pub digest: u64,
+}
+
 /// A tab.
 pub struct Page {
     /// Its number in the run.
@@ -63,12 +78,17 @@ pub struct Page {
     pub wakes_us: u64,
     /// When its person does something next, microseconds of the run.
     pub acts_us: u64,
+    /// When it draws next, microseconds of the run.
+    pub draws_us: u64,
     /// The episode.
     pub peer: Option<Peer<Native>>,
     /// The open data channels, by seat.
     pub channels: BTreeMap<Seat, u64>,
     /// The session's secret, as the tab's storage has it.
     pub token: Option<String>,
+    /// Digests of what was viewed and of what is being drawn, each with the life in which it was.
+    viewed: Option<(Era, Life, u64)>,
+    drawn: Option<(Era, Life, u64)>,
     clock: Clock,
     clock_us: u64,
     drift_ppm: i64,
@@ -105,6 +125,9 @@ impl Page {
             is_welcome: false,
             wakes_us: now_us,
             acts_us: now_us + chance.below(machine.acts_us),
+            draws_us: now_us,
+            viewed: None,
+            drawn: None,
             peer: None,
             channels: BTreeMap::new(),
             token,
@@ -242,8 +265,35 @@ impl Page {
         });
     }
 
+    /// The screen asks for a frame: what was drawn last is on it now. Gives what came on it.
+    pub fn draw(&mut self, now_us: u64) -> Option<Shown> {
+        self.draws_us = now_us + 20_000 + self.chance.below(150_000);
+        if self.is_hidden {
+            return None;
+        }
+        let now = self.now(now_us);
+        let peer = self.peer.as_mut()?;
+        let (era, seat, life) = (peer.plan().era, peer.plan().seat, peer.plan().life);
+        let t0_us = peer.t0_us()?;
+        peer.handle_shown(now, now.page_us);
+        let mut digest = None;
+        peer.view(|world| digest = Some(world.digest()));
+        let viewed = std::mem::replace(&mut self.viewed, digest.map(|digest| (era, life, digest)));
+        let shown = std::mem::replace(&mut self.drawn, viewed);
+        let (_, _, digest) = shown.filter(|&(of, by, _)| (of, by) == (era, life))?;
+        let at_ms = (now.since_us(t0_us, now.page_us) / 1_000).max(0) as u32;
+        Some(Shown {
+            era,
+            seat,
+            life,
+            at_ms,
+            digest,
+        })
+    }
+
     /// The page goes out of sight, or comes back.
     pub fn hide(&mut self, now_us: u64, is_hidden: bool) {
+        (self.viewed, self.drawn) = (None, None);
         self.is_hidden = is_hidden;
         self.with_peer(now_us, |peer, now| peer.handle_hidden(now, is_hidden));
         self.set_alarm(now_us, 0);

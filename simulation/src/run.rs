@@ -287,7 +287,10 @@ impl Run {
         if !page.is_alive || page.is_stopped {
             return u64::MAX;
         }
-        page.wakes_us.min(page.acts_us).max(page.frozen_us)
+        page.wakes_us
+            .min(page.acts_us)
+            .min(page.draws_us)
+            .max(page.frozen_us)
     }
 
     fn wake(&mut self, at: usize) -> Result<(), String> {
@@ -296,6 +299,12 @@ impl Run {
         if page.acts_us <= now_us {
             page.act(now_us);
         }
+        if page.draws_us <= now_us
+            && let Some(shown) = page.draw(now_us)
+        {
+            self.oracle.shown(shown);
+        }
+        let page = &mut self.pages[at];
         if page.wakes_us <= now_us {
             page.wake(now_us);
         }
@@ -835,7 +844,8 @@ impl Run {
             }
             Fault::Freeze { person, for_us } => {
                 if let Some(at) = self.current(person) {
-                    self.pages[at].frozen_us = now_us + for_us;
+                    let frozen_us = &mut self.pages[at].frozen_us;
+                    *frozen_us = (*frozen_us).max(now_us + for_us);
                 }
             }
             Fault::Hide { person, for_us } => {
