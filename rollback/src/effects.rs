@@ -180,6 +180,9 @@ pub enum ChangeError {
     /// No such seat.
     #[error("there is no seat {}", .0.0)]
     Seat(Seat),
+    /// No episode is so long.
+    #[error("a change at tick {}, beyond any episode", .0.0)]
+    Tick(Tick),
     /// Its tick is confirmed here, or precedes an earlier change of the seat.
     #[error("a change at tick {}, which is settled up to tick {}", .tick.0, .settled.0)]
     Settled {

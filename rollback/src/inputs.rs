@@ -123,7 +123,7 @@ impl Inputs {
         self.have[seat] += 1;
     }
 
-    /// Takes in a peer's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
+    /// Takes in a person's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
     /// simulated; `wrong` is told of each that was simulated with another action: tick, predicted, actual.
     pub(crate) fn receive(
         &mut self,
@@ -138,10 +138,6 @@ impl Inputs {
         for (tick, &input) in (first..limit).zip(inputs) {
             if tick > self.have[from] {
                 break;
-            }
-            // What came before the first row is settled.
-            if tick < self.first {
-                continue;
             }
             let past = tick < simulated;
             let differs = (past || tick < self.have[from]) && self.row(tick)[from] != input;

@@ -27,7 +27,10 @@ impl<W: World> Session<W> {
     /// A delay that was heard.
     pub(crate) fn adopt_delay(&mut self, delay_ms: u32) {
         let undelayed_us = self.due_us() - u64::from(self.delay_ms()) * 1_000;
-        let furthest_us = (self.now_us + FURTHEST_US).saturating_sub(undelayed_us);
+        let furthest_us = self
+            .now_us
+            .saturating_add(FURTHEST_US)
+            .saturating_sub(undelayed_us);
         let furthest_ms = u32::try_from(furthest_us / 1_000).unwrap_or(u32::MAX);
         self.put_off(delay_ms.min(furthest_ms));
     }

@@ -25,7 +25,12 @@ impl Seats {
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..MAX_SEATS).filter(move |&seat| self.contains(seat))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let seat = left.trailing_zeros() as usize;
+            left &= left.checked_sub(1)?;
+            Some(seat)
+        })
     }
 }
 
@@ -130,6 +135,13 @@ impl Roster {
     /// The first tick of a seat, not before this one, for which a person gives the input; `u32::MAX` for none.
     pub(crate) fn awaited(&self, seat: usize, tick: u32) -> u32 {
         let stints = &self.seats[seat];
+        if let [only] = stints.as_slice() {
+            return if only.hand.is_person() {
+                tick
+            } else {
+                u32::MAX
+            };
+        }
         let ends = stints.iter().skip(1).map(|next| next.from);
         let mut spans = stints.iter().zip(ends.chain([u32::MAX]));
         spans

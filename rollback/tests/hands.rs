@@ -70,7 +70,8 @@ fn give(number: u16, seat: u8, tick: u32, from: u32) -> Change {
     }
 }
 
-/// A packet of a seat: its inputs from tick 0 on, and what it has of everybody.
+/// A packet of a seat: its inputs, and up to where it has everybody's.
+#[derive(Clone, Debug)]
 struct Packet {
     seats: u8,
     from: u8,
@@ -651,4 +652,108 @@ fn a_state_that_is_another_one_is_refused() {
     let mut holed = good;
     holed.changes.remove(0);
     assert!(matches!(resume(&holed), Some(ResumeError::Change(_))));
+}
+
+mod anything {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tick() -> impl Strategy<Value = u32> {
+        prop_oneof![8 => 0_u32..40, 1 => any::<u32>()]
+    }
+
+    fn changes() -> impl Strategy<Value = Change> {
+        let controller = prop_oneof![
+            Just(Controller::Human),
+            Just(Controller::Vacant),
+            Just(ai())
+        ];
+        let parts = (0_u16..6, 0_u8..4, tick(), controller, 0_u8..6, tick());
+        (parts, vec(0_u16..9, 0..40)).prop_map(|(parts, inputs)| {
+            let (number, seat, tick, controller, life, from) = parts;
+            Change {
+                life: Life(life),
+                from: Tick(from),
+                ..take(number, seat, tick, controller, &inputs)
+            }
+        })
+    }
+
+    fn packets() -> impl Strategy<Value = Packet> {
+        let parts = (
+            0_u8..3,
+            0_u8..4,
+            0_u8..5,
+            tick(),
+            vec(0_u16..6, 0..40),
+            tick(),
+        );
+        parts.prop_map(|(from, life, changes, first, inputs, have)| Packet {
+            seats: 3,
+            from,
+            life,
+            changes,
+            first,
+            inputs,
+            have,
+        })
+    }
+
+    #[derive(Clone, Debug)]
+    enum Thing {
+        Change(Change),
+        Packet(Packet),
+        Lease(u32),
+        Fence(u8, u8),
+        Reconnect,
+        Time(u64),
+    }
+
+    fn things() -> impl Strategy<Value = Thing> {
+        prop_oneof![
+            changes().prop_map(Thing::Change),
+            packets().prop_map(Thing::Packet),
+            tick().prop_map(Thing::Lease),
+            (0_u8..4, 0_u8..4).prop_map(|(seat, life)| Thing::Fence(seat, life)),
+            Just(Thing::Reconnect),
+            (0_u64..6).prop_map(Thing::Time),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn may_be_told_and_what_is_confirmed_stays(things in vec(things(), 0..120)) {
+            let mut session = session(3);
+            let mut tick = 0;
+            for thing in things {
+                let before = session.rows().to_vec();
+                match thing {
+                    Thing::Change(mut change) => {
+                        // Most are the next in order.
+                        if change.number < 5 {
+                            change.number = session.changes();
+                        }
+                        _ = session.handle_change(due(tick), &change, partner());
+                    }
+                    Thing::Packet(packet) => _ = packet.give(&mut session, due(tick)),
+                    Thing::Lease(through) => session.handle_lease(Tick(through)),
+                    Thing::Fence(seat, life) => {
+                        let report = session.handle_fence(Seat(seat), Life(life));
+                        let holds = |report: Report| report.have.0 >= report.inputs.len() as u32;
+                        prop_assert!(report.is_none_or(holds));
+                    }
+                    Thing::Reconnect => session.handle_reconnect(),
+                    Thing::Time(ticks) => tick += ticks,
+                }
+                session.handle_timeout(due(tick));
+                while session.poll_transmit().is_some() {}
+                session.preview(|_| {});
+                session.seen(0, false);
+                prop_assert_eq!(&session.rows()[..before.len()], &before);
+                prop_assert!(session.current().0 - session.confirmed().0 <= 8);
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use env_core::contract::Policy;
 use env_core::{Action, World};
 use protocol::change::Change;
 use protocol::control::{Report, Return};
+use protocol::datagram::TICK_LIMIT;
 use protocol::{Controller, Life, Seat, Tick};
 
 use super::Session;
@@ -132,6 +133,9 @@ impl<W: World> Session<W> {
         if change.seat.0 >= self.layout.seats {
             return Err(ChangeError::Seat(change.seat));
         }
+        if change.tick.0 >= TICK_LIMIT {
+            return Err(ChangeError::Tick(change.tick));
+        }
         let settled = Tick(self.roster.start(change.seat.index()));
         if change.tick < settled {
             let tick = change.tick;
@@ -177,7 +181,7 @@ impl<W: World> Session<W> {
         self.fenced = self.fenced.without(Some(change.seat));
         self.links[seat] = Link::default();
         if change.controller == Controller::Human {
-            self.inputs.meet(seat, change.from.0);
+            self.inputs.meet(seat, change.from.0.min(tick));
         }
         wrong
     }
@@ -190,10 +194,11 @@ impl<W: World> Session<W> {
 
     /// Where a person told others something else than what became durable, that counts; the first tick that differs.
     fn correct(&mut self, seat: usize, span: Range<u32>, inputs: &[Action]) -> u32 {
+        let first = self.confirmed.max(self.roster.start(seat));
+        let open = first..self.inputs.have(seat);
         let mut wrong = u32::MAX;
         for (tick, &input) in span.zip(inputs) {
-            let is_open = (self.confirmed..self.inputs.have(seat)).contains(&tick);
-            if is_open && self.inputs.row(tick)[seat] != input {
+            if open.contains(&tick) && self.inputs.row(tick)[seat] != input {
                 self.inputs.set(tick, seat, input);
                 self.stats.equivocations += 1;
                 wrong = wrong.min(tick);

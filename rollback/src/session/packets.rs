@@ -161,7 +161,7 @@ impl<W: World> Session<W> {
         self.confirm();
     }
 
-    /// Takes in inputs of another person.
+    /// Takes in inputs of a person, none from before their first tick or that of this session.
     pub(super) fn receive(
         &mut self,
         from: usize,
@@ -172,6 +172,9 @@ impl<W: World> Session<W> {
         let (window, seats) = (u32::from(self.config.window) + 1, self.layout.seats);
         let (now_us, since_us) = (self.now_us, &self.since_us);
         let events = &mut self.events;
+        let begun = self.roster.start(from).max(self.inputs.first());
+        let settled = begun.saturating_sub(first) as usize;
+        let inputs = inputs.get(settled..).unwrap_or_default();
         let wrong = |tick: u32, predicted, actual| {
             let noted = (tick % window) as usize * usize::from(seats) + from;
             super::report(
@@ -185,9 +188,9 @@ impl<W: World> Session<W> {
                 },
             );
         };
-        let received = self
-            .inputs
-            .receive(from, first, inputs, self.current, limit, wrong);
+        let received =
+            self.inputs
+                .receive(from, first.max(begun), inputs, self.current, limit, wrong);
         self.stats.predicted[from] += received.predicted;
         self.stats.mispredicted[from] += received.mispredicted;
         self.stats.equivocations += u64::from(received.equivocations);

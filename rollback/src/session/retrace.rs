@@ -39,7 +39,9 @@ impl<W: World> Session<W> {
     /// Learns inputs that follow or replace those that are known; the first tick that has to be simulated again.
     pub(crate) fn learn_inputs(&mut self, seat: usize, first: u32, inputs: &[Action]) -> u32 {
         let mut wrong = u32::MAX;
-        for (tick, &input) in (first..TICK_LIMIT).zip(inputs) {
+        let begun = self.roster.start(seat);
+        let inputs = (first..TICK_LIMIT).zip(inputs);
+        for (tick, &input) in inputs.skip_while(|&(tick, _)| tick < begun) {
             let have = self.have(seat);
             let is_written = tick < have || tick < self.current;
             if tick > have {
