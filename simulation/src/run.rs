@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use peer::Peer;
 use protocol::control::{self, ClientMessage, ServerMessage};
-use protocol::{Era, Seat};
+use protocol::{Era, Seat, Tick};
 use signaling_server::hub::{ConnId, Event};
 
 use crate::chance::Chance;
@@ -73,6 +73,8 @@ enum Happening {
 pub struct Mischief {
     /// In the server.
     pub server: Sabotage,
+    /// Pages confirm seats that lost their person without regard to the lease.
+    pub no_lease: bool,
     /// Rewrites datagrams under way: the page that gets them, and what was sent before.
     pub datagrams: Option<Tamper>,
 }
@@ -313,6 +315,11 @@ impl Run {
 
     /// Does what a page asks for, and looks at it.
     fn drain(&mut self, at: usize) -> Result<(), String> {
+        if self.mischief.no_lease
+            && let Some(session) = self.pages[at].peer.as_mut().and_then(Peer::session_mut)
+        {
+            session.handle_lease(Tick(1 << 20));
+        }
         while let Some(deed) = self.pages[at].poll_deed() {
             self.deed(at, deed)?;
         }

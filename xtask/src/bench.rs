@@ -13,12 +13,15 @@ use crate::{build, setup};
 mod environments;
 mod peers;
 mod plot;
+mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [env] [--json] [--write]
+cargo xtask bench [env | rollback] [--json] [--write]
 
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
+rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
+           virtual time on one simulated network, with the targets
 
 Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
@@ -44,8 +47,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     match options.argument.as_deref() {
         None => {}
         Some("env") => return environments::command(&workspace, &options),
+        Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
-            bail!("there is no bench `{other}`; there is: env, or none for the whole system")
+            bail!(
+                "there is no bench `{other}`; there is: env, rollback, or none for the whole system"
+            )
         }
     }
     let figures = measure(&workspace)?;

@@ -54,7 +54,7 @@ impl Figure {
 }
 
 /// A number with its thousands apart.
-fn grouped(number: &str) -> String {
+pub(crate) fn grouped(number: &str) -> String {
     let (whole, fraction) = number
         .split_once('.')
         .map_or((number, ""), |(whole, fraction)| (whole, fraction));
@@ -110,22 +110,22 @@ pub(crate) fn object(figures: &[Figure], machine: &str, date: &str) -> Value {
 
 /// Puts the figures into the document, newest first; those with the same title (machine and day) are replaced.
 pub(crate) fn record(document: &str, figures: &[Figure], title: &str) -> String {
-    let title = format!("## {title}");
-    let mut section =
-        format!("{title}\n\n| Where | What | Value | Unit |\n| --- | --- | ---: | --- |\n");
+    let mut body = "| Where | What | Value | Unit |\n| --- | --- | ---: | --- |\n".to_owned();
     for figure in figures {
         let Figure {
             group, name, unit, ..
         } = figure;
-        let _ = writeln!(
-            section,
-            "| {group} | {name} | {} | {unit} |",
-            figure.shown()
-        );
+        let _ = writeln!(body, "| {group} | {name} | {} | {unit} |", figure.shown());
     }
+    section(document, title, &body)
+}
+
+/// Puts a section into the document, before all others; one with the same title is replaced.
+pub(crate) fn section(document: &str, title: &str, body: &str) -> String {
+    let title = format!("## {title}");
     let mut parts = document.split("\n## ");
     let mut text = parts.next().unwrap_or_default().trim_end().to_owned();
-    text += &format!("\n\n{section}");
+    text += &format!("\n\n{title}\n\n{body}");
     for old in parts
         .map(|part| format!("## {part}"))
         .filter(|part| part.lines().next() != Some(title.as_str()))

@@ -56,7 +56,7 @@ pub(crate) struct Played {
 }
 
 /// Players look after their sessions this often, microseconds; each at its own moment.
-const BEAT_US: u64 = 2_000;
+const BEAT_US: u64 = 4_000;
 
 impl Arena {
     /// Plays. `also` is called every beat with the true time.

@@ -10,22 +10,28 @@ const ROUNDS: usize = 7;
 /// Seeds of the matches that are about rare things.
 const SEEDS: u64 = 5;
 
-/// A line.
-fn line(figure: &str, name: &str, unit: &str, ours: Option<f64>, ggrs: Option<f64>) -> String {
+/// A line; the target is what ours shall come to at most, if any is set.
+fn line(
+    (figure, name, unit): (&str, &str, &str),
+    target: Option<f64>,
+    ours: Option<f64>,
+    ggrs: Option<f64>,
+) -> String {
     let number = |value: Option<f64>| match value {
         Some(value) => format!("{value:.3}"),
         None => "null".to_owned(),
     };
-    let (ours, ggrs) = (number(ours), number(ggrs));
+    let (ours, ggrs, target) = (number(ours), number(ggrs), number(target));
     format!(
-        r#"{{"figure":"{figure}","name":"{name}","unit":"{unit}","ours":{ours},"ggrs":{ggrs}}}"#
+        r#"{{"figure":"{figure}","name":"{name}","unit":"{unit}","ours":{ours},"ggrs":{ggrs},"target":{target}}}"#
     )
 }
 
 /// Figures 1 and 3, or 2 and 3 in wasm.
 pub(crate) fn costs(clocks: Clocks, place: &str) -> Vec<String> {
-    let figure = if place == "native" { "1" } else { "2" };
-    let cost = |figure: &str, players, depth| {
+    let is_native = place == "native";
+    let figure = if is_native { "1" } else { "2" };
+    let cost = |figure: &str, players, depth, target: f64| {
         let (ours, theirs) = (0..ROUNDS)
             .map(|_| {
                 (
@@ -34,27 +40,33 @@ pub(crate) fn costs(clocks: Clocks, place: &str) -> Vec<String> {
                 )
             })
             .unzip();
-        let name = format!("{place}: tick of {players} players, depth {depth}");
+        let name = format!("{place}: a tick of {players} players, depth {depth}");
+        let (ours, theirs) = (median(ours), median(theirs));
         line(
-            figure,
-            &name,
-            "ns",
-            Some(median(ours)),
-            Some(median(theirs)),
+            (figure, &name, "ns"),
+            Some(target),
+            Some(ours),
+            Some(theirs),
         )
     };
+    let targets = if is_native {
+        [300.0, 500.0, 800.0, 1_500.0]
+    } else {
+        [600.0, 900.0, 1_300.0, 2_500.0]
+    };
     vec![
-        cost(figure, 2, 0),
-        cost(figure, 2, 4),
-        cost(figure, 2, 8),
-        cost("3", 4, 8),
+        cost(figure, 2, 0, targets[0]),
+        cost(figure, 2, 4, targets[1]),
+        cost(figure, 2, 8, targets[2]),
+        cost("3", 4, 8, targets[3]),
     ]
 }
 
+/// A network with packets that take half the round trip, and up to the jitter more or less.
 fn conditions(rtt_ms: u32, jitter_ms: u32, loss: u32) -> Conditions {
     Conditions {
-        delay_us: rtt_ms * 500,
-        jitter_us: jitter_ms * 1_000,
+        delay_us: rtt_ms * 500 - jitter_ms * 1_000,
+        jitter_us: jitter_ms * 2_000,
         loss,
         ..Conditions::default()
     }
@@ -118,34 +130,18 @@ pub(crate) fn wire(clocks: Clocks) -> Vec<String> {
         })
     };
     let ([ours, theirs], [ours_4, theirs_4]) = (rates(2), rates(4));
+    let row = |what, target, ours, theirs| line(what, Some(target), Some(ours), Some(theirs));
+    let payload = ("4", "payload of a peer, RTT 60 ms, loss 1 %", "B/s");
+    let headers = ("5", "the same with 93 bytes of headers each", "B/s");
     vec![
-        line(
-            "4",
-            "payload of a peer, RTT 60 ms, loss 1 %",
-            "B/s",
-            Some(ours.0),
-            Some(theirs.0),
-        ),
-        line(
-            "5",
-            "packets of a link",
-            "1/s",
-            Some(ours.1),
-            Some(theirs.1),
-        ),
-        line(
-            "5",
-            "the same with 93 bytes of headers each",
-            "B/s",
-            Some(ours.2),
-            Some(theirs.2),
-        ),
-        line(
-            "6",
-            "payload of a peer of 4",
-            "B/s",
-            Some(ours_4.0),
-            Some(theirs_4.0),
+        row(payload, 1_200.0, ours.0, theirs.0),
+        row(("5", "packets of a link", "1/s"), 62.0, ours.1, theirs.1),
+        row(headers, 6_800.0, ours.2, theirs.2),
+        row(
+            ("6", "payload of a peer of 4", "B/s"),
+            4_000.0,
+            ours_4.0,
+            theirs_4.0,
         ),
     ]
 }
@@ -157,10 +153,13 @@ pub(crate) fn pace(clocks: Clocks) -> Vec<String> {
         for seed in 0..SEEDS {
             let arena = arena(seed, conditions(200, 20, 200), 2, 120);
             let ((played, ours), (theirs_played, theirs)) = both(&arena, windows, 3, clocks);
-            sums.0 += ours[0].marks().stalls;
-            sums.1 += theirs[0].marks().stalls;
-            seconds.0 += played.seconds;
-            seconds.1 += theirs_played.seconds;
+            sums.0 += ours.iter().map(|player| player.marks().stalls).sum::<u32>();
+            sums.1 += theirs
+                .iter()
+                .map(|player| player.marks().stalls)
+                .sum::<u32>();
+            seconds.0 += 2.0 * played.seconds;
+            seconds.1 += 2.0 * theirs_played.seconds;
         }
         let rate = |sum: u32, seconds: f64| Some(f64::from(sum) / seconds * 60.0);
         (rate(sums.0, seconds.0), rate(sums.1, seconds.1))
@@ -178,32 +177,29 @@ pub(crate) fn pace(clocks: Clocks) -> Vec<String> {
         .map(|player| player.marks().waits)
         .sum();
     let spread = |played: &Played| Some(quantile(played.spread.clone(), 0.99));
+    let stalled = "stalls, RTT 200 ms, jitter 20 ms, loss 2 %, delay 3; window 16, theirs 8";
+    let waited = (
+        waits(our_waits, &ours_played),
+        waits(their_waits, &theirs_played),
+    );
+    let apart = "the same: distance of the players, 99 %";
     vec![
+        line(("7", stalled, "1/min"), Some(0.5), ours, theirs),
         line(
-            "7",
-            "stalls, RTT 200 ms, jitter 20 ms, loss 2 %, delay 3; window 16, theirs 8",
-            "1/min",
-            ours,
-            theirs,
-        ),
-        line(
-            "7",
-            "the same, both with window 16",
-            "1/min",
+            ("7", "the same, both with window 16", "1/min"),
+            Some(0.5),
             ours_equal,
             theirs_equal,
         ),
         line(
-            "8",
-            "waits, clocks ±0.5 %",
-            "1/min",
-            waits(our_waits, &ours_played),
-            waits(their_waits, &theirs_played),
+            ("8", "waits, clocks ±0.5 %", "1/min"),
+            Some(0.0),
+            waited.0,
+            waited.1,
         ),
         line(
-            "8",
-            "the same: distance of the players, 99 %",
-            "ticks",
+            ("8", apart, "ticks"),
+            Some(1.0),
             spread(&ours_played),
             spread(&theirs_played),
         ),
@@ -238,15 +234,20 @@ pub(crate) fn seen() -> Vec<String> {
     let mut players: Vec<_> = players.into_iter().map(ours::Player::watched).collect();
     arena.play(&mut players, |_, _| ());
     let (rate, exact) = players[0].seen();
+    let share = "displayed frames that cannot be rebuilt exactly";
     vec![
         line(
-            "11",
-            "displayed frames that are rebuilt exactly",
-            "%",
-            Some(100.0 * exact),
+            ("11", share, "%"),
+            Some(0.0),
+            Some(100.0 - 100.0 * exact),
             None,
         ),
-        line("11", "seen-log", "B/s", Some(rate), None),
+        line(
+            ("11", "seen-log of a page", "B/s"),
+            Some(300.0),
+            Some(rate),
+            None,
+        ),
     ]
 }
 
@@ -291,39 +292,31 @@ pub(crate) fn starts(clocks: Clocks) -> Vec<String> {
                 .iter()
                 .filter_map(|player| player.marks().found_us)
                 .min();
-            let found = found.expect("states that differ are found");
-            spans.push((found - broken_us.expect("it was broken")) as f64 / 1e3);
+            let broken_us = broken_us.expect("it was broken");
+            let found_us = found.expect("states that differ are found");
+            spans.push((found_us - broken_us) as f64 / 1e3);
         }
         median(spans)
     };
+    let begins = "until the last clock is set, theirs: synchronised; RTT 200 ms, loss 5 %";
+    let (median_s, late_s) = (median(ours.clone()), quantile(ours, 0.95));
+    let (their_median_s, their_late_s) = (median(theirs.clone()), quantile(theirs, 0.95));
+    let found = "a state that differs is found, comparing every 60 frames, and not whose";
+    let soon = "the same, every 10 frames";
     vec![
         line(
-            "12",
-            "until both can play, RTT 200 ms, loss 5 %, median",
-            "s",
-            Some(median(ours.clone())),
-            Some(median(theirs.clone())),
+            ("12", begins, "s"),
+            Some(0.6),
+            Some(median_s),
+            Some(their_median_s),
         ),
         line(
-            "12",
-            "the same, 95 %",
-            "s",
-            Some(quantile(ours, 0.95)),
-            Some(quantile(theirs, 0.95)),
-        ),
-        line(
-            "12",
-            "a state that differs is found, theirs comparing every 60 frames, without saying whose",
-            "ms",
+            ("12", "the same, 95 %", "s"),
             None,
-            Some(detected(60)),
+            Some(late_s),
+            Some(their_late_s),
         ),
-        line(
-            "12",
-            "the same every 10 frames",
-            "ms",
-            None,
-            Some(detected(10)),
-        ),
+        line(("12", found, "ms"), None, None, Some(detected(60))),
+        line(("12", soon, "ms"), None, None, Some(detected(10))),
     ]
 }

@@ -176,6 +176,8 @@ pub(crate) struct Player {
 impl Player {
     pub(crate) fn new(seat: usize, players: usize, terms: Terms, clocks: Clocks) -> Self {
         let post = Post::new(players);
+        // A session notes the time already when it is made.
+        (clocks.set_us)(0);
         let mut world = Toy::new(players as u8, 1 << 20, 1 << 20);
         world.reset(1);
         Self {
