@@ -13,7 +13,7 @@ use crate::keys;
 use crate::page::{self, Page};
 use crate::read::{Fields, Place};
 use crate::survey::{self, Survey};
-use crate::terms::{self, HiddenTab, OnDisconnect};
+use crate::terms::{self, HiddenTab, InputDelay, OnDisconnect};
 
 /// One node of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -155,15 +155,6 @@ impl Env {
             .filter(|player| player.is_person())
             .count()
     }
-}
-
-/// Bounds between which the input delay is fixed when an episode starts, ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct InputDelay {
-    /// The least.
-    pub min: u8,
-    /// The most.
-    pub max: u8,
 }
 
 /// The last page.
@@ -376,10 +367,12 @@ fn env(dir: &Path, fields: &mut Fields<'_>) -> Option<Env> {
         Some(place.json())
     });
     let input_delay = fields.or("input_delay", InputDelay { min: 0, max: 3 }, |place| {
-        input_delay(&place)
+        terms::input_delay(&place)
     });
     let greatest = input_delay.map_or(0, |delay| delay.max);
-    let window = fields.or("window", None, |place| window(&place, greatest).map(Some));
+    let window = fields.or("window", None, |place| {
+        terms::window(&place, greatest).map(Some)
+    });
     let keys = fields.or("keys", BTreeMap::new(), |place| keys::read(&place));
     let on_disconnect = fields.or("on_disconnect", OnDisconnect::default(), |place| {
         terms::on_disconnect(&place)
@@ -460,38 +453,6 @@ fn player(place: &Place<'_>) -> Option<Player> {
         "partner" => Player::Partner,
         _ => Player::Vacant,
     })
-}
-
-/// The most ticks of window and input delay together: as many inputs as a page keeps for sending again.
-#[allow(clippy::cast_possible_truncation, reason = "40")]
-const MAX_SPECULATION: u8 = protocol::datagram::MAX_INPUTS as u8;
-
-fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
-    let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
-    let most = MAX_SPECULATION - greatest_delay;
-    if window > most {
-        place.wrong(format!(
-            "a window of {window} and an input delay of up to {greatest_delay} are more than {MAX_SPECULATION} ticks together; \
-             write a window of at most {most}"
-        ));
-        return None;
-    }
-    Some(window)
-}
-
-fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
-    let mut fields = place.fields("bounds of the input delay")?;
-    let min = fields.or("min", 0, |place| place.whole(0..=15, "ticks"));
-    let max = fields.or("max", 3, |place| place.whole(0..=15, "ticks"));
-    fields.done();
-    let (min, max) = (min?, max?);
-    if min > max {
-        place.wrong(format!(
-            "`min` is {min} and `max` is {max}; `min` must not be above `max`"
-        ));
-        return None;
-    }
-    Some(InputDelay { min, max })
 }
 
 fn end(dir: &Path, fields: &mut Fields<'_>) -> Option<End> {

@@ -1,9 +1,18 @@
-//! What a study says of a person who is away and of the networks between people: the terms that its server keeps.
+//! The terms of an episode: prediction and delay, what happens when a person is away, and how pages reach each other.
 
 use serde::{Serialize, Serializer};
 
 use crate::read::{Fields, Place};
 use crate::stage::{self, Bot};
+
+/// Bounds between which the input delay is fixed when an episode starts, ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct InputDelay {
+    /// The least.
+    pub min: u8,
+    /// The most.
+    pub max: u8,
+}
 
 /// What happens when a person is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -133,6 +142,38 @@ impl OnDisconnect {
         }
         keys
     }
+}
+
+/// The most ticks of window and input delay together: as many inputs as a page keeps for sending again.
+#[allow(clippy::cast_possible_truncation, reason = "40")]
+const MAX_SPECULATION: u8 = protocol::datagram::MAX_INPUTS as u8;
+
+pub(crate) fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
+    let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
+    let most = MAX_SPECULATION - greatest_delay;
+    if window > most {
+        place.wrong(format!(
+            "a window of {window} and an input delay of up to {greatest_delay} are more than {MAX_SPECULATION} ticks together; \
+             write a window of at most {most}"
+        ));
+        return None;
+    }
+    Some(window)
+}
+
+pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
+    let mut fields = place.fields("bounds of the input delay")?;
+    let min = fields.or("min", 0, |place| place.whole(0..=15, "ticks"));
+    let max = fields.or("max", 3, |place| place.whole(0..=15, "ticks"));
+    fields.done();
+    let (min, max) = (min?, max?);
+    if min > max {
+        place.wrong(format!(
+            "`min` is {min} and `max` is {max}; `min` must not be above `max`"
+        ));
+        return None;
+    }
+    Some(InputDelay { min, max })
 }
 
 pub(crate) fn on_disconnect(place: &Place<'_>) -> Option<OnDisconnect> {
