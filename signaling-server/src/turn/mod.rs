@@ -7,6 +7,7 @@
 //! Source: RFC 8489 (STUN), RFC 8656 (TURN). Not here: TCP allocations (RFC 6062), IPv6 beside IPv4 in one
 //! allocation, EVEN-PORT.
 
+mod allocation;
 mod credentials;
 mod relay;
 mod shell;

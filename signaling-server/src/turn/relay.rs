@@ -9,27 +9,23 @@ use turn_types::attribute::{
     XorPeerAddress, XorRelayedAddress,
 };
 use turn_types::channel::ChannelData;
-use turn_types::message::{ALLOCATE, CHANNEL_BIND, CREATE_PERMISSION, DATA, REFRESH, SEND};
+use turn_types::message::{ALLOCATE, CHANNEL_BIND, CREATE_PERMISSION, REFRESH, SEND};
 use turn_types::stun::attribute::{
-    Attribute as _, AttributeStaticType as _, AttributeType, AttributeWrite, ErrorCode,
-    Fingerprint, MessageIntegrity, MessageIntegritySha256, Nonce, Realm, UnknownAttributes,
-    Username, XorMappedAddress,
+    Attribute as _, AttributeStaticType as _, AttributeType, ErrorCode, Fingerprint,
+    MessageIntegrity, MessageIntegritySha256, Nonce, Realm, UnknownAttributes, Username,
+    XorMappedAddress,
 };
 use turn_types::stun::message::{
     BINDING, IntegrityAlgorithm, IntegrityKey, LongTermKeyCredentials, Message, MessageClass,
     MessageIntegrityCredentials, MessageWrite as _, MessageWriteExt as _, MessageWriteVec,
 };
 
+use super::allocation::{Allocation, LIFE_S, put};
 use super::credentials::{group, hex};
 use super::{Limits, Secret};
 
 /// Whom clients show their credentials to.
 const REALM: &str = "coplay";
-
-/// Source: RFC 8656 §3.2 (allocation), §9 (permission), §12 (channel).
-const ALLOCATION_S: u32 = 600;
-const PERMISSION_S: u64 = 300;
-const CHANNEL_S: u64 = 600;
 
 /// How long a nonce is taken; RFC 8656 §5 recommends at least as much.
 const NONCE_S: u64 = 3_600;
@@ -72,21 +68,6 @@ pub struct Transmit {
     pub to: Client,
     /// What.
     pub bytes: Vec<u8>,
-}
-
-/// What a client holds.
-struct Allocation {
-    username: String,
-    /// The request that made it, for a client that did not hear the answer.
-    made_by: u128,
-    port: u16,
-    expires_us: u64,
-    /// All relayed addresses share one IP address, and permissions are for IP addresses: there is only this one.
-    permitted_until_us: u64,
-    /// From channel to the peer's port and its end.
-    channels: BTreeMap<u16, (u16, u64)>,
-    budget: f64,
-    filled_us: u64,
 }
 
 /// Who asks, proven.
@@ -201,8 +182,8 @@ impl Relay {
         out: &mut Vec<Transmit>,
     ) {
         let allocation = self.allocations.get(&from);
-        let bound = allocation.and_then(|allocation| allocation.channels.get(&data.id()));
-        if let Some(&(port, _)) = bound.filter(|(_, until_us)| *until_us > now_us) {
+        let bound = allocation.and_then(|allocation| allocation.bound(now_us, data.id()));
+        if let Some(port) = bound {
             self.pass(now_us, from, port, data.data(), out);
         }
     }
@@ -355,16 +336,7 @@ impl Relay {
             .find(|port| !self.ports.contains_key(port));
         let port = port.ok_or(ErrorCode::INSUFFICIENT_CAPACITY)?;
         self.ports.insert(port, from);
-        let allocation = Allocation {
-            username: caller.username.clone(),
-            made_by,
-            port,
-            expires_us: now_us + u64::from(ALLOCATION_S) * 1_000_000,
-            permitted_until_us: 0,
-            channels: BTreeMap::new(),
-            budget: f64::from(self.limits.bytes_burst),
-            filled_us: now_us,
-        };
+        let allocation = Allocation::new(now_us, made_by, &caller.username, port, &self.limits);
         self.allocations.insert(from, allocation);
         Ok(())
     }
@@ -387,7 +359,7 @@ impl Relay {
         caller: &Caller,
     ) -> Answer {
         let asked = message.attribute::<Lifetime>();
-        let left_s = asked.map_or(ALLOCATION_S, |asked| asked.seconds().min(ALLOCATION_S));
+        let left_s = asked.map_or(LIFE_S, |asked| asked.seconds().min(LIFE_S));
         let there = self.own(now_us, from, caller)?;
         there.expires_us = now_us + u64::from(left_s) * 1_000_000;
         if left_s == 0 {
@@ -417,7 +389,7 @@ impl Relay {
             self.is_allowed(peer.addr(transaction).ip())?;
         }
         let there = self.own(now_us, from, caller)?;
-        there.permitted_until_us = now_us + PERMISSION_S * 1_000_000;
+        there.permit(now_us);
         Ok(Message::builder_success(message, MessageWriteVec::new()))
     }
 
@@ -439,19 +411,7 @@ impl Relay {
         self.is_allowed(peer.ip())?;
         let most = self.limits.channels;
         let there = self.own(now_us, from, caller)?;
-        there.channels.retain(|_, (_, until_us)| *until_us > now_us);
-        let is_other = |(number, (port, _)): (&u16, &(u16, u64))| {
-            (*number == channel) != (*port == peer.port())
-        };
-        if there.channels.iter().any(is_other) {
-            return Err(ErrorCode::BAD_REQUEST);
-        }
-        if there.channels.len() >= most && !there.channels.contains_key(&channel) {
-            return Err(ErrorCode::INSUFFICIENT_CAPACITY);
-        }
-        let until_us = now_us + CHANNEL_S * 1_000_000;
-        there.channels.insert(channel, (peer.port(), until_us));
-        there.permitted_until_us = now_us + PERMISSION_S * 1_000_000;
+        there.bind(now_us, channel, peer.port(), most)?;
         Ok(Message::builder_success(message, MessageWriteVec::new()))
     }
 
@@ -466,12 +426,10 @@ impl Relay {
 
     /// Passes data from one allocation to another, if both want it and both are of one match.
     fn pass(&mut self, now_us: u64, from: Client, port: u16, data: &[u8], out: &mut Vec<Transmit>) {
-        let permits =
-            |there: &Allocation| there.expires_us > now_us && there.permitted_until_us > now_us;
         let Some(sender) = self.allocations.get_mut(&from) else {
             return;
         };
-        if !permits(sender) || !sender.affords(now_us, data.len(), &self.limits) {
+        if !sender.permits(now_us) || !sender.affords(now_us, data.len(), &self.limits) {
             return;
         }
         let sender = &self.allocations[&from];
@@ -482,43 +440,11 @@ impl Relay {
         else {
             return;
         };
-        if permits(receiver) && group(&receiver.username) == group(&sender.username) {
+        if receiver.permits(now_us) && group(&receiver.username) == group(&sender.username) {
             let relayed = SocketAddr::new(self.address, sender.port);
             let bytes = receiver.wrapped(now_us, relayed, data);
             out.push(Transmit { to, bytes });
         }
-    }
-}
-
-impl Allocation {
-    /// Takes bytes out of the budget, which fills steadily.
-    fn affords(&mut self, now_us: u64, bytes: usize, limits: &Limits) -> bool {
-        let filled = now_us.saturating_sub(self.filled_us) as f64 / 1e6;
-        self.budget = (self.budget + filled * f64::from(limits.bytes_per_s))
-            .min(f64::from(limits.bytes_burst));
-        self.filled_us = now_us;
-        let enough = self.budget >= bytes as f64;
-        if enough {
-            self.budget -= bytes as f64;
-        }
-        enough
-    }
-
-    /// Data from a peer as this client wants it: over the channel that it bound, or as an indication.
-    fn wrapped(&self, now_us: u64, peer: SocketAddr, data: &[u8]) -> Vec<u8> {
-        let is_bound = |(_, (port, until_us)): &(&u16, &(u16, u64))| {
-            *port == peer.port() && *until_us > now_us
-        };
-        if let Some((&channel, _)) = self.channels.iter().find(is_bound) {
-            let mut bytes = vec![0; 4 + data.len()];
-            ChannelData::new(channel, data).write_into_unchecked(&mut bytes);
-            return bytes;
-        }
-        let mut message = Message::builder_indication(DATA, MessageWriteVec::new());
-        let transaction = message.transaction_id();
-        put(&mut message, &XorPeerAddress::new(peer, transaction));
-        put(&mut message, &Data::new(data));
-        message.finish()
     }
 }
 
@@ -536,10 +462,4 @@ fn refusal(message: &Message<'_>, code: u16) -> MessageWriteVec {
         &ErrorCode::new(code, reason).expect("a code of the standard"),
     );
     reply
-}
-
-fn put(message: &mut MessageWriteVec, attribute: &dyn AttributeWrite) {
-    message
-        .add_attribute(attribute)
-        .expect("a frame is bounded, and nothing was signed");
 }
