@@ -160,17 +160,17 @@ impl Run {
     /// # Errors
     /// What an oracle saw.
     pub fn run(&mut self) -> Result<Report, String> {
-        self.run_watched(|_, _| ())
+        self.run_watched(|_, _, seen| seen)
     }
 
     /// [`Self::run`] under the eyes of somebody who may also reach into the pages: `look` is called after every
-    /// step with the time, microseconds.
+    /// step with the time, microseconds, and with what an oracle saw, and says whether that matters.
     ///
     /// # Errors
     /// What an oracle saw.
     pub fn run_watched(
         &mut self,
-        mut look: impl FnMut(u64, &mut [Page]),
+        mut look: impl FnMut(u64, &mut [Page], Result<(), String>) -> Result<(), String>,
     ) -> Result<Report, String> {
         self.server.start(0)?;
         for person in 0..self.scenario.people.len() {
@@ -187,8 +187,8 @@ impl Run {
             if self.now_us > until_us {
                 return Err(format!("liveness: {}", self.standing()));
             }
-            self.step()?;
-            look(self.now_us, &mut self.pages);
+            let seen = self.step();
+            look(self.now_us, &mut self.pages, seen)?;
         }
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
@@ -753,7 +753,10 @@ impl Run {
         let Some(layout) = self.pages[at].layout() else {
             return;
         };
-        self.sent.push(bytes.clone());
+        // The first ones are the oldest, and a few will do.
+        if self.sent.len() < 300 {
+            self.sent.push(bytes.clone());
+        }
         tamper(bytes, layout, &self.sent);
     }
 

@@ -189,6 +189,41 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Two people, of whom one reloads while the other plays on without the server: the seat is given back at a tick
+    /// that the lease alone keeps from being confirmed.
+    pub fn leased(seed: u64) -> Self {
+        let mut scenario = Self::calm(seed, None);
+        scenario.terms.horizon = 200;
+        scenario.terms.meanwhile = "stand";
+        scenario.terms.then = "bot";
+        scenario.terms.grace_s = 20;
+        scenario.heals_us = 30_000_000;
+        let mut chance = Chance::new(seed, "leased");
+        let at_us = chance.between(8_000_000, 11_000_000);
+        let away_us = chance.between(3_500_000, 5_000_000);
+        scenario.faults.push((
+            at_us,
+            Fault::Reload {
+                person: 1,
+                farewell: true,
+                away_us,
+            },
+        ));
+        let (from_us, to_us) = (at_us + 1_000_000, at_us + 9_000_000);
+        let (one, server) = (End::Person(0), End::Server);
+        scenario.partitions = [(one, server), (server, one)]
+            .map(|(from, to)| Partition {
+                from,
+                to,
+                from_us,
+                to_us,
+            })
+            .into();
+        scenario
+    }
+}
+
 /// How many people come: all seats in most runs, one at least.
 fn people(chance: &mut Chance, seats: usize) -> usize {
     match chance.below(4) {

@@ -16,6 +16,8 @@ const COMMITTED: &str = include_str!("../seeds.txt");
 pub enum Case {
     /// The run of a seed.
     Seed(u64),
+    /// The run of a seed in which a seat is given back while the other person's page is cut off from the server.
+    Leased(u64),
     /// The calm run of a seed in which somebody dies after the message of this number.
     Kill(u64, u64, Death),
 }
@@ -57,6 +59,7 @@ impl Case {
     pub fn scenario(self) -> Scenario {
         match self {
             Self::Seed(seed) => Scenario::new(seed),
+            Self::Leased(seed) => Scenario::leased(seed),
             Self::Kill(seed, number, death) => Scenario::calm(seed, Some((number, death.victim()))),
         }
     }
@@ -65,6 +68,7 @@ impl Case {
     pub fn command(self) -> String {
         match self {
             Self::Seed(seed) => format!("cargo xtask dst --seed {seed} --trace"),
+            Self::Leased(seed) => format!("cargo xtask dst --leased {seed} --trace"),
             Self::Kill(seed, number, death) => {
                 let name = Death::ALL[death as usize].0;
                 format!("cargo xtask dst --kill {seed}:{number}:{name} --trace")

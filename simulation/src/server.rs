@@ -370,13 +370,13 @@ impl Keeper {
             return None;
         }
         let mut work = self.queue.pop_front()?;
-        if sabotage.cut_at_least {
-            cut_at_least(&mut work);
-        }
         let reports = match &work {
             Work::Take { reports, .. } => Some(reports.clone()),
             _ => None,
         };
+        if sabotage.cut_at_least {
+            cut_at_least(&mut work);
+        }
         let before = disk.open(&self.name).map_or(0, |file| file.len());
         let event = perform(era, &mut self.episode, work, |header| create(disk, header));
         let taken = match (&event, reports) {
