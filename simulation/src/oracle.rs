@@ -205,6 +205,36 @@ impl Oracle {
         }
     }
 
+    /// A page that has its episode in memory is told of changes of seats: none of them lies before what it has confirmed,
+    /// unless it played on alone.
+    ///
+    /// # Errors
+    /// The change, and what was confirmed.
+    pub fn tells(&self, peer: &Peer<Native>, message: &ServerMessage) -> Result<(), String> {
+        let changes = match message {
+            ServerMessage::Change { era, change } if *era == peer.plan().era => {
+                std::slice::from_ref(change)
+            }
+            ServerMessage::Running { era, changes, .. } if *era == peer.plan().era => changes,
+            _ => return Ok(()),
+        };
+        let (Some(session), Some(truth)) = (peer.session(), self.truths.get(&peer.plan().era.0))
+        else {
+            return Ok(());
+        };
+        let settled = session.confirmed().min(truth.known(session.changes()));
+        let mut news = changes
+            .iter()
+            .filter(|change| change.number >= session.changes());
+        match news.find(|change| change.tick < settled) {
+            Some(change) => Err(format!(
+                "retraction: {} ticks are confirmed, and then {change:?}",
+                settled.0
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// A seat was taken. Nobody has confirmed a tick that lies at the cut or beyond if one of those who reported
     /// took part in it. If none did, because all who could were gone, what was confirmed but never archived is lost
     /// with them; a page that does not know of it yet plays on alone.

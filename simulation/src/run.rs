@@ -556,6 +556,9 @@ impl Run {
             .as_ref()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
         self.oracle.told(plays, &message)?;
+        if let Some(peer) = &page.peer {
+            self.oracle.tells(peer, &message)?;
+        }
         page.message(self.now_us, message)?;
         self.drain(at)?;
         self.count()

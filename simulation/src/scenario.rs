@@ -210,7 +210,8 @@ impl Scenario {
                 away_us,
             },
         ));
-        let (from_us, to_us) = (at_us + 1_000_000, at_us + 9_000_000);
+        // Long enough for the seat to be given back meanwhile, and too short for the other to count as gone.
+        let (from_us, to_us) = (at_us + 1_000_000, at_us + away_us + 1_400_000);
         let (one, server) = (End::Person(0), End::Server);
         scenario.partitions = [(one, server), (server, one)]
             .map(|(from, to)| Partition {
