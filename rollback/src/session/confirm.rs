@@ -27,8 +27,9 @@
 //! told no more than it had at last. So confirmed ticks end at `C` or before, those of a page that cannot be reached
 //! included. The inputs up to `C` come with the change, so that everybody has the same ones, and from `C` on everybody
 //! simulates the same. Who does not know the change waits for inputs that never come.
-//! (If there is no such member, who was taken has played alone, and confirmed alone: what had not become durable is
-//! lost with the page.)
+//! (If there is no such member, the others have yet to play, and each may have confirmed what the person and it alone
+//! have: the server waits for all of them. If there is nobody else at all, who was taken has confirmed alone; what had
+//! not become durable is lost with the page.)
 //!
 //! *Giving.* The server picks the first tick of the next person beyond the lease that follows from what is durable then.
 //! Whoever has confirmed a tick of the seat was told of no more than that. So all confirmed ticks end before.

@@ -150,11 +150,17 @@ impl Arbiter {
         self.start(seat) <= self.durable()
     }
 
-    /// Carries out a take that everybody has answered, one at least of those who are settled, if there are any.
-    pub(crate) fn commit(&mut self, seat: usize, alone: bool, then: Controller) -> Option<Change> {
+    /// Carries out a take that all connected pages have answered: at least one of those that are settled or, if there
+    /// is none, all `others` that play.
+    pub(crate) fn commit(&mut self, seat: usize, others: u16, then: Controller) -> Option<Change> {
         let take = self.takes[seat].as_ref()?;
-        let mut settled = (0..self.takes.len()).filter(|&other| self.is_settled(other));
-        if take.awaited != 0 || !alone && !settled.any(|other| take.answered >> other & 1 == 1) {
+        let settled = (0..self.takes.len()).filter(|&other| self.is_settled(other));
+        let settled = settled.fold(0, |settled, other| settled | 1 << other) & others;
+        let is_sure = match settled {
+            0 => take.answered & others == others,
+            settled => take.answered & settled != 0,
+        };
+        if take.awaited != 0 || !is_sure {
             return None;
         }
         let take = self.takes[seat].take()?;
@@ -167,6 +173,11 @@ impl Arbiter {
         };
         let cut = told.unwrap_or(0).max(self.durable()).max(self.start(seat));
         let first = have.min().unwrap_or(cut).min(self.durable());
+        // A page that has yet to play again began behind what is durable.
+        let back = self.changes.iter().filter(|change| {
+            change.controller == Controller::Human && change.tick.0 >= self.durable()
+        });
+        let first = back.map(|change| change.from.0).fold(first, u32::min);
         let first = first.max(self.start(seat)).min(cut);
         let inputs = (first..cut).rev();
         let mut inputs: Vec<_> = inputs

@@ -9,7 +9,7 @@ use protocol::change::Change;
 use protocol::control::Report as Answer;
 use protocol::datagram::{Datagram, Layout};
 use protocol::seen::{self, Frame};
-use protocol::{Controller, Era, Seat, Tick};
+use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{ChangeError, Config, Event, Record, Session, Stats, rebuild};
 
 use super::arbiter::{Arbiter, Replica, Word};
@@ -84,6 +84,8 @@ struct Peer<W: World> {
     seat: Seat,
     /// Tells the pages of a seat apart.
     page: u32,
+    /// The life of the seat in which it plays.
+    life: Life,
     /// None while it waits to come back.
     session: Option<Session<W>>,
     /// Whether the server counts on it.
@@ -171,7 +173,7 @@ impl<W: World> Peer<W> {
 enum Mail {
     ToPage(u32, u32, Word),
     Report(u32, u32, Answer),
-    Upload(u32, u32, u32, Vec<Action>),
+    Upload(u32, u32, Life, u32, Vec<Action>),
     Trouble(u8, Trouble),
     Suspect(u8),
     Back(u8),
@@ -358,6 +360,7 @@ impl<'a, W: World> Match<'a, W> {
         self.peers.push(Peer {
             seat,
             page: self.pages,
+            life: Life(0),
             is_member: session.is_some(),
             session,
             is_online: true,
@@ -539,7 +542,7 @@ impl<'a, W: World> Match<'a, W> {
         }
         let rows = &session.rows()[(durable - first) as usize * usize::from(self.layout.seats)..];
         let (page, connection, rows) = (peer.page, peer.connection, rows.to_vec());
-        let mail = Mail::Upload(page, connection, durable, rows);
+        let mail = Mail::Upload(page, connection, peer.life, durable, rows);
         self.put(now_us + delay_us, mail);
     }
 
@@ -620,8 +623,10 @@ impl<'a, W: World> Match<'a, W> {
                     self.arbiter.report(self.peers[at].seat.index(), report);
                 }
             }
-            Mail::Upload(page, connection, first, rows) => {
-                if self.connected(page, connection).is_some() {
+            Mail::Upload(page, connection, life, first, rows) => {
+                let at = self.connected(page, connection);
+                let seat = at.map(|at| self.peers[at].seat.index());
+                if seat.is_some_and(|seat| self.arbiter.life(seat) == life) {
                     self.archive(now_us, first, &rows)?;
                 }
             }
@@ -754,11 +759,9 @@ impl<'a, W: World> Match<'a, W> {
     /// Takes that everybody has answered are carried out.
     fn commit(&mut self, now_us: u64) {
         for (seat, _) in self.arbiter.fences() {
-            let mut others = self
-                .peers
-                .iter()
-                .filter(|peer| peer.is_member && peer.seat != seat);
-            let is_alone = !others.any(|peer| self.arbiter.is_settled(peer.seat.index()));
+            let others = self.peers.iter();
+            let others = others.filter(|peer| peer.is_member && peer.seat != seat);
+            let others = others.fold(0, |others, peer| others | 1 << peer.seat.0);
             let then = if self.rng.below(3) == 0 {
                 Controller::Vacant
             } else {
@@ -766,7 +769,7 @@ impl<'a, W: World> Match<'a, W> {
                     policy: "toy".into(),
                 }
             };
-            let committed = self.arbiter.commit(seat.index(), is_alone, then);
+            let committed = self.arbiter.commit(seat.index(), others, then);
             if let Some(change) = committed {
                 self.tell(now_us, self.members(MAX_SEATS), &Word::Change(change));
                 for peer in self.peers.iter_mut().filter(|peer| peer.seat == seat) {
@@ -838,6 +841,8 @@ impl<'a, W: World> Match<'a, W> {
             let peer = &mut self.peers[at];
             (peer.confirmed, peer.digests) = (start.tick.0, before);
             peer.session = Some(session);
+            let own = start.changes.iter().rfind(|change| change.seat == seat);
+            peer.life = own.map_or(Life(0), |change| change.life);
             peer.set_alarm(now_us);
             return Ok(());
         }
