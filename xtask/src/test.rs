@@ -15,9 +15,10 @@ const HELP: &str = "\
 cargo xtask test [--quick]
 
 Format, house rules, the release build of page and server, lints for host and wasm,
-unit tests, laws and simulated matches, recorded trajectories through library and
-module, the Python package, and real matches of headless pages in Chromium and Firefox,
-also between network namespaces where root and /dev/net/tun are there.
+unit tests, laws and simulated matches, 500 seeds of whole studies, recorded
+trajectories through library and module, the Python package, and real matches of
+headless pages in Chromium and Firefox, also between network namespaces where root
+and /dev/net/tun are there.
 Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
@@ -82,7 +83,15 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         clippy(workspace, &["-p", CLIENT, "--target", WASM])
     })?;
     tally.step("unit tests, laws, simulated matches", |count| {
-        counted(&mut workspace.cargo(&["test", "--workspace"]), count)
+        let whole = ["test", "--workspace", "--exclude", "simulation"];
+        counted(&mut workspace.cargo(&whole), count)
+    })?;
+    // Thousands of hours of play want optimised code, and the release build of the server is there already.
+    tally.step("simulated studies", |count| {
+        let tests = ["test", "--release", "-p", "simulation"];
+        counted(&mut workspace.cargo(&tests), count)?;
+        let seeds = ["run", "--release", "-p", "simulation"];
+        counted(&mut workspace.cargo(&seeds), count)
     })?;
     tally.step("parity with recordings", |count| {
         parity::check(workspace, count)
