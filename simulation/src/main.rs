@@ -147,7 +147,7 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
     let [played, left, technical] = figures.reasons;
     format!(
         "{} runs in {seconds:.1} s: {:.1} hours of play, {} messages; {} episodes ({played} played, {left} left, \
-         {technical} technical), {} ticks, {} changes of seats, {} frames rebuilt\n{} passed, {} failed",
+         {technical} technical), {} ticks, {} changes of seats, {} frames rebuilt\n{} played, {} failed",
         sum.played,
         sum.virtual_us as f64 / 3.6e9,
         sum.delivered,
@@ -155,7 +155,7 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
         figures.ticks,
         figures.changes,
         figures.frames,
-        sum.played - sum.failed.len(),
+        sum.played,
         sum.failed.len(),
     )
 }
