@@ -20,6 +20,7 @@ pub const OPEN_WITHIN_US: u64 = 10_000_000;
 
 /// What a page does to the world outside.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "carried out at once, never kept")]
 pub enum Deed {
     /// Begins a connection to the server.
     Dial,

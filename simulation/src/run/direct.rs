@@ -1,0 +1,181 @@
+//! The data channels of a run, and the datagrams in them.
+
+use protocol::{Era, Seat};
+
+use crate::page::Page;
+use crate::weather::End;
+
+use super::{Happening, Run};
+
+impl Run {
+    /// The page that has a seat of an episode, if it is connected.
+    pub(super) fn holder(&self, era: Era, seat: Seat) -> Option<usize> {
+        let holds = |page: &&Page| {
+            page.is_alive
+                && page.is_welcome
+                && page
+                    .peer
+                    .as_ref()
+                    .is_some_and(|peer| peer.plan().era == era && peer.plan().seat == seat)
+        };
+        self.pages.iter().rev().find(holds).map(|page| page.number)
+    }
+
+    /// Begins a channel if both of its pages wish for one.
+    pub(super) fn attempt(&mut self, at: usize, seat: Seat) {
+        let Some(peer) = &self.pages[at].peer else {
+            return;
+        };
+        let (era, own) = (peer.plan().era, peer.plan().seat);
+        let other = self.holder(era, seat);
+        let wished = other.filter(|&other| self.channels.wishes(other, own));
+        let takes_us = self.chance.between(60_000, 900_000);
+        match wished {
+            Some(other) => {
+                self.close_channel(other, own);
+                let channel = self.channels.begin([at, other], [own, seat]);
+                self.later(self.now_us + takes_us, Happening::Channel(channel));
+            }
+            // Nobody answers: the attempt fails after a while, and is asked for again.
+            None => self.later(
+                self.now_us + 4 * takes_us,
+                Happening::ChannelGone(at, seat.0),
+            ),
+        }
+    }
+
+    pub(super) fn channel_up(&mut self, channel: u64) {
+        let Some(&mut found) = self.channels.get(channel) else {
+            return;
+        };
+        let people = found.pages.map(|page| self.pages[page].person);
+        let ends = people.map(End::Person);
+        let good = people
+            .iter()
+            .all(|&person| self.scenario.people[person].direct)
+            && found
+                .pages
+                .iter()
+                .all(|&page| self.pages[page].is_alive && self.pages[page].is_welcome)
+            && self.weather.passes(self.now_us, ends[0], ends[1])
+            && self.weather.passes(self.now_us, ends[1], ends[0]);
+        for side in 0..2 {
+            let soon_us = self.now_us + self.chance.below(150_000);
+            let news = match good {
+                true => Happening::ChannelOpen(channel, side),
+                false => Happening::ChannelGone(found.pages[side], found.seats[1 - side].0),
+            };
+            self.later(soon_us, news);
+        }
+        if !good {
+            self.channels.end(channel);
+        }
+    }
+
+    pub(super) fn channel_open(&mut self, channel: u64, side: usize) -> Result<(), String> {
+        let Some(found) = self.channels.get(channel) else {
+            return Ok(());
+        };
+        found.open[side] = true;
+        let (at, seat) = (found.pages[side], found.seats[1 - side]);
+        if !self.pages[at].is_alive {
+            return Ok(());
+        }
+        self.pages[at].channels.insert(seat, channel);
+        self.pages[at].with_peer(self.now_us, |peer, now| {
+            peer.handle_channel(now, seat, true)
+        });
+        self.drain(at)
+    }
+
+    /// A page closes its channel to a seat; the other end learns of it.
+    pub(super) fn close_channel(&mut self, at: usize, seat: Seat) {
+        self.pages[at].channels.remove(&seat);
+        let Some(channel) = self.channels.find(at, seat) else {
+            return;
+        };
+        let Some(ended) = self.channels.end(channel) else {
+            return;
+        };
+        let side = ended.side(at).unwrap_or(0);
+        let other = ended.pages[1 - side];
+        let soon_us = self.now_us + self.chance.between(5_000, 200_000);
+        self.later(soon_us, Happening::ChannelGone(other, ended.seats[side].0));
+    }
+
+    pub(super) fn channel_gone(&mut self, at: usize, seat: Seat) -> Result<(), String> {
+        // A newer one may be there.
+        if !self.pages[at].is_alive || self.channels.find(at, seat).is_some() {
+            return Ok(());
+        }
+        self.pages[at].channels.remove(&seat);
+        self.pages[at].with_peer(self.now_us, |peer, now| {
+            peer.handle_channel(now, seat, false)
+        });
+        self.drain(at)
+    }
+
+    pub(super) fn datagram(
+        &mut self,
+        at: usize,
+        channel: u64,
+        seat: Seat,
+        bytes: Vec<u8>,
+    ) -> Result<(), String> {
+        self.look_at(at, &bytes)?;
+        let Some(found) = self.channels.get(channel) else {
+            return Ok(());
+        };
+        let side = found.side(at).unwrap_or(0);
+        let (to, from) = (found.pages[1 - side], found.seats[side]);
+        debug_assert_eq!(found.seats[1 - side], seat);
+        let ends = [self.pages[at].person, self.pages[to].person].map(End::Person);
+        for at_us in self.weather.datagram(self.now_us, ends[0], ends[1]) {
+            let bytes = bytes.clone();
+            self.later(
+                at_us,
+                Happening::Datagram {
+                    channel,
+                    page: to,
+                    from: from.0,
+                    bytes,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn datagram_in(
+        &mut self,
+        channel: u64,
+        at: usize,
+        from: Seat,
+        mut bytes: Vec<u8>,
+    ) -> Result<(), String> {
+        if self.pages[at].channels.get(&from) != Some(&channel) {
+            return Ok(());
+        }
+        self.tamper(at, &mut bytes);
+        self.pages[at].with_peer(self.now_us, |peer, now| {
+            peer.handle_datagram(now, from, &bytes)
+        });
+        let now_us = self.now_us;
+        self.pages[at].set_alarm(now_us, 0);
+        self.drain(at)?;
+        self.count()
+    }
+
+    pub(super) fn tamper(&mut self, at: usize, bytes: &mut Vec<u8>) {
+        let Some(tamper) = self.mischief.datagrams else {
+            return;
+        };
+        let Some(layout) = self.pages[at].layout() else {
+            return;
+        };
+        // The first ones are the oldest, and a few will do.
+        if self.sent.len() < 300 {
+            self.sent.push(bytes.clone());
+        }
+        tamper(bytes, layout, &self.sent);
+    }
+}

@@ -1,0 +1,210 @@
+//! What goes wrong in a run: pages that end, pause and hide, and servers that die.
+
+use protocol::Seat;
+use protocol::control::ClientMessage;
+
+use crate::page::Page;
+use crate::scenario::{Fault, Victim};
+
+use super::{Happening, Run, WAITING};
+
+impl Run {
+    pub(super) fn kill(&mut self, victim: Victim) -> Result<(), String> {
+        self.trace.line(self.now_us, || format!("kill {victim:?}"));
+        match victim {
+            Victim::Person(person) => self.fault(Fault::Reload {
+                person,
+                farewell: false,
+                away_us: 300_000,
+            }),
+            Victim::ForGood(person) => self.fault(Fault::Crash {
+                person,
+                told: true,
+                away_us: None,
+            }),
+            Victim::Server => self.fault(Fault::Restart { away_us: 500_000 }),
+        }
+    }
+
+    // What goes wrong.
+
+    pub(super) fn open(&mut self, person: usize) {
+        let number = self.pages.len();
+        let token = self.tokens[person].clone();
+        let machine = &self.scenario.people[person];
+        let page = Page::new(
+            self.scenario.seed,
+            number,
+            (person, machine),
+            token,
+            self.now_us,
+        );
+        self.trace.line(self.now_us, || {
+            format!("person {person} opens page {number}")
+        });
+        self.pages.push(page);
+    }
+
+    /// The newest page of a person.
+    pub(super) fn current(&self, person: usize) -> Option<usize> {
+        let own = self.pages.iter().rev();
+        let mut own = own.filter(|page| page.person == person && page.is_alive && !page.is_stopped);
+        own.next().map(|page| page.number)
+    }
+
+    /// A page is gone, and with it its channels; whether the server learns of it at once.
+    pub(super) fn bury(&mut self, at: usize, told: bool) {
+        let page = &mut self.pages[at];
+        page.is_alive = false;
+        page.channels.clear();
+        if let Some(conn) = page.conn.take() {
+            if told {
+                self.hang_up(conn);
+            } else if let Some(wire) = self.wires.get(conn) {
+                // The server's pings find it out.
+                wire.at_page = false;
+                let at_us = self.now_us + self.chance.between(15_000_000, 20_000_000);
+                self.later(at_us, Happening::Gone(conn));
+            }
+        }
+        self.channels.forget(at);
+        for channel in self.channels.of(at) {
+            if let Some(ended) = self.channels.end(channel) {
+                let side = ended.side(at).unwrap_or(0);
+                // ICE finds out after some seconds that nobody is there.
+                let at_us = self.now_us + self.chance.between(100_000, 6_000_000);
+                self.later(
+                    at_us,
+                    Happening::ChannelGone(ended.pages[1 - side], ended.seats[side].0),
+                );
+            }
+        }
+    }
+
+    pub(super) fn fault(&mut self, fault: Fault) -> Result<(), String> {
+        self.trace.line(self.now_us, || format!("{fault:?}"));
+        let now_us = self.now_us;
+        match fault {
+            Fault::Reload {
+                person,
+                farewell,
+                away_us,
+            } => {
+                if let Some(at) = self.current(person) {
+                    if farewell {
+                        self.pages[at].with_peer(now_us, |peer, now| peer.flush(now));
+                        self.drain(at)?;
+                        self.up(at, &ClientMessage::Unloading)?;
+                    }
+                    self.bury(at, true);
+                    self.later(now_us + away_us, Happening::Reopen(person));
+                }
+            }
+            Fault::Crash {
+                person,
+                told,
+                away_us,
+            } => {
+                if let Some(at) = self.current(person) {
+                    self.bury(at, told);
+                    match away_us {
+                        Some(away_us) => self.later(now_us + away_us, Happening::Reopen(person)),
+                        None => self.gone[person] = true,
+                    }
+                }
+            }
+            Fault::SecondTab { person } => {
+                if self.current(person).is_some() {
+                    self.open(person);
+                }
+            }
+            Fault::Freeze { person, for_us } => {
+                if let Some(at) = self.current(person) {
+                    let frozen_us = &mut self.pages[at].frozen_us;
+                    *frozen_us = (*frozen_us).max(now_us + for_us);
+                }
+            }
+            Fault::Hide { person, for_us } => {
+                if let Some(at) = self.current(person) {
+                    self.pages[at].hide(now_us, true);
+                    self.drain(at)?;
+                    self.later(now_us + for_us, Happening::Show(at));
+                }
+            }
+            Fault::DropSocket { person } => {
+                if let Some(conn) = self.current(person).and_then(|at| self.pages[at].conn) {
+                    let soon_us = now_us + self.chance.below(300_000);
+                    self.later(soon_us, Happening::Lost(conn));
+                    self.hang_up(conn);
+                }
+            }
+            Fault::DropChannels { person } => {
+                if let Some(at) = self.current(person) {
+                    let seats: Vec<Seat> = self.pages[at].channels.keys().copied().collect();
+                    for seat in seats {
+                        self.close_channel(at, seat);
+                        self.later(now_us, Happening::ChannelGone(at, seat.0));
+                    }
+                }
+            }
+            Fault::Leave { person } => {
+                if let Some(at) = self.current(person) {
+                    self.up(at, &ClientMessage::Leave)?;
+                }
+            }
+            Fault::Restart { away_us } => self.restart(away_us)?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn restart(&mut self, away_us: u64) -> Result<(), String> {
+        if !self.server.is_up() {
+            return Ok(());
+        }
+        self.server.crash()?;
+        for conn in self.wires.accepted() {
+            if let Some(wire) = self.wires.get(conn) {
+                wire.at_server = false;
+            }
+            // A process that dies closes its sockets; a machine that dies is missed when it is back.
+            let silent_us = if self.chance.one_in(2) { away_us } else { 0 };
+            let at_us = self.now_us + silent_us + self.chance.between(1_000, 400_000);
+            self.later(at_us, Happening::Lost(conn));
+        }
+        self.later(self.now_us + away_us, Happening::Start);
+        Ok(())
+    }
+
+    /// Something of a frozen page waits until it thaws; whether it does.
+    pub(super) fn waits(&mut self, at: usize, happening: &Happening) -> bool {
+        let thaws_us = self.pages[at].frozen_us;
+        if thaws_us <= self.now_us || !self.pages[at].is_alive {
+            return false;
+        }
+        self.pages[at].waiting += 1;
+        let is_lost =
+            matches!(happening, Happening::Datagram { .. }) && self.pages[at].waiting > WAITING;
+        if !is_lost {
+            self.later(thaws_us, happening.clone());
+        }
+        true
+    }
+
+    /// The page that something happens to.
+    pub(super) fn whose(&mut self, happening: &Happening) -> Option<usize> {
+        match happening {
+            Happening::Opened(conn) | Happening::Down(conn, _) | Happening::Lost(conn) => {
+                self.has(*conn)
+            }
+            Happening::ChannelOpen(channel, side) => self
+                .channels
+                .get(*channel)
+                .map(|channel| channel.pages[*side]),
+            Happening::ChannelGone(page, _)
+            | Happening::Datagram { page, .. }
+            | Happening::Loaded(page, _)
+            | Happening::Show(page) => Some(*page),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The WebSockets of a run: connections, and messages both ways.
+
+use protocol::control::{self, ClientMessage, ServerMessage};
+use signaling_server::hub::{ConnId, Event};
+
+use crate::page::Page;
+use crate::server::{self, Outgoing};
+
+use super::{Happening, Run};
+
+impl Run {
+    pub(super) fn dial(&mut self, at: usize) {
+        let (now_us, person) = (self.now_us, self.pages[at].person);
+        let burst = server::limits().messages_burst;
+        let conn = self.wires.dial(now_us, at, person, burst);
+        self.pages[at].conn = Some(conn);
+        if let Some(wire) = self.wires.get(conn) {
+            let at_us = wire.up(now_us, &mut self.weather);
+            self.later(at_us, Happening::Accept(conn));
+        }
+    }
+
+    pub(super) fn hang_up(&mut self, conn: u64) {
+        if let Some(wire) = self.wires.get(conn) {
+            wire.at_page = false;
+            let at_us = wire.up(self.now_us, &mut self.weather);
+            self.later(at_us, Happening::Gone(conn));
+        }
+    }
+
+    pub(super) fn up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
+        if let ClientMessage::Relay { bytes, .. } = message {
+            self.look_at(at, bytes)?;
+        }
+        let page = &self.pages[at];
+        let Some(conn) = page.conn else { return Ok(()) };
+        self.trace.line(self.now_us, || {
+            format!("page {} -> {message:?}", page.number)
+        });
+        let bytes = control::encode(message);
+        if let Some(wire) = self.wires.get(conn) {
+            let at_us = wire.up(self.now_us, &mut self.weather);
+            self.later(at_us, Happening::Up(conn, bytes));
+        }
+        Ok(())
+    }
+
+    /// A page sends a datagram, one way or the other.
+    pub(super) fn look_at(&mut self, at: usize, bytes: &[u8]) -> Result<(), String> {
+        let page = &mut self.pages[at];
+        match (page.layout(), page.peer.as_ref()) {
+            (Some(layout), Some(peer)) => self.oracle.sent(peer.plan().era, layout, bytes),
+            // Before the start, datagrams only measure.
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what the server has to say.
+    pub(super) fn send_out(&mut self) -> Result<(), String> {
+        while let Some(taken) = self.server.poll_taken() {
+            self.trace.line(self.now_us, || format!("taken: {taken:?}"));
+            self.oracle.taken(&taken);
+        }
+        while let Some(outgoing) = self.server.poll_outgoing() {
+            match outgoing {
+                Outgoing::Send(ConnId(conn), message) => self.down(conn, &message, false),
+                Outgoing::Relay(ConnId(conn), message) => self.down(conn, &message, true),
+                Outgoing::Close(ConnId(conn)) => self.close(conn)?,
+            }
+        }
+        self.wires.sweep();
+        Ok(())
+    }
+
+    pub(super) fn down(&mut self, conn: u64, message: &ServerMessage, may_drop: bool) {
+        let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
+            return;
+        };
+        // A few hundred messages lie in the buffers of the system before the server's own queue fills.
+        if may_drop && wire.down > 600 {
+            return;
+        }
+        wire.down += 1;
+        let at_us = wire.down(self.now_us, &mut self.weather);
+        let page = wire.page;
+        self.trace
+            .line(self.now_us, || format!("server -> page {page} {message:?}"));
+        self.later(at_us, Happening::Down(conn, control::encode(message)));
+    }
+
+    /// The server closes a connection.
+    pub(super) fn close(&mut self, conn: u64) -> Result<(), String> {
+        let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
+            return Ok(());
+        };
+        wire.at_server = false;
+        let at_us = wire.down(self.now_us, &mut self.weather);
+        self.later(at_us, Happening::Lost(conn));
+        self.server
+            .handle(self.now_us, Event::Closed(ConnId(conn)))?;
+        self.send_out()
+    }
+
+    pub(super) fn accept(&mut self, conn: u64) {
+        let is_up = self.server.is_up();
+        let Some(wire) = self.wires.get(conn) else {
+            return;
+        };
+        wire.at_server = is_up;
+        let at_us = wire.down(self.now_us, &mut self.weather);
+        let news = if is_up {
+            Happening::Opened(conn)
+        } else {
+            Happening::Lost(conn)
+        };
+        self.later(at_us, news);
+    }
+
+    pub(super) fn message_up(&mut self, conn: u64, bytes: &[u8]) -> Result<(), String> {
+        let limits = server::limits();
+        let now_us = self.now_us;
+        let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
+            return Ok(());
+        };
+        if !wire.take(now_us, limits.messages_per_s, limits.messages_burst) {
+            return Err("refusal: a page sends more messages than the server takes".into());
+        }
+        let message: ClientMessage = control::decode(bytes)
+            .map_err(|error| format!("packet: a page sends what is no message: {error}"))?;
+        wire.greeted = true;
+        match message {
+            ClientMessage::Clock { sent_us } => {
+                let server_us = self.server.clock_us(now_us);
+                self.down(conn, &ServerMessage::Clock { sent_us, server_us }, false);
+            }
+            message => {
+                self.note_report(conn, &message);
+                self.server
+                    .handle(now_us, Event::Message(ConnId(conn), message))?;
+                self.send_out()?;
+            }
+        }
+        self.count()
+    }
+
+    /// Notes who reports, and from which tick on their person plays.
+    pub(super) fn note_report(&mut self, conn: u64, message: &ClientMessage) {
+        let page = self.wires.get(conn).map(|wire| wire.page);
+        let peer = page.and_then(|page| self.pages[page].peer.as_ref());
+        if let (ClientMessage::Report { era, report }, Some(peer)) = (message, peer) {
+            self.oracle.reported(*era, report, peer.plays_from());
+        }
+    }
+
+    pub(super) fn message_down(&mut self, conn: u64, bytes: &[u8]) -> Result<(), String> {
+        let Some(wire) = self.wires.get(conn) else {
+            return Ok(());
+        };
+        wire.down = wire.down.saturating_sub(1);
+        let at = wire.page;
+        if !wire.at_page || !self.pages[at].is_alive || self.pages[at].conn != Some(conn) {
+            return Ok(());
+        }
+        let mut message: ServerMessage = control::decode(bytes)
+            .map_err(|error| format!("packet: the server sends what is no message: {error}"))?;
+        if let ServerMessage::Relay { bytes, .. } = &mut message {
+            self.tamper(at, bytes);
+        }
+        let page = &mut self.pages[at];
+        let plays = page
+            .peer
+            .as_ref()
+            .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
+        self.oracle.told(plays, &message)?;
+        if let Some(peer) = &page.peer {
+            self.oracle.tells(peer, &message)?;
+        }
+        page.message(self.now_us, message)?;
+        self.drain(at)?;
+        self.count()
+    }
+
+    /// A message or datagram was delivered: somebody may have to die.
+    pub(super) fn count(&mut self) -> Result<(), String> {
+        self.delivered += 1;
+        match self.scenario.kill {
+            Some((number, victim)) if number == self.delivered => self.kill(victim),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn opened(&mut self, conn: u64) -> Result<(), String> {
+        let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_page) else {
+            return Ok(());
+        };
+        let at = wire.page;
+        if self.pages[at].is_alive && self.pages[at].conn == Some(conn) {
+            self.pages[at].opened();
+            self.drain(at)?;
+        }
+        Ok(())
+    }
+
+    /// The server learns that a connection is gone.
+    pub(super) fn gone(&mut self, conn: u64) -> Result<(), String> {
+        let Some(wire) = self.wires.get(conn) else {
+            return Ok(());
+        };
+        wire.at_page = false;
+        if std::mem::take(&mut wire.at_server) {
+            self.server
+                .handle(self.now_us, Event::Closed(ConnId(conn)))?;
+            self.send_out()?;
+        }
+        self.wires.sweep();
+        Ok(())
+    }
+
+    /// A page learns that its connection is gone.
+    pub(super) fn lost(&mut self, conn: u64) -> Result<(), String> {
+        if let Some(wire) = self.wires.get(conn) {
+            wire.at_page = false;
+        }
+        if let Some(at) = self.has(conn) {
+            self.trace
+                .line(self.now_us, || format!("page {at} loses its connection"));
+            self.pages[at].lost(self.now_us);
+            self.drain(at)?;
+        }
+        self.wires.sweep();
+        Ok(())
+    }
+
+    /// The page that has a connection, as far as it knows.
+    pub(super) fn has(&self, conn: u64) -> Option<usize> {
+        let has = |page: &&Page| page.is_alive && page.conn == Some(conn);
+        self.pages.iter().find(has).map(|page| page.number)
+    }
+}
