@@ -1,4 +1,9 @@
 //! `dst`: deterministic simulation from the command line; `cargo xtask dst` builds and starts it.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "tells how long the runs took; nothing simulated sees it"
+)]
 
 use std::process::ExitCode;
 use std::time::Instant;
