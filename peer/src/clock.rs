@@ -118,9 +118,16 @@ impl Clock {
         self.samples.iter().rev().take(KEPT)
     }
 
-    /// The offset by the fastest of the newest answers, brought up to `page_us`.
+    /// The offset by the best of the newest answers, brought up to `page_us`. By half of its round trip an answer may
+    /// be wrong, and by what two clocks taken as equal drift apart in its age.
+    ///
+    /// Source: RFC 5905 §10, where the dispersion of a sample grows with its age.
     fn best_us(&self, page_us: u64) -> i64 {
-        let best = self.newest().min_by_key(|sample| sample.rtt_us);
+        let best = self.newest().min_by_key(|sample| {
+            let age_us = page_us.saturating_sub(sample.at_us);
+            let drifted_us = age_us.saturating_mul(RATE_FLOOR.unsigned_abs()) / 1_000_000;
+            sample.rtt_us.saturating_add(2 * drifted_us)
+        });
         best.map_or(self.offset_us, |sample| {
             let age_us = page_us.saturating_sub(sample.at_us).cast_signed();
             let drifted = i128::from(age_us) * i128::from(self.rate()) / 1_000_000;
