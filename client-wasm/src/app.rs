@@ -197,6 +197,7 @@ impl App {
             News::Garbled(error) => {
                 self.trouble(&format!("a message that cannot be read: {error}"))
             }
+            News::OtherVersion => self.refused(Refusal::OldPage),
             News::Closed => self.closed(),
         }
     }

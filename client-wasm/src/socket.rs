@@ -2,6 +2,7 @@
 //!
 //! This module must not know what the messages mean, but for the first one, which says who comes.
 
+use protocol::DecodeError;
 use protocol::control::{self, ClientMessage, ServerMessage};
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
@@ -20,7 +21,9 @@ pub(crate) enum News {
     Open,
     /// A message came.
     Message(ServerMessage),
-    /// Bytes came that are no message of this version.
+    /// The server speaks another version.
+    OtherVersion,
+    /// Bytes came that are no message.
     Garbled(String),
     /// The connection is gone.
     Closed,
@@ -154,6 +157,7 @@ impl Socket {
                     .to_vec();
             let news = match control::decode(&bytes) {
                 Ok(message) => News::Message(message),
+                Err(DecodeError::Version { .. }) => News::OtherVersion,
                 Err(error) => News::Garbled(error.to_string()),
             };
             post.send(Input::Socket(generation, news));

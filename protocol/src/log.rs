@@ -1,4 +1,4 @@
-//! Episode log v1: what is stored of an episode. [`MAGIC`], the header, then records; header and records are framed
+//! Episode log: what is stored of an episode. [`MAGIC`], the header, then records; header and records are framed
 //! by length and checksum, so that a file cut short by a crash is read up to its last whole record.
 //!
 //! A frame is the length of the body (`u32`, little-endian), the CRC-32 of those four bytes and the body

@@ -102,6 +102,25 @@ test('a wrong link gets a sentence', async t => {
   await person.page.waitForFunction(() => /link is not known/i.test(document.body.innerText), null, { timeout: SOON });
 });
 
+/** In the page: it takes what the server says for another version of the protocol. */
+const older = () => {
+  const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data');
+  Object.defineProperty(MessageEvent.prototype, 'data', {
+    get() {
+      const data = get.call(this);
+      if (data instanceof ArrayBuffer) new Uint8Array(data)[0] = 1;
+      return data;
+    },
+  });
+};
+
+test('a page of another version says that it wants to be loaded again', async t => {
+  const server = await serve(t);
+  const person = await Participant.open(browser, server.links[0], { before: older });
+  t.after(() => person.context.close());
+  await person.page.waitForFunction(() => /older than the server/i.test(document.body.innerText), null, { timeout: SOON });
+});
+
 test('a link in a second window goes on there, and the first window says so', async t => {
   const server = await serve(t);
   const one = await Participant.open(browser, server.links[0], { name: 'first window' });

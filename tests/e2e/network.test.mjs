@@ -34,7 +34,7 @@ const browser = (engine, place) => {
 };
 
 const PAIRS = [['chromium', 'firefox']];
-if (LONG) PAIRS.push(['chromium', 'chromium'], ['firefox', 'firefox'], ['chromium', 'firefox', 'chromium', 'firefox']);
+if (LONG) PAIRS.push(['firefox', 'chromium'], ['chromium', 'chromium'], ['firefox', 'firefox'], ['chromium', 'firefox', 'chromium', 'firefox']);
 
 /** A match for each pairing: `settings` are the links' from the start, `meanwhile` is what happens to them later. */
 function matches(title, { settings = {}, net, page, meanwhile, then }) {
