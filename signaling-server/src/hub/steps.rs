@@ -124,7 +124,8 @@ impl Seats {
         let enough = if witnesses.iter().any(|other| binds(&other)) {
             witnesses.iter().filter(binds).any(said)
         } else {
-            witnesses.is_empty() || witnesses.iter().any(said)
+            // Each may have confirmed alone what the others lack.
+            witnesses.iter().all(said)
         };
         let all = self.others_live(seat).all(|other| said(&other));
         let answered = enough && (all || waited_us >= self.terms.fence_us);
