@@ -14,7 +14,7 @@ use simulation::run::Mischief;
 use simulation::seeds::{self, Case, Death};
 
 const HELP: &str = "\
-cargo xtask dst [--seeds N] [--from K] [--kills N] [--seed K] [--kill S:N:WHO] [--leased K] [--trace] [--json]
+cargo xtask dst [--seeds N] [--from K] [--kills N] [--seed K] [--kill S:N:WHO] [--leased K] [--slow K] [--trace] [--json]
 
 Plays whole studies of real pages and the real server core on a virtual clock and a
 simulated network: delay, loss, bursts, reordering, doubles, partitions, wrong clocks,
@@ -31,6 +31,7 @@ printed with the command that plays it alone. Exits non-zero if one fails.
                  dies after message N
 --leased K       the run alone in which a seat is given back while the other person's
                  page is cut off from the server
+--slow K         the run alone in which one machine is 10 to 30 % too slow
 --trace          every message and event of a single run
 --threads N      (default: all cores)
 --json           one object instead of sentences";
@@ -61,6 +62,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("kills") => options.kills = parser.value()?.parse()?,
             Long("seed") => options.alone = Some(Case::Seed(parser.value()?.parse()?)),
             Long("leased") => options.alone = Some(Case::Leased(parser.value()?.parse()?)),
+            Long("slow") => options.alone = Some(Case::Slow(parser.value()?.parse()?)),
             Long("kill") => {
                 let text = parser.value()?.string()?;
                 let case = Case::kill(&text);
@@ -120,6 +122,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
         }
     }
     cases.extend((0..options.kills).map(Case::Leased));
+    cases.extend((0..10 * options.kills).map(Case::Slow));
     cases.extend((options.from..options.from + options.seeds).map(Case::Seed));
     Ok(cases)
 }

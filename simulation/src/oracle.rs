@@ -11,6 +11,9 @@
 //! | `replay` | the archive replays to the states, the score and the end that were told |
 //! | `end` | an episode ends once, for all alike, at a tick at which its environment ends |
 //! | `durable` | nothing acknowledged is lost |
+//! | `pace` | the pages of people with slow machines are at most two ticks apart |
+//! | `stall` | what is played is confirmed, once the network has healed |
+//! | `liveness` | everybody comes to the end of the study |
 //! | `seen` | what was shown is rebuilt from the archive |
 
 mod truth;

@@ -94,6 +94,8 @@ pub struct Page {
     clock_us: u64,
     drift_ppm: i64,
     tick_us: u64,
+    /// Until when the machine is busy with ticks.
+    busy_us: u64,
     pauses_us: u64,
     chance: Chance,
     retry_us: Option<u64>,
@@ -137,6 +139,7 @@ impl Page {
             clock_us: machine.clock_us + chance.below(1_000_000_000),
             drift_ppm: machine.drift_ppm,
             tick_us: machine.tick_us,
+            busy_us: 0,
             pauses_us: machine.acts_us,
             chance,
             retry_us: Some(now_us),
@@ -209,7 +212,8 @@ impl Page {
         let ticks = self.ticks();
         self.with_peer(now_us, |peer, now| peer.handle_timeout(now));
         let ran = u64::from(self.ticks().saturating_sub(ticks));
-        self.set_alarm(now_us, ran * self.tick_us);
+        self.busy_us = now_us + ran * self.tick_us;
+        self.set_alarm(now_us);
     }
 
     fn ticks(&self) -> u32 {
@@ -217,8 +221,8 @@ impl Page {
         session.map_or(0, |session| session.current().0)
     }
 
-    /// Sets the time of the next [`Self::wake`]; the machine is busy for a while first.
-    pub fn set_alarm(&mut self, now_us: u64, busy_us: u64) {
+    /// Sets the time of the next [`Self::wake`]: what comes in may make it earlier, but no busy machine faster.
+    pub fn set_alarm(&mut self, now_us: u64) {
         let now = self.now(now_us);
         let asks_us = if self.clock.is_set() { 100_000 } else { 20_000 };
         let mut next_us = now_us + asks_us;
@@ -228,13 +232,9 @@ impl Page {
         let slack_us = self
             .chance
             .below(if self.is_hidden { 20_000 } else { 3_000 });
-        let busy_us = busy_us.max(200);
-        let next_us = next_us
-            .min(self.retry_us.unwrap_or(u64::MAX))
-            .max(now_us + busy_us)
-            + slack_us;
-        // What comes in may make the page earlier, but not a busy machine faster.
-        self.wakes_us = if self.wakes_us > now_us && busy_us == 200 {
+        let next_us = next_us.min(self.retry_us.unwrap_or(u64::MAX));
+        let next_us = next_us.max(now_us + 200).max(self.busy_us) + slack_us;
+        self.wakes_us = if self.wakes_us > now_us {
             self.wakes_us.min(next_us)
         } else {
             next_us
@@ -297,7 +297,7 @@ impl Page {
         (self.viewed, self.drawn) = (None, None);
         self.is_hidden = is_hidden;
         self.with_peer(now_us, |peer, now| peer.handle_hidden(now, is_hidden));
-        self.set_alarm(now_us, 0);
+        self.set_alarm(now_us);
     }
 
     /// The connection is there.
@@ -323,7 +323,7 @@ impl Page {
         if std::mem::take(&mut self.is_welcome) {
             self.with_peer(now_us, |peer, now| peer.handle_connection(now, false));
         }
-        self.set_alarm(now_us, 0);
+        self.set_alarm(now_us);
     }
 
     /// The page stops for good: another one goes on.
@@ -368,7 +368,7 @@ impl Page {
             message => self.with_peer(now_us, |peer, now| peer.handle_message(now, message)),
         }
         self.with_peer(now_us, |_, _| ());
-        self.set_alarm(now_us, 0);
+        self.set_alarm(now_us);
         Ok(())
     }
 

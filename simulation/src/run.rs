@@ -329,6 +329,7 @@ impl Run {
         if let Some(peer) = &page.peer {
             self.oracle.watch(page.number, peer)?;
             self.watch_progress(at)?;
+            self.watch_pace(at)?;
         }
         Ok(())
     }
@@ -356,6 +357,29 @@ impl Run {
             ));
         }
         Ok(())
+    }
+
+    /// Once they have found one pace, nobody is far ahead of another.
+    fn watch_pace(&self, at: usize) -> Result<(), String> {
+        let Some(even_us) = self.scenario.even_us else {
+            return Ok(());
+        };
+        let session = |page: &Page| {
+            let session = page.peer.as_ref().and_then(Peer::session);
+            session
+                .filter(|session| session.ended().is_none())
+                .map(|session| session.current().0)
+        };
+        let t0_us = self.pages[at].peer.as_ref().and_then(Peer::t0_us);
+        let begun = t0_us.is_some_and(|t0_us| self.server.clock_us(self.now_us) > t0_us + even_us);
+        let ticks = self.pages.iter().filter_map(session);
+        let (least, most) = (ticks.clone().min(), ticks.max());
+        match least.zip(most) {
+            Some((least, most)) if begun && most > least + 2 => Err(format!(
+                "pace: one page is at tick {most}, another at {least}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn deed(&mut self, at: usize, deed: Deed) -> Result<(), String> {
@@ -448,7 +472,7 @@ impl Run {
         if let Some(plan) = plan.filter(|_| page.is_alive) {
             let world = Native::open(plan)?;
             page.with_peer(self.now_us, |peer, now| peer.handle_world(now, world));
-            page.set_alarm(self.now_us, 0);
+            page.set_alarm(self.now_us);
             self.drain(at)?;
         }
         Ok(())

@@ -115,6 +115,9 @@ pub struct Scenario {
     pub heals_us: u64,
     /// Who dies right after the message of this number.
     pub kill: Option<(u64, Victim)>,
+    /// How long after their start people must have found one pace, microseconds: from then on nobody is more than two
+    /// ticks ahead of another.
+    pub even_us: Option<u64>,
 }
 
 /// How bad a seed is.
@@ -164,6 +167,7 @@ impl Scenario {
             faults,
             heals_us,
             kill: None,
+            even_us: None,
         }
     }
 
@@ -185,11 +189,33 @@ impl Scenario {
             faults: Vec::new(),
             heals_us,
             kill,
+            even_us: None,
         }
     }
 }
 
 impl Scenario {
+    /// Two people, one of whose machines is 10 to 30 % too slow.
+    pub fn slow(seed: u64) -> Self {
+        let mut scenario = Self::calm(seed, None);
+        let mut chance = Chance::new(seed, "slow");
+        let tick_hz = chance.pick(&[20, 30, 60]);
+        (scenario.terms.tick_hz, scenario.terms.window) = (tick_hz, 16);
+        scenario.terms.horizon = 12 * u32::from(tick_hz);
+        scenario.people[0].tick_us =
+            1_000_000 / u64::from(tick_hz) * chance.between(110, 130) / 100;
+        scenario.heals_us = 40_000_000;
+        scenario.even_us = Some(3_000_000);
+        // Ways that take longer there than back show as clocks that are wrong, which is not what this is about.
+        let way = Conditions {
+            delay_us: chance.between(1_000, 40_000),
+            jitter_us: 2_000,
+            ..Conditions::default()
+        };
+        scenario.ways.values_mut().for_each(|other| *other = way);
+        scenario
+    }
+
     /// Two people, of whom one reloads while the other plays on without the server: the seat is given back at a tick
     /// that the lease alone keeps from being confirmed.
     pub fn leased(seed: u64) -> Self {

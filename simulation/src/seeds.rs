@@ -18,6 +18,8 @@ pub enum Case {
     Seed(u64),
     /// The run of a seed in which a seat is given back while the other person's page is cut off from the server.
     Leased(u64),
+    /// The run of a seed in which one machine is too slow.
+    Slow(u64),
     /// The calm run of a seed in which somebody dies after the message of this number.
     Kill(u64, u64, Death),
 }
@@ -60,6 +62,7 @@ impl Case {
         match self {
             Self::Seed(seed) => Scenario::new(seed),
             Self::Leased(seed) => Scenario::leased(seed),
+            Self::Slow(seed) => Scenario::slow(seed),
             Self::Kill(seed, number, death) => Scenario::calm(seed, Some((number, death.victim()))),
         }
     }
@@ -69,6 +72,7 @@ impl Case {
         match self {
             Self::Seed(seed) => format!("cargo xtask dst --seed {seed} --trace"),
             Self::Leased(seed) => format!("cargo xtask dst --leased {seed} --trace"),
+            Self::Slow(seed) => format!("cargo xtask dst --slow {seed} --trace"),
             Self::Kill(seed, number, death) => {
                 let name = Death::ALL[death as usize].0;
                 format!("cargo xtask dst --kill {seed}:{number}:{name} --trace")

@@ -371,7 +371,9 @@ impl Keeper {
         }
         let mut work = self.queue.pop_front()?;
         let reports = match &work {
-            Work::Take { reports, .. } => Some(reports.clone()),
+            Work::Take { reports, .. } => {
+                Some(reports.iter().map(|(_, report)| report.clone()).collect())
+            }
             _ => None,
         };
         if sabotage.cut_at_least {
@@ -414,7 +416,7 @@ fn no_module(_: &str) -> std::io::Result<Vec<u8>> {
 /// Keeps the report that has least.
 fn cut_at_least(work: &mut Work) {
     if let Work::Take { reports, .. } = work
-        && let Some(least) = reports.iter().min_by_key(|report| report.have).cloned()
+        && let Some(least) = reports.iter().min_by_key(|(_, report)| report.have).cloned()
     {
         *reports = vec![least];
     }

@@ -160,7 +160,7 @@ impl Run {
             peer.handle_datagram(now, from, &bytes)
         });
         let now_us = self.now_us;
-        self.pages[at].set_alarm(now_us, 0);
+        self.pages[at].set_alarm(now_us);
         self.drain(at)?;
         self.count()
     }
