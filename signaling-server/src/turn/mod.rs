@@ -9,6 +9,7 @@
 
 mod allocation;
 mod credentials;
+mod framing;
 mod relay;
 mod shell;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use protocol::Seat;
 use protocol::control::IceServer;
 
 pub use credentials::Secret;
+pub use framing::{Frame, measure};
 pub use relay::{Client, Relay, Transmit};
 pub use shell::{Turn, start};
 

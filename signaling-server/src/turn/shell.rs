@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 
+use super::framing::measure;
 use super::{Client, Limits, Relay, Secret, Transmit, own_address};
 use crate::clock::Clock;
 
@@ -226,18 +227,10 @@ async fn speak(mut writer: OwnedWriteHalf, mut waiting: mpsc::Receiver<Vec<u8>>)
 async fn frame(first: u8, reader: &mut OwnedReadHalf, most: usize) -> io::Result<Vec<u8>> {
     let mut head = [first, 0, 0, 0];
     reader.read_exact(&mut head[1..]).await?;
-    let len = usize::from(u16::from_be_bytes([head[2], head[3]]));
-    let (body, rest) = match first >> 6 {
-        0 => (16 + len, 16 + len),
-        1 => (len, len.next_multiple_of(4)),
-        _ => return Err(io::ErrorKind::InvalidData.into()),
-    };
-    if 4 + rest > most {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut bytes = vec![0; 4 + rest];
+    let frame = measure(head, most).ok_or(io::ErrorKind::InvalidData)?;
+    let mut bytes = vec![0; frame.whole];
     bytes[..4].copy_from_slice(&head);
     reader.read_exact(&mut bytes[4..]).await?;
-    bytes.truncate(4 + body);
+    bytes.truncate(frame.body);
     Ok(bytes)
 }
