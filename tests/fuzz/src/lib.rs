@@ -10,6 +10,7 @@ mod mutate;
 mod peer;
 mod seeds;
 mod session;
+mod turn;
 
 use protocol::control::{self, ClientMessage, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
@@ -20,12 +21,13 @@ pub use mutate::mutate;
 pub use peer::peer;
 pub use seeds::seeds;
 pub use session::session;
+pub use turn::turn;
 
 /// A target: bytes in, panic if a law is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
@@ -35,6 +37,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("records", records),
     ("seen", seen),
     ("session", session),
+    ("turn", turn),
 ];
 
 /// What a page may send is refused, or comes back when it is encoded again.

@@ -301,7 +301,9 @@ impl Match {
             random()
         };
         let seat = Seat(who as u8);
-        let reports: Vec<Report> = report.into_iter().collect();
+        let other = Seat(1 - who as u8);
+        let reports: Vec<(Seat, Report)> =
+            report.into_iter().map(|report| (other, report)).collect();
         let change = self.archive.take(seat, controller, &reports);
         self.fence = None;
         match change {

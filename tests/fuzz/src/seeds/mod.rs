@@ -1,6 +1,7 @@
 //! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
 
 mod sequences;
+mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
@@ -37,6 +38,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "records" => records(),
         "seen" => seen(),
         "session" => sequences::sessions(),
+        "turn" => turn::turns(),
         _ => Vec::new(),
     }
 }
@@ -419,6 +421,13 @@ fn logs() -> Vec<(String, Vec<u8>)> {
             tick: Tick(2),
             expected: 9,
             found: 8,
+        },
+        Record::Equivocation {
+            seat: Seat(1),
+            tick: Tick(1),
+            by: Seat(0),
+            durable: 6,
+            told: 5,
         },
         Record::Actions {
             first: Tick(2),
