@@ -35,7 +35,8 @@ pub enum Event {
         /// How long the hold was, milliseconds.
         held_ms: u32,
     },
-    /// An input came that was predicted otherwise.
+    /// An input came for which something else was shown: one event for each wrong prediction that was simulated in its
+    /// place, in order, also if another one, right or wrong, had replaced it before the input came.
     Mispredicted {
         /// Whose.
         seat: Seat,
@@ -45,7 +46,8 @@ pub enum Event {
         predicted: Action,
         /// What came.
         actual: Action,
-        /// From when the tick was first simulated so to its correction, microseconds.
+        /// From when the tick was simulated so to when it was simulated otherwise, microseconds; 0 if that was in the
+        /// same call, so that nobody saw it.
         shown_us: u64,
     },
     /// Ticks are due later than before, because a page or the network could not keep up.
@@ -78,7 +80,7 @@ pub struct Stats {
     pub resimulated: u64,
     /// Inputs of each seat that came after their tick was simulated with a prediction; 0 past the last seat.
     pub predicted: [u32; MAX_SEATS],
-    /// Those of them for which the prediction was wrong.
+    /// Those of them for which the first prediction was wrong.
     pub mispredicted: [u32; MAX_SEATS],
     /// Time held at the end of the prediction window, microseconds; a hold counts when it is over.
     pub held_us: u64,

@@ -17,8 +17,6 @@ pub(crate) struct Received {
     pub(crate) wrong: Option<u32>,
     /// Inputs that came after their tick was simulated.
     pub(crate) predicted: u32,
-    /// Those of them that were predicted wrongly.
-    pub(crate) mispredicted: u32,
     /// Inputs that contradict an earlier one for the same tick.
     pub(crate) equivocations: u32,
 }
@@ -124,7 +122,7 @@ impl Inputs {
     }
 
     /// Takes in a person's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
-    /// simulated; `wrong` is told of each that was simulated with another action: tick, predicted, actual.
+    /// simulated; `late` is told of each input of them: tick, action.
     pub(crate) fn receive(
         &mut self,
         from: usize,
@@ -132,7 +130,7 @@ impl Inputs {
         inputs: &[Action],
         simulated: u32,
         limit: u32,
-        mut wrong: impl FnMut(u32, Action, Action),
+        mut late: impl FnMut(u32, Action),
     ) -> Received {
         let mut received = Received::default();
         for (tick, &input) in (first..limit).zip(inputs) {
@@ -145,11 +143,12 @@ impl Inputs {
                 received.equivocations += u32::from(differs);
                 continue;
             }
-            received.predicted += u32::from(past);
+            if past {
+                received.predicted += 1;
+                late(tick, input);
+            }
             if differs {
-                received.mispredicted += 1;
                 received.wrong = received.wrong.or(Some(tick));
-                wrong(tick, self.row(tick)[from], input);
             }
             self.push(from, input);
         }

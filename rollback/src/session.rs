@@ -1,6 +1,7 @@
 //! The session: what it holds, how it begins, and its clockwork. The crate's head tells the story.
 
 mod confirm;
+mod guesses;
 mod hands;
 mod packets;
 mod preview;
@@ -13,6 +14,7 @@ use env_core::{Action, Policy, Spec, World};
 use protocol::datagram::{Datagram, Layout, MAX_INPUTS, TICK_LIMIT};
 use protocol::{Controller, Life, MAX_SEATS, Seat, Tick};
 
+use self::guesses::Guesses;
 use crate::config::{Config, Predictor};
 use crate::effects::{Event, Stats};
 use crate::inputs::Inputs;
@@ -26,8 +28,9 @@ use crate::schedule::Schedule;
 /// many periods behind it runs more than one, so that a slow page shows each tick as soon as it can.
 const BURST: u32 = 4;
 
-/// Events that may wait to be polled; beyond, the oldest is dropped.
-const EVENTS: usize = 256;
+/// Events that may wait to be polled; beyond, the oldest is dropped. A packet that brings a whole window of inputs
+/// makes fewer.
+const EVENTS: usize = 1 << 10;
 
 /// An N-player rollback session that drives a world.
 pub struct Session<W: World> {
@@ -52,8 +55,7 @@ pub struct Session<W: World> {
     current: u32,
     /// The most ticks that ever were.
     reached: u32,
-    /// When each unconfirmed action was first simulated as it is, `[tick, seat]`.
-    since_us: Vec<u64>,
+    guesses: Guesses,
     /// Ticks that every person has all inputs for, and that are simulated here.
     confirmed: u32,
     /// Ticks that the server has made durable, as last told.
@@ -132,7 +134,7 @@ impl<W: World> Session<W> {
             now_us: 0,
             current: first,
             reached: first,
-            since_us: vec![0; (usize::from(config.window) + 1) * seats],
+            guesses: Guesses::new(seats, config.window),
             confirmed: first,
             durable: first,
             end: None,

@@ -88,13 +88,22 @@ fn run(peers: &mut [Session<Toy>; 2], ticks: std::ops::Range<u64>) {
 
 /// A packet from seat 1 with these inputs, and receipts for nothing.
 fn packet(first: u32, inputs: &[Action]) -> Vec<u8> {
+    packet_with(first, inputs, 0)
+}
+
+/// A packet from seat 1 with its inputs from tick 0 on, which has as many of the other.
+fn acknowledging(inputs: &[Action]) -> Vec<u8> {
+    packet_with(0, inputs, inputs.len() as u32)
+}
+
+fn packet_with(first: u32, inputs: &[Action], have: u32) -> Vec<u8> {
     let end = Tick(first + inputs.len() as u32);
     let datagram = Datagram {
         era: Era(3),
         from: Seat(1),
         first: Tick(first),
         inputs: inputs.to_vec(),
-        have: vec![Tick(0), end],
+        have: vec![Tick(have), end],
         ..Datagram::default()
     };
     let mut bytes = Vec::new();
@@ -144,6 +153,93 @@ fn late_input_rolls_back_to_its_tick() {
         ),
         (2, 1)
     );
+}
+
+/// What was wrongly shown of seat 1: tick, prediction, input, how long.
+fn mispredictions(session: &mut Session<Toy>) -> Vec<(u32, Action, Action, u64)> {
+    let events = events(session).into_iter();
+    let wrong = events.filter_map(|event| match event {
+        Event::Mispredicted {
+            seat: Seat(1),
+            tick,
+            predicted,
+            actual,
+            shown_us,
+        } => Some((tick.0, predicted, actual, shown_us)),
+        _ => None,
+    });
+    wrong.collect()
+}
+
+#[test]
+fn a_wrong_guess_is_told_for_every_tick_that_it_was_shown_in() {
+    let mut session = session(config(0));
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    session
+        .handle_datagram(due(3), Seat(1), &packet(0, &[UP]))
+        .unwrap();
+    assert_eq!(
+        mispredictions(&mut session),
+        [(0, NOOP, UP, 3 * TICK_US)],
+        "of the others it is not known yet"
+    );
+    // By now ticks 1 and 2 are predicted rightly, but they were not at first.
+    session
+        .handle_datagram(due(4), Seat(1), &packet(0, &[UP, UP, UP]))
+        .unwrap();
+    assert_eq!(
+        mispredictions(&mut session),
+        [(1, NOOP, UP, 2 * TICK_US), (2, NOOP, UP, TICK_US)]
+    );
+    let stats = session.stats();
+    assert_eq!((stats.predicted[1], stats.mispredicted[1]), (3, 3));
+    assert_eq!(stats.rollbacks, 1);
+}
+
+#[test]
+fn every_guess_that_was_wrong_is_told_and_none_that_was_right() {
+    let mut session = session(config(0));
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    for (late_us, inputs) in [(10, &[UP][..]), (30, &[UP, NOOP]), (60, &[UP, NOOP, DOWN])] {
+        let now_us = due(2) + late_us;
+        session
+            .handle_datagram(now_us, Seat(1), &packet(0, inputs))
+            .unwrap();
+    }
+    assert_eq!(
+        mispredictions(&mut session),
+        [
+            (0, NOOP, UP, 2 * TICK_US + 10),
+            // Right at first, then wrong.
+            (1, UP, NOOP, 20),
+            (2, NOOP, DOWN, 10),
+            (2, UP, DOWN, 20),
+            (2, NOOP, DOWN, 30),
+        ]
+    );
+    let stats = session.stats();
+    assert_eq!((stats.predicted[1], stats.mispredicted[1]), (3, 2));
+}
+
+#[test]
+fn the_guesses_of_a_tick_are_forgotten_with_it() {
+    let mut session = session(config(0));
+    // The window has five places: tick 5 is simulated where tick 0 was.
+    for tick in 0..8 {
+        session.handle_timeout(due(tick));
+        let inputs: Vec<_> = (0..=tick)
+            .map(|tick| if tick < 3 { UP } else { DOWN })
+            .collect();
+        session
+            .handle_datagram(due(tick) + 5, Seat(1), &acknowledging(&inputs))
+            .unwrap();
+    }
+    assert_eq!(
+        mispredictions(&mut session),
+        [(0, NOOP, UP, 5), (3, UP, DOWN, 5)]
+    );
+    let stats = session.stats();
+    assert_eq!((stats.predicted[1], stats.mispredicted[1]), (8, 2));
 }
 
 #[test]

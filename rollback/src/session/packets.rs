@@ -169,30 +169,32 @@ impl<W: World> Session<W> {
         inputs: &[u16],
         limit: u32,
     ) -> Received {
-        let (window, seats) = (u32::from(self.config.window) + 1, self.layout.seats);
-        let (now_us, since_us) = (self.now_us, &self.since_us);
-        let events = &mut self.events;
+        let (now_us, guesses, events) = (self.now_us, &self.guesses, &mut self.events);
         let begun = self.roster.start(from).max(self.inputs.first());
         let settled = begun.saturating_sub(first) as usize;
         let inputs = inputs.get(settled..).unwrap_or_default();
-        let wrong = |tick: u32, predicted, actual| {
-            let noted = (tick % window) as usize * usize::from(seats) + from;
-            super::report(
-                events,
-                Event::Mispredicted {
-                    seat: Seat(from as u8),
-                    tick: Tick(tick),
-                    predicted,
-                    actual,
-                    shown_us: now_us.saturating_sub(since_us[noted]),
-                },
-            );
+        let mispredicted = &mut self.stats.mispredicted[from];
+        let late = |tick, actual| {
+            let shown = guesses.shown(tick, from, now_us).enumerate();
+            for (number, (predicted, shown_us)) in shown.filter(|(_, (guess, _))| *guess != actual)
+            {
+                *mispredicted += u32::from(number == 0);
+                super::report(
+                    events,
+                    Event::Mispredicted {
+                        seat: Seat(from as u8),
+                        tick: Tick(tick),
+                        predicted,
+                        actual,
+                        shown_us,
+                    },
+                );
+            }
         };
         let received =
             self.inputs
-                .receive(from, first.max(begun), inputs, self.current, limit, wrong);
+                .receive(from, first.max(begun), inputs, self.current, limit, late);
         self.stats.predicted[from] += received.predicted;
-        self.stats.mispredicted[from] += received.mispredicted;
         self.stats.equivocations += u64::from(received.equivocations);
         received
     }

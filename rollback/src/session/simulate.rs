@@ -45,16 +45,16 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Notes since when an action of a tick is what is simulated.
+    /// Notes what is guessed for an input that is not here.
     fn note(&mut self, tick: u32, seat: usize, action: Action) {
-        if tick >= self.reached || self.inputs.row(tick)[seat] != action {
-            let at = self.noted(tick, seat);
-            self.since_us[at] = self.now_us;
+        let is_guess =
+            matches!(self.roster.hand(seat, tick), Hand::Person) && tick >= self.inputs.have(seat);
+        if tick >= self.reached || !is_guess {
+            self.guesses.clear(tick, seat);
         }
-    }
-
-    pub(super) fn noted(&self, tick: u32, seat: usize) -> usize {
-        self.slot(tick) * usize::from(self.layout.seats) + seat
+        if is_guess {
+            self.guesses.note(tick, seat, action, self.now_us);
+        }
     }
 
     /// The action of a seat for the next tick: known, predicted, or chosen by its policy now.
