@@ -416,7 +416,10 @@ fn no_module(_: &str) -> std::io::Result<Vec<u8>> {
 /// Keeps the report that has least.
 fn cut_at_least(work: &mut Work) {
     if let Work::Take { reports, .. } = work
-        && let Some(least) = reports.iter().min_by_key(|(_, report)| report.have).cloned()
+        && let Some(least) = reports
+            .iter()
+            .min_by_key(|(_, report)| report.have)
+            .cloned()
     {
         *reports = vec![least];
     }
