@@ -78,7 +78,8 @@ pub struct Stats {
     pub max_depth: u8,
     /// Ticks simulated again.
     pub resimulated: u64,
-    /// Inputs of each seat that came after their tick was simulated with a prediction; 0 past the last seat.
+    /// Inputs of each seat that came after their tick was simulated with a prediction, also if it lies beyond an end by
+    /// now; 0 past the last seat.
     pub predicted: [u32; MAX_SEATS],
     /// Those of them for which the first prediction was wrong.
     pub mispredicted: [u32; MAX_SEATS],

@@ -15,8 +15,6 @@ const RESERVED_TICKS: u32 = 1 << 16;
 pub(crate) struct Received {
     /// The first tick that was simulated with another input.
     pub(crate) wrong: Option<u32>,
-    /// Inputs that came after their tick was simulated.
-    pub(crate) predicted: u32,
     /// Inputs that contradict an earlier one for the same tick.
     pub(crate) equivocations: u32,
 }
@@ -122,7 +120,7 @@ impl Inputs {
     }
 
     /// Takes in a person's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
-    /// simulated; `late` is told of each input of them: tick, action.
+    /// simulated; `learn` is told of each input that is new: tick, action.
     pub(crate) fn receive(
         &mut self,
         from: usize,
@@ -130,7 +128,7 @@ impl Inputs {
         inputs: &[Action],
         simulated: u32,
         limit: u32,
-        mut late: impl FnMut(u32, Action),
+        mut learn: impl FnMut(u32, Action),
     ) -> Received {
         let mut received = Received::default();
         for (tick, &input) in (first..limit).zip(inputs) {
@@ -143,10 +141,7 @@ impl Inputs {
                 received.equivocations += u32::from(differs);
                 continue;
             }
-            if past {
-                received.predicted += 1;
-                late(tick, input);
-            }
+            learn(tick, input);
             if differs {
                 received.wrong = received.wrong.or(Some(tick));
             }

@@ -156,8 +156,8 @@ fn late_input_rolls_back_to_its_tick() {
 }
 
 /// What was wrongly shown of seat 1: tick, prediction, input, how long.
-fn mispredictions(session: &mut Session<Toy>) -> Vec<(u32, Action, Action, u64)> {
-    let events = events(session).into_iter();
+fn mispredictions(session: &mut Session<impl World>) -> Vec<(u32, Action, Action, u64)> {
+    let events = std::iter::from_fn(|| session.poll_event());
     let wrong = events.filter_map(|event| match event {
         Event::Mispredicted {
             seat: Seat(1),
@@ -553,6 +553,28 @@ fn a_tick_that_runs_again_after_a_wrong_end_keeps_its_own_input() {
         (session.current(), session.input_tick()),
         (Tick(4), Tick(4))
     );
+}
+
+#[test]
+fn a_guess_beyond_a_predicted_end_counts_as_long_as_it_was_shown() {
+    let mut session = Session::new(config(0), Ends::on_noop(), Vec::new());
+    session
+        .handle_datagram(due(0), Seat(1), &packet(0, &[UP]))
+        .unwrap();
+    (0..4).for_each(|tick| session.handle_timeout(due(tick)));
+    session
+        .handle_datagram(due(3) + 10, Seat(1), &packet(0, &[UP, NOOP]))
+        .unwrap();
+    assert_eq!(session.current(), Tick(3), "an end was found on the way");
+    session
+        .handle_datagram(due(3) + 30, Seat(1), &packet(0, &[UP, NOOP, UP, DOWN]))
+        .unwrap();
+    let [.., last] = mispredictions(&mut session)[..] else {
+        panic!("nothing was wrong");
+    };
+    assert_eq!(last, (3, UP, DOWN, 10), "not the 20 us of the end");
+    let stats = session.stats();
+    assert_eq!((stats.predicted[1], stats.mispredicted[1]), (3, 2));
 }
 
 /// The toy, but it ends after a third step in which seat 1 does nothing.

@@ -3,10 +3,10 @@
 
 use env_core::Action;
 
-/// A guess, and since when it was what is simulated.
+/// A guess, and since when it was what is simulated; none while the tick lay beyond an end.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
-    action: Action,
+    action: Option<Action>,
     since_us: u64,
 }
 
@@ -18,10 +18,11 @@ pub(super) struct Guesses {
 }
 
 impl Guesses {
-    /// For so many ticks at once. A guess is replaced when an earlier input comes, so no list outgrows the window.
+    /// For so many ticks at once. A guess is replaced when an earlier input comes, so no list outgrows the
+    /// window; as many times it may lie beyond an end.
     pub(super) fn new(seats: usize, window: u8) -> Self {
         let slots = usize::from(window) + 1;
-        let list = || Vec::with_capacity(slots);
+        let list = || Vec::with_capacity(2 * slots);
         Self {
             seats,
             slots,
@@ -41,10 +42,21 @@ impl Guesses {
 
     /// This is what is simulated from now on.
     pub(super) fn note(&mut self, tick: u32, seat: usize, action: Action, now_us: u64) {
+        self.push(tick, seat, Some(action), now_us);
+    }
+
+    /// The tick lies beyond an end now.
+    pub(super) fn hide(&mut self, tick: u32, now_us: u64) {
+        for seat in 0..self.seats {
+            self.push(tick, seat, None, now_us);
+        }
+    }
+
+    fn push(&mut self, tick: u32, seat: usize, action: Option<Action>, since_us: u64) {
         let at = self.at(tick, seat);
-        if self.lists[at].last().map(|guess| guess.action) != Some(action) {
-            let since_us = now_us;
-            self.lists[at].push(Guess { action, since_us });
+        let list = &mut self.lists[at];
+        if list.last().and_then(|guess| guess.action) != action {
+            list.push(Guess { action, since_us });
         }
     }
 
@@ -59,6 +71,8 @@ impl Guesses {
         let list = &self.lists[self.at(tick, seat)];
         let ends = list.iter().skip(1).map(|next| next.since_us);
         let spans = list.iter().zip(ends.chain([now_us]));
-        spans.map(|(guess, end_us)| (guess.action, end_us.saturating_sub(guess.since_us)))
+        spans.filter_map(|(guess, end_us)| {
+            Some((guess.action?, end_us.saturating_sub(guess.since_us)))
+        })
     }
 }

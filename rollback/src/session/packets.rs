@@ -173,12 +173,16 @@ impl<W: World> Session<W> {
         let begun = self.roster.start(from).max(self.inputs.first());
         let settled = begun.saturating_sub(first) as usize;
         let inputs = inputs.get(settled..).unwrap_or_default();
-        let mispredicted = &mut self.stats.mispredicted[from];
-        let late = |tick, actual| {
-            let shown = guesses.shown(tick, from, now_us).enumerate();
+        let (stats, reached) = (&mut self.stats, self.reached);
+        let learn = |tick, actual| {
+            if tick >= reached {
+                return;
+            }
+            let mut shown = guesses.shown(tick, from, now_us).enumerate().peekable();
+            stats.predicted[from] += u32::from(shown.peek().is_some());
             for (number, (predicted, shown_us)) in shown.filter(|(_, (guess, _))| *guess != actual)
             {
-                *mispredicted += u32::from(number == 0);
+                stats.mispredicted[from] += u32::from(number == 0);
                 super::report(
                     events,
                     Event::Mispredicted {
@@ -193,8 +197,7 @@ impl<W: World> Session<W> {
         };
         let received =
             self.inputs
-                .receive(from, first.max(begun), inputs, self.current, limit, late);
-        self.stats.predicted[from] += received.predicted;
+                .receive(from, first.max(begun), inputs, self.current, limit, learn);
         self.stats.equivocations += u64::from(received.equivocations);
         received
     }

@@ -95,6 +95,9 @@ impl<W: World> Session<W> {
         while self.current < target && self.end.is_none() {
             self.simulate(true);
         }
+        for beyond in self.current..target {
+            self.guesses.hide(beyond, self.now_us);
+        }
         let depth = (target - tick) as u8;
         self.stats.rollbacks += 1;
         self.stats.max_depth = self.stats.max_depth.max(depth);
