@@ -285,6 +285,8 @@ fn records_out_of_order_are_refused_at_their_place() {
             seat: Some(Seat(2)),
             digest: 0,
         }],
+        vec![equivocation(2, 0)],
+        vec![equivocation(0, 2)],
         vec![change(1, 0, 1)],
         vec![change(0, 2, 1)],
         vec![change(0, 0, 1), change(1, 0, 3)],
@@ -296,6 +298,16 @@ fn records_out_of_order_are_refused_at_their_place() {
             matches!(log::read(&bytes), Err(LogError::Corrupt { offset: found, .. }) if found == offset),
             "{wrong:?}"
         );
+    }
+}
+
+fn equivocation(seat: u8, by: u8) -> Record {
+    Record::Equivocation {
+        seat: Seat(seat),
+        tick: Tick(0),
+        by: Seat(by),
+        durable: 0,
+        told: 1,
     }
 }
 

@@ -110,6 +110,19 @@ pub enum Record {
         /// The page's digest; 0 if it was the actions that differed.
         found: u64,
     },
+    /// The page of a seat told two things of one tick. Once for each `by` and lives of both seats.
+    Equivocation {
+        /// Whose inputs.
+        seat: Seat,
+        /// The first tick that differs.
+        tick: Tick,
+        /// The seat of the page that had something else; `seat` itself if it took back its own.
+        by: Seat,
+        /// What is durable.
+        durable: u16,
+        /// What that page had.
+        told: u16,
+    },
 }
 
 /// How an episode ended.
@@ -343,6 +356,9 @@ impl Log {
             {
                 return Err("a record of a seat that is not there");
             }
+            Record::Equivocation { seat, by, .. } if seat.max(by).index() >= seats => {
+                return Err("a record of a seat that is not there");
+            }
             Record::End(ending) if ending.ticks != self.through => {
                 return Err("an end at another tick");
             }
@@ -350,7 +366,8 @@ impl Log {
             Record::Digest { .. }
             | Record::Timing { .. }
             | Record::Presence { .. }
-            | Record::Diverged { .. } => {}
+            | Record::Diverged { .. }
+            | Record::Equivocation { .. } => {}
         }
         self.records.push(record);
         Ok(())

@@ -20,7 +20,7 @@ use crate::assets::sha256_hex;
 use crate::export::Progress;
 use crate::store::{self, SqliteStore, Store as _, reason_name};
 
-pub use order::Named;
+pub use order::{Equivocation, Named};
 
 /// What was found in a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,6 +52,8 @@ pub struct Verified {
     pub changes: usize,
     /// The pages that simulated something else than the replica, as the file names them.
     pub diverged: Vec<Named>,
+    /// What people's pages told that contradicts what was played, as the file says.
+    pub equivocations: Vec<Equivocation>,
     /// Frames that pages showed, each rebuilt from the file.
     pub frames: u64,
     /// Whether the file ends in what a crash left of its last write.
@@ -171,6 +173,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         reason: None,
         changes: 0,
         diverged: Vec::new(),
+        equivocations: Vec::new(),
         frames: 0,
         torn: false,
         module: Module::Unnamed,
@@ -238,9 +241,10 @@ impl Verified {
         }
         self.changes = log.changes().count();
         order::changes(log)?;
-        self.diverged = order::named(log, replica)?;
+        self.equivocations = order::equivocations(log)?;
+        self.diverged = order::named(log, replica, &self.equivocations)?;
         let shown = archive::shown(log, modules).map_err(|error| error.to_string())?;
-        self.frames = frames::frames(log, replica, &shown, &self.diverged)?;
+        self.frames = frames::frames(log, replica, &shown, &self.diverged, &self.equivocations)?;
         Ok(())
     }
 }
@@ -302,6 +306,17 @@ impl fmt::Display for Verified {
         for page in &self.diverged {
             let Named { seat, tick, .. } = page;
             write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
+        }
+        for lie in &self.equivocations {
+            let Equivocation { seat, tick, by, .. } = lie;
+            if seat == by {
+                write!(f, ", seat {seat} contradicted itself at tick {tick}")?;
+            } else {
+                write!(
+                    f,
+                    ", seat {seat} told seat {by} something else at tick {tick}"
+                )?;
+            }
         }
         if self.frames > 0 {
             write!(f, ", {} frames rebuilt", self.frames)?;

@@ -14,7 +14,8 @@ const MAX_BACKFILL: u32 = 8_192;
 
 impl Episode {
     /// Takes a seat from its person at the latest tick that a report or the file has inputs for.
-    /// Reports, in the order of their pages' seats, of another seat or life are ignored, as are impossible ones.
+    /// Reports, each with its page's seat and in their order, of another seat or life are ignored, as are impossible
+    /// ones. Where they contradict what is right, that is in the file.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
@@ -22,7 +23,7 @@ impl Episode {
         &mut self,
         seat: Seat,
         controller: Controller,
-        reports: &[Report],
+        reports: &[(Seat, Report)],
     ) -> Result<Change, Refused> {
         if self.controller(seat) != Some(&Controller::Human) {
             return Err(Refused::Change("no person has it"));
@@ -31,18 +32,20 @@ impl Episode {
             return Err(Refused::Change("a person cannot take it"));
         }
         let life = self.life(seat);
-        let reports: Vec<&Report> = reports
+        let counts =
+            |report: &Report| report.seat == seat && report.life == life && self.is_sound(report);
+        let reports: Vec<&(Seat, Report)> = reports
             .iter()
-            .filter(|report| report.seat == seat && report.life == life && self.is_sound(report))
+            .filter(|(from, report)| from.index() < self.seats() && counts(report))
             .collect();
         let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
-        let furthest = reports.iter().map(|report| report.have).max();
+        let furthest = reports.iter().map(|(_, report)| report.have).max();
         let tick = self
             .through()
             .max(entered)
             .max(furthest.unwrap_or_default());
-        let inputs = self.backfill(seat, entered, tick, &reports);
-        self.change(Change {
+        let (inputs, equivocations) = self.backfill(seat, entered, tick, &reports);
+        let change = Change {
             number: 0,
             seat,
             tick,
@@ -50,7 +53,8 @@ impl Episode {
             life: Life(0),
             from: tick,
             inputs,
-        })
+        };
+        self.change(change, equivocations)
     }
 
     /// Gives a seat that has no person to another controller, beyond everything that can be confirmed.
@@ -70,7 +74,7 @@ impl Episode {
         let entered = *entered;
         let from = self.through();
         let lease = LEASE_S * u32::from(self.header.tick_hz) + 1;
-        self.change(Change {
+        let change = Change {
             number: 0,
             seat,
             tick: Tick(from.0.saturating_add(lease)).max(entered),
@@ -78,7 +82,8 @@ impl Episode {
             life: Life(0),
             from,
             inputs: Vec::new(),
-        })
+        };
+        self.change(change, Vec::new())
     }
 
     /// The replica's state at [`Self::through`].
@@ -86,8 +91,8 @@ impl Episode {
         self.replica.snapshot()
     }
 
-    /// Numbers a change and makes it durable.
-    fn change(&mut self, change: Change) -> Result<Change, Refused> {
+    /// Numbers a change and makes it durable, after what was found out on the way.
+    fn change(&mut self, change: Change, mut records: Vec<Record>) -> Result<Change, Refused> {
         if self.ending.is_some() || self.over().is_some() {
             return Err(Refused::Change("the episode is over"));
         }
@@ -103,7 +108,8 @@ impl Episode {
             return Err(full());
         }
         self.replica.change(&change)?;
-        self.append(vec![record])?;
+        records.push(record);
+        self.append(records)?;
         Ok(change)
     }
 
@@ -122,40 +128,56 @@ impl Episode {
         sound
     }
 
-    /// The inputs of a seat up to its cut: as far back as the report goes that reaches the cut, and as a page needs
-    /// them that is about to take its seat and begins behind what is durable. Where reports contradict each other,
-    /// the file and then the first of them is right.
-    fn backfill(&self, seat: Seat, entered: Tick, cut: Tick, reports: &[&Report]) -> Vec<u16> {
-        let furthest = reports.iter().find(|report| report.have == cut);
-        let told = furthest.map_or(cut, |report| first(report));
+    /// The inputs of a seat up to its cut: as far back as the report goes that reaches the cut, as a page needs them
+    /// that is about to take its seat and begins behind what is durable, and as pages were told different ones.
+    /// Where reports contradict each other, the file and then the first of them is right; that comes with them.
+    fn backfill(
+        &self,
+        seat: Seat,
+        entered: Tick,
+        cut: Tick,
+        reports: &[&(Seat, Report)],
+    ) -> (Vec<u16>, Vec<Record>) {
+        let furthest = reports.iter().find(|(_, report)| report.have == cut);
+        let told = furthest.map_or(cut, |(_, report)| first(report));
         let returning = (0..).map(Seat).take(self.seats());
         let returning = returning.filter_map(|seat| self.last(seat));
         let returning = returning
             .filter(|back| back.controller == Controller::Human && self.through() <= back.tick);
-        let needed = returning.map(|back| back.from).fold(told, Tick::min);
+        let known = |tick: u32| {
+            let durable = self.rows.get(tick as usize * self.seats() + seat.index());
+            let mut told = reports.iter().filter_map(|(_, report)| input(report, tick));
+            durable.copied().or_else(|| told.next())
+        };
+        let (mut needed, mut found) = (told, Vec::new());
+        for (by, report) in reports {
+            let mut ticks = first(report).max(entered).0..report.have.0;
+            let differs = |tick: u32| {
+                let (durable, told) = (known(tick)?, input(report, tick)?);
+                (durable != told).then_some((Tick(tick), durable, told))
+            };
+            let Some((tick, durable, told)) = ticks.find_map(differs) else {
+                continue;
+            };
+            needed = needed.min(tick);
+            if !self.equivocations.contains(&(seat, *by)) {
+                found.push(Record::Equivocation {
+                    seat,
+                    tick,
+                    by: *by,
+                    durable,
+                    told,
+                });
+            }
+        }
+        let needed = returning.map(|back| back.from).fold(needed, Tick::min);
         let start = needed
             .max(entered)
             .0
             .max(cut.0.saturating_sub(MAX_BACKFILL));
-        let mut equivocations = 0;
-        let known = |tick: u32| {
-            let durable = self.rows.get(tick as usize * self.seats() + seat.index());
-            let told = reports.iter().filter_map(|report| input(report, tick));
-            let mut told = durable.copied().into_iter().chain(told);
-            let right = told.next()?;
-            equivocations += told.filter(|other| *other != right).count();
-            Some(right)
-        };
         let mut inputs: Vec<u16> = (start..cut.0).rev().map_while(known).collect();
         inputs.reverse();
-        if equivocations > 0 {
-            tracing::warn!(
-                seat = seat.0,
-                equivocations,
-                "a page has told others different inputs"
-            );
-        }
-        inputs
+        (inputs, found)
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Episode {
     pages: Vec<Page>,
     /// Digests that the pages claim.
     claims: BTreeSet<(Tick, Seat, u64)>,
+    /// Whose inputs are known to contradict what whose page had, in their present lives.
+    equivocations: BTreeSet<(Seat, Seat)>,
     ending: Option<Ending>,
     /// A write failed: what the disk has is known again only after [`Self::recover`].
     broken: bool,
@@ -62,7 +64,7 @@ pub struct Episode {
 struct Page {
     /// Notes that are stored of its life.
     notes: u32,
-    /// Whether it simulates something else than the replica.
+    /// Whether it simulates something else than the replica, by its own fault or that of another page.
     diverged: bool,
     /// Bytes that are stored of all pages of the seat, beside rows and changes.
     len: usize,
@@ -152,6 +154,7 @@ impl Episode {
             changes_len: 0,
             pages,
             claims: BTreeSet::new(),
+            equivocations: BTreeSet::new(),
             ending: None,
             broken: false,
         }
@@ -226,6 +229,8 @@ impl Episode {
                 let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
                 (page.notes, page.diverged) = (0, false);
                 self.claims.retain(|(_, claimant, _)| *claimant != seat);
+                self.equivocations
+                    .retain(|(whose, by)| *whose != seat && *by != seat);
                 self.changes_len += len;
                 self.changes.push(change);
             }
@@ -245,6 +250,11 @@ impl Episode {
             }
             Record::Presence { seat, .. } => self.pages[seat.index()].len += len,
             Record::Diverged { seat, .. } => self.pages[seat.index()].diverged = true,
+            Record::Equivocation { seat, tick, by, .. } => {
+                self.equivocations.insert((seat, by));
+                // What only reports say otherwise is put right by the change that they are for.
+                self.pages[by.index()].diverged |= self.is_durable(seat, tick);
+            }
             Record::End(ending) => self.ending = Some(ending),
         }
     }
@@ -337,6 +347,12 @@ impl Episode {
     /// The last change of a seat.
     fn last(&self, seat: Seat) -> Option<&Change> {
         self.changes.iter().rfind(|change| change.seat == seat)
+    }
+
+    /// Whether the input of a seat for a tick is durable, in a row or in the change that took the seat.
+    fn is_durable(&self, seat: Seat, tick: Tick) -> bool {
+        let cut = self.last(seat).map_or(Tick(0), |change| change.tick);
+        tick < cut || (tick.0 as usize) < self.rows.len() / self.seats()
     }
 
     fn seats(&self) -> usize {

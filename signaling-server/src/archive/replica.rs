@@ -445,7 +445,8 @@ pub fn replay(
             Record::Digest { seat: Some(_), .. }
             | Record::Timing { .. }
             | Record::Presence { .. }
-            | Record::Diverged { .. } => {}
+            | Record::Diverged { .. }
+            | Record::Equivocation { .. } => {}
         }
     }
     Ok(replica)

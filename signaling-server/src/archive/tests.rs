@@ -353,10 +353,27 @@ fn an_action_that_the_partner_did_not_choose_is_not_archived() {
 }
 
 /// The pages that were named, in order.
-fn diverged(episode: &mut Episode) -> Vec<Record> {
+pub(super) fn diverged(episode: &mut Episode) -> Vec<Record> {
     let mut records = log_of(episode).records;
     records.retain(|record| matches!(record, Record::Diverged { .. }));
     records
+}
+
+/// What pages told that contradicts what is durable, in order.
+pub(super) fn equivocations(episode: &mut Episode) -> Vec<Record> {
+    let mut records = log_of(episode).records;
+    records.retain(|record| matches!(record, Record::Equivocation { .. }));
+    records
+}
+
+pub(super) fn equivocation(seat: Seat, tick: u32, by: Seat, durable: u16, told: u16) -> Record {
+    Record::Equivocation {
+        seat,
+        tick: Tick(tick),
+        by,
+        durable,
+        told,
+    }
 }
 
 #[test]
@@ -367,7 +384,9 @@ fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
     let mut episode = Episode::create(dir.path(), header).unwrap();
     episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
     let mut other = part(&all, 4, 12);
-    other.rows[0] ^= 1;
+    let known = &mut other.rows[1];
+    *known ^= 1;
+    let lie = equivocation(ONE, 4, ONE, *known ^ 1, *known);
     other.digests.clear();
     assert_eq!(
         episode.absorb(ONE, &other).unwrap(),
@@ -384,8 +403,71 @@ fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
         found: 0,
     };
     assert_eq!(diverged(&mut episode), [at(ONE, 4)]);
+    assert_eq!(equivocations(&mut episode), [lie]);
     // The other page is not harmed, and goes on.
     assert_eq!(episode.absorb(ZERO, &part(&all, 8, 12)).unwrap(), fine(12));
+}
+
+#[test]
+fn a_page_that_was_told_something_else_is_not_blamed_but_sent_the_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    // Another state is what follows.
+    let mut other = part(&all, 4, 12);
+    let known = other.rows[2];
+    other.rows[2] = known ^ 1;
+    for (_, digest) in &mut other.digests {
+        *digest ^= 1;
+    }
+    let resync = Absorbed {
+        diverged: true,
+        ..fine(8)
+    };
+    assert_eq!(episode.absorb(ONE, &other).unwrap(), resync);
+    let lie = equivocation(ZERO, 5, ONE, known, known ^ 1);
+    assert_eq!(equivocations(&mut episode), std::slice::from_ref(&lie));
+    assert_eq!(diverged(&mut episode), []);
+    // It is not heard any more, also after a restart, until its seat has changed hands.
+    drop(episode);
+    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 8, 12)).unwrap(), resync);
+    assert_eq!(equivocations(&mut episode), [lie.clone()]);
+    assert_eq!(diverged(&mut episode), []);
+    episode.take(ONE, Controller::Vacant, &[]).unwrap();
+    episode.give(ONE, PERSON).unwrap();
+    let back = Upload {
+        life: Life(2),
+        digests: Vec::new(),
+        ..other
+    };
+    // Its next page can be lied to as well.
+    assert!(episode.absorb(ONE, &back).unwrap().diverged);
+    assert_eq!(equivocations(&mut episode), [lie.clone(), lie]);
+}
+
+#[test]
+fn a_page_that_was_in_another_state_before_the_lie_is_named_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    let mut other = part(&all, 0, 8);
+    other.digests[0].1 ^= 1;
+    other.rows[2 * 6] ^= 1;
+    assert!(episode.absorb(ONE, &other).unwrap().diverged);
+    let expected = all.digests[0].1;
+    let named = Record::Diverged {
+        seat: ONE,
+        tick: Tick(4),
+        expected,
+        found: expected ^ 1,
+    };
+    assert_eq!(diverged(&mut episode), [named]);
+    assert_eq!(equivocations(&mut episode).len(), 1);
 }
 
 #[test]

@@ -48,12 +48,7 @@ impl Episode {
         let mut records = self.played(first, rows);
         let mut diverged = self.unlike(first, &claims);
         if let Some(tick) = wrong {
-            diverged.entry(seat).or_insert(Record::Diverged {
-                seat,
-                tick,
-                expected: 0,
-                found: 0,
-            });
+            records.extend(self.accuse(seat, tick, upload, &mut diverged));
         }
         records.extend(diverged.into_values());
         records.extend(notes);
@@ -183,6 +178,84 @@ impl Episode {
         (rows, wrong, false)
     }
 
+    /// Who is at fault that an upload is wrong from a tick on: the page itself, or whoever told it something else.
+    fn accuse(
+        &self,
+        by: Seat,
+        tick: Tick,
+        upload: &Upload,
+        diverged: &mut BTreeMap<Seat, Record>,
+    ) -> Vec<Record> {
+        let equivocations = self.equivocations(by, tick, upload);
+        let is_of_others =
+            |record: &Record| matches!(record, Record::Equivocation { seat, .. } if *seat != by);
+        if equivocations.is_empty() || !equivocations.iter().all(is_of_others) {
+            diverged.entry(by).or_insert(Record::Diverged {
+                seat: by,
+                tick,
+                expected: 0,
+                found: 0,
+            });
+        } else if diverged
+            .get(&by)
+            .is_some_and(|record| is_after(record, tick))
+        {
+            // With other inputs it has other states after them.
+            diverged.remove(&by);
+        }
+        equivocations
+    }
+
+    /// Whose inputs are others than the durable ones, in the first tick that is wrong in an upload. Nobody's if the
+    /// page has an AI partner or a vacant seat play something else: nobody told it that. If it has others for its
+    /// own person, its word for the rest counts for nothing.
+    fn equivocations(&self, by: Seat, tick: Tick, upload: &Upload) -> Vec<Record> {
+        let Some(told) = self.row(&upload.rows, upload.first, tick) else {
+            return Vec::new();
+        };
+        let entered = self.last(by).map_or(Tick(0), |change| change.tick);
+        let may_lie = |seat: Seat, controller: &Controller| {
+            *controller == Controller::Human && (seat != by || entered <= tick)
+        };
+        let mut found = Vec::new();
+        let controllers = self.controllers_at(tick);
+        for ((seat, controller), &told) in (0..).map(Seat).zip(&controllers).zip(told) {
+            let Some(durable) = self.durable(seat, tick).filter(|known| *known != told) else {
+                continue;
+            };
+            if !may_lie(seat, controller) {
+                return Vec::new();
+            }
+            found.push((seat, durable, told));
+        }
+        if found.iter().any(|(seat, ..)| *seat == by) {
+            found.retain(|(seat, ..)| *seat == by);
+        }
+        let record = |(seat, durable, told)| Record::Equivocation {
+            seat,
+            tick,
+            by,
+            durable,
+            told,
+        };
+        found.into_iter().map(record).collect()
+    }
+
+    /// The row of a tick among rows from `first` on.
+    fn row<'a>(&self, rows: &'a [u16], first: Tick, tick: Tick) -> Option<&'a [u16]> {
+        let at = tick.0.checked_sub(first.0)? as usize * self.seats();
+        rows.get(at..at + self.seats())
+    }
+
+    /// What a seat played in a tick up to the next one to come, as far as that is decided.
+    fn durable(&self, seat: Seat, tick: Tick) -> Option<u16> {
+        match self.row(&self.rows, Tick(0), tick) {
+            Some(row) => Some(row[seat.index()]),
+            None if self.replica.outcome().over || tick != self.through() => None,
+            None => self.replica.chosen(seat),
+        }
+    }
+
     /// The new rows from `first` on, and the replica's digests of them.
     fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
         if rows.is_empty() {
@@ -236,4 +309,9 @@ impl Episode {
             end > self.through()
         }
     }
+}
+
+/// Whether a page was found to have another state only after the step of a tick.
+fn is_after(record: &Record, tick: Tick) -> bool {
+    matches!(record, Record::Diverged { tick: found, .. } if *found > tick)
 }

@@ -130,6 +130,19 @@ impl Notes {
                     tick: Some(tick.0),
                     ..event(*seat, lives[seat.index()], "diverged")
                 })?,
+                Record::Equivocation {
+                    seat,
+                    tick,
+                    by,
+                    durable,
+                    told,
+                } => self.events.add(&EventRow {
+                    tick: Some(tick.0),
+                    other_seat: Some(by.0),
+                    predicted: name(actions, *told),
+                    actual: name(actions, *durable),
+                    ..event(*seat, lives[seat.index()], "equivocation")
+                })?,
                 Record::Presence {
                     seat,
                     at_us,

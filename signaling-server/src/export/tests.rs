@@ -186,6 +186,10 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         ..part(&played(&header), 0, 8)
     };
     assert!(episode.absorb(Seat(1), &upload).unwrap().diverged);
+    let mut told = part(&played(&header), 0, 8);
+    let played = std::mem::replace(&mut told.rows[7], 0);
+    assert_ne!(played, 0);
+    assert!(episode.absorb(Seat(0), &told).unwrap().diverged);
     for (at_us, presence) in [(1_500, Presence::Gone), (2_501_000, Presence::Returning)] {
         let at_us = header.t0_us + at_us;
         let seat = Seat(1);
@@ -242,9 +246,21 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             ["0", "round_trip", "", "", "31", "0", "", "", ""],
             ["0", "refused", "", "4", "", "", "", "", ""],
             ["0", "equivocation", "", "1", "", "", "", "", ""],
+            [
+                "0",
+                "equivocation",
+                "3",
+                "",
+                "",
+                "0",
+                &predicted,
+                &names(played.into()),
+                ""
+            ],
         ]
     );
-    assert_eq!(summary.events, 9);
+    assert_eq!(events[10][6], "1");
+    assert_eq!(summary.events, 10);
     let presence = table(&summary.presence_path);
     assert_eq!(presence.len(), 3);
     assert_eq!(presence[1][4..7], ["e-1", "P-B", "1"]);

@@ -83,8 +83,6 @@ pub enum Absorbed {
     },
     /// It begins after what is durable: the page is to upload from this tick on.
     Gap(Tick),
-    /// It contradicts what is durable: its page plays another game.
-    Disagreed,
     /// Not an upload of a page of this episode.
     Malformed,
     /// The disk failed.
@@ -190,8 +188,8 @@ pub enum Work {
         seat: Seat,
         /// Who or what plays it from then on.
         controller: Controller,
-        /// What the other pages have of it; none if nobody else is there.
-        reports: Vec<Report>,
+        /// What the pages of other seats have of it; none if nobody else is there.
+        reports: Vec<(Seat, Report)>,
     },
     /// Give a seat that lost its person to another controller, beyond everything that can be confirmed:
     /// answered by [`Event::Changed`], or for a person by [`Event::Given`].

@@ -29,7 +29,7 @@ pub(super) enum Next {
     /// These seats are told to fence it.
     Fence(Seat, Life, Vec<Seat>),
     /// The archive takes it.
-    Take(Seat, Controller, Vec<Report>),
+    Take(Seat, Controller, Vec<(Seat, Report)>),
     /// The archive gives it.
     Give(Seat, Controller),
     /// Its page gets the plan.
@@ -136,11 +136,9 @@ impl Seats {
             .into_iter()
             .filter(|other| !enough && !said(other));
         let mute: Vec<Seat> = mute.collect();
-        let next = Next::Take(
-            seat,
-            controller.clone(),
-            reports.iter().flatten().cloned().collect(),
-        );
+        let told = (0..).map(Seat).zip(reports);
+        let told = told.filter_map(|(from, report)| Some((from, report.clone()?)));
+        let next = Next::Take(seat, controller.clone(), told.collect());
         self.step = Some(Step::Take(seat));
         mute.into_iter()
             .for_each(|other| self.list[other.index()].doomed = true);

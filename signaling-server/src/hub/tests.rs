@@ -102,7 +102,7 @@ impl Shelf {
                 controller,
                 reports,
             } => {
-                let have = reports.iter().map(|report| report.have).max();
+                let have = reports.iter().map(|(_, report)| report.have).max();
                 let cut = self.through.max(have.unwrap_or_default());
                 assert_ne!(controller, Controller::Human);
                 assert_eq!(self.seats[seat.index()].0, Controller::Human);

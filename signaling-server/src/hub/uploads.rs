@@ -97,7 +97,6 @@ impl Hub {
                 }
             }
             Absorbed::Gap(_) => self.tell_running(era, seat),
-            Absorbed::Disagreed => self.handle_diverged(era, seat),
             Absorbed::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
             Absorbed::Failed => self.end_episode(era, EndReason::Technical),
         }

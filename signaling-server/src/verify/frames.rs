@@ -7,22 +7,24 @@ use protocol::log::Log;
 use protocol::seen::Frame;
 use protocol::{Controller, Seat, Tick};
 
-use super::Named;
+use super::{Equivocation, Named};
 use crate::archive::{Replica, Shown};
 
 /// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
-/// Nothing is asked of pages that are known to have simulated something else.
+/// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.
 pub(super) fn frames(
     log: &Log,
     replica: &Replica,
     shown: &[Shown],
     named: &[Named],
+    excused: &[Equivocation],
 ) -> Result<u64, String> {
     let certain = Certain::new(log);
     let mut count = 0;
     for page in shown {
         let of_page = |named: &Named| (named.seat, named.life) == (page.seat.0, page.life.0);
-        let is_named = named.iter().any(of_page);
+        let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
+        let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
         let of = format!("what seat {} showed in life {}", page.seat.0, page.life.0);
         match &page.frames {
             Ok(frames) => {

@@ -23,6 +23,25 @@ pub struct Named {
     pub tick: u32,
 }
 
+/// A page whose person told it, or the server, something else than what is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Equivocation {
+    /// Whose inputs.
+    pub seat: u8,
+    /// In which life.
+    pub life: u8,
+    /// The first tick that differs.
+    pub tick: u32,
+    /// The seat of the page that had something else.
+    pub by: u8,
+    /// The life of that page.
+    pub by_life: u8,
+    /// What was played.
+    pub durable: u16,
+    /// What that page had.
+    pub told: u16,
+}
+
 /// Refuses the first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
 pub(super) fn changes(log: &Log) -> Result<(), String> {
     let (mut rows, mut before): (Vec<u16>, Vec<&Change>) = (Vec::new(), Vec::new());
@@ -74,11 +93,56 @@ fn out_of_order(
     }
 }
 
-/// The pages that the log names, unless it lacks one or names one that did not simulate something else.
-pub(super) fn named(log: &Log, replica: &Replica) -> Result<Vec<Named>, String> {
+/// The contradictions that the log names, unless what it says was played was not, or there is none.
+pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
+    let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
+    for record in &log.records {
+        match *record {
+            Record::Change(ref change) => {
+                lives.insert(change.seat, change.life.0);
+            }
+            Record::Equivocation {
+                seat,
+                tick,
+                by,
+                durable,
+                told,
+            } => {
+                let played = rows.get(tick.0 as usize * log.seats() + seat.index());
+                if durable == told || played.is_some_and(|played| *played != durable) {
+                    let (tick, seat, by) = (tick.0, seat.0, by.0);
+                    return Err(format!(
+                        "tick {tick}: seat {seat} is said to have told the page of seat {by} {told} rather than {durable}"
+                    ));
+                }
+                let life = |seat| lives.get(&seat).copied().unwrap_or(0);
+                found.push(Equivocation {
+                    seat: seat.0,
+                    life: life(seat),
+                    tick: tick.0,
+                    by: by.0,
+                    by_life: life(by),
+                    durable,
+                    told,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The pages that the log names, unless it lacks one or names one that did not simulate something else. Nothing is
+/// asked of pages that were told something else.
+pub(super) fn named(
+    log: &Log,
+    replica: &Replica,
+    excused: &[Equivocation],
+) -> Result<Vec<Named>, String> {
     let (mut through, mut lives) = (Tick(0), BTreeMap::new());
     let mut pages = Pages {
         replica,
+        excused,
         claims: BTreeSet::new(),
         named: Vec::new(),
     };
@@ -128,6 +192,7 @@ pub(super) fn named(log: &Log, replica: &Replica) -> Result<Vec<Named>, String> 
 /// What the pages claim while they have their seats.
 struct Pages<'a> {
     replica: &'a Replica,
+    excused: &'a [Equivocation],
     claims: BTreeSet<(Seat, Tick, u64)>,
     named: Vec<Named>,
 }
@@ -141,7 +206,8 @@ impl Pages<'_> {
     /// A page loses its seat: what it claimed of the ticks so far must be so, or it must be named.
     fn leave(&mut self, seat: Seat, life: u8, through: Tick) -> Result<(), String> {
         let is_named = |named: &Named| (named.seat, named.life) == (seat.0, life);
-        let is_known = self.named.iter().any(is_named);
+        let is_excused = |told: &Equivocation| (told.by, told.by_life) == (seat.0, life);
+        let is_known = self.named.iter().any(is_named) || self.excused.iter().any(is_excused);
         let of_seat = |(claimant, ..): &(Seat, Tick, u64)| *claimant == seat;
         let claims: Vec<_> = self.claims.extract_if(.., of_seat).collect();
         let mut claims = claims.into_iter().filter(|(_, tick, _)| *tick <= through);

@@ -364,6 +364,60 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
 }
 
 #[tokio::test]
+async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
+    let header = header([PERSON, PERSON], 40);
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let all = played(&header);
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    let mut told = part(&all, 0, 8);
+    let durable = told.rows[2 * 5];
+    told.rows[2 * 5] = durable ^ 1;
+    told.digests[1].1 ^= 1;
+    assert!(episode.absorb(Seat(1), &told).unwrap().diverged);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let lie = Equivocation {
+        seat: 0,
+        life: 0,
+        tick: 5,
+        by: 1,
+        by_life: 0,
+        durable,
+        told: durable ^ 1,
+    };
+    assert_eq!(
+        (&found.equivocations[..], because.as_str()),
+        (&[lie][..], "")
+    );
+    assert_eq!(found.diverged, []);
+    let line = found.to_string();
+    assert!(
+        line.contains(", seat 0 told seat 1 something else at tick 5"),
+        "{line}"
+    );
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["equivocations"][0]["by"], 1);
+
+    let is_lie = |record: &Record| matches!(record, Record::Equivocation { .. });
+    let at = records.iter().position(is_lie).unwrap();
+    let mut silent = records.clone();
+    silent.remove(at);
+    let (_, because) = judged(&header, &silent).await;
+    assert!(
+        because.contains("tick 8: the page of seat 1 had digest"),
+        "{because}"
+    );
+    let mut slander = records;
+    if let Record::Equivocation { durable, .. } = &mut slander[at] {
+        *durable ^= 1;
+    }
+    let (_, because) = judged(&header, &slander).await;
+    assert!(because.contains("seat 0 is said to have told"), "{because}");
+}
+
+#[tokio::test]
 async fn every_frame_that_was_shown_is_rebuilt() {
     let mut header = header([PERSON, PERSON], 40);
     // A little less than packets take: some frames show a guess, and some do not.

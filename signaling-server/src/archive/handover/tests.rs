@@ -3,7 +3,10 @@ use std::fs;
 use protocol::control::{EndReason, Upload};
 use protocol::log::{self, Header};
 
-use super::super::tests::{PERSON, ZERO, ai, header, log_of, no_modules, part, played};
+use super::super::tests::{
+    PERSON, ZERO, ai, diverged, equivocation, equivocations, header, log_of, no_modules, part,
+    played,
+};
 use super::super::{Absorbed, path, replay};
 use super::*;
 
@@ -44,13 +47,17 @@ fn advance(episode: &mut Episode, to: u32) -> Absorbed {
     absorbed
 }
 
-fn report(have: u32, inputs: &[u16]) -> Report {
-    Report {
-        seat: ONE,
-        life: Life(0),
-        have: Tick(have),
-        inputs: inputs.into(),
-    }
+/// What the page of seat 0 has of seat 1.
+fn report(have: u32, inputs: &[u16]) -> (Seat, Report) {
+    (
+        ZERO,
+        Report {
+            seat: ONE,
+            life: Life(0),
+            have: Tick(have),
+            inputs: inputs.into(),
+        },
+    )
 }
 
 fn two_people() -> (tempfile::TempDir, Episode) {
@@ -91,6 +98,50 @@ fn a_cut_is_the_furthest_that_anybody_has_and_brings_the_last_inputs() {
     other.digests.clear();
     let absorbed = episode.absorb(ZERO, &other).unwrap();
     assert_eq!((absorbed.through, absorbed.diverged), (Tick(5), true));
+    // It had that from the page that was cut.
+    let found = equivocations(&mut episode);
+    assert_eq!(found, [equivocation(ONE, 5, ZERO, 4, 0)]);
+    assert_eq!(diverged(&mut episode), []);
+}
+
+#[test]
+fn a_report_that_others_contradict_is_put_right_and_its_page_plays_on() {
+    let (dir, mut episode) = two_people();
+    advance(&mut episode, 4);
+    // Whose the first is does not matter here. That of seat 0 has confirmed what is durable, and no more.
+    let reports = [(ONE, report(7, &[3, 1, 1]).1), report(8, &[2, 4, 1, 5])];
+    let change = episode.take(ONE, VACANT, &reports).unwrap();
+    assert_eq!(
+        (change.tick, &change.inputs[..]),
+        (Tick(8), &[3, 1, 1, 5][..])
+    );
+    let expected = [equivocation(ONE, 4, ZERO, 3, 2)];
+    assert_eq!(equivocations(&mut episode), expected);
+    drop(episode);
+    let path = path(dir.path(), "e-1").unwrap();
+    let mut episode = Episode::recover(&path).unwrap();
+    advance(&mut episode, 12);
+    assert_eq!(equivocations(&mut episode), expected);
+    assert_eq!(diverged(&mut episode), []);
+}
+
+#[test]
+fn a_lie_that_an_upload_told_is_not_told_again_by_a_report() {
+    let (_dir, mut episode) = two_people();
+    let all = next(&mut episode, ONE, 8);
+    advance(&mut episode, 6);
+    let mut lied_to = Upload {
+        digests: Vec::new(),
+        ..all
+    };
+    let known = lied_to.rows[2 * 5 + 1];
+    lied_to.rows[2 * 5 + 1] = known ^ 1;
+    assert!(episode.absorb(ZERO, &lied_to).unwrap().diverged);
+    let expected = [equivocation(ONE, 5, ZERO, known, known ^ 1)];
+    assert_eq!(equivocations(&mut episode), expected);
+    let change = episode.take(ONE, VACANT, &[report(7, &[known ^ 1, 3])]);
+    assert_eq!(change.unwrap().inputs, [known, 3]);
+    assert_eq!(equivocations(&mut episode), expected);
 }
 
 #[test]
@@ -117,17 +168,23 @@ fn reports_that_cannot_be_or_are_of_another_page_count_for_nothing() {
     advance(&mut episode, 4);
     let wrong = [
         report(9, &[999]),
-        report(41, &[1]),
+        report(81, &[1]),
         report(u32::MAX, &[]),
         report(2, &[1, 1, 1]),
-        Report {
-            seat: ZERO,
-            ..report(9, &[1])
-        },
-        Report {
-            life: Life(1),
-            ..report(9, &[1])
-        },
+        (
+            ZERO,
+            Report {
+                seat: ZERO,
+                ..report(9, &[1]).1
+            },
+        ),
+        (
+            ZERO,
+            Report {
+                life: Life(1),
+                ..report(9, &[1]).1
+            },
+        ),
     ];
     let change = episode.take(ONE, VACANT, &wrong).unwrap();
     assert_eq!((change.tick, change.inputs), (Tick(4), vec![]));
@@ -143,13 +200,16 @@ fn of_contradictions_the_file_and_then_the_lowest_seat_is_right() {
     let durable = episode.rows[2 * 3 + 1];
     let lies = [
         report(6, &[durable ^ 1, 3, 4]),
-        report(7, &[durable ^ 1, 2, 2, 5]),
+        (ONE, report(7, &[durable ^ 1, 2, 2, 5]).1),
     ];
     let change = episode.take(ONE, VACANT, &lies).unwrap();
     assert_eq!(
         (change.tick, change.inputs),
         (Tick(7), vec![durable, 3, 4, 5])
     );
+    // The second contradicts the first only after it has contradicted the file.
+    let at = |by| equivocation(ONE, 3, by, durable, durable ^ 1);
+    assert_eq!(equivocations(&mut episode), [at(ZERO), at(ONE)]);
     assert!(replay(&log_of(&mut episode), no_modules, |_, _| ()).is_ok());
 }
 
@@ -159,10 +219,13 @@ fn a_change_brings_no_more_inputs_than_its_bound_and_none_of_an_earlier_page() {
     advance(&mut episode, 8);
     episode.take(ONE, ai("idle"), &[]).unwrap();
     assert_eq!(episode.give(ONE, PERSON).unwrap().tick, Tick(17));
-    let report = Report {
-        life: Life(2),
-        ..report(19, &[1; 10])
-    };
+    let report = (
+        ZERO,
+        Report {
+            life: Life(2),
+            ..report(19, &[1; 10]).1
+        },
+    );
     let change = episode.take(ONE, ai("idle"), &[report]).unwrap();
     assert_eq!((change.tick, change.inputs), (Tick(19), vec![1, 1]));
     let mut long = header([PERSON, PERSON], 20_000);
@@ -183,11 +246,14 @@ fn who_comes_back_gets_every_input_from_where_it_begins() {
     assert_eq!((back.from, back.tick), (Tick(6), Tick(15)));
     advance(&mut episode, 10);
     // The page of seat 1 has begun with tick 6 and may lack all of seat 0 since then.
-    let report = Report {
-        seat: ZERO,
-        have: Tick(12),
-        ..report(0, &[5, 5])
-    };
+    let report = (
+        ONE,
+        Report {
+            seat: ZERO,
+            have: Tick(12),
+            ..report(0, &[5, 5]).1
+        },
+    );
     let column: Vec<u16> = episode.rows.chunks(2).map(|row| row[0]).collect();
     let change = episode.take(ZERO, VACANT, &[report]).unwrap();
     assert_eq!(change.tick, Tick(12));
@@ -307,10 +373,13 @@ fn a_seat_is_taken_and_given_again_before_its_person_is_in() {
     advance(&mut episode, 4);
     episode.take(ONE, ai("random"), &[]).unwrap();
     assert_eq!(episode.give(ONE, PERSON).unwrap().tick, Tick(13));
-    let report = Report {
-        life: Life(2),
-        ..report(5, &[])
-    };
+    let report = (
+        ZERO,
+        Report {
+            life: Life(2),
+            ..report(5, &[]).1
+        },
+    );
     let taken = episode.take(ONE, VACANT, &[report]).unwrap();
     assert_eq!((taken.tick, taken.life), (Tick(13), Life(3)));
     // Never before the change that lies ahead.
