@@ -434,7 +434,7 @@ fn a_page_that_was_told_something_else_is_not_blamed_but_sent_the_state() {
     drop(episode);
     let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
     assert_eq!(episode.absorb(ONE, &part(&all, 8, 12)).unwrap(), resync);
-    assert_eq!(equivocations(&mut episode), [lie.clone()]);
+    assert_eq!(equivocations(&mut episode), std::slice::from_ref(&lie));
     assert_eq!(diverged(&mut episode), []);
     episode.take(ONE, Controller::Vacant, &[]).unwrap();
     episode.give(ONE, PERSON).unwrap();
