@@ -277,6 +277,9 @@ impl Match {
             }
             Some(Told::Fence(seat, life)) => {
                 let report = peer.session.handle_fence(seat, life);
+                // A page that has lost its own seat has no say.
+                let is_here = peer.life == self.archive.life(Seat(who as u8));
+                let report = report.filter(|_| is_here);
                 if let Some((fenced, reported)) = &mut self.fence
                     && *fenced == seat
                 {
