@@ -13,7 +13,8 @@ pub struct Limits {
     pub lobby: usize,
     /// Bytes of one message of a page.
     pub message_bytes: usize,
-    /// Messages of one page in a second, on average; a page over it is closed.
+    /// Messages of one page in a second, on average; datagrams over it are dropped, and a page that sends other
+    /// messages over it is closed.
     pub messages_per_s: u32,
     /// Messages of one page in a burst.
     pub messages_burst: u32,

@@ -46,13 +46,16 @@ impl Wire {
         self.down_us
     }
 
-    /// Whether the server takes another message of this page.
-    pub fn take(&mut self, now_us: u64, per_s: u32, burst: u32) -> bool {
+    /// Whether the server takes another message of this page, which is told whether it is a datagram.
+    pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
         let passed_us = now_us - self.budget.at_us;
+        let most = f64::from(burst);
         let filled = self.budget.left + passed_us as f64 * f64::from(per_s) / 1e6;
-        self.budget.at_us = now_us;
-        self.budget.left = filled.min(f64::from(burst)) - 1.0;
-        self.budget.left >= 0.0
+        (self.budget.left, self.budget.at_us) = (filled.min(most), now_us);
+        let kept = if is_datagram { most / 2.0 } else { 0.0 };
+        let enough = self.budget.left >= kept + 1.0;
+        self.budget.left -= f64::from(u8::from(enough));
+        enough
     }
 }
 

@@ -122,11 +122,17 @@ impl Run {
         let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
             return Ok(());
         };
-        if !wire.take(now_us, limits.messages_per_s, limits.messages_burst) {
-            return Err("refusal: a page sends more messages than the server takes".into());
-        }
         let message: ClientMessage = control::decode(bytes)
             .map_err(|error| format!("packet: a page sends what is no message: {error}"))?;
+        let is_datagram = matches!(message, ClientMessage::Relay { .. });
+        let rate = (limits.messages_per_s, limits.messages_burst);
+        match wire.take(now_us, rate, is_datagram) {
+            true => {}
+            false if is_datagram => return Ok(()),
+            false => {
+                return Err("refusal: a page sends more messages than the server takes".into());
+            }
+        }
         wire.greeted = true;
         match message {
             ClientMessage::Clock { sent_us } => {
