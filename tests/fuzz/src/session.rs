@@ -39,7 +39,8 @@ struct Peer {
     life: Life,
     /// The rows that it has confirmed so far.
     kept: Vec<Action>,
-    /// Where a seat was cut when nobody was there any more: what was not archived by then is void, whoever knew it.
+    /// Where a seat was cut by the word of nobody who was there before: what was not archived by then is void,
+    /// whoever knew it.
     until: u32,
     inbox: VecDeque<Vec<u8>>,
     told: VecDeque<Told>,
@@ -260,6 +261,13 @@ impl Match {
         self.archive.controller(Seat(who as u8)) == Some(&Controller::Human)
     }
 
+    /// The first tick under the seat's last controller.
+    fn plays_from(&self, who: usize) -> Tick {
+        let mut changes = self.archive.changes().iter();
+        let last = changes.rfind(|change| change.seat.index() == who);
+        last.map_or(Tick(0), |change| change.tick)
+    }
+
     /// A page takes the next thing that it was told.
     fn hear(&mut self, who: usize) {
         let peer = &mut self.peers[who];
@@ -311,10 +319,12 @@ impl Match {
         self.fence = None;
         match change {
             Ok(change) => {
+                let until = |peer: &mut Peer| peer.until = peer.until.min(change.tick.0);
                 if reports.is_empty() {
-                    for peer in &mut self.peers {
-                        peer.until = peer.until.min(change.tick.0);
-                    }
+                    self.peers.iter_mut().for_each(until);
+                } else if self.plays_from(1 - who) > change.tick {
+                    // What this page confirmed before the other one came, it confirmed alone.
+                    until(&mut self.peers[who]);
                 }
                 self.tell_change(change);
             }
