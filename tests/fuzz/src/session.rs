@@ -385,7 +385,7 @@ impl Match {
         }
     }
 
-    /// A page loses its connection to the server and is let in again: it learns all changes anew.
+    /// A page loses its connection to the server and is let in again: at once it learns all changes anew.
     fn reconnect(&mut self, who: usize) {
         let peer = &mut self.peers[who];
         peer.session.handle_reconnect();
@@ -399,6 +399,9 @@ impl Match {
             .is_some_and(|(seat, _)| seat.index() != who)
         {
             self.fence = None;
+        }
+        while !self.peers[who].told.is_empty() {
+            self.hear(who);
         }
     }
 
