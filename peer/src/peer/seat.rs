@@ -93,10 +93,13 @@ impl<W: World> Peer<W> {
             return;
         };
         session.handle_reconnect();
-        session.handle_lease(through);
         self.recorder.borrow_mut().resume(through);
         self.may_upload = true;
         changes.iter().for_each(|change| self.change(now, change));
+        // Only now: a seat that was given back meanwhile must not be confirmed without its person.
+        if let Some(session) = self.session_mut() {
+            session.handle_lease(through);
+        }
     }
 
     /// From now on nothing of this seat in this life is taken. A page that plays nothing has nothing to report.
