@@ -390,9 +390,9 @@ impl Match {
         let peer = &mut self.peers[who];
         peer.session.handle_reconnect();
         peer.told.clear();
-        peer.told.push_back(Told::Through(self.archive.through()));
         let changes = self.archive.changes().iter().cloned();
         peer.told.extend(changes.map(Told::Change));
+        peer.told.push_back(Told::Through(self.archive.through()));
         if self
             .fence
             .as_ref()
