@@ -183,7 +183,7 @@ impl Hub {
         }
     }
 
-    /// Tells a page that still plays where everything stands.
+    /// Tells a page that plays, or played until just now, where everything stands.
     fn resume(&mut self, now_us: u64, era: Era, seat: Seat) {
         let Some(play) = self.play_mut(era) else {
             return;
@@ -204,7 +204,7 @@ impl Hub {
             },
         ];
         for message in messages {
-            self.tell_player(era, seat, message);
+            self.tell_seat(era, seat, message);
         }
         if let Some((seat_of, life)) = fence {
             let seat_fenced = ServerMessage::Fence {

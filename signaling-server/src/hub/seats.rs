@@ -351,8 +351,8 @@ impl Seats {
     pub(super) fn handle_take_back(&mut self, now_us: u64, seat: Seat) {
         let ready_us = now_us + self.terms.ready_us;
         let state = &mut self.list[seat.index()];
-        state.page = Page::Waiting;
-        state.hidden_us = None;
+        // The plan that it gets tells it everything.
+        (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
         state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
     }
 

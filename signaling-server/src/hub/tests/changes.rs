@@ -348,6 +348,31 @@ fn a_page_that_comes_back_behind_the_cut_is_told_after_the_change() {
 }
 
 #[test]
+fn a_page_that_comes_back_behind_its_own_cut_learns_that_it_lost_its_seat() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, two) = stage.playing();
+    stage.slow = true;
+    stage.say(2, ClientMessage::Unloading);
+    stage.report(1, era, 1, 0, 7);
+    stage.resume(3, &two, Some((era, 0)));
+    stage.hear(3);
+    stage.slow = false;
+    stage.drain();
+    let heard = stage.hear(3);
+    assert!(
+        heard.iter().any(|message| matches!(
+            message,
+            ServerMessage::Running { changes, .. }
+                if changes.last().is_some_and(|change| (change.seat, change.life) == (Seat(1), Life(1)))
+        )),
+        "{heard:?}"
+    );
+    stage.say(3, ClientMessage::TakeBack { era });
+    ready_again(&mut stage, 3, era);
+    assert!(stage.back(3).is_some());
+}
+
+#[test]
 fn fences_are_not_forgotten_by_a_gap_in_the_uploads() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
