@@ -8,7 +8,7 @@ use protocol::control::{ClientMessage, Link, Plan, SILENT_MS};
 use protocol::datagram::Layout;
 use protocol::{Controller, Era, Life, Seat};
 
-use crate::effects::Effect;
+use crate::effects::{Effect, Now};
 use crate::link::{DIRECT_WITHIN_US, PeerLink};
 use crate::probe::Probe;
 
@@ -221,22 +221,26 @@ impl Net {
     }
 
     /// Before the episode: takes a datagram that came for the measurement.
-    pub(crate) fn measure(&mut self, now_us: u64, from: Seat, over: Link, bytes: &[u8]) {
+    pub(crate) fn measure(&mut self, now: Now, from: Seat, over: Link, bytes: &[u8]) {
         let other = self.others.iter_mut().find(|other| other.seat == from);
         if let Some(other) = other.filter(|other| other.link.link() == over)
             && let Some(probe) = &mut other.probe
         {
-            probe.heard(now_us, bytes);
+            probe.heard(now.server_us, bytes);
         }
     }
 
-    /// Before the episode: sends the probes that are due.
-    pub(crate) fn send_probes(&mut self, now_us: u64) {
+    /// Before the episode: sends the probes that are due. They tell the server's clock as the session will, so that
+    /// it may take an answer to one of them for its own.
+    pub(crate) fn send_probes(&mut self, now: Now) {
+        if !now.is_set {
+            return;
+        }
         for k in 0..self.others.len() {
-            let other = &mut self.others[k];
-            let due = other.probe.as_mut().and_then(|probe| probe.poll(now_us));
+            let probe = self.others[k].probe.as_mut();
+            let due = probe.and_then(|probe| probe.poll(now.server_us));
             if let Some(bytes) = due {
-                self.send(now_us, self.others[k].seat, &bytes);
+                self.send(now.page_us, self.others[k].seat, &bytes);
             }
         }
     }

@@ -286,7 +286,7 @@ impl<W: World> Peer<W> {
             Stage::Playing(session) => {
                 session.handle_datagram(now.server_us, from, bytes).ok();
             }
-            Stage::Linking(..) => self.net.measure(now.page_us, from, over, bytes),
+            Stage::Linking(..) => self.net.measure(now, from, over, bytes),
             Stage::Loading | Stage::Lost | Stage::Stopped => {}
         }
     }
@@ -355,7 +355,7 @@ impl<W: World> Peer<W> {
             Stage::Linking(_, is_ready) => {
                 self.net.keep_up(now.page_us);
                 if !self.plan.running {
-                    self.net.send_probes(now.page_us);
+                    self.net.send_probes(now);
                 }
                 let ready = self.plan.running || self.net.is_ready(now.page_us);
                 if !*is_ready && now.is_set && ready && self.net.is_connected() {
@@ -371,7 +371,7 @@ impl<W: World> Peer<W> {
                 }
                 // The session sends nothing before tick 0, and silence after the end says nothing about the way.
                 if now.server_us < self.t0_us {
-                    self.net.send_probes(now.page_us);
+                    self.net.send_probes(now);
                 } else if !is_over {
                     self.net.keep_up(now.page_us);
                     self.net.tell_changes(now.page_us);

@@ -10,7 +10,7 @@ use protocol::{Controller, Era, Life, Seat, Tick};
 
 use rollback::{Record, rebuild};
 use support::server::HZ;
-use support::{OPENS_US, Rig};
+use support::{DIRECT_US, OPENS_US, Rig};
 
 const HUMAN: Controller = Controller::Human;
 
@@ -42,10 +42,14 @@ fn two_people_play_to_the_end_and_everything_is_uploaded() {
                 .notes_of(Seat(seat))
                 .any(|note| !note.rollbacks.is_empty())
         );
+        let trips = rig.server.notes_of(Seat(seat));
+        let trips = trips.filter_map(|note| note.rtt_us.get(1 - usize::from(seat)));
+        let trips: Vec<u32> = trips.copied().filter(|trip_us| *trip_us > 0).collect();
+        let there_and_back = 2 * DIRECT_US as u32;
+        let plausible = there_and_back - 2_000..there_and_back + 20_000;
         assert!(
-            rig.server
-                .notes_of(Seat(seat))
-                .any(|note| note.rtt_us.get(1 - usize::from(seat)) > Some(&0))
+            !trips.is_empty() && trips.iter().all(|trip_us| plausible.contains(trip_us)),
+            "{trips:?}"
         );
         let ended = ServerMessage::Ended {
             era: Era(7),
