@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use protocol::Seat;
 use protocol::control::{ClientMessage, IceServer};
-use serde::{Deserialize, Serialize};
+use protocol::signal::{self, Signal};
 use wasm_bindgen::JsValue;
 use web_sys::{RtcConfiguration, RtcIceServer, RtcIceTransportPolicy};
 
@@ -23,8 +23,6 @@ use crate::post::{Input, Post};
 
 use connection::Connection;
 
-/// The longest signal taken from a peer, bytes.
-const MAX_SIGNAL: usize = 16 * 1024;
 /// The most news that wait to be taken; datagrams beyond that are lost, as on the way.
 const MAX_WAITING: usize = 4_096;
 
@@ -37,27 +35,6 @@ pub(crate) enum News {
     Closed,
     /// A datagram came.
     Datagram(Vec<u8>),
-}
-
-/// What two pages tell each other to connect.
-#[derive(Debug, Serialize, Deserialize)]
-enum Signal {
-    /// From the side that answers: it has no connection and wants one.
-    Call,
-    Offer {
-        connection: NonZeroU32,
-        sdp: String,
-    },
-    Answer {
-        connection: NonZeroU32,
-        sdp: String,
-    },
-    Candidate {
-        connection: NonZeroU32,
-        candidate: String,
-        mid: Option<String>,
-        line: Option<u16>,
-    },
 }
 
 /// Where the news and signals of all connections go; the page is woken for each.
@@ -137,10 +114,7 @@ impl Peers {
 
     /// Takes a signal from a peer.
     pub(crate) fn signal(&mut self, from: Seat, data: &str) {
-        if data.len() > MAX_SIGNAL {
-            return;
-        }
-        match serde_json::from_str(data) {
+        match signal::decode(data) {
             Ok(Signal::Call) if self.own < from => self.called(from),
             Ok(Signal::Offer { connection, sdp }) if from < self.own => {
                 self.offered(from, connection, sdp);
@@ -181,7 +155,7 @@ impl Peers {
     /// What is to be signalled next.
     pub(crate) fn poll_signal(&mut self) -> Option<ClientMessage> {
         let (to, signal) = self.inbox.waiting.borrow_mut().signals.pop_front()?;
-        let data = serde_json::to_string(&signal).expect("a signal is strings and numbers");
+        let data = signal::encode(&signal);
         Some(ClientMessage::Signal { to, data })
     }
 

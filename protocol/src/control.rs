@@ -4,10 +4,14 @@
 //! `sent_us` on the sender's monotonic clock, `server_us` and `t0_us` on the server's clock
 //! (microseconds since the Unix epoch, steady while the server runs).
 
+mod upload;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
 use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
+
+pub use upload::{KeyEvent, Misprediction, Timing, Upload};
 
 /// The longest message, bytes.
 pub const MAX_MESSAGE: usize = 256 * 1024;
@@ -38,87 +42,6 @@ pub struct Answer {
     pub name: String,
     /// The value, as JSON.
     pub value: String,
-}
-
-/// A key event of the local person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct KeyEvent {
-    /// The tick that it entered.
-    pub tick: Tick,
-    /// The action that it means.
-    pub action: u16,
-    /// Whether the key went down rather than up.
-    pub down: bool,
-    /// `event.timeStamp`, microseconds since `T0`.
-    pub at_us: i64,
-    /// When the frame that answered it was presented, microseconds since `T0`; 0 if not yet known.
-    pub shown_us: i64,
-}
-
-/// What a session saw of time and network since its last upload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Timing {
-    /// Which of this page life's notes this is, from 0 without gaps: what is uploaded twice is stored once.
-    pub number: u32,
-    /// Key events.
-    pub keys: Vec<KeyEvent>,
-    /// Rollbacks: the tick at which it happened, and how many ticks were simulated again.
-    pub rollbacks: Vec<(Tick, u8)>,
-    /// Spans in which the view held at the end of the prediction window: tick and milliseconds.
-    pub holds: Vec<(Tick, u32)>,
-    /// Spans in which the page was hidden: first tick and last tick.
-    pub hidden: Vec<(Tick, Tick)>,
-    /// Smoothed round trip to each seat, microseconds; 0 for none.
-    pub rtt_us: Vec<u32>,
-    /// When ticks were put off, because this page or the network could not keep up: from this tick on they are due
-    /// so many milliseconds later than `T0` says, in all.
-    pub delays: Vec<(Tick, u32)>,
-    /// Predictions that were shown and wrong.
-    pub mispredictions: Vec<Misprediction>,
-    /// What was shown, as [`crate::seen`] encodes it.
-    pub seen: Vec<u8>,
-    /// Datagrams that were refused: malformed, too long, of another era or life, or from the wrong sender.
-    pub refused: u32,
-    /// Inputs that contradicted earlier ones of the same seat and tick.
-    pub equivocations: u32,
-}
-
-/// A wrong prediction, and how long it was on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Misprediction {
-    /// Whose input was predicted.
-    pub seat: Seat,
-    /// For which tick.
-    pub tick: Tick,
-    /// The action that was predicted.
-    pub predicted: u16,
-    /// The action that came.
-    pub actual: u16,
-    /// From the simulation of the tick to its correction, milliseconds.
-    pub shown_ms: u32,
-}
-
-/// Confirmed play, streamed to the archive.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Upload {
-    /// The episode.
-    pub era: Era,
-    /// The life of the page's seat.
-    pub life: Life,
-    /// The first tick of `rows`.
-    pub first: Tick,
-    /// Confirmed actions, `[tick, seat]`, row-major. Seats with an AI partner carry the action that it chose.
-    pub rows: Vec<u16>,
-    /// State digests: after how many steps, and the digest.
-    pub digests: Vec<(Tick, u64)>,
-    /// Time and network, if there is something to tell.
-    pub timing: Option<Timing>,
-    /// Set once the terminal tick is confirmed: the number of ticks played.
-    pub ended: Option<Tick>,
 }
 
 /// How datagrams travel to a peer.
@@ -155,11 +78,11 @@ pub enum ClientMessage {
         /// Time on the stage.
         elapsed_ms: u32,
     },
-    /// WebRTC signal for a peer of the episode, as JSON; the server passes it on unread.
+    /// WebRTC signal for a peer of the episode; the server passes it on unread.
     Signal {
         /// For whom.
         to: Seat,
-        /// The signal.
+        /// The signal, as [`crate::signal`] encodes it.
         data: String,
     },
     /// A datagram for a peer, while WebRTC is not there.
@@ -431,7 +354,7 @@ pub enum ServerMessage {
     Signal {
         /// From whom.
         from: Seat,
-        /// The signal.
+        /// The signal, as [`crate::signal`] encodes it.
         data: String,
     },
     /// A datagram from a peer.

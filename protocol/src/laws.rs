@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use crate::change::Change;
 use crate::control::{self, ClientMessage, EndReason, MAX_MESSAGE, ServerMessage, Timing};
 use crate::log::{self, Ending, Header, LogError, Record};
+use crate::signal::{self, Signal};
 use crate::{Controller, DecodeError, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 fn header(seats: usize) -> impl Strategy<Value = Header> {
@@ -118,6 +119,11 @@ proptest! {
     #[test]
     fn server_messages_come_back(message: ServerMessage) {
         prop_assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+
+    #[test]
+    fn signals_come_back(signal: Signal) {
+        prop_assert_eq!(signal::decode(&signal::encode(&signal)), Ok(signal));
     }
 
     #[test]
@@ -372,13 +378,17 @@ fn definitions(source: &str) -> String {
     found
 }
 
-/// FNV-1a, 64 bits, over what defines the three formats.
+/// FNV-1a, 64 bits, over what defines the formats.
 fn hash_of_the_wire_types() -> u64 {
     [
         include_str!("lib.rs"),
         include_str!("control.rs"),
+        include_str!("control/upload.rs"),
         include_str!("log.rs"),
         include_str!("datagram.rs"),
+        include_str!("change.rs"),
+        include_str!("seen.rs"),
+        include_str!("signal.rs"),
     ]
     .iter()
     .flat_map(|source| definitions(source).into_bytes())

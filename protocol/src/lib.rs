@@ -1,21 +1,22 @@
 //! Wire and file formats of Coplay, as plain data: `PROTOCOL.md` beside this crate is the prose.
 //!
-//! Three formats: [`datagram`] (peer to peer, each tick), [`control`] (participant's page and server),
-//! [`log`] (one file an episode). Every format starts with its version; every decoder returns a `Result`
-//! and never panics. This crate must not know how anything is sent, stored or simulated.
+//! Four formats: [`datagram`] (peer to peer, each tick), [`control`] (participant's page and server, and the
+//! [`signal`]s of pages inside), [`log`] (one file an episode), [`seen`] (inside the latter two: what a page showed).
+//! The first three start with their version; every decoder returns a `Result` and never panics. This crate must not know how anything is sent, stored or simulated.
 
 pub mod change;
 pub mod control;
 pub mod datagram;
 pub mod log;
 pub mod seen;
+pub mod signal;
 
 #[cfg(test)]
 mod laws;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the three formats together.
+/// Version of the formats together.
 pub const VERSION: u8 = 2;
 
 /// The most seats of an episode, on the wire.
@@ -39,6 +40,12 @@ impl Seat {
 )]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Tick(pub u32);
+
+/// Ticks from one state digest to the next, on pages and in the server's replica alike: a quarter of a second, rounded
+/// down, and at least one. So one that differs is found well within a second, for some 80 bytes a second of upload.
+pub fn digest_ticks(tick_hz: u16) -> u32 {
+    u32::from(tick_hz / 4).max(1)
+}
 
 /// Tells the episodes of a server apart in datagrams, so that a packet never touches another episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -79,7 +79,7 @@ impl Default for Limits {
             messages_per_s: 400,
             messages_burst: 800,
             datagram_bytes: 1_200,
-            signal_bytes: 16 * 1024,
+            signal_bytes: protocol::signal::MAX_SIGNAL,
             uploads: 64,
             outgoing: 512,
             outgoing_relay: 64,

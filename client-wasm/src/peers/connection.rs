@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use js_sys::{ArrayBuffer, Promise, Uint8Array};
 use protocol::Seat;
 use protocol::datagram::MAX_DATAGRAM;
+use protocol::signal::Signal;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
@@ -13,7 +14,7 @@ use web_sys::{
     RtcPeerConnectionState, RtcSdpType, RtcSessionDescriptionInit, RtcSignalingState,
 };
 
-use super::{Inbox, News, Signal};
+use super::{Inbox, News};
 use crate::dom;
 
 /// Bytes that may wait in a channel. A datagram that would wait longer is worth nothing: the next one repeats it.

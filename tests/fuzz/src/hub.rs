@@ -51,7 +51,7 @@ struct Server {
 }
 
 /// The study of `study/`, and what its env stages play.
-fn terms() -> &'static (Arc<Study>, EnvStages) {
+pub(crate) fn terms() -> &'static (Arc<Study>, EnvStages) {
     static TERMS: OnceLock<(Arc<Study>, EnvStages)> = OnceLock::new();
     TERMS.get_or_init(|| {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("study");

@@ -10,33 +10,41 @@ mod mutate;
 mod peer;
 mod seeds;
 mod session;
+mod state;
+mod survey;
 mod turn;
 
 use protocol::control::{self, ClientMessage, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
-use protocol::{log, seen as seen_log};
+use protocol::{DecodeError, log, seen as seen_log, signal as signals};
 
 pub use hub::hub;
 pub use mutate::mutate;
 pub use peer::peer;
 pub use seeds::seeds;
 pub use session::session;
+pub use state::state;
+pub use survey::{answers, form};
 pub use turn::turn;
 
 /// A target: bytes in, panic if a law is broken.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 14] = [
+    ("answers", answers),
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
+    ("form", form),
     ("hub", hub),
     ("log", log),
     ("peer", peer),
     ("records", records),
     ("seen", seen),
     ("session", session),
+    ("signal", signal),
+    ("state", state),
     ("turn", turn),
 ];
 
@@ -51,6 +59,20 @@ pub fn control_client(bytes: &[u8]) {
 pub fn control_server(bytes: &[u8]) {
     if let Ok(message) = control::decode::<ServerMessage>(bytes) {
         assert_eq!(control::decode(&control::encode(&message)), Ok(message));
+    }
+}
+
+/// What another page signals is refused, or comes back when it is encoded again.
+pub fn signal(bytes: &[u8]) {
+    let Ok(signal) = str::from_utf8(bytes).map(signals::decode) else {
+        return;
+    };
+    if let Ok(signal) = signal {
+        match signals::decode(&signals::encode(&signal)) {
+            // JSON has shorter ways to say the same.
+            Err(DecodeError::TooLong { .. }) => {}
+            again => assert_eq!(again, Ok(signal)),
+        }
     }
 }
 

@@ -42,6 +42,7 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     (
         "fuzz",
         &[
+            "client-wasm",
             "env-core",
             "peer",
             "policy",

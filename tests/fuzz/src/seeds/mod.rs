@@ -1,6 +1,7 @@
 //! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
 
 mod sequences;
+mod texts;
 mod turn;
 
 use protocol::change::{Change, Presence};
@@ -29,15 +30,19 @@ impl Random {
 /// The seeds of a target, by name.
 pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
+        "answers" => texts::answers(),
         "control_client" => encoded(client_messages()),
         "control_server" => encoded(server_messages()),
         "datagram" => datagrams(),
+        "form" => texts::forms(),
         "hub" => sequences::hubs(),
         "log" => logs(),
         "peer" => sequences::peers(),
         "records" => records(),
         "seen" => seen(),
         "session" => sequences::sessions(),
+        "signal" => texts::signals(),
+        "state" => texts::states(),
         "turn" => turn::turns(),
         _ => Vec::new(),
     }

@@ -1,0 +1,104 @@
+//! States of worlds and of AI partners, as a page takes them up that comes back, driven by bytes.
+
+use env_core::contract::Environment as _;
+use env_core::draw::DrawList;
+use env_core::envs::{self, overcooked::Overcooked};
+use env_core::{Action, Policy, World};
+
+/// Steps from a state that was taken.
+const STEPS: usize = 8;
+
+/// The state of a world, by the number of its environment, or after those of an AI partner, is refused and nothing
+/// changes; or it is taken, told again, and plays on. The first byte chooses.
+pub fn state(bytes: &[u8]) {
+    take(bytes);
+}
+
+/// Whether the state was taken.
+pub(crate) fn take(bytes: &[u8]) -> bool {
+    let Some((&whose, bytes)) = bytes.split_first() else {
+        return false;
+    };
+    let whose = usize::from(whose) % (envs::IDS.len() + policy::NAMES.len());
+    match envs::IDS.get(whose) {
+        Some(id) => world(&mut *open(id), bytes),
+        None => partner(&mut *call(policy::NAMES[whose - envs::IDS.len()]), bytes),
+    }
+}
+
+/// A world of its first state.
+pub(crate) fn open(id: &str) -> Box<dyn World + Send> {
+    envs::open(id, "").expect("every environment has defaults")
+}
+
+/// An AI partner of its first state.
+pub(crate) fn call(name: &str) -> Box<dyn Policy> {
+    let spec = Overcooked::new(Default::default())
+        .expect("it has defaults")
+        .spec();
+    let mut partner = policy::by_name(name, &spec).expect("every AI partner plays there");
+    partner.reset(1, 1);
+    partner
+}
+
+fn world(world: &mut dyn World, bytes: &[u8]) -> bool {
+    let before = world.digest();
+    if world.restore(bytes).is_err() {
+        assert_eq!(world.digest(), before, "a refused state changed the world");
+        return false;
+    }
+    let (mut told, digest) = (Vec::new(), world.digest());
+    world.state(&mut told);
+    assert!(world.restore(&told).is_ok() && world.digest() == digest);
+    let spec = world.spec().clone();
+    let (mut seen, mut words, mut picture) = (Vec::new(), String::new(), DrawList::default());
+    for step in 0..STEPS {
+        for seat in 0..usize::from(spec.seats) {
+            world.observe(seat, &mut seen);
+            world.describe(seat, &mut words);
+            world.mask(seat);
+        }
+        world.draw(&mut picture);
+        world.score();
+        let action = |seat| ((step + seat) % spec.actions.len()) as Action;
+        let actions: Vec<Action> = (0..usize::from(spec.seats)).map(action).collect();
+        if world.step(&actions).over {
+            break;
+        }
+    }
+    true
+}
+
+fn partner(partner: &mut dyn Policy, bytes: &[u8]) -> bool {
+    let before = partner.digest();
+    if partner.restore(bytes).is_err() {
+        assert_eq!(
+            partner.digest(),
+            before,
+            "a refused state changed the partner"
+        );
+        return false;
+    }
+    let (mut told, digest) = (Vec::new(), partner.digest());
+    partner.state(&mut told);
+    assert!(partner.restore(&told).is_ok() && partner.digest() == digest);
+    let mut world = open(Overcooked::ID);
+    let (mut seen, actions) = (Vec::new(), world.spec().actions.len());
+    for _ in 0..STEPS {
+        world.observe(1, &mut seen);
+        let action = partner.act(&seen);
+        assert!(usize::from(action) < actions);
+        world.step(&[0, action]);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_seeds_are_taken_but_for_the_damaged() {
+        for (name, bytes) in crate::seeds("state") {
+            assert_eq!(super::take(&bytes), name != "short", "{name}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Forms, as pages read them, and the answers that the server takes.
+
+use client_wasm::survey::{Form, Values};
+use protocol::control::Answer;
+use study::Kind;
+use study::survey::Survey;
+
+/// The form of the fuzzed study, which asks for something of every kind.
+pub(crate) fn survey() -> &'static Survey {
+    let stages = &crate::hub::terms().0.timeline;
+    let form = stages.iter().find_map(|stage| match &stage.kind {
+        Kind::Survey(survey) => Some(survey),
+        _ => None,
+    });
+    form.expect("the study has a form")
+}
+
+/// Answers are refused, or are JSON, one at most for each item, and as good in any order. Each line is an answer: the
+/// name of an item, a space, and the value.
+pub fn answers(bytes: &[u8]) {
+    check(bytes);
+}
+
+/// The answers that are taken; none if they are refused.
+fn check(bytes: &[u8]) -> Option<Vec<Answer>> {
+    let text = str::from_utf8(bytes).ok()?;
+    let answer = |line: &str| {
+        let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+        Answer {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    };
+    let mut answers: Vec<Answer> = text.lines().map(answer).collect();
+    let survey = survey();
+    let verdict = survey.check(&answers);
+    answers.reverse();
+    assert_eq!(survey.check(&answers).is_ok(), verdict.is_ok());
+    verdict.ok()?;
+    assert!(answers.len() <= survey.items.len());
+    let is_json = |answer: &Answer| serde_json::from_str::<serde_json::Value>(&answer.value);
+    assert!(answers.iter().all(|answer| is_json(answer).is_ok()));
+    Some(answers)
+}
+
+/// A document is refused, or is a form of at least one page, whose problems are of its own items, whatever is typed.
+pub fn form(bytes: &[u8]) {
+    read(bytes);
+}
+
+fn read(bytes: &[u8]) -> Option<Form> {
+    let form = Form::read(str::from_utf8(bytes).ok()?).ok()?;
+    assert!(!form.pages.is_empty());
+    for page in &form.pages {
+        let typed = page.items.iter().filter_map(|item| {
+            let value = item.value_of(&item.title)?;
+            Some((item.name.clone(), value))
+        });
+        let typed: Values = typed.collect();
+        for values in [Values::new(), typed] {
+            let problems = page.problems(&values);
+            assert!(problems.iter().all(|(item, _)| *item < page.items.len()));
+        }
+    }
+    Some(form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_reach_what_they_are_for() {
+        for (name, bytes) in crate::seeds("answers") {
+            assert_eq!(check(&bytes).is_some(), name.starts_with("taken"), "{name}");
+        }
+        for (name, bytes) in crate::seeds("form") {
+            let pages = read(&bytes).map_or(0, |form| form.pages.len());
+            let expected = match name.as_str() {
+                "malformed" => 0,
+                "pages" => 2,
+                _ => 1,
+            };
+            assert_eq!(pages, expected, "{name}");
+        }
+    }
+}
