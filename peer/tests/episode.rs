@@ -458,6 +458,42 @@ fn a_change_that_was_missed_is_learnt_when_the_connection_is_back() {
 }
 
 #[test]
+fn a_seat_that_was_given_back_meanwhile_is_not_confirmed_without_its_person() {
+    let mut rig = Rig::two(20 * HZ);
+    rig.run_s(5);
+    rig.vanish(1);
+    rig.run_ms(300);
+    rig.server.fence(Seat(1));
+    rig.run_ms(60);
+    rig.server.take(Seat(1), random());
+    rig.run_s(1);
+    // The connection breaks while an upload is on its way.
+    rig.server.is_archiving = false;
+    rig.run_ms(300);
+    let slow = rig.tab(0).page.session().unwrap().rows().to_vec();
+    rig.connect(0, false);
+    rig.run_s(3);
+    let lease = rig.server.through().0 + LEASE_S * HZ;
+    let session = rig.tab(0).page.session().unwrap();
+    assert_eq!(session.confirmed(), Tick(lease));
+    // The seat is given back, and only then the upload arrives: the lease reaches beyond the person's first tick.
+    rig.enter(Seat(1), true);
+    rig.run_ms(60);
+    let given = rig.server.changes.last().unwrap().tick;
+    assert_eq!((rig.server.changes.len(), given), (2, Tick(lease + 1)));
+    assert!(rig.current(0) > given.0);
+    rig.server.rows = slow;
+    assert!(rig.server.through().0 + LEASE_S * HZ > given.0);
+    rig.server.is_archiving = true;
+    rig.connect(0, true);
+    rig.run_ms(60);
+    assert!(matches!(rig.status(0), Status::Held { seats, .. } if seats == [Seat(1)]));
+    rig.run_s(20);
+    assert_eq!(rig.server.ended, Some(Tick(20 * HZ)));
+    rig.server.verify();
+}
+
+#[test]
 fn a_partner_that_is_not_known_here_stops_the_page() {
     let controller = Controller::Ai {
         policy: "nobody".into(),
