@@ -2,7 +2,8 @@
 //!
 //! Four formats: [`datagram`] (peer to peer, each tick), [`control`] (participant's page and server, and the
 //! [`signal`]s of pages inside), [`log`] (one file an episode), [`seen`] (inside the latter two: what a page showed).
-//! The first three start with their version; every decoder returns a `Result` and never panics. This crate must not know how anything is sent, stored or simulated.
+//! The first three start with their version; every decoder returns a `Result` and never panics. This crate must not
+//! know how anything is sent, stored or simulated.
 
 pub mod change;
 pub mod control;
@@ -42,7 +43,7 @@ impl Seat {
 pub struct Tick(pub u32);
 
 /// Ticks from one state digest to the next, on pages and in the server's replica alike: a quarter of a second, rounded
-/// down, and at least one. So one that differs is found well within a second, for some 80 bytes a second of upload.
+/// down, and at least one. So one that differs is found well within a second, for some 50 bytes a second of upload.
 pub fn digest_ticks(tick_hz: u16) -> u32 {
     u32::from(tick_hz / 4).max(1)
 }

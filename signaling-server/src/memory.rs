@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use protocol::control::{EndReason, Plan};
-use protocol::{Era, Seat};
+use protocol::Era;
+use protocol::control::EndReason;
 use study::{Kind, Study};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -277,37 +277,12 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
         stage: u16::try_from(stage)?,
         participants: header.participants.clone(),
     };
-    let plan = Plan {
-        era,
-        episode: header.episode.clone(),
-        seat: Seat(0),
-        controllers: header.controllers.clone(),
-        env: header.env.clone(),
-        env_version: header.env_version.clone(),
-        module: header.module.clone(),
-        params: header.params.clone(),
-        seed: header.seed,
-        tick_hz: header.tick_hz,
-        // The hub knows the rest from the study.
-        window: 0,
-        keys: Vec::new(),
-        disclose_ai: true,
-        ice: Vec::new(),
-        relay_only: false,
-        life: protocol::Life(0),
-        running: false,
-    };
-    let (through, ending) = (file.through(), file.ending());
-    let changes = file.changes().to_vec();
-    let (t0_us, input_delay) = (header.t0_us, header.input_delay);
     Ok(RestoredEpisode {
         row,
-        plan,
-        t0_us,
-        input_delay,
-        changes,
-        through,
-        ending,
+        header: header.clone(),
+        changes: file.changes().to_vec(),
+        through: file.through(),
+        ending: file.ending(),
     })
 }
 

@@ -108,7 +108,9 @@ impl Hub {
             return;
         };
         let life = play.seats.list[seat.index()].life.next();
-        let mut plan = self.plan_for(now_us, group, seat);
+        let Some(mut plan) = self.plan(now_us, era, group, seat) else {
+            return;
+        };
         (plan.life, plan.running) = (life, true);
         self.sessions[who.0].place = Place::Episode(era, true);
         self.tell(who, ServerMessage::Match(plan));
@@ -325,7 +327,7 @@ impl Hub {
         let tick_hz = self
             .groups
             .get(&era.0)
-            .map_or(1, |group| group.plan.tick_hz);
+            .map_or(1, |group| group.header.tick_hz);
         let Some((play, from)) = self.playing(who, era) else {
             return;
         };

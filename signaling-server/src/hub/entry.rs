@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use protocol::change::Change;
-use protocol::control::{Entry, Plan, Refusal, ServerMessage};
-use protocol::log::Ending;
+use protocol::control::{Entry, Refusal, ServerMessage};
+use protocol::log::{Ending, Header};
 use protocol::{Era, Life, Seat, Tick};
 use study::Study;
 
@@ -46,12 +46,8 @@ pub struct RestoredSession {
 pub struct RestoredEpisode {
     /// Its row.
     pub row: EpisodeRow,
-    /// Its plan, as far as the header of its file tells.
-    pub plan: Plan,
-    /// When tick 0 was due, microseconds.
-    pub t0_us: u64,
-    /// Input delay, ticks.
-    pub input_delay: u8,
+    /// What its file begins with.
+    pub header: Header,
     /// Changes of seats so far.
     pub changes: Vec<Change>,
     /// Ticks that are durable.
@@ -135,17 +131,22 @@ impl Hub {
         let members: Vec<_> = (row.participants.iter())
             .map(|name| self.restore_member(era, stage, name))
             .collect();
-        let offer = self.offer(stage);
         let until_us = now_us + self.limits.restart.as_micros() as u64;
-        let (through, controllers) = (episode.through, &episode.plan.controllers);
+        let (through, header) = (episode.through, episode.header);
         let terms = self.terms(stage);
-        let mut seats = Seats::restored(terms, controllers, episode.changes, until_us, through);
+        let mut seats = Seats::restored(
+            terms,
+            &header.controllers,
+            episode.changes,
+            until_us,
+            through,
+        );
         for (state, who) in seats.list.iter_mut().zip(&members) {
             state.left = state.person && who.is_none();
         }
-        let mut play = Play::new(episode.t0_us, episode.input_delay, seats);
+        let mut play = Play::new(header.t0_us, header.input_delay, seats);
         play.through = through;
-        play.moved_us = now_us.max(episode.t0_us);
+        play.moved_us = now_us.max(header.t0_us);
         (play.open, play.recovered) = (true, true);
         let phase = match ending {
             Some(ending) => Phase::Ending {
@@ -155,9 +156,8 @@ impl Hub {
             None => Phase::Playing(Box::new(play)),
         };
         let group = Group {
-            id: row.group,
             stage,
-            plan: offer.complete(episode.plan),
+            header,
             members,
             delay: self.input_delays(stage),
             phase,

@@ -1,6 +1,7 @@
 //! One group of people from its match to the end of its episode: who is ready, what is archived, when it ends.
 
-use protocol::control::{EndReason, Plan, Upload};
+use protocol::control::{EndReason, Upload};
+use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::terms::Then;
 
@@ -13,12 +14,10 @@ type Ready = Vec<u32>;
 /// People matched for an episode, and where it stands.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Id in the data.
-    pub id: String,
     /// Index of the env stage.
     pub stage: u16,
-    /// The plan, as every member gets it but for the seat.
-    pub plan: Plan,
+    /// What its file begins with; without time and input delay until its pages are ready.
+    pub header: Header,
     /// Who has each seat; nobody for an AI partner.
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.
@@ -180,7 +179,7 @@ impl Group {
             return self.delay.0;
         };
         let is_human =
-            |seat: usize| matches!(self.plan.controllers.get(seat), Some(Controller::Human));
+            |seat: usize| matches!(self.header.controllers.get(seat), Some(Controller::Human));
         let worst_us = (ready.iter().flatten())
             .flat_map(|rtts| {
                 rtts.iter()
@@ -190,7 +189,7 @@ impl Group {
             })
             .max()
             .unwrap_or(0);
-        let tick_us = 1_000_000 / u64::from(self.plan.tick_hz.max(1));
+        let tick_us = 1_000_000 / u64::from(self.header.tick_hz.max(1));
         let ticks = u64::from(worst_us / 2).div_ceil(tick_us).saturating_sub(2);
         let (least, most) = self.delay;
         (ticks.min(u64::from(most)) as u8).max(least)

@@ -2,7 +2,7 @@
 
 use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
-use protocol::{Controller, Era, Seat};
+use protocol::{Controller, Era, Life, Seat};
 use study::Kind;
 use study::stage::{Bot, Player};
 
@@ -10,27 +10,6 @@ use super::group::{Group, Phase, Play};
 use super::seats::Seats;
 use super::terms::Terms;
 use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
-
-/// What a plan has from the study alone, so that it is the same after a restart.
-#[derive(Debug, Default)]
-pub(super) struct Offer {
-    window: u8,
-    keys: Vec<(String, u16)>,
-    disclose_ai: bool,
-    relay_only: bool,
-}
-
-impl Offer {
-    pub(super) fn complete(self, plan: Plan) -> Plan {
-        Plan {
-            window: self.window,
-            keys: self.keys,
-            disclose_ai: self.disclose_ai,
-            relay_only: self.relay_only,
-            ..plan
-        }
-    }
-}
 
 impl Hub {
     /// Bounds of the input delay of an env stage, ticks.
@@ -53,30 +32,29 @@ impl Hub {
     /// Makes an episode for people who were matched; AI partners take the seats that are left over.
     pub(super) fn form(&mut self, now_us: u64, stage: u16, people: Vec<SessionId>) {
         let era = self.fresh_era();
-        let Some(plan) = self.plan(era, stage, people.len()) else {
+        let Some(mut header) = self.header(stage, people.len()) else {
             tracing::error!(stage, "an env stage has no environment");
             return people
                 .into_iter()
                 .for_each(|who| self.leave_episode(now_us, who, EndReason::Technical));
         };
         let delay = self.input_delays(stage);
-        let seats = plan.controllers.len();
+        let seats = header.controllers.len();
         let mut people = people.into_iter();
         let seated = |controller: &Controller| match controller {
             Controller::Human => people.next(),
             Controller::Ai { .. } | Controller::Vacant => None,
         };
-        let members: Vec<_> = plan.controllers.iter().map(seated).collect();
+        let members: Vec<_> = header.controllers.iter().map(seated).collect();
+        header.participants = self.participants(&members);
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
             until_us,
             ready: vec![None; seats],
         };
-        let id = format!("G-{}", self.random_name(8));
         let group = Group {
-            id,
             stage,
-            plan,
+            header,
             members,
             delay,
             phase,
@@ -85,8 +63,9 @@ impl Hub {
             self.sessions[who.0].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage);
             self.tell(who, shown);
-            let plan = self.plan_for(now_us, &group, seat);
-            self.tell(who, ServerMessage::Match(plan));
+            if let Some(plan) = self.plan(now_us, era, &group, seat) {
+                self.tell(who, ServerMessage::Match(plan));
+            }
         }
         self.groups.insert(era.0, group);
     }
@@ -103,9 +82,12 @@ impl Hub {
         era
     }
 
-    fn plan(&mut self, era: Era, stage: u16, people: usize) -> Option<Plan> {
+    /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
+    /// are fixed once its pages are ready.
+    fn header(&mut self, stage: u16, people: usize) -> Option<Header> {
         let seed = self.random_u64();
         let episode = format!("E-{}", self.random_name(10));
+        let group = format!("G-{}", self.random_name(8));
         let Kind::Env(env) = self.kind(stage) else {
             return None;
         };
@@ -127,26 +109,25 @@ impl Hub {
         if env.players.len() != usize::from(playing.facts.seats) {
             return None;
         }
-        let plan = Plan {
-            era,
+        let study = &self.study;
+        Some(Header {
             episode,
-            seat: Seat(0),
-            controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
+            study: study.id.clone(),
+            study_version: study.version.clone(),
+            study_hash: study.hash.clone(),
+            stage: study.timeline[usize::from(stage)].id.clone(),
+            group,
+            participants: Vec::new(),
+            module: playing.module.clone(),
             env: env.env.clone(),
             env_version: env.version.clone(),
-            module: playing.module.clone(),
             params: env.config.to_string(),
             seed,
+            controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
             tick_hz: playing.facts.tick_hz,
-            window: 0,
-            keys: Vec::new(),
-            disclose_ai: true,
-            ice: Vec::new(),
-            relay_only: false,
-            life: protocol::Life(0),
-            running: false,
-        };
-        Some(self.offer(stage).complete(plan))
+            input_delay: 0,
+            t0_us: 0,
+        })
     }
 
     /// The AI partner of the lobby before an env stage.
@@ -157,33 +138,37 @@ impl Hub {
         }
     }
 
-    /// What a plan of an env stage has from the study alone.
-    pub(super) fn offer(&self, stage: u16) -> Offer {
-        let facts = self.stages.get(&stage).map(|stage| &stage.facts);
-        let (Kind::Env(env), Some(facts)) = (self.kind(stage), facts) else {
-            return Offer::default();
+    /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
+    pub(super) fn plan(&self, now_us: u64, era: Era, group: &Group, seat: Seat) -> Option<Plan> {
+        let Kind::Env(env) = self.kind(group.stage) else {
+            return None;
         };
+        let facts = &self.stages.get(&group.stage)?.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
         });
-        let called = self.bot(stage).or(env.on_disconnect.bot.as_ref());
-        let mut bots = seated.chain(called);
-        Offer {
+        let called = self.bot(group.stage).or(env.on_disconnect.bot.as_ref());
+        let header = &group.header;
+        Some(Plan {
+            era,
+            episode: header.episode.clone(),
+            seat,
+            controllers: header.controllers.clone(),
+            env: header.env.clone(),
+            env_version: header.env_version.clone(),
+            module: header.module.clone(),
+            params: header.params.clone(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
             window: env.window(facts),
             keys: env.key_map(facts),
-            disclose_ai: bots.all(|bot| bot.disclose),
+            disclose_ai: seated.chain(called).all(|bot| bot.disclose),
+            ice: (self.ice)(now_us, &header.episode, seat),
             relay_only: self.study.net.ice == study::terms::Ice::Relay,
-        }
-    }
-
-    /// The plan of a group for a seat.
-    pub(super) fn plan_for(&self, now_us: u64, group: &Group, seat: Seat) -> Plan {
-        Plan {
-            seat,
-            ice: (self.ice)(now_us, &group.plan.episode, seat),
-            ..group.plan.clone()
-        }
+            life: Life(0),
+            running: false,
+        })
     }
 
     /// A group comes to nothing before its start; `unready` are those who kept it waiting.
@@ -257,48 +242,26 @@ impl Hub {
             return;
         }
         let input_delay = group.input_delay();
-        let (controllers, stage) = (group.plan.controllers.clone(), group.stage);
         let t0_us = now_us + self.limits.countdown.as_micros() as u64;
-        let seats = Seats::new(self.terms(stage), &controllers);
+        (group.header.t0_us, group.header.input_delay) = (t0_us, input_delay);
+        let (header, stage) = (group.header.clone(), group.stage);
+        let seats = Seats::new(self.terms(stage), &header.controllers);
         let play = Play::new(t0_us, input_delay, seats);
         self.groups
             .entry(era.0)
             .and_modify(|group| group.phase = Phase::Playing(Box::new(play)));
-        let header = self.header(era, t0_us, input_delay);
         self.effects
-            .extend(header.map(|header| Effect::Archive(era, Work::Open(Box::new(header)))));
+            .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
     }
 
-    fn header(&self, era: Era, t0_us: u64, input_delay: u8) -> Option<Header> {
-        let group = self.groups.get(&era.0)?;
-        let plan = &group.plan;
-        Some(Header {
-            episode: plan.episode.clone(),
-            study: self.study.id.clone(),
-            study_version: self.study.version.clone(),
-            study_hash: self.study.hash.clone(),
-            stage: self.study.timeline[usize::from(group.stage)].id.clone(),
-            group: group.id.clone(),
-            participants: self.participants(group),
-            module: plan.module.clone(),
-            env: plan.env.clone(),
-            env_version: plan.env_version.clone(),
-            params: plan.params.clone(),
-            seed: plan.seed,
-            controllers: plan.controllers.clone(),
-            tick_hz: plan.tick_hz,
-            input_delay,
-            t0_us,
-        })
-    }
-
-    fn participants(&self, group: &Group) -> Vec<String> {
+    /// The pseudonym of the participant of each seat; empty for nobody.
+    fn participants(&self, members: &[Option<SessionId>]) -> Vec<String> {
         let name = |who: &Option<SessionId>| {
             who.map_or(String::new(), |who| {
                 self.sessions[who.0].participant.clone()
             })
         };
-        group.members.iter().map(name).collect()
+        members.iter().map(name).collect()
     }
 
     /// The file of an episode is durable: people may start.
@@ -316,11 +279,11 @@ impl Hub {
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
         let group = &self.groups[&era.0];
         let row = EpisodeRow {
-            episode: group.plan.episode.clone(),
+            episode: group.header.episode.clone(),
             era,
-            group: group.id.clone(),
+            group: group.header.group.clone(),
             stage: group.stage,
-            participants: self.participants(group),
+            participants: self.participants(&group.members),
         };
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
         self.effects.push_back(Effect::Store(Write::Episode(row)));
@@ -383,7 +346,7 @@ impl Hub {
         };
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
-        let episode = group.plan.episode.clone();
+        let episode = group.header.episode.clone();
         if open {
             self.effects.push_back(Effect::Store(Write::EpisodeEnded {
                 episode,

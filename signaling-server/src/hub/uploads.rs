@@ -14,7 +14,7 @@ impl Hub {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
-        let (seat, tick_hz) = (group.seat_of(who), group.plan.tick_hz);
+        let (seat, tick_hz) = (group.seat_of(who), group.header.tick_hz);
         let (Phase::Playing(play), Some(seat)) = (&mut group.phase, seat) else {
             return;
         };

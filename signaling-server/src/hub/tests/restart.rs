@@ -51,31 +51,9 @@ impl Stage {
 
     fn recover(&self, row: EpisodeRow) -> RestoredEpisode {
         let shelf = self.shelf(row.era);
-        let header = &shelf.header;
-        let plan = Plan {
-            era: row.era,
-            episode: header.episode.clone(),
-            seat: Seat(0),
-            controllers: header.controllers.clone(),
-            env: header.env.clone(),
-            env_version: header.env_version.clone(),
-            module: header.module.clone(),
-            params: header.params.clone(),
-            seed: header.seed,
-            tick_hz: header.tick_hz,
-            window: 0,
-            keys: Vec::new(),
-            disclose_ai: false,
-            ice: Vec::new(),
-            relay_only: false,
-            life: Life(0),
-            running: false,
-        };
         RestoredEpisode {
             row,
-            plan,
-            t0_us: header.t0_us,
-            input_delay: header.input_delay,
+            header: shelf.header.clone(),
             changes: shelf.changes.clone(),
             through: shelf.through,
             ending: None,
