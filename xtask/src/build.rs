@@ -134,23 +134,7 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
     if stamp([&web, &dist], &inputs, dev)? == old {
         return Ok(());
     }
-    let mut cargo = workspace.cargo(&[
-        "run",
-        "-p",
-        "xtask",
-        "--features",
-        "bundle",
-        "--bin",
-        "bundle",
-        "--",
-    ]);
-    cargo
-        .arg("--client")
-        .arg(client)
-        .arg("--web")
-        .arg(&web)
-        .arg("--out")
-        .arg(&dist);
+    let mut cargo = bundler(workspace, client, &web, &dist);
     for module in modules {
         cargo.arg("--module").arg(module);
     }
@@ -160,6 +144,17 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
     run("bundling the page into dist/", &mut cargo)?;
     fs::write(stamp_file, stamp([&web, &dist], &inputs, dev)?)
         .context("remembering what was bundled")
+}
+
+/// The program that bundles a page: a client and the files of a folder, into another folder.
+pub(crate) fn bundler(workspace: &Workspace, client: &Path, web: &Path, out: &Path) -> Command {
+    let order = ["run", "-p", "xtask", "--features", "bundle"];
+    let mut cargo = workspace.cargo(&order);
+    cargo
+        .args(["--bin", "bundle", "--", "--client"])
+        .arg(client);
+    cargo.arg("--web").arg(web).arg("--out").arg(out);
+    cargo
 }
 
 /// A hash over the path, length and time of change of what `dist/` is made of, and of itself:

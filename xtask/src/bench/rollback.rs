@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use crate::build::bundler;
 use crate::figures::{machine, section};
 use crate::options::Options;
 use crate::setup::{self, WASM};
@@ -98,26 +99,8 @@ fn page(workspace: &Workspace) -> Result<PathBuf> {
     let (web, out) = (folder.join("none"), folder.join("page"));
     fs::create_dir_all(&web)?;
     fs::create_dir_all(&out)?;
-    let order = [
-        "run",
-        "-p",
-        "xtask",
-        "--features",
-        "bundle",
-        "--bin",
-        "bundle",
-        "--",
-        "--dev",
-    ];
-    let mut bundle = workspace.cargo(&order);
-    bundle
-        .arg("--client")
-        .arg(built)
-        .arg("--web")
-        .arg(web)
-        .arg("--out")
-        .arg(&out);
-    run("generating the bindings", &mut bundle)?;
+    let mut bundle = bundler(workspace, &built, &web, &out);
+    run("generating the bindings", bundle.arg("--dev"))?;
     Ok(out)
 }
 
