@@ -128,19 +128,8 @@ async fn converse(
     socket: &mut WebSocket,
     outgoing: &mut mpsc::Receiver<Vec<u8>>,
 ) -> Option<Refusal> {
-    let hello = match timeout(app.limits.hello, socket.recv()).await {
-        Ok(frame) => heard(frame, app.limits.message_bytes),
-        Err(_) => return Some(Refusal::Malformed),
-    };
-    match hello {
-        Heard::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
-            if app.events.send(Event::Message(conn, *hello)).await.is_err() {
-                return Some(Refusal::Stopping);
-            }
-        }
-        Heard::Bad(why) => return Some(why),
-        Heard::Gone => return None,
-        Heard::Message(_) | Heard::Noise => return Some(Refusal::Malformed),
+    if let Err(close) = greet(app, conn, socket).await {
+        return close;
     }
     let mut ping = interval(app.limits.ping);
     let mut budget = Budget::new(&app.limits, Instant::now());
@@ -191,6 +180,26 @@ async fn converse(
             Heard::Gone => return None,
             Heard::Bad(why) => return Some(why),
         }
+    }
+}
+
+/// Waits for the first message, and passes it on.
+///
+/// # Errors
+/// The page is gone, or is turned away for a reason.
+async fn greet(app: &App, conn: ConnId, socket: &mut WebSocket) -> Result<(), Option<Refusal>> {
+    let hello = match timeout(app.limits.hello, socket.recv()).await {
+        Ok(frame) => heard(frame, app.limits.message_bytes),
+        Err(_) => return Err(Some(Refusal::Malformed)),
+    };
+    match hello {
+        Heard::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
+            let passed = app.events.send(Event::Message(conn, *hello)).await;
+            passed.map_err(|_| Some(Refusal::Stopping))
+        }
+        Heard::Bad(why) => Err(Some(why)),
+        Heard::Gone => Err(None),
+        Heard::Message(_) | Heard::Noise => Err(Some(Refusal::Malformed)),
     }
 }
 

@@ -56,6 +56,11 @@ impl Allocation {
         }
     }
 
+    /// Whether it has not expired.
+    pub(super) fn lives(&self, now_us: u64) -> bool {
+        self.expires_us > now_us
+    }
+
     /// Lets the other clients of this server speak for a while.
     pub(super) fn permit(&mut self, now_us: u64) {
         self.permitted_until_us = now_us + PERMISSION_S * 1_000_000;
@@ -63,7 +68,7 @@ impl Allocation {
 
     /// Whether the other clients of this server may speak.
     pub(super) fn permits(&self, now_us: u64) -> bool {
-        self.expires_us > now_us && self.permitted_until_us > now_us
+        self.lives(now_us) && self.permitted_until_us > now_us
     }
 
     /// Binds a channel to a peer, or renews it; `most` are held at once.

@@ -136,7 +136,7 @@ impl Relay {
     pub fn handle_timeout(&mut self, now_us: u64) {
         let ports = &mut self.ports;
         self.allocations.retain(|_, allocation| {
-            let lives = allocation.expires_us > now_us;
+            let lives = allocation.lives(now_us);
             if !lives {
                 ports.remove(&allocation.port);
             }
@@ -344,7 +344,7 @@ impl Relay {
     /// The live allocation of a client, if it is the caller's.
     fn own(&mut self, now_us: u64, from: Client, caller: &Caller) -> Result<&mut Allocation, u16> {
         let there = self.allocations.get_mut(&from);
-        match there.filter(|there| there.expires_us > now_us) {
+        match there.filter(|there| there.lives(now_us)) {
             Some(there) if there.username == caller.username => Ok(there),
             Some(_) => Err(ErrorCode::WRONG_CREDENTIALS),
             None => Err(ErrorCode::ALLOCATION_MISMATCH),
@@ -426,20 +426,15 @@ impl Relay {
 
     /// Passes data from one allocation to another, if both want it and both are of one match.
     fn pass(&mut self, now_us: u64, from: Client, port: u16, data: &[u8], out: &mut Vec<Transmit>) {
-        let Some(sender) = self.allocations.get_mut(&from) else {
+        let sender = self.allocations.get_mut(&from);
+        let is_affordable = sender.is_some_and(|sender| {
+            sender.permits(now_us) && sender.affords(now_us, data.len(), &self.limits)
+        });
+        let to = self.ports.get(&port).filter(|_| is_affordable);
+        let Some((&to, receiver)) = to.and_then(|to| Some((to, self.allocations.get(to)?))) else {
             return;
         };
-        if !sender.permits(now_us) || !sender.affords(now_us, data.len(), &self.limits) {
-            return;
-        }
         let sender = &self.allocations[&from];
-        let Some((&to, receiver)) = self
-            .ports
-            .get(&port)
-            .and_then(|to| Some((to, self.allocations.get(to)?)))
-        else {
-            return;
-        };
         if receiver.permits(now_us) && group(&receiver.username) == group(&sender.username) {
             let relayed = SocketAddr::new(self.address, sender.port);
             let bytes = receiver.wrapped(now_us, relayed, data);
