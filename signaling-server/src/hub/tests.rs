@@ -4,6 +4,7 @@ mod changes;
 mod chaos;
 mod episodes;
 mod restart;
+mod returns;
 mod terms;
 
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! A seat is taken and given back, and everything that can fail in between.
+//! A seat is taken, and everything that can fail in between.
 
 use super::*;
 
 /// A page asks for its seat until the archive has it.
-fn ready_again(stage: &mut Stage, conn: u64, era: Era) -> Plan {
+pub(super) fn ready_again(stage: &mut Stage, conn: u64, era: Era) -> Plan {
     let plan = stage.plan(conn).expect("the plan of a running episode");
     assert!(plan.running);
     stage.ready(conn, era, 0);
@@ -11,7 +11,7 @@ fn ready_again(stage: &mut Stage, conn: u64, era: Era) -> Plan {
 }
 
 /// Seat 1 is taken at tick 9 while page 1 plays on.
-fn taken(stage: &mut Stage) -> (Era, String) {
+pub(super) fn taken(stage: &mut Stage) -> (Era, String) {
     let (era, _, token) = stage.playing();
     stage.close(2);
     stage.silent(1, era, 1, true);
@@ -61,38 +61,6 @@ fn a_page_that_says_that_it_unloads_is_not_waited_for() {
 }
 
 #[test]
-fn a_frozen_page_loses_its_seat_after_a_second_and_takes_it_back() {
-    let mut stage = Stage::of(3, Limits::default(), |_| {});
-    let (era, _) = stage.crowd(3);
-    stage.silent(1, era, 2, true);
-    stage.wait(SECOND);
-    assert_eq!(stage.hear(1), [], "page 2 hears it");
-    stage.silent(2, era, 2, true);
-    stage.wait(SECOND - 1);
-    assert_eq!(stage.hear(1), []);
-    stage.wait(1);
-    for conn in [1, 2] {
-        assert_eq!(fences(&stage.hear(conn)), [(2, 0)]);
-        stage.report(conn, era, 2, 0, 4 + conn as u32);
-    }
-    for conn in [1, 2, 3] {
-        let changes = changes(&stage.hear(conn));
-        assert_eq!((changes.len(), changes[0].tick), (1, Tick(6)));
-    }
-    stage.say(3, ClientMessage::TakeBack { era });
-    let plan = ready_again(&mut stage, 3, era);
-    assert_eq!((plan.seat, plan.life), (Seat(2), Life(2)));
-    assert!(stage.back(3).is_some());
-    assert_eq!(presence(&stage.hear(1)).last().unwrap().1, Presence::Here);
-    stage.wait(2 * SECOND);
-    assert_eq!(
-        fences(&stage.hear(1)),
-        [],
-        "the new page has time to be heard"
-    );
-}
-
-#[test]
 fn two_pages_that_do_not_hear_each_other_are_both_alive() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
@@ -115,118 +83,6 @@ fn a_page_without_a_connection_plays_on_while_ticks_move_and_others_hear_it() {
     // Nobody says that it is silent, but nothing moves.
     stage.wait(3 * SECOND);
     assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
-}
-
-#[test]
-fn a_reloaded_page_gets_its_seat_back_and_the_other_never_waits() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, token) = taken(&mut stage);
-    stage.archive(1, era, 0, 5);
-    stage.hear(1);
-    stage.resume(3, &token, None);
-    let heard = stage.hear(3);
-    assert!(matches!(view(&heard), Some(StageView::Env)), "{heard:?}");
-    let Some(ServerMessage::Match(plan)) = heard.last() else {
-        panic!("{heard:?}")
-    };
-    assert_eq!(
-        (plan.running, plan.life, plan.seat),
-        (true, Life(2), Seat(1))
-    );
-    assert_eq!(presence(&stage.hear(1)), [(1, Presence::Returning, 0)]);
-    stage.ready(3, era, 0);
-    let heard = stage.hear(3);
-    let parts: usize = heard
-        .iter()
-        .map(|message| match message {
-            ServerMessage::Part { bytes, .. } => bytes.len(),
-            ServerMessage::Return(back) => back.state.len(),
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(parts, 300_000);
-    let Some(ServerMessage::Return(back)) = heard.last() else {
-        panic!("{heard:?}")
-    };
-    assert_eq!((back.tick, back.changes.len()), (Tick(5), 2));
-    let heard = stage.hear(1);
-    let changes = changes(&heard);
-    assert_eq!(changes, back.changes[1..]);
-    assert_eq!((changes[0].tick, changes[0].from), (Tick(26), Tick(5)));
-    assert_eq!(presence(&heard), [(1, Presence::Here, 0)]);
-    // The page plays in its new life.
-    stage.archive(3, era, 2, 7);
-    assert!(matches!(
-        stage.hear(3)[..],
-        [ServerMessage::Archived {
-            through: Tick(7),
-            ..
-        }]
-    ));
-    stage.archive(3, era, 0, 9);
-    assert_eq!(stage.hear(3), [], "an upload of an earlier life");
-}
-
-#[test]
-fn a_reload_before_anybody_misses_the_page_takes_the_seat_first() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, _, token) = stage.playing();
-    stage.resume(3, &token, None);
-    assert!(stage.closed.contains(&ConnId(2)));
-    assert!(stage.hear(2).contains(&ServerMessage::Superseded));
-    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
-    stage.hear(3);
-    stage.report(1, era, 1, 0, 4);
-    ready_again(&mut stage, 3, era);
-    assert!(stage.back(3).is_some());
-    assert_eq!(changes(&stage.hear(1)).len(), 2);
-}
-
-#[test]
-fn the_link_in_another_window_brings_the_newer_page_into_the_episode() {
-    let mut stage = Stage::new(Limits::default());
-    stage
-        .hub
-        .links
-        .insert(crate::store::token_hash("link"), None);
-    stage.enter(1, Entry::Invite("link".into()));
-    let done = ClientMessage::StageDone {
-        stage: 0,
-        answers: Vec::new(),
-        elapsed_ms: 1,
-    };
-    stage.say(1, done);
-    stage.queue(2);
-    let era = stage.plan(1).unwrap().era;
-    stage.ready(1, era, 0);
-    stage.ready(2, era, 0);
-    stage.wait(4 * SECOND);
-    stage.hear(2);
-    stage.enter(3, Entry::Invite("link".into()));
-    assert!(stage.hear(1).contains(&ServerMessage::Superseded));
-    assert_eq!(fences(&stage.hear(2)), [(0, 0)]);
-    stage.report(2, era, 0, 0, 1);
-    ready_again(&mut stage, 3, era);
-    assert!(stage.back(3).is_some());
-}
-
-#[test]
-fn a_page_alone_gets_its_seat_back_from_what_is_durable() {
-    let mut stage = Stage::new(Limits::default());
-    stage.queue(1);
-    stage.wait(30 * SECOND);
-    let plan = stage.plan(1).unwrap();
-    stage.ready(1, plan.era, 0);
-    stage.wait(4 * SECOND);
-    stage.archive(1, plan.era, 0, 4);
-    let Some(Write::NewSession { token, .. }) = stage.writes.first().cloned() else {
-        panic!("a session")
-    };
-    stage.resume(2, &token, None);
-    ready_again(&mut stage, 2, plan.era);
-    let back = stage.back(2).unwrap();
-    assert_eq!((back.changes[0].tick, back.changes.len()), (Tick(4), 2));
-    assert_eq!(back.delay_ms, 0);
 }
 
 #[test]
@@ -310,69 +166,6 @@ fn who_can_be_asked_in_time_keeps_the_seat() {
 }
 
 #[test]
-fn a_page_that_comes_back_in_the_middle_of_a_fence_answers_anew() {
-    let mut stage = Stage::of(3, Limits::default(), |_| {});
-    let (era, tokens) = stage.crowd(3);
-    stage.say(3, ClientMessage::Unloading);
-    stage.report(1, era, 2, 0, 7);
-    stage.hear(1);
-    stage.resume(4, &tokens[0], Some((era, 0)));
-    assert_eq!(fences(&stage.hear(4)), [(2, 0)]);
-    stage.report(2, era, 2, 0, 5);
-    assert!(stage.shelf(era).changes.is_empty());
-    stage.report(4, era, 2, 0, 9);
-    assert_eq!(stage.shelf(era).changes[0].tick, Tick(9));
-}
-
-#[test]
-fn a_page_that_comes_back_behind_the_cut_is_told_after_the_change() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, one, _) = stage.playing();
-    stage.slow = true;
-    stage.say(2, ClientMessage::Unloading);
-    stage.report(1, era, 1, 0, 7);
-    stage.resume(3, &one, Some((era, 0)));
-    let heard = stage.hear(3);
-    assert!(
-        matches!(heard[..], [ServerMessage::Welcome { .. }]),
-        "{heard:?}"
-    );
-    stage.slow = false;
-    stage.drain();
-    let heard = stage.hear(3);
-    assert!(heard.iter().any(
-        |message| matches!(message, ServerMessage::Running { changes, .. } if changes.len() == 1)
-    ));
-    assert_eq!(fences(&heard), []);
-    assert_eq!(changes(&heard), [], "they came with `Running`");
-}
-
-#[test]
-fn a_page_that_comes_back_behind_its_own_cut_learns_that_it_lost_its_seat() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, _, two) = stage.playing();
-    stage.slow = true;
-    stage.say(2, ClientMessage::Unloading);
-    stage.report(1, era, 1, 0, 7);
-    stage.resume(3, &two, Some((era, 0)));
-    stage.hear(3);
-    stage.slow = false;
-    stage.drain();
-    let heard = stage.hear(3);
-    assert!(
-        heard.iter().any(|message| matches!(
-            message,
-            ServerMessage::Running { changes, .. }
-                if changes.last().is_some_and(|change| (change.seat, change.life) == (Seat(1), Life(1)))
-        )),
-        "{heard:?}"
-    );
-    stage.say(3, ClientMessage::TakeBack { era });
-    ready_again(&mut stage, 3, era);
-    assert!(stage.back(3).is_some());
-}
-
-#[test]
 fn fences_are_not_forgotten_by_a_gap_in_the_uploads() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
@@ -405,124 +198,6 @@ fn reports_that_answer_nothing_are_ignored() {
     assert!(stage.shelf(era).changes.is_empty());
     stage.report(1, era, 1, 0, 7);
     assert_eq!(stage.shelf(era).changes.len(), 1);
-}
-
-#[test]
-fn a_page_that_dies_while_it_gets_its_seat_loses_it_the_same_way() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, token) = taken(&mut stage);
-    stage.resume(3, &token, None);
-    stage.slow = true;
-    ready_again(&mut stage, 3, era);
-    stage.close(3);
-    stage.hear(1);
-    stage.slow = false;
-    stage.drain();
-    let heard = stage.hear(1);
-    assert_eq!(changes(&heard)[0].controller, Controller::Human);
-    assert_eq!(fences(&heard), [(1, 2)], "the change stands");
-    stage.report(1, era, 1, 2, 20);
-    let changes = changes(&stage.hear(1));
-    assert_eq!(changes[0].controller, Controller::Vacant);
-    assert_eq!(changes[0].tick, stage.shelf(era).changes[1].tick);
-    // And comes back once more.
-    stage.resume(4, &token, None);
-    ready_again(&mut stage, 4, era);
-    assert_eq!(stage.back(4).unwrap().changes.len(), 4);
-}
-
-#[test]
-fn a_newer_page_while_the_older_gets_its_seat_comes_after_it() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, token) = taken(&mut stage);
-    stage.resume(3, &token, None);
-    stage.slow = true;
-    ready_again(&mut stage, 3, era);
-    stage.resume(4, &token, None);
-    stage.slow = false;
-    stage.drain();
-    assert!(stage.back(3).is_none());
-    assert_eq!(fences(&stage.hear(1)).last(), Some(&(1, 2)));
-    stage.report(1, era, 1, 2, 20);
-    assert_eq!(ready_again(&mut stage, 4, era).life, Life(4));
-    assert!(stage.back(4).is_some());
-}
-
-#[test]
-fn a_page_that_closes_at_any_step_of_its_return_can_begin_again() {
-    for steps in 0..4 {
-        let mut stage = Stage::new(Limits::default());
-        let (era, token) = taken(&mut stage);
-        for (attempt, steps) in [(3, steps), (4, 9)] {
-            stage.resume(attempt, &token, None);
-            if steps > 0 {
-                if fences(&stage.hear(1)).contains(&(1, 2)) {
-                    stage.report(1, era, 1, 2, 20);
-                }
-                ready_again(&mut stage, attempt, era);
-            }
-            if steps < 9 {
-                stage.close(attempt);
-                stage.wait(u64::from(steps == 2) * SECOND);
-                if fences(&stage.hear(1)).contains(&(1, 2)) {
-                    stage.report(1, era, 1, 2, 20);
-                }
-            }
-        }
-        assert!(stage.back(4).is_some(), "after {steps} steps");
-    }
-}
-
-#[test]
-fn a_page_that_diverges_comes_back_by_the_replicas_state() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, ..) = stage.playing();
-    let diverge = |stage: &mut Stage, life: u8| {
-        let upload = Upload {
-            life: Life(life),
-            digests: vec![(Tick(0), WRONG)],
-            ..blank(era)
-        };
-        stage.say(2, ClientMessage::Upload(upload));
-    };
-    for number in 0..3 {
-        let life = 2 * number;
-        diverge(&mut stage, life);
-        assert_eq!(fences(&stage.hear(1)), [(1, life)]);
-        stage.report(1, era, 1, life, 1);
-        assert_eq!(changes(&stage.hear(2)).len(), 1, "the page is told");
-        stage.say(2, ClientMessage::TakeBack { era });
-        ready_again(&mut stage, 2, era);
-        assert!(stage.back(2).is_some());
-        stage.hear(1);
-    }
-    assert!(stage.ended.is_empty());
-    diverge(&mut stage, 6);
-    assert_eq!(stage.ended, [EndReason::Technical], "more than three times");
-}
-
-#[test]
-fn a_page_that_is_never_ready_is_given_up_and_may_ask_again() {
-    let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.first_half = study::terms::Then::Bot;
-        env.on_disconnect.bot = Some(study::stage::Bot {
-            policy: "cook".into(),
-            disclose: true,
-        });
-    });
-    let (era, token) = taken(&mut stage);
-    stage.resume(3, &token, None);
-    let plan = stage.plan(3).unwrap();
-    stage.hear(1);
-    for second in 1..25 {
-        stage.wait(SECOND);
-        stage.archive(1, era, 0, second * HZ);
-    }
-    let taken = changes(&stage.hear(1));
-    assert_eq!(taken[0].controller, cook());
-    stage.ready(3, plan.era, 0);
-    ready_again(&mut stage, 3, era);
-    assert!(stage.back(3).is_some());
 }
 
 #[test]
@@ -597,27 +272,6 @@ fn a_page_that_was_given_its_seat_lately_is_no_witness_alone() {
 }
 
 #[test]
-fn who_comes_and_goes_gets_no_more_time_while_nothing_moves() {
-    let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
-    });
-    let (era, _, token) = stage.playing();
-    for conn in 3..9 {
-        stage.close(conn - 1);
-        stage.silent(1, era, 1, true);
-        stage.wait(2 * SECOND);
-        stage.resume(conn, &token, Some((era, 0)));
-        stage.silent(1, era, 1, false);
-    }
-    stage.close(8);
-    stage.silent(1, era, 1, true);
-    stage.wait(3 * SECOND - 1);
-    assert!(stage.ended.is_empty());
-    stage.wait(1);
-    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
-}
-
-#[test]
 fn nothing_is_taken_from_a_page_whose_seat_is_being_cut() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
@@ -629,34 +283,6 @@ fn nothing_is_taken_from_a_page_whose_seat_is_being_cut() {
     assert!(stage.work.is_empty(), "{:?}", stage.work);
     stage.archive(1, era, 0, 9);
     assert_eq!(stage.work.len(), 1);
-}
-
-#[test]
-fn a_page_that_has_lost_its_game_asks_for_its_seat_before_anybody_takes_it() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, ..) = stage.playing();
-    stage.say(2, ClientMessage::TakeBack { era });
-    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
-    stage.report(1, era, 1, 0, 7);
-    ready_again(&mut stage, 2, era);
-    assert!(stage.back(2).is_some());
-}
-
-#[test]
-fn people_who_come_and_go_without_end_are_no_burden() {
-    let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
-    });
-    stage.limits.presences = 5;
-    stage.hub.limits.presences = 5;
-    let (era, ..) = stage.playing();
-    stage.close(2);
-    for _ in 0..50 {
-        stage.silent(1, era, 1, true);
-        stage.silent(1, era, 1, false);
-    }
-    assert_eq!(stage.hear(1).len(), 5);
-    assert_eq!(stage.shelf(era).notes.len(), 5);
 }
 
 #[test]
