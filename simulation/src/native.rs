@@ -1,4 +1,7 @@
-//! An environment opened by its id, as the server's replica opens it, given to a session.
+//! An environment opened by its id, as the server's replica opens it, given to a session; it keeps in mind through
+//! which states it came.
+
+use std::collections::BTreeMap;
 
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
@@ -6,7 +9,14 @@ use env_core::{Action, Outcome, Spec, World};
 use protocol::control::Plan;
 
 /// A native environment of any kind.
-pub struct Native(Box<dyn World + Send>);
+pub struct Native {
+    world: Box<dyn World + Send>,
+    outcome: Outcome,
+    /// The digest after each step that is not taken back, since the world was reset.
+    states: Vec<u64>,
+    /// How many of these steps each slot holds.
+    slots: BTreeMap<usize, usize>,
+}
 
 impl Native {
     /// Opens the environment of a plan.
@@ -14,61 +24,86 @@ impl Native {
     /// # Errors
     /// It is unknown, or refuses its parameters.
     pub fn open(plan: &Plan) -> Result<Self, String> {
-        let world = env_core::envs::open(&plan.env, &plan.params);
-        world.map(Self).map_err(|error| error.to_string())
+        Self::named(&plan.env, &plan.params)
+    }
+
+    /// Opens an environment by its id, with parameters as JSON.
+    ///
+    /// # Errors
+    /// It is unknown, or refuses its parameters.
+    pub fn named(env: &str, params: &str) -> Result<Self, String> {
+        let world = env_core::envs::open(env, params).map_err(|error| error.to_string())?;
+        Ok(Self {
+            world,
+            outcome: Outcome::default(),
+            states: Vec::new(),
+            slots: BTreeMap::new(),
+        })
+    }
+
+    /// The digest after each step since the world was reset or, in the middle of an episode, restored.
+    pub fn states(&self) -> &[u64] {
+        &self.states
     }
 }
 
 impl World for Native {
     fn spec(&self) -> &Spec {
-        self.0.spec()
+        self.world.spec()
     }
 
     fn reset(&mut self, seed: u64) {
-        self.0.reset(seed);
+        self.world.reset(seed);
+        self.states.clear();
     }
 
     fn step(&mut self, actions: &[Action]) -> &Outcome {
-        self.0.step(actions)
+        self.outcome.clone_from(self.world.step(actions));
+        self.states.push(self.world.digest());
+        &self.outcome
     }
 
     fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
-        self.0.observe(seat, out);
+        self.world.observe(seat, out);
     }
 
     fn save(&mut self, slot: usize) {
-        self.0.save(slot);
+        self.world.save(slot);
+        self.slots.insert(slot, self.states.len());
     }
 
     fn load(&mut self, slot: usize) {
-        self.0.load(slot);
+        self.world.load(slot);
+        let steps = self.slots.get(&slot).copied();
+        self.states
+            .truncate(steps.expect("a slot is saved before it is loaded"));
     }
 
     fn digest(&mut self) -> u64 {
-        self.0.digest()
+        self.world.digest()
     }
 
     fn state(&mut self, out: &mut Vec<u8>) {
-        self.0.state(out);
+        self.world.state(out);
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        self.0.restore(bytes)
+        self.world.restore(bytes)
     }
 
     fn score(&mut self) -> i64 {
-        self.0.score()
+        self.world.score()
     }
 
     fn draw(&mut self, out: &mut DrawList) {
-        self.0.draw(out);
+        self.world.draw(out);
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {
-        self.0.describe(seat, out);
+        self.world.describe(seat, out);
     }
 
     fn inject(&mut self, draws: &[u32]) {
-        self.0.inject(draws);
+        self.world.inject(draws);
     }
 }

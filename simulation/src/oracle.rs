@@ -5,7 +5,8 @@
 //! | `log` | all pages confirm the same actions, and the archive has the same |
 //! | `digest` | equal states at every confirmed tick, on every page and in the replica |
 //! | `retraction` | nothing confirmed is taken back |
-//! | `receipts` | nothing is confirmed that somebody lacks |
+//! | `receipts` | nothing is confirmed that somebody lacks, through all changes of seats |
+//! | `lease` | a seat that lost its person is confirmed only so far beyond what is durable |
 //! | `window` | nobody simulates further beyond the confirmed than the study says |
 //! | `change` | a seat changes hands at the same tick for everybody, and in the archive |
 //! | `replay` | the archive replays to the states, the score and the end that were told |
@@ -14,15 +15,16 @@
 //! | `pace` | the pages of people with slow machines are at most two ticks apart |
 //! | `stall` | what is played is confirmed, once the network has healed |
 //! | `liveness` | everybody comes to the end of the study |
-//! | `seen` | what was shown is rebuilt from the archive |
+//! | `seen` | what was shown is rebuilt from the archive, which takes at most 300 bytes a second |
 
+mod rule;
 mod truth;
 
 use std::collections::BTreeMap;
 
 use peer::Peer;
 use protocol::change::Change;
-use protocol::control::{EndReason, Report, ServerMessage};
+use protocol::control::{EndReason, Plan, Report, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
 use protocol::{Era, Life, Seat, Tick};
 
@@ -37,6 +39,8 @@ use truth::Truth;
 struct Watch {
     confirmed: u32,
     digests: usize,
+    /// Ticks that the page was told are durable.
+    durable: u32,
 }
 
 /// Figures of a run.
@@ -50,10 +54,18 @@ pub struct Figures {
     pub changes: u64,
     /// Seats taken when nobody who could say what was confirmed was there.
     pub lonely: u64,
+    /// Ticks that were confirmed and lost by that.
+    pub lost: u64,
     /// Frames that were shown and rebuilt.
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
     pub reasons: [u64; 3],
+    /// The most bytes of seen-log that a page told in a second, on average.
+    pub seen_per_s: u64,
+    /// The longest that a page which could play confirmed nothing, once the network had healed, microseconds.
+    pub stalled_us: u64,
+    /// The longest time from then to the end of the study for everybody, microseconds.
+    pub late_us: u64,
 }
 
 /// The checks.
@@ -72,14 +84,23 @@ impl Oracle {
     /// What is not true.
     pub fn told(
         &mut self,
-        page: Option<(Era, Seat, Life)>,
+        page: usize,
+        plays: Option<(Era, Seat, Life)>,
         message: &ServerMessage,
     ) -> Result<(), String> {
+        if let Some((of, _, life)) = plays
+            && let Some((era, through)) = durable(message)
+            && of == era
+        {
+            let watch = self.watches.entry((page, era.0, life.0)).or_default();
+            watch.durable = through.0.max(watch.durable);
+        }
         match message {
             ServerMessage::Match(plan) => {
                 let truth = self.truths.entry(plan.era.0).or_default();
                 truth.episode.clone_from(&plan.episode);
                 truth.window = u32::from(plan.window);
+                truth.tick_hz = u32::from(plan.tick_hz);
                 truth.controllers.clone_from(&plan.controllers);
             }
             ServerMessage::Start { era, .. } => {
@@ -110,7 +131,7 @@ impl Oracle {
                 notes,
             } => {
                 self.acknowledge(*era, *through);
-                if let Some((of, seat, life)) = page
+                if let Some((of, seat, life)) = plays
                     && of == *era
                     && let Some(truth) = self.truths.get_mut(&era.0)
                 {
@@ -220,6 +241,8 @@ impl Oracle {
             return;
         }
         truth.lonely.push((taken.change.number, cut));
+        let confirmed = truth.rows.len() / truth.controllers.len();
+        self.figures.lost += confirmed.saturating_sub(cut.0 as usize) as u64;
         truth
             .rows
             .truncate(cut.0 as usize * truth.controllers.len());
@@ -228,22 +251,23 @@ impl Oracle {
         self.figures.lonely += 1;
     }
 
-    /// A page sends a datagram.
+    /// A page that knows so many changes sends a datagram.
     ///
     /// # Errors
     /// It is malformed.
-    pub fn sent(&mut self, era: Era, layout: Layout, bytes: &[u8]) -> Result<(), String> {
+    pub fn sent(
+        &mut self,
+        era: Era,
+        layout: Layout,
+        changes: u16,
+        bytes: &[u8],
+    ) -> Result<(), String> {
         let Some(truth) = self.truths.get_mut(&era.0) else {
             return Ok(());
         };
         let datagram = Datagram::decode(bytes, layout)
             .map_err(|error| format!("packet: a page sends what is none: {error}"))?;
-        for (told, have) in truth.told[datagram.from.index()]
-            .iter_mut()
-            .zip(&datagram.have)
-        {
-            *told = have.0.max(*told);
-        }
+        truth.claims.note(&datagram, changes);
         Ok(())
     }
 
@@ -251,18 +275,17 @@ impl Oracle {
     ///
     /// # Errors
     /// What is not true.
-    pub fn watch(&mut self, page: usize, peer: &Peer<Native>) -> Result<(), String> {
-        let Some(session) = peer.session() else {
+    pub fn watch(&mut self, page: usize, peer: &mut Peer<Native>) -> Result<(), String> {
+        let Plan {
+            era, seat, life, ..
+        } = *peer.plan();
+        let Some(session) = peer.session_mut() else {
             return Ok(());
         };
-        let plan = peer.plan();
-        let Some(truth) = self.truths.get_mut(&plan.era.0) else {
+        let Some(truth) = self.truths.get_mut(&era.0) else {
             return Ok(());
         };
-        let watch = self
-            .watches
-            .entry((page, plan.era.0, plan.life.0))
-            .or_default();
+        let watch = self.watches.entry((page, era.0, life.0)).or_default();
         let (confirmed, current) = (session.confirmed().0, session.current().0);
         if confirmed < watch.confirmed {
             return Err(format!(
@@ -276,22 +299,13 @@ impl Oracle {
                 "window: {current} simulated, {confirmed} confirmed, window {window}"
             ));
         }
-        if confirmed > watch.confirmed && truth.changes.is_empty() {
-            truth.receipts(
-                plan.seat,
-                confirmed,
-                u32::from(session.config().input_delay),
-            )?;
+        if confirmed > watch.confirmed {
+            let agreed = u32::from(session.config().input_delay).max(session.first_tick().0);
+            let news = agreed.max(watch.confirmed)..confirmed;
+            truth.settled(seat, news, session.changes(), watch.durable)?;
         }
-        let first = session.first_tick().0;
-        let seats = truth.controllers.len();
-        // What was seen before is looked at again, a little: it must not change.
-        let from = watch.confirmed.saturating_sub(3).max(first);
         let known = truth.known(session.changes());
-        for tick in from..confirmed.min(known.0) {
-            let at = (tick - first) as usize * seats;
-            truth.row(tick, &session.rows()[at..at + seats])?;
-        }
+        truth.compare(session, watch.confirmed, confirmed.min(known.0))?;
         watch.confirmed = confirmed;
         for &(tick, digest) in &session.digests()[watch.digests.min(session.digests().len())..] {
             if tick <= known {
@@ -355,6 +369,7 @@ impl Oracle {
             }
             truth.judge(&log)?;
             self.figures.frames += truth.rebuild(&log)?;
+            self.figures.seen_per_s = self.figures.seen_per_s.max(truth.seen_per_s(&log)?);
             self.figures.episodes += 1;
             self.figures.ticks += u64::from(log.through.0);
             self.figures.changes += log.changes().count() as u64;
@@ -367,15 +382,29 @@ impl Oracle {
     }
 }
 
+/// What a message says is durable.
+fn durable(message: &ServerMessage) -> Option<(Era, Tick)> {
+    match message {
+        ServerMessage::Running { era, through, .. }
+        | ServerMessage::Archived { era, through, .. } => Some((*era, *through)),
+        ServerMessage::Return(back) => Some((back.era, back.tick)),
+        _ => None,
+    }
+}
+
 impl std::ops::AddAssign for Figures {
     fn add_assign(&mut self, other: Self) {
         self.episodes += other.episodes;
         self.ticks += other.ticks;
         self.changes += other.changes;
         self.lonely += other.lonely;
+        self.lost += other.lost;
         self.frames += other.frames;
         for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
             *own += other;
         }
+        self.seen_per_s = self.seen_per_s.max(other.seen_per_s);
+        self.stalled_us = self.stalled_us.max(other.stalled_us);
+        self.late_us = self.late_us.max(other.late_us);
     }
 }

@@ -325,8 +325,8 @@ impl Run {
         while let Some(deed) = self.pages[at].poll_deed() {
             self.deed(at, deed)?;
         }
-        let page = &self.pages[at];
-        if let Some(peer) = &page.peer {
+        let page = &mut self.pages[at];
+        if let Some(peer) = &mut page.peer {
             self.oracle.watch(page.number, peer)?;
             self.watch_progress(at)?;
             self.watch_pace(at)?;

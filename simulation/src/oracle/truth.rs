@@ -1,15 +1,24 @@
 //! What is known of an episode, and what its archive must therefore say.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use env_core::Action;
+use env_core::{Action, World as _};
 use protocol::change::Change;
 use protocol::control::{EndReason, Report};
-use protocol::log::Log;
-use protocol::{Controller, MAX_SEATS, Seat, Tick};
+use protocol::log::{Log, Record};
+use protocol::{Controller, Seat, Tick};
+use rollback::Session;
 use signaling_server::archive;
 
+use super::rule::{Claims, Hands};
+use crate::native::Native;
 use crate::page::Shown;
+
+/// The most bytes of seen-log that a page may tell in a second, on average.
+const SEEN_PER_S: u64 = 300;
+/// What is shown for less than this is taken to have lasted as long, milliseconds: the head of a chunk weighs more.
+const SEEN_OVER_MS: u64 = 2_000;
 
 /// What is known of an episode.
 #[derive(Debug, Default)]
@@ -17,8 +26,10 @@ pub(super) struct Truth {
     pub(super) episode: String,
     pub(super) controllers: Vec<Controller>,
     pub(super) window: u32,
+    pub(super) tick_hz: u32,
     /// What anybody has confirmed, `[tick, seat]`, from tick 0.
     pub(super) rows: Vec<Option<Action>>,
+    /// The state after so many ticks, as anybody has confirmed it.
     pub(super) digests: BTreeMap<Tick, u64>,
     pub(super) changes: BTreeMap<u16, Change>,
     /// Ticks that a page was told are durable.
@@ -29,8 +40,8 @@ pub(super) struct Truth {
     pub(super) verdict: Option<(EndReason, Tick, i64, u64)>,
     /// Where pages have confirmed the end.
     pub(super) ended: Option<Tick>,
-    /// The receipts that each seat has ever sent, `[seat][seat]`.
-    pub(super) told: [[u32; MAX_SEATS]; MAX_SEATS],
+    /// The receipts that pages have sent.
+    pub(super) claims: Claims,
     /// What was on each page's screen in each life of its seat, in order.
     pub(super) shown: BTreeMap<(Seat, u8), Vec<Shown>>,
     /// What pages have reported, and from which tick on the person of each plays.
@@ -70,24 +81,35 @@ impl Truth {
         Ok(())
     }
 
-    /// Whether everybody has said to have everything before a tick; while no seat has changed hands.
-    pub(super) fn receipts(&self, own: Seat, confirmed: u32, delay: u32) -> Result<(), String> {
-        let people = || {
-            let seats = self.controllers.iter().enumerate();
-            seats
-                .filter(|(_, controller)| **controller == Controller::Human)
-                .map(|(seat, _)| seat)
-        };
-        for seat in people() {
-            for by in people().filter(|&by| by != seat && by != own.index()) {
-                let told = self.told[by][seat].max(delay);
-                if told < confirmed {
-                    return Err(format!(
-                        "receipts: seat {} has confirmed {confirmed} ticks, but seat {by} has {told} of seat {seat}",
-                        own.0
-                    ));
-                }
-            }
+    /// A page that knows so many changes, and of so many durable ticks, confirms some more: whether it may.
+    pub(super) fn settled(
+        &self,
+        own: Seat,
+        news: Range<u32>,
+        changes: u16,
+        durable: u32,
+    ) -> Result<(), String> {
+        let known = self.changes.values().take(usize::from(changes));
+        let hands = Hands::new(&self.controllers, known);
+        let durable = (durable, self.tick_hz);
+        news.into_iter()
+            .try_for_each(|tick| hands.settled(own, tick, &self.claims, durable))
+    }
+
+    /// Compares what a page has confirmed with what others have, tick by tick: the actions, and the state after them.
+    /// What was seen before is looked at again, a little: it must not change.
+    pub(super) fn compare(
+        &mut self,
+        session: &mut Session<Native>,
+        seen: u32,
+        confirmed: u32,
+    ) -> Result<(), String> {
+        let (first, seats) = (session.first_tick().0, self.controllers.len());
+        for tick in seen.saturating_sub(3).max(first)..confirmed {
+            let at = (tick - first) as usize;
+            self.row(tick, &session.rows()[at * seats..(at + 1) * seats])?;
+            let state = session.world().states()[at];
+            self.digest(Tick(tick + 1), state)?;
         }
         Ok(())
     }
@@ -148,7 +170,8 @@ impl Truth {
             log,
             |_| Err(std::io::Error::other("native")),
             |_, replica| {
-                states.push((replica.ticks(), replica.digest(replica.ticks())));
+                let tick = replica.ticks();
+                states.extend(replica.digest(tick).map(|digest| (tick, digest)));
             },
         );
         let replica = replayed.map_err(|error| format!("replay: {error}"))?;
@@ -169,19 +192,57 @@ impl Truth {
             self.row(tick as u32, row)
                 .map_err(|differs| format!("{differs} (the archive)"))?;
         }
+        self.replay(log)?;
         for (tick, digest) in states {
-            if let Some(known) = self
-                .digests
-                .get(&tick)
-                .filter(|known| Some(**known) != digest)
-            {
-                return Err(format!(
-                    "digest: {known:016x} on a page, {digest:?} in the replica after {} ticks",
-                    tick.0
-                ));
-            }
+            self.digest(tick, digest)
+                .map_err(|differs| format!("{differs} (the replica)"))?;
         }
         Ok(())
+    }
+
+    /// Plays the archive's rows by the rules alone: the state after every tick.
+    fn replay(&mut self, log: &Log) -> Result<(), String> {
+        let mut world = Native::named(&log.header.env, &log.header.params)?;
+        world.reset(log.header.seed);
+        for row in log.rows().chunks_exact(log.seats()) {
+            world.step(row);
+        }
+        for (tick, &digest) in (1..).map(Tick).zip(world.states()) {
+            self.digest(tick, digest)
+                .map_err(|differs| format!("{differs} (the archive)"))?;
+        }
+        Ok(())
+    }
+
+    /// The most bytes of seen-log in a second, on average, that the life of a page took.
+    pub(super) fn seen_per_s(&self, log: &Log) -> Result<u64, String> {
+        let mut pages: BTreeMap<(Seat, u8), (u64, u32, u32)> = BTreeMap::new();
+        for record in &log.records {
+            let Record::Timing { seat, life, timing } = record else {
+                continue;
+            };
+            if timing.seen.is_empty() {
+                continue;
+            }
+            let frames = protocol::seen::decode(&timing.seen, log.seats())
+                .map_err(|error| format!("seen: {error}"))?;
+            let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
+                continue;
+            };
+            let page = pages.entry((*seat, life.0));
+            let (bytes, _, until_ms) = page.or_insert((0, first.at_ms, 0));
+            *bytes += timing.seen.len() as u64;
+            *until_ms = last.at_ms;
+        }
+        let spans = pages.values().map(|&(bytes, from_ms, until_ms)| {
+            let span_ms = u64::from(until_ms.saturating_sub(from_ms)).max(SEEN_OVER_MS);
+            bytes * 1_000 / span_ms
+        });
+        let most = spans.max().unwrap_or_default();
+        if most > SEEN_PER_S {
+            return Err(format!("seen: {most} bytes a second"));
+        }
+        Ok(most)
     }
 
     /// Rebuilds what was shown, as far as its notes became durable; gives the number of frames.

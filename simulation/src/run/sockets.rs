@@ -48,10 +48,13 @@ impl Run {
     /// A page sends a datagram, one way or the other.
     pub(super) fn look_at(&mut self, at: usize, bytes: &[u8]) -> Result<(), String> {
         let page = &mut self.pages[at];
-        match (page.layout(), page.peer.as_ref()) {
-            (Some(layout), Some(peer)) => self.oracle.sent(peer.plan().era, layout, bytes),
+        let layout = page.layout();
+        let peer = page.peer.as_ref();
+        let session = peer.and_then(|peer| Some((peer.plan().era, peer.session()?.changes())));
+        match layout.zip(session) {
+            Some((layout, (era, changes))) => self.oracle.sent(era, layout, changes, bytes),
             // Before the start, datagrams only measure.
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -177,7 +180,7 @@ impl Run {
             .peer
             .as_ref()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
-        self.oracle.told(plays, &message)?;
+        self.oracle.told(at, plays, &message)?;
         if let Some(peer) = &page.peer {
             self.oracle.tells(peer, &message)?;
         }
