@@ -1,0 +1,290 @@
+//! Two pages in an episode, each around a native session.
+
+use env_core::Instance;
+use env_core::envs::overcooked::Overcooked;
+use protocol::change::Change;
+use protocol::control::{
+    Answer, ClientMessage, EndReason, Entry, Link, Plan, ServerMessage, StageView, Upload,
+};
+use protocol::{Controller, Era, Life, Seat, Tick};
+use rollback::{Config, Session};
+
+use crate::host::{HORIZON, Running};
+use crate::page::Page;
+
+/// Two pages in an episode.
+pub(crate) struct Match {
+    pub(crate) pages: [Page; 2],
+    pub(crate) era: Era,
+    pub(crate) sessions: [Session<Instance<Overcooked>>; 2],
+    pub(crate) lives: [Life; 2],
+    pub(crate) now_us: u64,
+}
+
+/// What a page makes of its plan.
+pub(crate) fn opened(plan: &Plan, t0_us: u64, input_delay: u8) -> (Config, Instance<Overcooked>) {
+    let world = Instance::new(env_core::envs::build::<Overcooked>(plan.params.as_bytes()).unwrap());
+    let config = Config {
+        era: plan.era,
+        local: Some(plan.seat),
+        controllers: plan.controllers.clone(),
+        seed: plan.seed,
+        tick_hz: plan.tick_hz,
+        input_delay,
+        window: plan.window,
+        t0_us,
+    };
+    (config, world)
+}
+
+/// Two people read, are matched, and get ready.
+pub(crate) async fn meet(host: &Running) -> Match {
+    let mut pages = [
+        Page::enter(host, Entry::Invite(host.links[0].clone())).await,
+        Page::enter(host, Entry::Invite(host.links[1].clone())).await,
+    ];
+    for page in &mut pages {
+        assert!(matches!(page.stage().await, StageView::Instructions { .. }));
+        page.done(0, Vec::new()).await;
+        // The second only comes once the first waits, so that the seats are known.
+        assert!(matches!(page.stage().await, StageView::Lobby { .. }));
+    }
+    let mut plans: Vec<Plan> = Vec::new();
+    for page in &mut pages {
+        let plan = page
+            .until(|message| {
+                if let ServerMessage::Match(plan) = message {
+                    Some(plan)
+                } else {
+                    None
+                }
+            })
+            .await;
+        let (era, links) = (plan.era, vec![Link::Relay; 2]);
+        plans.push(plan);
+        page.say(&ClientMessage::Ready {
+            era,
+            links,
+            rtt_us: vec![0, 0],
+        })
+        .await;
+    }
+    assert!(
+        plans
+            .iter()
+            .all(|plan| plan.controllers == [Controller::Human, Controller::Human])
+    );
+    let mut starts = Vec::new();
+    for page in &mut pages {
+        starts.push(
+            page.until(|message| match message {
+                ServerMessage::Start {
+                    t0_us, input_delay, ..
+                } => Some((t0_us, input_delay)),
+                _ => None,
+            })
+            .await,
+        );
+    }
+    assert_eq!(starts[0], starts[1]);
+    let session = |plan: &Plan| {
+        let (config, world) = opened(plan, starts[0].0, starts[0].1);
+        Session::new(config, world, vec![None, None])
+    };
+    assert!(plans[0].seat < plans[1].seat);
+    let sessions = [session(&plans[0]), session(&plans[1])];
+    Match {
+        pages,
+        era: plans[0].era,
+        sessions,
+        lives: [Life(0); 2],
+        now_us: starts[0].0,
+    }
+}
+
+impl Match {
+    /// Plays through the relay until so many ticks are confirmed on both pages.
+    pub(crate) async fn play(&mut self, ticks: u32) {
+        while self
+            .sessions
+            .iter()
+            .any(|session| session.confirmed().0 < ticks)
+        {
+            self.now_us += 50_000;
+            for from in 0..2 {
+                let action = ((self.now_us / 50_000 + from as u64 * 3) % 5) as u16;
+                self.sessions[from].handle_action(self.now_us, action);
+                self.sessions[from].handle_timeout(self.now_us);
+                self.pass_on(from).await;
+            }
+        }
+    }
+
+    /// Sends what a session has to say through the server, and hands it to the other.
+    pub(crate) async fn pass_on(&mut self, from: usize) {
+        let mut sent = 0;
+        while let Some(transmit) = self.sessions[from].poll_transmit() {
+            let message = ClientMessage::Relay {
+                to: transmit.to,
+                bytes: transmit.bytes.to_vec(),
+            };
+            self.pages[from].say(&message).await;
+            sent += 1;
+        }
+        for _ in 0..sent {
+            let relayed = |message| {
+                if let ServerMessage::Relay { bytes, .. } = message {
+                    Some(bytes)
+                } else {
+                    None
+                }
+            };
+            let bytes = self.pages[1 - from].until(relayed).await;
+            self.sessions[1 - from]
+                .handle_datagram(self.now_us, Seat(from as u8), &bytes)
+                .unwrap();
+        }
+    }
+
+    pub(crate) fn upload(&self, seat: usize, first: u32) -> ClientMessage {
+        let session = &self.sessions[seat];
+        let skipped = (first - session.first_tick().0) as usize * 2;
+        let rows = session.rows()[skipped..].to_vec();
+        let (digests, ended) = (session.digests().to_vec(), session.ended());
+        ClientMessage::Upload(Upload {
+            era: self.era,
+            life: self.lives[seat],
+            first: Tick(first),
+            rows,
+            digests,
+            timing: Default::default(),
+            ended,
+        })
+    }
+
+    /// The first page answers a fence of the second seat, and takes the change that follows.
+    pub(crate) async fn fence(&mut self) {
+        let fenced = |message| match message {
+            ServerMessage::Fence { seat, life, .. } => Some((seat, life)),
+            _ => None,
+        };
+        let (seat, life) = self.pages[0].until(fenced).await;
+        assert_eq!((seat, life), (Seat(1), self.lives[1]));
+        let report = self.sessions[0].handle_fence(seat, life).unwrap();
+        let era = self.era;
+        self.pages[0]
+            .say(&ClientMessage::Report { era, report })
+            .await;
+        let change = self.change(0).await;
+        assert_eq!(change.controller, Controller::Vacant);
+    }
+
+    /// A page hears of a change.
+    pub(crate) async fn change(&mut self, page: usize) -> Change {
+        let changed = |message| match message {
+            ServerMessage::Change { change, .. } => Some(change),
+            _ => None,
+        };
+        let change = self.pages[page].until(changed).await;
+        self.sessions[page]
+            .handle_change(self.now_us, &change, None)
+            .unwrap();
+        change
+    }
+
+    /// The second page gets its seat back from the server's state.
+    pub(crate) async fn come_back(&mut self) {
+        let page = &mut self.pages[1];
+        let planned = |message| match message {
+            ServerMessage::Match(plan) => Some(plan),
+            _ => None,
+        };
+        let plan = page.until(planned).await;
+        assert!(plan.running && plan.window > 0 && plan.seat == Seat(1));
+        let ready = ClientMessage::Ready {
+            era: plan.era,
+            links: vec![Link::Relay; 2],
+            rtt_us: vec![0, 0],
+        };
+        page.say(&ready).await;
+        let returned = |message| match message {
+            ServerMessage::Return(back) => Some(back),
+            _ => None,
+        };
+        let back = page.until(returned).await;
+        let (config, world) = opened(&plan, back.t0_us, back.input_delay);
+        self.sessions[1] = Session::resume(config, world, |_| None, &back).unwrap();
+        self.lives[1] = plan.life;
+        let change = self.change(0).await;
+        assert_eq!(
+            (&change.controller, change.life),
+            (&Controller::Human, plan.life)
+        );
+        assert_eq!(Some(&change), back.changes.last());
+    }
+
+    /// Plays to the end beyond a return, which only what is durable lets anybody confirm.
+    pub(crate) async fn play_out(&mut self, from: Tick) {
+        self.play(from.0 + 15).await;
+        let through = self.archive(0, from.0).await;
+        self.sessions
+            .iter_mut()
+            .for_each(|session| session.handle_lease(through));
+        self.play(HORIZON).await;
+        self.finish(through.0).await;
+    }
+
+    /// A page uploads from a tick on; gives what is then durable.
+    pub(crate) async fn archive(&mut self, seat: usize, first: u32) -> Tick {
+        let upload = self.upload(seat, first);
+        self.pages[seat].say(&upload).await;
+        let archived = |message| {
+            if let ServerMessage::Archived { through, .. } = message {
+                Some(through)
+            } else {
+                None
+            }
+        };
+        self.pages[seat].until(archived).await
+    }
+
+    /// Both pages upload the rest, see the same end, answer, and reach the last page.
+    pub(crate) async fn finish(&mut self, first: u32) {
+        for seat in 0..2 {
+            assert_eq!(self.archive(seat, first).await, Tick(HORIZON));
+        }
+        for (page, session) in self.pages.iter_mut().zip(&mut self.sessions) {
+            let ended = page
+                .until(|message| match message {
+                    ServerMessage::Ended {
+                        reason,
+                        ticks,
+                        digest,
+                        ..
+                    } => Some((reason, ticks, digest)),
+                    _ => None,
+                })
+                .await;
+            let own = session.digests().last().copied().unwrap();
+            assert_eq!(
+                (ended.1, ended.2),
+                own,
+                "the replica ends where the page ends"
+            );
+            assert_eq!(ended.0, EndReason::Played);
+            assert!(matches!(page.stage().await, StageView::Survey { .. }));
+            page.done(
+                3,
+                vec![Answer {
+                    name: "fluency".into(),
+                    value: "5".into(),
+                }],
+            )
+            .await;
+            let StageView::End { outcome, .. } = page.stage().await else {
+                panic!("the last page")
+            };
+            assert_eq!(outcome, "completed");
+        }
+    }
+}
