@@ -46,8 +46,8 @@ pub enum Event {
         predicted: Action,
         /// What came.
         actual: Action,
-        /// From when the tick was simulated so to when it was simulated otherwise, microseconds; 0 if that was in the
-        /// same call, so that nobody saw it.
+        /// From when the tick was simulated so to when it was simulated otherwise or the input came, microseconds;
+        /// 0 if that was in the same call, so that nobody saw it.
         shown_us: u64,
     },
     /// Ticks are due later than before, because a page or the network could not keep up.

@@ -9,8 +9,9 @@
 //!
 //! The input travels at once. If a tick is due before a peer's input is there, the session *predicts* it from the
 //! last one known (a lasting action again, the no-op after a press), *saves* the state before the tick, and simulates.
-//! When the true input comes and differs, the session *rolls back*: it loads the state before the wrong tick and
-//! simulates again up to where it was, in the same call, so that the world shown is never known to be wrong.
+//! When true inputs come and differ, the session *rolls back*: it loads the state before the first wrong tick and
+//! simulates again up to where it was. It does so once for all the packets that came, before the next tick and before
+//! anybody looks, so that the world shown is never known to be wrong; until then no wrong tick counts as confirmed.
 //! What is simulated follows from the inputs and changes that are known, and from nothing else: [`rebuild`] shows
 //! from a record what a page showed, frame by frame.
 //!

@@ -98,12 +98,12 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if [frame.have.len(), frame.fresh.len()] != [self.seats; 2] {
             return Err(RebuildError::Frame(number));
         }
-        let mut wrong = self.learn_changes(frame.changes)?;
+        self.learn_changes(frame.changes)?;
         for seat in 0..self.seats {
-            wrong = wrong.min(self.learn_inputs(frame, seat, number)?);
+            self.learn_inputs(frame, seat, number)?;
         }
         let session = &mut self.session;
-        if !session.go_to(frame.tick.0, wrong) {
+        if !session.go_to(frame.tick.0) {
             return Err(RebuildError::Frame(number));
         }
         let mut digest = 0;
@@ -113,9 +113,8 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         Ok(digest)
     }
 
-    /// Learns the changes that a frame knew; the first tick that has to be simulated again.
-    fn learn_changes(&mut self, changes: u16) -> Result<u32, RebuildError> {
-        let mut wrong = u32::MAX;
+    /// Learns the changes that a frame knew.
+    fn learn_changes(&mut self, changes: u16) -> Result<(), RebuildError> {
         while self.session.changes() < changes {
             let number = self.session.changes();
             let refused = |why| RebuildError::Change { number, why };
@@ -123,41 +122,39 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             let change = change.ok_or(refused(None))?;
             let before = change.tick.0.saturating_sub(change.inputs.len() as u32);
             if self.session.is_persons(change.seat) {
-                wrong = wrong.min(self.recall(change.seat.index(), before)?);
+                self.recall(change.seat.index(), before)?;
             }
             let partner = policy(&change.controller, &mut self.partner);
-            let from = self.session.learn_change(change, partner);
-            wrong = wrong.min(from.map_err(|why| refused(Some(why)))?);
+            let learned = self.session.learn_change(change, partner);
+            learned.map_err(|why| refused(Some(why)))?;
         }
-        Ok(wrong)
+        Ok(())
     }
 
-    /// Learns the inputs of a seat that a frame knew; the first tick that has to be simulated again.
+    /// Learns the inputs of a seat that a frame knew.
     fn learn_inputs(
         &mut self,
         frame: &Frame,
         seat: usize,
         number: usize,
-    ) -> Result<u32, RebuildError> {
+    ) -> Result<(), RebuildError> {
         let fresh = &frame.fresh[seat];
         let first = u32::try_from(fresh.len()).ok();
         let first = first.and_then(|count| frame.have[seat].0.checked_sub(count));
         let first = first.ok_or(RebuildError::Frame(number))?;
         if !self.session.is_persons(Seat(seat as u8)) {
-            return Ok(u32::MAX);
+            return Ok(());
         }
-        let recalled = self.recall(seat, first)?;
-        let wrong = recalled.min(self.session.learn_inputs(seat, first, fresh));
+        self.recall(seat, first)?;
+        self.session.learn_inputs(seat, first, fresh);
         if self.session.have(seat) != frame.have[seat].0 {
             return Err(RebuildError::Frame(number));
         }
-        Ok(wrong)
+        Ok(())
     }
 
-    /// Learns from the record the inputs of a seat before `end` that no frame tells of; the first tick that has to be
-    /// simulated again.
-    fn recall(&mut self, seat: usize, end: u32) -> Result<u32, RebuildError> {
-        let mut wrong = u32::MAX;
+    /// Learns from the record the inputs of a seat before `end` that no frame tells of.
+    fn recall(&mut self, seat: usize, end: u32) -> Result<(), RebuildError> {
         for tick in self.session.have(seat)..end {
             let input = self.record.rows.get(tick as usize * self.seats + seat);
             let missing = RebuildError::Input {
@@ -165,9 +162,9 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
                 tick: Tick(tick),
             };
             let input = *input.ok_or(missing)?;
-            wrong = wrong.min(self.session.learn_inputs(seat, tick, &[input]));
+            self.session.learn_inputs(seat, tick, &[input]);
         }
-        Ok(wrong)
+        Ok(())
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Session<W: World> {
     pub(crate) now_us: u64,
     /// Ticks simulated.
     current: u32,
+    /// Those of them in which nobody is known to have done anything else; the others will be simulated again.
+    sound: u32,
     /// The most ticks that ever were.
     reached: u32,
     guesses: Guesses,
@@ -133,6 +135,7 @@ impl<W: World> Session<W> {
             presses: Presses::new(spec.noop),
             now_us: 0,
             current: first,
+            sound: first,
             reached: first,
             guesses: Guesses::new(seats, config.window),
             confirmed: first,
@@ -179,6 +182,8 @@ impl<W: World> Session<W> {
     /// late again and again is taken for one that cannot keep up, and all others wait for it.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
+        self.resimulate();
+        self.confirm();
         self.take_rest();
         self.keep_pace();
         let behind = self.lateness_us().unwrap_or(0) / self.period_us();
@@ -290,8 +295,9 @@ impl<W: World> Session<W> {
         &self.config
     }
 
-    /// The world as simulated so far.
+    /// The world as simulated so far, with all that is known.
     pub fn world(&mut self) -> &mut W {
+        self.resimulate();
         &mut self.world
     }
 

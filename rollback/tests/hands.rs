@@ -95,6 +95,7 @@ impl Packet {
         }
     }
 
+    /// The packet comes, and wakes the page.
     fn give(self, session: &mut Session<Toy>, now_us: u64) -> Result<(), DatagramError> {
         let datagram = Datagram {
             era: Era(3),
@@ -112,7 +113,9 @@ impl Packet {
         };
         let mut bytes = Vec::new();
         datagram.encode(layout, &mut bytes);
-        session.handle_datagram(now_us, Seat(self.from), &bytes)
+        session.handle_datagram(now_us, Seat(self.from), &bytes)?;
+        session.handle_timeout(now_us);
+        Ok(())
     }
 }
 

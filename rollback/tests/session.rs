@@ -128,6 +128,7 @@ fn late_input_rolls_back_to_its_tick() {
     session
         .handle_datagram(due(2), Seat(1), &packet(0, &[NOOP, UP]))
         .unwrap();
+    session.handle_timeout(due(2));
     assert_eq!(
         events(&mut session),
         [
@@ -153,6 +154,55 @@ fn late_input_rolls_back_to_its_tick() {
         ),
         (2, 1)
     );
+}
+
+#[test]
+fn however_many_packets_come_between_two_wakes_there_is_one_rollback() {
+    let mut session = session(config(0));
+    (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+    for inputs in [&[UP][..], &[UP, DOWN], &[UP, DOWN, UP]] {
+        session
+            .handle_datagram(due(2), Seat(1), &acknowledging(inputs))
+            .unwrap();
+        assert_eq!(session.stats().rollbacks, 0);
+        assert_eq!(session.confirmed(), Tick(0), "the rows are not true yet");
+    }
+    session.handle_timeout(due(2));
+    let stats = session.stats();
+    assert_eq!((stats.rollbacks, stats.resimulated), (1, 3));
+    assert_eq!(session.confirmed(), Tick(3));
+    assert_eq!(column(&session, 1), [UP, DOWN, UP]);
+}
+
+#[test]
+fn whoever_looks_sees_all_that_is_known() {
+    let late = || {
+        let mut session = session(config(0));
+        (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+        session
+            .handle_datagram(due(2), Seat(1), &packet(0, &[UP]))
+            .unwrap();
+        session
+    };
+    assert_eq!(late().world().state.places[1], 3);
+    let mut shown = 0;
+    late().preview(|world| shown = world.state.places[1]);
+    assert_eq!(shown, 4);
+    let mut session = late();
+    session.seen(0, false);
+    assert_eq!(session.stats().rollbacks, 1, "a frame tells what is shown");
+}
+
+#[test]
+fn who_waits_goes_on_as_soon_as_a_packet_allows_it() {
+    let mut session = session(config(0));
+    (0..6).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!(session.current(), Tick(4), "the window is used up");
+    session
+        .handle_datagram(due(5), Seat(1), &acknowledging(&[UP]))
+        .unwrap();
+    assert_eq!(session.confirmed(), Tick(1));
+    assert!(session.poll_timeout() <= due(4));
 }
 
 /// What was wrongly shown of seat 1: tick, prediction, input, how long.
@@ -183,6 +233,7 @@ fn a_wrong_guess_is_told_for_every_tick_that_it_was_shown_in() {
         [(0, NOOP, UP, 3 * TICK_US)],
         "of the others it is not known yet"
     );
+    session.preview(|_| ());
     // By now ticks 1 and 2 are predicted rightly, but they were not at first.
     session
         .handle_datagram(due(4), Seat(1), &packet(0, &[UP, UP, UP]))
@@ -205,6 +256,7 @@ fn every_guess_that_was_wrong_is_told_and_none_that_was_right() {
         session
             .handle_datagram(now_us, Seat(1), &packet(0, inputs))
             .unwrap();
+        session.preview(|_| ());
     }
     assert_eq!(
         mispredictions(&mut session),

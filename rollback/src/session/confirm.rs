@@ -90,7 +90,7 @@ impl<W: World> Session<W> {
     /// Moves the confirmed end up to what everybody has.
     pub(super) fn confirm(&mut self) {
         let end = self.confirmable().0;
-        self.confirmed = end.min(self.current).max(self.confirmed);
+        self.confirmed = end.min(self.sound).max(self.confirmed);
         while self
             .digests
             .get(self.settled)

@@ -37,6 +37,8 @@ impl<W: World> Session<W> {
             session.check_inputs(change)?;
             session.apply(change, policy);
         }
+        // The state there knows them all.
+        session.sound = session.current;
         if let Some(own) = session.config.local.map(Seat::index) {
             // Without a word on it yet, the next life is this page's.
             let life = session.roster.life(own);
@@ -116,10 +118,9 @@ impl<W: World> Session<W> {
         }
         self.check_inputs(change)?;
         self.now_us = now_us;
-        let wrong = self.apply(change, partner);
-        if wrong < self.current {
-            self.roll_back(wrong);
-        }
+        self.apply(change, partner);
+        // At once: what was guessed for one who played a seat is not what the next one does.
+        self.resimulate();
         self.confirm();
         Ok(())
     }
@@ -158,8 +159,8 @@ impl<W: World> Session<W> {
         Ok(())
     }
 
-    /// Carries a change out, but for the simulation; the first tick that has to be simulated again.
-    pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) -> u32 {
+    /// Carries a change out, but for the simulation.
+    pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
         let (seat, tick) = (change.seat.index(), change.tick.0);
         let mut wrong = tick;
         let is_taken = self.roster.people().contains(seat);
@@ -183,7 +184,7 @@ impl<W: World> Session<W> {
         if change.controller == Controller::Human {
             self.inputs.meet(seat, change.from.0.min(tick));
         }
-        wrong
+        self.sound = self.sound.min(wrong);
     }
 
     /// The part of a span of inputs that is not here: its first tick, and how many come before it.

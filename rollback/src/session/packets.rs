@@ -14,8 +14,9 @@ use crate::roster::Seats;
 const PACKETS: u32 = 4;
 
 impl<W: World> Session<W> {
-    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. Rolls back if a
-    /// prediction was wrong. Of a fenced seat nothing is taken.
+    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. Of a fenced seat nothing
+    /// is taken. If a prediction was wrong, the next call of `handle_timeout` rolls back, or whoever looks before that:
+    /// once for all packets that came.
     ///
     /// # Errors
     /// [`DatagramError`]; the packet then had no effect.
@@ -150,13 +151,11 @@ impl<W: World> Session<W> {
         let own = self.local();
         let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
         let packet = std::mem::take(&mut self.incoming);
-        let received = self.receive(from, packet.first.0, &packet.inputs, limit);
+        self.receive(from, packet.first.0, &packet.inputs, limit);
         self.incoming = packet;
-        // What is simulated is always what would be predicted now: so it follows from what is known, and nothing else.
-        let have = self.inputs.have(from);
-        let stale = have < self.current && self.inputs.row(have)[from] != self.predicted(from);
-        if let Some(tick) = received.wrong.or(stale.then_some(have)) {
-            self.roll_back(tick);
+        // Whoever waits, at the end of the window or of the episode, may not have to any more.
+        if !self.may_run() {
+            self.resimulate();
         }
         self.confirm();
     }
@@ -199,6 +198,9 @@ impl<W: World> Session<W> {
             self.inputs
                 .receive(from, first.max(begun), inputs, self.current, limit, learn);
         self.stats.equivocations += u64::from(received.equivocations);
+        self.sound = received
+            .wrong
+            .map_or(self.sound, |tick| self.sound.min(tick));
         received
     }
 }

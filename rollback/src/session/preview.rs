@@ -13,6 +13,7 @@ impl<W: World> Session<W> {
     /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, four at
     /// most, with predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
     pub fn preview(&mut self, show: impl FnOnce(&mut W)) {
+        self.resimulate();
         let ahead = if self.end.is_none() {
             self.foreseen()
         } else {
@@ -52,6 +53,7 @@ impl<W: World> Session<W> {
 
     /// What the preview shows, presented so many milliseconds after `T0`. Each frame brings the inputs since the last.
     pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
+        self.resimulate();
         let seats = 0..usize::from(self.layout.seats);
         let fresh = seats.clone().map(|seat| {
             let first = std::mem::replace(&mut self.told[seat], self.inputs.have(seat));

@@ -25,20 +25,20 @@ impl<W: World> Session<W> {
         self.inputs.begin(tick);
     }
 
-    /// Learns a change; the first tick that has to be simulated again.
+    /// Learns a change.
     pub(crate) fn learn_change(
         &mut self,
         change: &Change,
         partner: Option<Box<dyn Policy>>,
-    ) -> Result<u32, ChangeError> {
+    ) -> Result<(), ChangeError> {
         self.check_order(change)?;
         self.check_inputs(change)?;
-        Ok(self.apply(change, partner))
+        self.apply(change, partner);
+        Ok(())
     }
 
-    /// Learns inputs that follow or replace those that are known; the first tick that has to be simulated again.
-    pub(crate) fn learn_inputs(&mut self, seat: usize, first: u32, inputs: &[Action]) -> u32 {
-        let mut wrong = u32::MAX;
+    /// Learns inputs that follow or replace those that are known.
+    pub(crate) fn learn_inputs(&mut self, seat: usize, first: u32, inputs: &[Action]) {
         let begun = self.roster.start(seat);
         let inputs = (first..TICK_LIMIT).zip(inputs);
         for (tick, &input) in inputs.skip_while(|&(tick, _)| tick < begun) {
@@ -48,7 +48,7 @@ impl<W: World> Session<W> {
                 break;
             }
             if is_written && self.inputs.row(tick)[seat] != input {
-                wrong = wrong.min(tick);
+                self.sound = self.sound.min(tick);
             }
             if tick < have {
                 self.inputs.set(tick, seat, input);
@@ -56,30 +56,22 @@ impl<W: World> Session<W> {
                 self.inputs.push(seat, input);
             }
         }
-        wrong
     }
 
-    /// Shows the state before a tick, simulated again from `wrong` on; whether there is such a state.
-    pub(crate) fn go_to(&mut self, tick: u32, wrong: u32) -> bool {
-        let people = self.roster.people();
-        let stale = |&seat: &usize| {
-            let have = self.have(seat);
-            have < self.current && self.inputs.row(have)[seat] != self.predicted(seat)
-        };
-        let stale = people.iter().filter(stale).map(|seat| self.have(seat));
-        let wrong = stale.fold(wrong, u32::min);
+    /// Shows the state before a tick, with what is known; whether there is such a state.
+    pub(crate) fn go_to(&mut self, tick: u32) -> bool {
         let saved = self
             .reached
             .saturating_sub(u32::from(self.config.window) + 1);
-        if wrong.min(tick.saturating_sub(1)) < saved || tick >= TICK_LIMIT {
+        let earliest = self.first_wrong().min(tick.saturating_sub(1));
+        if earliest < saved || tick >= TICK_LIMIT {
             return false;
         }
-        if wrong < self.current {
-            self.roll_back(wrong);
-        }
+        self.resimulate();
         if tick < self.current {
             // One tick again, to know whether it was the last.
             self.current = tick.saturating_sub(1);
+            self.sound = self.current;
             self.load(self.slot(self.current));
             self.end = None;
         }

@@ -38,6 +38,7 @@ impl<W: World> Session<W> {
         }
         let over = self.world.step(self.inputs.row(tick)).over;
         self.current += 1;
+        self.sound = self.current;
         self.reached = self.reached.max(self.current);
         self.end = over.then_some(self.current);
         if over || self.current.is_multiple_of(u32::from(self.config.tick_hz)) {
@@ -83,8 +84,28 @@ impl<W: World> Session<W> {
         (self.predictor)(&self.spec, Seat(seat as u8), last)
     }
 
+    /// The first tick that would be simulated otherwise now; `current` if there is none.
+    pub(super) fn first_wrong(&self) -> u32 {
+        // What is simulated is always what would be predicted now: so it follows from what is known, and nothing else.
+        let is_stale = |&(seat, have): &(usize, u32)| {
+            have < self.current && self.inputs.row(have)[seat] != self.predicted(seat)
+        };
+        let people = self.roster.people().iter();
+        let guesses = people.map(|seat| (seat, self.inputs.have(seat)));
+        let stale = guesses.filter(is_stale).map(|(_, tick)| tick);
+        stale.fold(self.sound, u32::min)
+    }
+
+    /// Makes what is simulated follow from what is known. Packets may come meanwhile and add to it.
+    pub(super) fn resimulate(&mut self) {
+        let wrong = self.first_wrong();
+        if wrong < self.current {
+            self.roll_back(wrong);
+        }
+    }
+
     /// Goes back to before `tick` and simulates again up to where it was, or to an end on the way.
-    pub(super) fn roll_back(&mut self, tick: u32) {
+    fn roll_back(&mut self, tick: u32) {
         let target = self.current;
         self.current = tick;
         self.load(self.slot(tick));
