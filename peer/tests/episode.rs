@@ -635,3 +635,19 @@ fn a_page_that_waits_for_others_says_again_that_it_is_ready() {
     rig.run_s(1);
     assert_eq!((rig.status(0), rig.server.ready[0]), (Status::Ready, 2));
 }
+
+#[test]
+fn a_page_that_is_out_of_sight_before_the_start_tells_it_when_play_begins() {
+    let mut rig = Rig::new(&[HUMAN, HUMAN], 5 * HZ);
+    rig.with(Seat(0), |page, now| page.handle_hidden(now, true));
+    rig.run_s(5);
+    let t0_us = rig.server.t0_us.expect("it has started");
+    rig.with(Seat(0), |page, now| page.handle_hidden(now, false));
+    rig.run_s(1);
+    let told = rig.heard(|message| match message {
+        ClientMessage::Hidden { hidden, .. } => Some(*hidden),
+        _ => None,
+    });
+    let told: Vec<_> = told.iter().map(|told| told.2).collect();
+    assert_eq!(told, [true, true, false], "started at {t0_us}");
+}

@@ -65,7 +65,7 @@ pub struct Limits {
     pub changes: usize,
     /// Pages that may diverge from the replica in one episode, until it ends as technical.
     pub divergences: u32,
-    /// Times that people come, go or hide in one episode, all together; after that nobody is told any more.
+    /// Times that one person comes, goes or hides in an episode; after that nobody is told any more.
     pub presences: usize,
 }
 

@@ -68,6 +68,8 @@ impl<W: World> Peer<W> {
         self.net
             .listen_from(now.page_us.max(now.page_us_of(self.t0_us)));
         if self.is_hidden {
+            // Nobody listened before.
+            self.tell_hidden();
             self.person
                 .hide(&mut self.recorder.borrow_mut(), session.current());
         }

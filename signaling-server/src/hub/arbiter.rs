@@ -127,9 +127,10 @@ impl Hub {
             let Some((presence, until_us)) = play.seats.poll_presence(at, seat) else {
                 continue;
             };
-            play.presences += 1;
-            if play.presences > limit {
-                return;
+            let told = &mut play.presences[seat.index()];
+            *told += 1;
+            if *told > limit {
+                continue;
             }
             let note = Record::Presence {
                 seat,
@@ -169,7 +170,8 @@ impl Hub {
         };
         play.recovered = false;
         let (open, is_cut) = (play.open, play.seats.is_cut());
-        if play.seats.handle_page(now_us, seat, life) {
+        let at = play.moment(now_us);
+        if play.seats.handle_page(at, seat, life) {
             // What a page forgets with `Running` must not be something that the archive builds on.
             play.seats.list[seat.index()].owed = open && is_cut;
             if open && !is_cut {
@@ -248,6 +250,11 @@ impl Hub {
         let Some(play) = self.play_mut(era) else {
             return;
         };
+        if change.is_none() && play.closing_us.is_some() {
+            // The archive has the end, and the others still tell what they noted.
+            play.seats.step = None;
+            return;
+        }
         let Some(change) = change.filter(|_| play.seats.changes.len() < limit) else {
             return self.end_episode(era, EndReason::Technical);
         };
@@ -385,7 +392,8 @@ impl Hub {
         if let Some((play, seat)) = self.playing(who, era)
             && matches!(play.seats.list[seat.index()].page, Page::Plays | Page::Lost)
         {
-            play.seats.handle_take_back(now_us, seat);
+            let at = play.moment(now_us);
+            play.seats.handle_take_back(at, seat);
         }
     }
 }

@@ -8,6 +8,7 @@ use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Era, Life, Seat, Tick};
 use study::Study;
+use study::terms::Then;
 
 use super::group::{Group, Phase, Play};
 use super::seats::Seats;
@@ -75,7 +76,6 @@ impl Hub {
             random,
             open,
             stopping: false,
-            now_us,
             ice: Box::new(|_, _, _| Vec::new()),
             next_era: restored.next_era,
             sessions: Vec::new(),
@@ -98,6 +98,7 @@ impl Hub {
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
         }
+        hub.settle(now_us);
         hub
     }
 
@@ -135,7 +136,7 @@ impl Hub {
         let (through, header) = (episode.through, episode.header);
         let terms = self.terms(stage);
         let mut seats = Seats::restored(
-            terms,
+            terms.clone(),
             &header.controllers,
             episode.changes,
             until_us,
@@ -143,6 +144,10 @@ impl Hub {
         );
         for (state, who) in seats.list.iter_mut().zip(&members) {
             state.left = state.person && who.is_none();
+            // Nobody comes back to a seat that an AI partner has from somebody who left.
+            if state.left && state.controller == terms.partner() {
+                state.verdict = Some(Then::Bot);
+            }
         }
         let mut play = Play::new(header.t0_us, header.input_delay, seats);
         play.through = through;
@@ -161,6 +166,7 @@ impl Hub {
             members,
             delay: self.input_delays(stage),
             phase,
+            wake_us: 0,
         };
         self.groups.insert(era.0, group);
         if ending.is_some() {
@@ -172,8 +178,10 @@ impl Hub {
     fn restore_member(&mut self, era: Era, stage: u16, name: &str) -> Option<SessionId> {
         let mut names = self.sessions.iter().map(|session| &session.participant);
         let who = SessionId(names.position(|known| known == name)?);
-        // Does nothing to those whose place was stored before the stop.
-        self.advance(who, study::Event::Matched);
+        // Others had their place stored before the stop, and may be further on.
+        if self.stage_of(who) + 1 == stage {
+            self.advance(who, study::Event::Matched);
+        }
         let stays = self.stage_of(who) == stage;
         stays.then(|| self.sessions[who.0].place = Place::Episode(era, true));
         stays.then_some(who)

@@ -24,6 +24,8 @@ pub(super) struct Group {
     pub delay: (u8, u8),
     /// Where the episode stands.
     pub phase: Phase,
+    /// When it is to be settled next, microseconds; 0 for at once.
+    pub wake_us: u64,
 }
 
 /// Where an episode stands.
@@ -73,8 +75,8 @@ pub(super) struct Play {
     pub recovered: bool,
     /// Pages that simulated something else than the replica.
     pub diverged: u32,
-    /// How often somebody's presence has changed.
-    pub presences: usize,
+    /// How often the presence of each person has changed.
+    pub presences: Vec<usize>,
 }
 
 impl Play {
@@ -94,7 +96,7 @@ impl Play {
             closing_us: None,
             recovered: false,
             diverged: 0,
-            presences: 0,
+            presences: vec![0; count],
         }
     }
 
@@ -195,9 +197,9 @@ impl Group {
         (ticks.min(u64::from(most)) as u8).max(least)
     }
 
-    /// When something is to be decided although nothing came in, microseconds: also times that are over.
-    pub(super) fn poll_timeout(&self, stalled_us: u64) -> Vec<u64> {
-        match &self.phase {
+    /// Notes that it is settled, and when something is to be decided next although nothing came in.
+    pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
+        let times = match &self.phase {
             Phase::Linking { until_us, .. } => vec![*until_us],
             Phase::Playing(play) => match play.closing_us {
                 Some(closing_us) => vec![closing_us],
@@ -208,7 +210,10 @@ impl Group {
                 }
             },
             Phase::Ending { .. } => Vec::new(),
-        }
+        };
+        // What was due by now is done.
+        let next = times.into_iter().filter(|at_us| *at_us > now_us).min();
+        self.wake_us = next.unwrap_or(u64::MAX);
     }
 
     /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,

@@ -147,6 +147,28 @@ pub enum Write {
     NextEra(Era),
 }
 
+impl Event {
+    /// The connection that it is about.
+    fn conn(&self) -> Option<ConnId> {
+        match self {
+            Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a message is answered or handed on, and decides nothing. There are many of these.
+fn is_passed_on(message: &ClientMessage) -> bool {
+    matches!(
+        message,
+        ClientMessage::Clock { .. }
+            | ClientMessage::Signal { .. }
+            | ClientMessage::Relay { .. }
+            | ClientMessage::LinkChanged { .. }
+            | ClientMessage::Trouble { .. }
+    )
+}
+
 /// The answers of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
@@ -273,8 +295,6 @@ pub struct Hub {
     open: bool,
     stopping: bool,
     next_era: u16,
-    /// When it was called last: what was due then is done.
-    now_us: u64,
     sessions: Vec<Session>,
     /// By the hash of the token.
     by_token: HashMap<String, SessionId>,
@@ -291,6 +311,14 @@ pub struct Hub {
 impl Hub {
     /// Takes what happened.
     pub fn handle(&mut self, now_us: u64, event: Event) {
+        let event = match event {
+            Event::Message(conn, message) if is_passed_on(&message) => {
+                return self.handle_message(now_us, conn, message);
+            }
+            event => event,
+        };
+        self.touch(&event);
+        let conn = event.conn();
         match event {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
@@ -307,7 +335,34 @@ impl Hub {
             Event::Noted => {}
             Event::Stop => self.stopping = true,
         }
+        conn.into_iter().for_each(|conn| self.touch_group_of(conn));
         self.settle(now_us);
+    }
+
+    /// Has the group that an event may change settled with it.
+    fn touch(&mut self, event: &Event) {
+        match event {
+            Event::Message(conn, _) | Event::Closed(conn) => self.touch_group_of(*conn),
+            Event::Opened(era, _)
+            | Event::Absorbed(era, ..)
+            | Event::Ended(era, _)
+            | Event::Changed(era, ..)
+            | Event::Given(era, ..) => self.touch_group(*era),
+            Event::Noted | Event::Stop => {}
+        }
+    }
+
+    fn touch_group_of(&mut self, conn: ConnId) {
+        let who = self.by_conn.get(&conn);
+        if let Some(Place::Episode(era, _)) = who.map(|who| self.sessions[who.0].place) {
+            self.touch_group(era);
+        }
+    }
+
+    fn touch_group(&mut self, era: Era) {
+        if let Some(group) = self.groups.get_mut(&era.0) {
+            group.wake_us = 0;
+        }
     }
 
     /// Decides what time alone decides.
@@ -320,13 +375,11 @@ impl Hub {
 
     /// When [`Self::handle_timeout`] wants to be called, microseconds.
     pub fn poll_timeout(&self) -> Option<u64> {
-        let stalled_us = self.limits.stalled.as_micros() as u64;
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
-        let groups = self.groups.values();
-        let groups = groups.flat_map(|group| group.poll_timeout(stalled_us));
-        // What was due at the last call is done.
-        let groups = groups.filter(|at_us| *at_us > self.now_us);
-        lobbies.chain(groups).min()
+        let groups = self.groups.values().map(|group| group.wake_us);
+        lobbies
+            .chain(groups.filter(|at_us| *at_us < u64::MAX))
+            .min()
     }
 
     /// What is to be done next.

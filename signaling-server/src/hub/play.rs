@@ -58,6 +58,7 @@ impl Hub {
             members,
             delay,
             phase,
+            wake_us: 0,
         };
         for (seat, who) in group.people() {
             self.sessions[who.0].place = Place::Episode(era, true);
@@ -236,7 +237,8 @@ impl Hub {
             return;
         };
         if let Phase::Playing(play) = &mut group.phase {
-            return play.seats.handle_ready(now_us, seat);
+            let at = play.moment(now_us);
+            return play.seats.handle_ready(at, seat);
         }
         if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
             return;
@@ -347,13 +349,6 @@ impl Hub {
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
         let episode = group.header.episode.clone();
-        if open {
-            self.effects.push_back(Effect::Store(Write::EpisodeEnded {
-                episode,
-                reason,
-                ending,
-            }));
-        }
         let (ticks, score, digest) = ending
             .map(|end| (end.ticks, end.score, end.digest))
             .unwrap_or_default();
@@ -374,31 +369,49 @@ impl Hub {
         for (_, who) in group.people() {
             self.leave_episode(now_us, who, reason);
         }
+        // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
+        if open {
+            self.effects.push_back(Effect::Store(Write::EpisodeEnded {
+                episode,
+                reason,
+                ending,
+            }));
+        }
     }
 
-    /// Does what is due, until nothing is.
+    /// Does what is due, for the groups that something happened to and those whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
-        let stalled_us = self.limits.stalled.as_micros() as u64;
-        let eras: Vec<u16> = self.groups.keys().copied().collect();
-        for era in eras.into_iter().map(Era) {
-            let Some(group) = self.groups.get(&era.0) else {
-                continue;
-            };
-            if matches!(group.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
-                let unready = group.unready();
-                self.unmatch(now_us, era, &unready);
-                continue;
-            }
-            self.arbitrate(now_us, era);
-            let due = self
-                .groups
-                .get(&era.0)
-                .and_then(|group| group.due(now_us, stalled_us));
-            if let Some(reason) = due {
-                self.end_episode(era, reason);
-            }
-        }
-        self.now_us = now_us;
+        self.settle_groups(now_us);
         self.settle_lobbies(now_us);
+        // Those that were made just now.
+        self.settle_groups(now_us);
+    }
+
+    fn settle_groups(&mut self, now_us: u64) {
+        let due = self.groups.iter();
+        let due = due.filter(|(_, group)| group.wake_us <= now_us);
+        let eras: Vec<u16> = due.map(|(era, _)| *era).collect();
+        for era in eras.into_iter().map(Era) {
+            self.settle_group(now_us, era);
+        }
+    }
+
+    fn settle_group(&mut self, now_us: u64, era: Era) {
+        let stalled_us = self.limits.stalled.as_micros() as u64;
+        let Some(group) = self.groups.get(&era.0) else {
+            return;
+        };
+        if matches!(group.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
+            let unready = group.unready();
+            return self.unmatch(now_us, era, &unready);
+        }
+        self.arbitrate(now_us, era);
+        let group = self.groups.get(&era.0);
+        if let Some(reason) = group.and_then(|group| group.due(now_us, stalled_us)) {
+            self.end_episode(era, reason);
+        }
+        if let Some(group) = self.groups.get_mut(&era.0) {
+            group.settled(now_us, stalled_us);
+        }
     }
 }

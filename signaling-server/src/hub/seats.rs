@@ -59,6 +59,8 @@ pub(super) struct SeatState {
     pub gone: Option<u64>,
     /// The last absence: what was durable when it began, and until when it was granted.
     granted: Option<(Tick, u64)>,
+    /// What was durable when its page last got time to load.
+    asked: Option<Tick>,
     /// What the study says of the absence, once its time was up.
     pub verdict: Option<Then>,
     /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
@@ -96,6 +98,7 @@ impl Seats {
                 begins_us: 0,
                 gone: None,
                 granted: None,
+                asked: None,
                 verdict: None,
                 doomed: false,
                 told: Presence::Here,
@@ -333,27 +336,30 @@ impl Seats {
     }
 
     /// A page of a seat connects. Whether it still plays the seat's present life, and may.
-    pub(super) fn handle_page(&mut self, now_us: u64, seat: Seat, life: Option<Life>) -> bool {
+    pub(super) fn handle_page(&mut self, at: Moment, seat: Seat, life: Option<Life>) -> bool {
         let state = &mut self.list[seat.index()];
-        state.unloading = false;
-        // A page tells anew over a new connection whom it does not hear.
+        // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
+        (state.unloading, state.hidden_us) = (false, None);
         state.silent.fill(None);
         let holds = life == Some(state.life) && state.controller == Controller::Human;
         if !holds || state.doomed {
-            self.handle_take_back(now_us, seat);
+            self.handle_take_back(at, seat);
             return false;
         }
-        (state.page, state.begins_us) = (Page::Plays, now_us);
+        (state.page, state.begins_us) = (Page::Plays, at.now_us);
         true
     }
 
-    /// A page wants its seat back. It has its time to load, even if the grace is over before.
-    pub(super) fn handle_take_back(&mut self, now_us: u64, seat: Seat) {
-        let ready_us = now_us + self.terms.ready_us;
+    /// A page wants its seat back. It has its time to load, even if the grace is over before; once while nothing
+    /// moves, so that nobody asks for ever.
+    pub(super) fn handle_take_back(&mut self, at: Moment, seat: Seat) {
+        let ready_us = at.now_us + self.terms.ready_us;
         let state = &mut self.list[seat.index()];
         // The plan that it gets tells it everything.
         (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
-        state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
+        if state.asked.replace(at.through) != Some(at.through) {
+            state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
+        }
     }
 
     /// The connection of a page is gone. It tells anew what is so when it comes back.
@@ -363,11 +369,11 @@ impl Seats {
     }
 
     /// The page of a seat has loaded. One that was given up begins anew.
-    pub(super) fn handle_ready(&mut self, now_us: u64, seat: Seat) {
+    pub(super) fn handle_ready(&mut self, at: Moment, seat: Seat) {
         let state = &mut self.list[seat.index()];
         match state.page {
             Page::Loading => state.page = Page::Ready,
-            Page::Lost => self.handle_take_back(now_us, seat),
+            Page::Lost => self.handle_take_back(at, seat),
             Page::Away | Page::Plays | Page::Waiting | Page::Ready => {}
         }
     }

@@ -30,6 +30,7 @@ struct Shelf {
     changes: Vec<Change>,
     seats: Vec<(Controller, Life)>,
     notes: Vec<Record>,
+    ending: Option<Ending>,
 }
 
 impl Shelf {
@@ -42,6 +43,7 @@ impl Shelf {
             through: Tick(0),
             changes: Vec::new(),
             notes: Vec::new(),
+            ending: None,
         }
     }
 
@@ -96,7 +98,8 @@ impl Shelf {
                     score,
                     digest,
                 };
-                Event::Ended(era, Some(ending))
+                self.ending = Some(ending);
+                Event::Ended(era, self.ending)
             }
             Work::Take {
                 seat,

@@ -300,3 +300,22 @@ fn a_report_may_name_the_first_tick_of_a_seat_that_is_not_due() {
     stage.report(1, era, 1, 2, 41);
     assert_eq!(stage.shelf(era).changes.len(), 3);
 }
+
+#[test]
+fn a_change_that_comes_after_the_end_takes_nobody_the_time_to_upload() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    stage.slow = true;
+    stage.say(1, upload(era, Some(Tick(7))));
+    stage.say(3, ClientMessage::Unloading);
+    stage.report(1, era, 2, 0, 7);
+    stage.report(2, era, 2, 0, 7);
+    // The rows end the episode, so the seat cannot change hands any more.
+    assert!(stage.work_once());
+    stage.work.clear();
+    stage.handle(Event::Changed(era, Seat(2), None));
+    let is_end = |(_, work): &(Era, Work)| matches!(work, Work::End(_));
+    assert!(!stage.work.iter().any(is_end), "{:?}", stage.work);
+    stage.wait(3 * SECOND);
+    assert!(stage.work.iter().any(is_end));
+}

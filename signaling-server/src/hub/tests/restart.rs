@@ -56,7 +56,7 @@ impl Stage {
             header: shelf.header.clone(),
             changes: shelf.changes.clone(),
             through: shelf.through,
-            ending: None,
+            ending: shelf.ending,
         }
     }
 }
@@ -245,4 +245,35 @@ fn nobody_comes_back_after_a_restart() {
     stage.restart();
     stage.wait(60 * SECOND);
     assert_eq!(stage.ended, [EndReason::Technical]);
+}
+
+#[test]
+fn whoever_played_to_the_end_has_played_whatever_was_durable_at_the_crash() {
+    let mut all = Stage::new(Limits::default());
+    let (era, ..) = all.playing();
+    let before = all.writes.len();
+    all.say(1, upload(era, Some(Tick(7))));
+    all.say(2, upload(era, Some(Tick(7))));
+    assert_eq!(all.ended, [EndReason::Played]);
+    for durable in before..=all.writes.len() {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.say(1, upload(era, Some(Tick(7))));
+        stage.say(2, upload(era, Some(Tick(7))));
+        stage.writes.truncate(durable);
+        stage.restart();
+        for (conn, token) in [(5, &one), (6, &two)] {
+            stage.resume(conn, token, None);
+            let heard = stage.hear(conn);
+            assert!(
+                matches!(view(&heard), Some(StageView::Survey { .. })),
+                "{durable} writes: {heard:?}"
+            );
+        }
+        let technical = |write: &Write| match write {
+            Write::Place { progress, .. } => progress.outcome(&stage.hub.study).is_some(),
+            _ => false,
+        };
+        assert!(!stage.writes.iter().any(technical), "{:?}", stage.writes);
+    }
 }

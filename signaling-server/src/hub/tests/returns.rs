@@ -376,3 +376,20 @@ fn people_who_come_and_go_without_end_are_no_burden() {
     assert_eq!(stage.hear(1).len(), 5);
     assert_eq!(stage.shelf(era).notes.len(), 5);
 }
+
+#[test]
+fn who_asks_for_the_seat_again_and_again_gets_no_more_time_while_nothing_moves() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        let terms = &mut env.on_disconnect;
+        (terms.first_half, terms.second_half) = (study::terms::Then::Bot, study::terms::Then::Bot);
+        let (policy, disclose) = ("cook".to_owned(), true);
+        terms.bot = Some(study::stage::Bot { policy, disclose });
+    });
+    let (era, ..) = stage.playing();
+    stage.say(1, ClientMessage::Leave);
+    for _ in 0..20 {
+        stage.say(2, ClientMessage::TakeBack { era });
+        stage.wait(21 * SECOND);
+    }
+    assert_eq!(stage.ended.len(), 1);
+}

@@ -313,3 +313,51 @@ fn a_long_wait_that_the_study_wants_is_no_standstill() {
     stage.wait(60 * SECOND);
     assert_eq!(stage.ended, [EndReason::Technical], "nobody is waited for");
 }
+
+#[test]
+fn a_page_that_was_hidden_is_not_hidden_over_its_next_connection_unless_it_says_so() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, two) = stage.playing();
+    let hidden = true;
+    stage.say(2, ClientMessage::Hidden { era, hidden });
+    stage.wait(5 * SECOND);
+    // The connection before is dead, and not closed yet; that the page is in sight again was lost with it.
+    stage.resume(3, &two, Some((era, 0)));
+    for second in 1..40 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert_eq!(stage.ended, []);
+    stage.say(3, ClientMessage::Hidden { era, hidden });
+    stage.hear(1);
+    stage.wait(4 * SECOND);
+    let told = presence(&stage.hear(1));
+    assert!(
+        told.iter()
+            .any(|(_, presence, _)| *presence == Presence::Hidden),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn an_ai_partner_of_somebody_who_left_in_the_first_half_stays_after_a_restart_in_the_second() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        let terms = &mut env.on_disconnect;
+        (terms.meanwhile, terms.first_half, terms.second_half) =
+            (Meanwhile::Bot, Then::Bot, Then::PartnerLeft);
+        let (policy, disclose) = ("cook".to_owned(), true);
+        terms.bot = Some(Bot { policy, disclose });
+    });
+    let (era, one, _) = stage.playing();
+    stage.say(2, ClientMessage::Leave);
+    stage.report(1, era, 1, 0, 7);
+    for second in 1..70 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert_eq!(stage.ended, []);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    stage.wait(SECOND);
+    assert_eq!(stage.ended, []);
+}
