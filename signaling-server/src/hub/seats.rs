@@ -205,7 +205,7 @@ impl Seats {
             // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
             Page::Away if state.controller == Controller::Human => {
                 let silent = |other| self.silence(other, seat).is_some();
-                let still = at.moved_us + self.terms.still_us <= at.now_us;
+                let still = self.stands_still_at(at.moved_us, seat) <= at.now_us;
                 still
                     || state.unloading
                     || !self.is_watched(seat)
@@ -213,6 +213,13 @@ impl Seats {
             }
             _ => true,
         }
+    }
+
+    /// When a page without a connection counts as gone because nothing moves: others must have had the time to tell.
+    fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
+        let watching = self.others_live(seat);
+        let since_us = watching.map(|other| self.list[other.index()].begins_us);
+        moved_us.max(since_us.min().unwrap_or(0)) + self.terms.still_us
     }
 
     /// Brings up to date who is gone, until when that is granted, and what follows for those whose time is up.
@@ -337,6 +344,7 @@ impl Seats {
 
     /// A page of a seat connects. Whether it still plays the seat's present life, and may.
     pub(super) fn handle_page(&mut self, at: Moment, seat: Seat, life: Option<Life>) -> bool {
+        self.wait_again(at.now_us);
         let state = &mut self.list[seat.index()];
         // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
         (state.unloading, state.hidden_us) = (false, None);
@@ -401,7 +409,8 @@ impl Seats {
             all.extend(self.frozen_since(seat).map(|since| since + terms.frozen_us));
             all.extend(state.hidden_us.map(|since| since + terms.warn_us));
             all.extend(state.hidden_us.map(|since| since + terms.drop_us));
-            all.extend((state.page == Page::Away).then_some(moved_us + terms.still_us));
+            let away = state.page == Page::Away;
+            all.extend(away.then(|| self.stands_still_at(moved_us, seat)));
         }
         if let Some(Step::Fence { since_us, .. }) = &self.step {
             all.extend([since_us + terms.fence_us, since_us + terms.witness_us]);

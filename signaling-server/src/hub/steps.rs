@@ -105,7 +105,8 @@ impl Seats {
     }
 
     /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
-    /// asked must not play on: others may be told something else.
+    /// asked must not play on: others may be told something else. As long as nobody waits for the seat, it can be
+    /// asked later: if everybody lost the connection at once, they may well play on peer to peer.
     fn report_all(&mut self, at: Moment) -> Option<Next> {
         let Some(Step::Fence {
             seat,
@@ -129,7 +130,7 @@ impl Seats {
         };
         let all = self.others_live(seat).all(|other| said(&other));
         let answered = enough && (all || waited_us >= self.terms.fence_us);
-        if !answered && waited_us < self.terms.witness_us {
+        if !answered && (waited_us < self.terms.witness_us || !self.is_awaited(seat)) {
             return None;
         }
         let mute = witnesses
@@ -143,6 +144,23 @@ impl Seats {
         mute.into_iter()
             .for_each(|other| self.list[other.index()].doomed = true);
         Some(next)
+    }
+
+    /// Whether anybody waits for what becomes of a seat.
+    fn is_awaited(&self, seat: Seat) -> bool {
+        let wanted = matches!(self.list[seat.index()].page, Page::Waiting | Page::Ready);
+        wanted || self.is_watched(seat)
+    }
+
+    /// A page is back: if it is the first one that waits for a fence, its time begins now.
+    pub(super) fn wait_again(&mut self, now_us: u64) {
+        let unheeded = match &self.step {
+            Some(Step::Fence { seat, .. }) => !self.is_awaited(*seat),
+            _ => false,
+        };
+        if let (true, Some(Step::Fence { since_us, .. })) = (unheeded, &mut self.step) {
+            *since_us = now_us;
+        }
     }
 
     /// The other people whose page may have confirmed inputs of a seat.

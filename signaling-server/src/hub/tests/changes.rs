@@ -319,3 +319,50 @@ fn a_change_that_comes_after_the_end_takes_nobody_the_time_to_upload() {
     stage.wait(3 * SECOND);
     assert!(stage.work.iter().any(is_end));
 }
+
+#[test]
+fn whoever_loses_the_connection_together_with_everybody_else_loses_no_seat() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, two) = stage.playing();
+    stage.archive(1, era, 0, 5);
+    // The server's own network is gone: its sockets time out one after the other.
+    stage.wait(15 * SECOND);
+    stage.close(1);
+    stage.wait(SECOND / 2);
+    stage.close(2);
+    stage.wait(10 * SECOND);
+    assert!(stage.shelf(era).changes.is_empty(), "nobody was asked");
+    stage.resume(4, &two, Some((era, 0)));
+    // Page 4 has what page 1 played meanwhile, and the cut is behind that.
+    assert_eq!(fences(&stage.hear(4)), [(0, 0)]);
+    stage.report(4, era, 0, 0, 10 * HZ);
+    let cuts: Vec<_> = stage
+        .shelf(era)
+        .changes
+        .iter()
+        .map(|c| (c.seat, c.tick))
+        .collect();
+    assert_eq!(cuts, [(Seat(0), Tick(10 * HZ))]);
+    stage.resume(3, &one, Some((era, 0)));
+    assert_eq!(fences(&stage.hear(4)), [], "seat 1 plays on");
+}
+
+#[test]
+fn the_first_page_that_is_back_gives_the_others_time_to_come_back_too() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, tokens) = stage.crowd(3);
+    stage.archive(1, era, 0, 5);
+    for conn in [1, 2, 3] {
+        stage.close(conn);
+    }
+    stage.wait(4 * SECOND);
+    stage.resume(4, &tokens[0], Some((era, 0)));
+    stage.wait(2 * SECOND);
+    assert_eq!(fences(&stage.hear(4)), []);
+    for (conn, token) in [(5, &tokens[1]), (6, &tokens[2])] {
+        stage.resume(conn, token, Some((era, 0)));
+    }
+    stage.wait(10 * SECOND);
+    assert_eq!(fences(&stage.hear(4)), []);
+    assert!(stage.shelf(era).changes.is_empty());
+}
