@@ -14,6 +14,9 @@ const STOP_US: u64 = 250_000;
 /// No delay is adopted that puts the next tick off by more than this, microseconds.
 const FURTHEST_US: u64 = 500_000;
 
+/// A page whose inputs end so many ticks beyond the own ones has a clock that is ahead, and waits by itself.
+const AHEAD: u32 = 4;
+
 /// How late the page was of late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
@@ -24,8 +27,12 @@ pub(crate) struct Pace {
 }
 
 impl<W: World> Session<W> {
-    /// A delay that was heard.
-    pub(crate) fn adopt_delay(&mut self, delay_ms: u32) {
+    /// A delay that was heard from a page whose inputs end there. A page that cannot keep up is never ahead of the
+    /// others: one that is waits for them, and if they waited for it in turn nobody would come on.
+    pub(crate) fn adopt_delay(&mut self, delay_ms: u32, end: u32) {
+        if end > self.input_tick().0 + AHEAD {
+            return;
+        }
         let undelayed_us = self.due_us() - u64::from(self.delay_ms()) * 1_000;
         let furthest_us = self
             .now_us
@@ -37,10 +44,10 @@ impl<W: World> Session<W> {
 
     /// After a stop of the page or of the network the ticks go on from where they are.
     pub(crate) fn take_rest(&mut self) {
-        let slept_us = self.pace.awake_us.replace(self.now_us);
-        let slept_us = slept_us.map_or(0, |awake_us| self.now_us.saturating_sub(awake_us));
-        let stopped_us = slept_us.max(self.held_us().unwrap_or(0));
-        if stopped_us.min(self.lateness_us().unwrap_or(0)) > STOP_US {
+        let awake_us = self.pace.awake_us.replace(self.now_us);
+        let slept = awake_us.is_some_and(|awake_us| self.now_us > awake_us + STOP_US);
+        let late = self.lateness_us().is_some_and(|late_us| late_us > STOP_US);
+        if late && (slept || self.held_us().is_some()) {
             self.wait_for_this();
         }
     }

@@ -374,23 +374,22 @@ impl<W: World> Session<W> {
     fn watch_hold(&mut self) {
         let waits =
             self.end.is_none() && !self.lost && self.is_full() && self.due_us() <= self.now_us;
-        match self.held {
-            None if waits => {
-                self.held = Some((self.current, self.now_us));
-                self.report(Event::Held {
-                    since: Tick(self.current),
-                });
-            }
-            Some((tick, since_us)) if !waits => {
-                let held_us = self.now_us.saturating_sub(since_us);
-                self.held = None;
-                self.stats.held_us += held_us;
-                self.report(Event::Resumed {
-                    since: Tick(tick),
-                    held_ms: (held_us / 1_000) as u32,
-                });
-            }
-            _ => {}
+        if let Some((tick, since_us)) = self.held
+            && (!waits || self.current > tick)
+        {
+            let held_us = self.now_us.saturating_sub(since_us);
+            self.held = None;
+            self.stats.held_us += held_us;
+            self.report(Event::Resumed {
+                since: Tick(tick),
+                held_ms: (held_us / 1_000) as u32,
+            });
+        }
+        if waits && self.held.is_none() {
+            self.held = Some((self.current, self.now_us));
+            self.report(Event::Held {
+                since: Tick(self.current),
+            });
         }
     }
 

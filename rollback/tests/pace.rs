@@ -211,3 +211,101 @@ fn a_short_hiccup_delays_nobody() {
     }
     assert_eq!((session.current(), session.delay_ms()), (Tick(7), 0));
 }
+
+/// Two people at 60 ticks a second for so many seconds: their clocks are off by so much, packets take so long.
+struct Duel {
+    sessions: Vec<Session<Toy>>,
+    /// Milliseconds in which a session had been held for longer than 300 ms, and ticks that ran in them.
+    held_ms: [u32; 2],
+    ran_while_held: [u32; 2],
+    /// Holds that began, and those that ended.
+    holds: [(u32, u32); 2],
+}
+
+fn duel(off_us: [u64; 2], way_us: u64, seconds: u64) -> Duel {
+    let new = |seat| {
+        let config = Config {
+            local: Some(Seat(seat)),
+            tick_hz: 60,
+            input_delay: 3,
+            window: 16,
+            ..session(0).config().clone()
+        };
+        Session::new(config, Toy::new(2, 100_000, 100_000), Vec::new())
+    };
+    let mut duel = Duel {
+        sessions: vec![new(0), new(1)],
+        held_ms: [0; 2],
+        ran_while_held: [0; 2],
+        holds: [(0, 0); 2],
+    };
+    let mut flights: Vec<(u64, usize, Vec<u8>)> = Vec::new();
+    let mut since = [None; 2];
+    let mut before = [Tick(0); 2];
+    for now_us in (T0_US..T0_US + seconds * 1_000_000).step_by(1_000) {
+        let (due, later) = flights
+            .into_iter()
+            .partition(|(at_us, ..)| *at_us <= now_us);
+        flights = later;
+        let due: Vec<(u64, usize, Vec<u8>)> = due;
+        for (_, to, bytes) in due {
+            duel.sessions[to]
+                .handle_datagram(now_us + off_us[to], Seat(1 - to as u8), &bytes)
+                .expect("a packet of the other");
+        }
+        for (i, session) in duel.sessions.iter_mut().enumerate() {
+            if (now_us / 1_000) % 4 == i as u64 {
+                session.handle_timeout(now_us + off_us[i]);
+            }
+            while let Some(packet) = session.poll_transmit() {
+                flights.push((now_us + way_us, packet.to.index(), packet.bytes.to_vec()));
+            }
+            while let Some(event) = session.poll_event() {
+                match event {
+                    Event::Held { .. } => {
+                        duel.holds[i].0 += 1;
+                        since[i] = Some(now_us);
+                    }
+                    Event::Resumed { .. } => {
+                        duel.holds[i].1 += 1;
+                        since[i] = None;
+                    }
+                    _ => {}
+                }
+            }
+            if since[i].is_some_and(|since_us| now_us > since_us + 300_000) {
+                duel.held_ms[i] += 1;
+                duel.ran_while_held[i] += session.current().0 - before[i].0;
+            }
+            before[i] = session.current();
+        }
+    }
+    duel
+}
+
+#[test]
+fn one_clock_that_is_ahead_slows_nobody() {
+    for off_us in [300_000, 600_000, 800_000, 990_000] {
+        let duel = duel([off_us, 0], 20_000, 30);
+        for session in &duel.sessions {
+            let ticks = session.current().0;
+            assert!(ticks >= 1_790, "{off_us} µs ahead: {ticks} ticks in 30 s");
+        }
+    }
+}
+
+#[test]
+fn nobody_is_held_while_ticks_run() {
+    for (off_us, way_us) in [(0, 175_000), (0, 250_000), (450_000, 20_000)] {
+        let duel = duel([off_us, 0], way_us, 30);
+        assert_eq!(duel.ran_while_held, [0, 0], "{way_us}");
+        for (began, ended) in duel.holds {
+            assert!(began <= ended + 1, "{began} {ended}");
+        }
+        assert!(
+            duel.held_ms.iter().all(|ms| *ms < 1_000),
+            "{:?}",
+            duel.held_ms
+        );
+    }
+}

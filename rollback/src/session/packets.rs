@@ -146,7 +146,8 @@ impl<W: World> Session<W> {
                 self.inputs.acknowledge(from, seat, have);
             }
         }
-        self.adopt_delay(self.incoming.delay_ms);
+        let end = self.incoming.first.0 + self.incoming.inputs.len() as u32;
+        self.adopt_delay(self.incoming.delay_ms, end);
         // An honest peer is at most the window and the delay beyond what it has from here.
         let own = self.local();
         let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
