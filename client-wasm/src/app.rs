@@ -405,7 +405,7 @@ impl App {
         let goes_on = |play: &Play| play.era() == era && plan.running;
         if self.play.as_ref().is_some_and(goes_on) && !self.is_judged {
             // What the part before saw goes out first.
-            self.with_play(Play::flush);
+            self.with_play(Play::lose);
             self.with_play(|play, now| play.begin_again(plan, now));
         } else {
             self.begin(plan);

@@ -148,6 +148,11 @@ impl Play {
         self.peer.flush(now);
     }
 
+    /// The seat is somebody else's, or another page's of the same person: tells what was seen until now.
+    pub(crate) fn lose(&mut self, now: Now) {
+        self.peer.lose(now);
+    }
+
     /// The person has read the outcome; the next stage is on its way.
     pub(crate) fn leave(&mut self) {
         self.is_left = true;

@@ -177,6 +177,7 @@ fn whoever_does_not_see_the_world_plays_the_no_op_and_it_is_told() {
     rig.run_ms(100);
     let from = rig.current(0);
     rig.with(Seat(0), |page, now| page.handle_hidden(now, true));
+    assert!(!rig.tab(0).page.takes_keys());
     rig.run_s(2);
     let to = rig.current(0);
     rig.with(Seat(0), |page, now| page.handle_hidden(now, false));

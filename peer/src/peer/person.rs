@@ -125,10 +125,10 @@ fn join(before: Frame, frame: &mut Frame) {
 }
 
 impl<W: World> Peer<W> {
-    /// Whether keys belong to the world now.
+    /// Whether keys belong to the world now: to one out of sight they do not.
     pub fn takes_keys(&self) -> bool {
         let runs = self.session().is_some_and(|s| s.ended().is_none());
-        runs && self.verdict.is_none()
+        runs && self.verdict.is_none() && !self.is_hidden
     }
 
     /// The person now wants this action; one out of sight wants nothing.

@@ -154,11 +154,15 @@ impl<W: World> Peer<W> {
     }
 
     /// The own seat is somebody else's: this page simulates no further, tells what it saw, and asks for the seat.
-    pub(super) fn lose(&mut self, now: Now) {
+    pub fn lose(&mut self, now: Now) {
+        let mut recorder = self.recorder.borrow_mut();
         if let Stage::Playing(session) = &self.stage {
-            let mut recorder = self.recorder.borrow_mut();
             self.person.over(&mut recorder, session.current());
         }
+        // While the seat was being taken, and until the connection was back, nothing was heard of this page.
+        recorder.resume(Tick(0));
+        drop(recorder);
+        self.may_upload = true;
         self.flush(now);
         self.stage = Stage::Lost;
         self.held_us = None;

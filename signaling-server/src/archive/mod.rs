@@ -59,7 +59,7 @@ pub struct Episode {
     broken: bool,
 }
 
-/// What the archive knows of the page that plays a seat.
+/// What the archive knows of the page that plays a seat, or played it last.
 #[derive(Clone, Default)]
 struct Page {
     /// Notes that are stored of its life.
@@ -227,7 +227,11 @@ impl Episode {
             Record::Actions { rows, .. } => self.rows.extend(rows),
             Record::Change(change) => {
                 let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
-                (page.notes, page.diverged) = (0, false);
+                page.diverged = false;
+                // A page that loses the seat has last words.
+                if change.controller == Controller::Human {
+                    page.notes = 0;
+                }
                 self.claims.retain(|(_, claimant, _)| *claimant != seat);
                 self.equivocations
                     .retain(|(whose, by)| *whose != seat && *by != seat);

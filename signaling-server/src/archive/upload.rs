@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use protocol::change::Change;
 use protocol::control::Upload;
 use protocol::log::{Ending, MAX_RECORD, Record};
-use protocol::{Controller, Life, Seat, Tick};
+use protocol::{Controller, Life, Seat, Tick, digest_ticks};
 
 use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded};
 
@@ -28,20 +29,25 @@ pub struct Absorbed {
 
 impl Episode {
     /// Takes what is new in an upload of the page of a seat. The era is the caller's to check.
-    /// From a page that does not play the seat any more, or that has diverged, nothing is taken.
+    /// From a page that does not play the seat any more its notes alone are taken, until another page has the seat;
+    /// from one that has diverged, nothing.
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
     pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<Absorbed, Refused> {
         self.check(seat, upload)?;
         if !self.listens_to(seat, upload.life) {
+            let last_words = self.last_words(seat, upload);
+            let last_words = self.with_room(seat, last_words)?;
+            self.append(last_words)?;
             return Ok(self.absorbed(seat));
         }
         let first = self.through();
         if upload.first > first {
             return Err(Refused::Gap { through: first });
         }
-        let notes = self.new_notes(seat, upload)?;
+        let notes = self.new_claims(seat, upload);
+        let notes = self.with_room(seat, notes.chain(self.new_notes(seat, upload)))?;
         let claims = upload.digests.iter();
         let claims = claims.map(|&(tick, digest)| (tick, seat, digest)).collect();
         let (rows, wrong, stopped) = self.play(upload);
@@ -119,36 +125,60 @@ impl Episode {
             && !self.pages[seat.index()].diverged
     }
 
-    /// What is new beside the rows, as far as there is room.
-    fn new_notes(&self, seat: Seat, upload: &Upload) -> Result<Vec<Record>, Refused> {
+    /// What is new in the notes of the page that was the last to play a seat for a person.
+    fn last_words(&self, seat: Seat, upload: &Upload) -> Option<Record> {
+        let is_human =
+            |change: &&Change| change.seat == seat && change.controller == Controller::Human;
+        let life = self
+            .changes
+            .iter()
+            .rfind(is_human)
+            .map(|change| change.life);
+        let is_lost = self.controller(seat) != Some(&Controller::Human) && self.ending.is_none();
+        let is_last = is_lost && life.unwrap_or_default() == upload.life;
+        self.new_notes(seat, upload).filter(|_| is_last)
+    }
+
+    /// What is new in the notes of the page of a seat.
+    fn new_notes(&self, seat: Seat, upload: &Upload) -> Option<Record> {
+        let timing = upload.timing.clone()?;
+        let is_next = timing.number == self.pages[seat.index()].notes;
+        let life = upload.life;
+        is_next.then_some(Record::Timing { seat, life, timing })
+    }
+
+    /// The digests that the page of a seat has not claimed before.
+    fn new_claims(&self, seat: Seat, upload: &Upload) -> impl Iterator<Item = Record> {
         let claims: BTreeSet<_> = upload
             .digests
             .iter()
             .filter(|&&(tick, digest)| !self.claims.contains(&(tick, seat, digest)))
             .collect();
-        let claims = claims.into_iter().map(|&(tick, digest)| Record::Digest {
-            tick,
-            seat: Some(seat),
-            digest,
-        });
-        let page = &self.pages[seat.index()];
-        let timing = upload.timing.as_ref();
-        let timing = timing.filter(|timing| timing.number == page.notes);
-        let timing = timing.map(|timing| Record::Timing {
-            seat,
-            life: upload.life,
-            timing: timing.clone(),
-        });
-        let (mut len, mut notes) = (page.len, Vec::new());
-        for record in claims.chain(timing) {
+        claims
+            .into_iter()
+            .map(move |&(tick, digest)| Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            })
+    }
+
+    /// Those of some records of a seat for which there is room.
+    fn with_room(
+        &self,
+        seat: Seat,
+        records: impl IntoIterator<Item = Record>,
+    ) -> Result<Vec<Record>, Refused> {
+        let (mut len, mut fitting) = (self.pages[seat.index()].len, Vec::new());
+        for record in records {
             len += encoded(&record)
                 .map_err(|_| Refused::Malformed("more notes than a record holds"))?
                 .len();
             if len <= MAX_NOTES_LEN {
-                notes.push(record);
+                fitting.push(record);
             }
         }
-        Ok(notes)
+        Ok(fitting)
     }
 
     /// Steps the replica by the new rows, as far as they can be played, and gives those rows. Gives also the first
@@ -262,7 +292,7 @@ impl Episode {
             return Vec::new();
         }
         let through = self.through();
-        let each = u32::from(self.header.tick_hz.max(1));
+        let each = digest_ticks(self.header.tick_hz);
         let over = self.replica.outcome().over;
         let marks = (first.0 + 1..=through.0).map(Tick);
         let marks = marks.filter(|tick| tick.0.is_multiple_of(each) || *tick == through && over);

@@ -8,7 +8,8 @@ use super::seats::Page;
 use super::{Absorbed, Effect, Hub, SessionId, Work};
 
 impl Hub {
-    /// Hands an upload on, if it is of the page that plays and of ticks that are due.
+    /// Hands an upload on, if it is of ticks that are due and of the page that plays, or played until just now: of
+    /// that the archive takes the notes alone.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
         let Some(group) = self.groups.get_mut(&era.0) else {
@@ -20,7 +21,8 @@ impl Hub {
         };
         let state = &play.seats.list[seat.index()];
         let plays = state.page == Page::Plays && state.life == upload.life;
-        if !play.open || !plays || play.seats.is_changing(seat) {
+        let lost = !matches!(state.page, Page::Plays | Page::Away);
+        if !play.open || !(plays || lost) || play.seats.is_changing(seat) {
             return;
         }
         let early_us = limits.early.as_micros() as u64;

@@ -1,6 +1,6 @@
 use std::fs;
 
-use protocol::control::{EndReason, Upload};
+use protocol::control::{EndReason, Timing, Upload};
 use protocol::log::{self, Header};
 
 use super::super::tests::{
@@ -269,30 +269,47 @@ fn inputs_with_a_gap_before_them_are_told_alone() {
 }
 
 #[test]
-fn a_page_that_lost_its_seat_is_not_heard_and_not_harmed() {
+fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
     let mut late = next(&mut episode, ONE, 12);
     late.digests[0].1 ^= 1;
-    late.timing = Some(protocol::control::Timing::default());
+    let words = Timing {
+        hidden: vec![(Tick(2), Tick(5))],
+        ..Timing::default()
+    };
+    late.timing = Some(words.clone());
     episode.take(ONE, ai("idle"), &[]).unwrap();
-    let stored = episode.file.read().unwrap();
-    let nothing = Absorbed {
+    let heard = Absorbed {
         through: Tick(4),
         over: None,
-        notes: 0,
+        notes: 1,
         last: false,
         diverged: false,
         stopped: false,
     };
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), nothing);
-    // Nor is one that has no seat yet, nor are rows that would leave a gap.
+    // Its notes are taken, and neither rows nor digests.
+    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    let (seat, life, timing) = (ONE, Life(0), words);
+    let record = Record::Timing { seat, life, timing };
+    assert_eq!(log_of(&mut episode).records.last(), Some(&record));
+    let stored = episode.file.read().unwrap();
+    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    // Nothing is heard of one that has no seat yet, nor are rows that would leave a gap.
+    late.timing.as_mut().unwrap().number = 1;
     late.life = Life(2);
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), nothing);
+    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
     late.first = Tick(9);
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), nothing);
+    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
     assert_eq!(episode.file.read().unwrap(), stored);
     episode.give(ONE, PERSON).unwrap();
+    // Nor of the earlier page, once another one has the seat.
+    let stored = episode.file.read().unwrap();
+    late.life = Life(0);
+    assert_eq!(episode.absorb(ONE, &late).unwrap().notes, 0);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    late.life = Life(2);
+    late.timing.as_mut().unwrap().number = 0;
     assert!(matches!(
         episode.absorb(ONE, &late),
         Err(Refused::Gap { through: Tick(4) })
