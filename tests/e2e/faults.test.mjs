@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Participant, SOON, Server, launch, scratch, studyWith } from './harness.mjs';
+import { Participant, SOON, Server, launch, reachable, scratch, studyWith } from './harness.mjs';
 import { equal, figures, verified } from './match.mjs';
 
 const HORIZON = 150;
@@ -99,11 +99,11 @@ test('a wrong link gets a sentence', async t => {
   const server = await serve(t);
   const person = await Participant.open(browser, `${server.url}?s=nobody-knows-this-link`);
   t.after(() => person.context.close());
-  await person.page.waitForFunction(() => /link is not known/i.test(document.body.innerText), null, { timeout: SOON });
+  await person.says(/link is not known/i);
 });
 
-/** In the page: it takes what the server says for another version of the protocol. */
-const older = () => {
+/** In the page: what it hears from the server is of another version of the protocol. */
+const hearsAnother = () => {
   const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data');
   Object.defineProperty(MessageEvent.prototype, 'data', {
     get() {
@@ -114,12 +114,24 @@ const older = () => {
   });
 };
 
-test('a page of another version says that it wants to be loaded again', async t => {
-  const server = await serve(t);
-  const person = await Participant.open(browser, server.links[0], { before: older });
-  t.after(() => person.context.close());
-  await person.page.waitForFunction(() => /older than the server/i.test(document.body.innerText), null, { timeout: SOON });
-});
+/** In the page: what it says to the server is of another version of the protocol. */
+const speaksAnother = () => {
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (data) {
+    const bytes = data.slice();
+    bytes[0] = 1;
+    send.call(this, bytes);
+  };
+};
+
+for (const [does, before] of [['hears', hearsAnother], ['speaks', speaksAnother]]) {
+  test(`a page that ${does} another version says that it wants to be loaded again`, async t => {
+    const server = await serve(t);
+    const person = await Participant.open(browser, server.links[0], { before });
+    t.after(() => person.context.close());
+    await person.says(/older than the server/i);
+  });
+}
 
 test('a link in a second window goes on there, and the first window says so', async t => {
   const server = await serve(t);
@@ -128,10 +140,10 @@ test('a link in a second window goes on there, and the first window says so', as
   const two = await Participant.open(browser, server.links[0], { name: 'second window' });
   t.after(() => Promise.all([one, two].map(person => person.context.close())));
   await two.shows('instructions');
-  await one.page.waitForFunction(() => /another tab or window/i.test(document.body.innerText), null, { timeout: SOON });
+  await one.says(/another tab or window/i);
   await one.page.click('text=Play here instead');
   await one.shows('instructions');
-  await two.page.waitForFunction(() => /another tab or window/i.test(document.body.innerText), null, { timeout: SOON });
+  await two.says(/another tab or window/i);
 });
 
 test('browsers without WebRTC play through the server', async t => {
@@ -161,17 +173,6 @@ for (const [nth, side] of ['first', 'second'].entries()) {
     assert.ok(equal(figures(reports, await stored(server)).digests), 'one state');
   });
 }
-
-/** In the page: keeps its connections within reach. */
-const reachable = () => {
-  const Connection = window.RTCPeerConnection;
-  window.connections = [];
-  window.RTCPeerConnection = function (configuration) {
-    const connection = new Connection(configuration);
-    window.connections.push(connection);
-    return connection;
-  };
-};
 
 for (const seat of [0, 1]) {
   test(`a connection that dies at seat ${seat} is built anew`, async t => {

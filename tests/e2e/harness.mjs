@@ -164,12 +164,15 @@ const STAGES = {
 
 /** One person with a browser window of their own. */
 export class Participant {
-  /** Opens a link. `network` is `{ latency_ms, loss }`; `before` is a script that runs before the page's own. */
-  static async open(browser, link, { name = 'page', network, before } = {}) {
+  /**
+   * Opens a link, in a window of its own or in a tab `beside` that of somebody. `network` is `{ latency_ms, loss }`;
+   * `before` is a script, or several, that run before the page's own.
+   */
+  static async open(browser, link, { name = 'page', network, before, beside } = {}) {
     const person = new Participant();
     person.name = name;
     person.errors = [];
-    person.context = await browser.newContext({ viewport: { width: 900, height: 700 } });
+    person.context = beside?.context ?? await browser.newContext({ viewport: { width: 900, height: 700 } });
     if (browser.engine === 'chromium' && !browser.place) {
       await person.context.grantPermissions(['microphone', 'camera']);
     }
@@ -179,7 +182,7 @@ export class Participant {
       if (line.type() === 'error') person.errors.push(line.text());
       if (process.env.COPLAY_VERBOSE) say(`[${name}] ${line.text()}`);
     });
-    if (before) await person.page.addInitScript(before);
+    for (const script of [before ?? []].flat()) await person.page.addInitScript(script);
     if (network) await person.impair(network);
     await person.page.goto(link);
     return person;
@@ -210,6 +213,27 @@ export class Participant {
       throw new Error(`${this.name} does not show ${stages}, but: ${text}\n${this.errors.join('\n')}\n${error.message}`);
     });
     return found.jsonValue();
+  }
+
+  /** Waits until the page says something in words. */
+  async says(words, limit = SOON) {
+    await this.page.waitForFunction(
+      ([source, flags]) => new RegExp(source, flags).test(document.body.innerText), [words.source, words.flags],
+      { timeout: limit },
+    ).catch(async error => {
+      const text = await this.page.evaluate(() => document.body.innerText).catch(() => 'a closed page');
+      throw new Error(`${this.name} does not say ${words}, but: ${text}\n${error.message}`);
+    });
+  }
+
+  /** Waits until what the page knows of its match is so. */
+  async knows(holds, limit = SOON) {
+    for (const late = Date.now() + limit; ;) {
+      const report = await this.report();
+      if (holds(report)) return;
+      if (Date.now() > late) throw new Error(`${this.name} does not come to ${holds}: ${JSON.stringify(report)}`);
+      await this.page.evaluate(() => new Promise(requestAnimationFrame));
+    }
   }
 
   /** Reads the instructions to their last page. */
@@ -271,6 +295,17 @@ export class Participant {
     await this.shows('end');
     return report;
   }
+}
+
+/** In the page, before its own scripts: keeps its WebRTC connections within reach. */
+export function reachable() {
+  const Connection = window.RTCPeerConnection;
+  window.connections = [];
+  window.RTCPeerConnection = function (configuration) {
+    const connection = new Connection(configuration);
+    window.connections.push(connection);
+    return connection;
+  };
 }
 
 /** In the page: waits for the next tick, or for the end, and says which key the cook would press. */

@@ -1,6 +1,9 @@
 // A whole study, played by two headless browsers, and what is left of it: used by the demo and by the tests.
 
-import { Participant, Server, coplay, launch, say, scratch } from './harness.mjs';
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Participant, coplay, launch, say } from './harness.mjs';
 
 /**
  * Plays a study from the first page to the last with two participants.
@@ -27,6 +30,19 @@ export async function verified(data) {
   const { code, stdout, stderr } = await coplay('verify', '--data', data, '--json');
   if (!stdout.trim()) throw new Error(`coplay verify ended with ${code} and no result: ${stderr}`);
   return { code, episodes: JSON.parse(stdout).episodes };
+}
+
+/** The tables of an export, such as `steps`, as lists of rows; no value of theirs holds a comma. */
+export async function exported(data) {
+  const out = path.join(data, 'tables');
+  const { code, stderr } = await coplay('export', '--data', data, '--out', out, '--seen');
+  assert.equal(code, 0, stderr);
+  const names = ['steps', 'keys', 'events', 'presence', 'seen'];
+  const tables = await Promise.all(names.map(async name => {
+    const [columns, ...rows] = (await readFile(path.join(out, `${name}.csv`), 'utf8')).trimEnd().split('\n').map(line => line.split(','));
+    return [name, rows.map(row => Object.fromEntries(columns.map((column, at) => [column, row[at]])))];
+  }));
+  return Object.fromEntries(tables);
 }
 
 /** The figures of a match, from both pages' reports and from the re-simulated episode. */

@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +22,16 @@ export const noNetwork = (() => {
   if (spawnSync('ip', ['netns', 'list']).status !== 0) return 'there is no `ip` that knows namespaces (iproute2)';
   return existsSync(COPLAY_NET) ? false : `${COPLAY_NET} is not built: cargo build -p net`;
 })();
+
+/**
+ * An address as bytes may tell it: in words, in network order, and as STUN disguises it.
+ * Source: RFC 8489, section 14.2.
+ */
+export function spellings(address) {
+  const binary = Buffer.from(address.split('.').map(Number));
+  const cookie = [0x21, 0x12, 0xa4, 0x42];
+  return { text: Buffer.from(address), binary, disguised: binary.map((byte, at) => byte ^ cookie[at]) };
+}
 
 /** A namespace, and what it takes to be in it. */
 class Place {
@@ -109,6 +119,25 @@ export class Network {
     const flows = JSON.parse(await this.tell('flows'));
     const between = flows.filter(flow => flow.from === this[from].address && flow.to === this[to].address);
     return between.reduce((sum, flow) => sum + flow.sent, 0);
+  }
+
+  /** Keeps every packet that is sent from now on. */
+  async capture() {
+    this.packets = path.join(this.folder, 'packets.pcap');
+    await this.tell(`capture ${this.packets}`);
+  }
+
+  /** The packets since `capture`: `bytes` from the IP header on, and the addresses that these go from and to. */
+  async captured() {
+    await this.tell('release');
+    const file = readFileSync(this.packets);
+    const packets = [];
+    for (let at = 24; at < file.length;) {
+      const bytes = file.subarray(at + 16, at + 16 + file.readUInt32LE(at + 8));
+      packets.push({ bytes, from: [...bytes.subarray(12, 16)].join('.'), to: [...bytes.subarray(16, 20)].join('.') });
+      at += 16 + bytes.length;
+    }
+    return packets;
   }
 
   /** Removes it, and whatever runs in it loses its network. */

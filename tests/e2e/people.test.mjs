@@ -4,8 +4,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { SOON, launch, noFirefox } from './harness.mjs';
-import { agreed, enter, finish, serve } from './rounds.mjs';
+import { Participant, SOON, launch, noFirefox } from './harness.mjs';
+import { exported } from './match.mjs';
+import { agreed, enter, finish, serve, survive } from './rounds.mjs';
 
 const HZ = 30;
 const GROUPS = [['chromium', 'firefox']];
@@ -20,19 +21,40 @@ before(async () => {
 });
 after(() => Promise.all(Object.values(browsers).map(browser => browser.close())));
 
-/** A match for each group: `study` is the study's, `play` what happens in it, in which seats change hands so often. */
-function matches(title, study, [least, most], play) {
+/**
+ * A match for each group: `study` is the study's, `play` what happens in it, in which seats change hands so often,
+ * and `then` what its tables tell.
+ */
+function matches(title, study, [least, most], play, then) {
   for (const engines of GROUPS) {
     test(`${title}: ${engines.join(', ')}`, { skip: engines.includes('firefox') && noFirefox }, async t => {
       const server = await serve(t, study, { players: engines.length });
       const people = await enter(t, server, engines.map(engine => browsers[engine]));
-      const reports = await play(t, people);
+      const reports = await play(t, people, server);
       const episode = await agreed(t, server, reports, study.horizon);
       const { changes } = episode;
       assert.ok(changes >= least && changes <= most, `the record says who played: ${JSON.stringify(episode)}`);
+      const tables = await exported(server.data);
+      for (const seat of people.keys()) assert.deepEqual(controllers(tables, seat), [['human', 0], ...changed(tables, seat)]);
+      await then?.(tables, reports);
     });
   }
 }
+
+const of = (rows, seat, wanted = {}) => rows.filter(row =>
+  Number(row.seat) === seat && Object.entries(wanted).every(([key, value]) => row[key] === value));
+
+/** Who or what played a seat tick by tick: each controller with its first tick. */
+function controllers(tables, seat) {
+  const steps = of(tables.steps, seat);
+  assert.deepEqual(steps.map(({ tick }) => Number(tick)), [...steps.keys()], `every tick of seat ${seat} once`);
+  const first = steps.filter(({ controller }, at) => controller !== steps[at - 1]?.controller);
+  return first.map(({ controller, tick }) => [controller, Number(tick)]);
+}
+
+/** The changes of a seat, as its log has them. */
+const changed = (tables, seat) => of(tables.events, seat, { kind: 'change' })
+  .map(({ controller, tick }) => [controller, Number(tick)]);
 
 /** Plays until a tick is confirmed. */
 const until = (person, tick) => person.play(({ report }) => report.confirmed >= tick);
@@ -41,7 +63,7 @@ const KILLED = { horizon: 480, tick_hz: 60, on_disconnect: '{grace_s: 2, meanwhi
 
 matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
   const [killed, ...survivors] = people;
-  const surviving = finish(survivors);
+  const surviving = survive(t, survivors);
   await until(killed, 300);
   await crash(killed);
   const reports = await surviving;
@@ -70,22 +92,111 @@ matches('pages that are reloaded at any tick come back into their seats', RELOAD
   return reports;
 });
 
+const SUPERSEDED = { horizon: 360, tick_hz: HZ };
+
+matches('a second tab plays the seat of the first, which says so', SUPERSEDED, [2, 2], async (t, people, server) => {
+  const [first, ...partners] = people;
+  const partnering = survive(t, partners);
+  await until(first, 60);
+  const { seat } = await first.report();
+  const second = await Participant.open(first.context.browser(), server.links[0], { name: 'second tab', beside: first });
+  await first.says(/opened in another tab or window and goes on there/);
+  const reports = [...await finish([second]), ...await partnering];
+  assert.deepEqual([reports[0].seat, reports[0].returns], [seat, 1], 'the same seat');
+  return reports;
+}, (tables, [{ seat }]) => {
+  const [[taken], [given, since]] = changed(tables, seat);
+  assert.deepEqual([taken, given], ['vacant', 'human']);
+  for (const [rows, time] of [[tables.seen, 'at_ms'], [tables.keys, 'at_us']]) {
+    const [before, after] = ['0', '2'].map(life => of(rows, seat, { life }).map(row => Number(row[time])));
+    assert.equal(before.length + after.length, of(rows, seat).length, 'no other page played');
+    assert.ok(before.length > 0 && after.length > 0 && Math.max(...before) < Math.min(...after), 'one after the other');
+  }
+  for (const { tick } of of(tables.keys, seat, { life: '2' })) assert.ok(tick >= since, 'no key before its time');
+});
+
 const HIDDEN = { horizon: 480, tick_hz: HZ };
 
 matches('a tab that is out of sight for ten seconds plays on afterwards', HIDDEN, [0, 0], async (t, people) => {
   const [hider, ...partners] = people;
-  const away = Promise.all(partners.map(partner => partner.page.waitForFunction(
-    () => JSON.parse(window.coplay.report()).presence?.includes('Hidden'), null, { timeout: SOON })));
-  const partnering = finish(partners);
+  const partnering = survive(t, partners);
   await until(hider, 30);
-  const { tick } = await hider.report();
-  await hider.page.evaluate(show, true);
-  await away;
-  await hider.page.waitForFunction(
-    tick => JSON.parse(window.coplay.report()).tick >= tick, tick + 10 * HZ, { timeout: SOON });
-  await hider.page.evaluate(show, false);
-  return [...await finish([hider]), ...await partnering];
+  const gone = await hide(hider, true);
+  await Promise.all(partners.map(partner => partner.says(/has looked away/)));
+  await hider.page.keyboard.press('KeyW');
+  await hider.knows(({ tick }) => tick >= gone + 10 * HZ);
+  const back = await hide(hider, false);
+  return [Object.assign(...await finish([hider]), { gone, back }), ...await partnering];
+}, (tables, reports) => {
+  const [first, last] = outOfSight(tables, reports);
+  const [{ seat, gone, back }] = reports;
+  assert.ok(near(first, gone) && near(last, back) && last >= gone + 10 * HZ, `${first}-${last}, and not ${gone}-${back}`);
+  assert.deepEqual(stays(tables, seat), ['hidden', 'here']);
 });
+
+const DROPPED = { horizon: 480, tick_hz: HZ, on_disconnect: '{grace_s: 15, then: bot}\n    hidden_tab: {warn_s: 1, drop_s: 2}' };
+
+matches('a tab that is out of sight too long gives its seat to an AI partner and takes it back', DROPPED, [2, 2], async (t, people) => {
+  const [hider, ...partners] = people;
+  const everybody = words => Promise.all(partners.map(partner => partner.says(words)));
+  const partnering = survive(t, partners);
+  await until(hider, 30);
+  const gone = await hide(hider, true);
+  await everybody(/has looked away/);
+  await everybody(/An AI partner plays on for/);
+  await hider.knows(({ status }) => status === 'lost');
+  await hide(hider, false);
+  await Promise.all([everybody(/is back\./), hider.says(/You are back\. An AI partner played for you meanwhile\./)]);
+  return [Object.assign(...await finish([hider]), { gone }), ...await partnering];
+}, (tables, reports) => {
+  const [{ seat, gone }] = reports;
+  const [[taken, cut], [given]] = changed(tables, seat);
+  assert.deepEqual([taken, given], ['cook', 'human']);
+  const [first, last] = outOfSight(tables, reports);
+  assert.ok(near(first, gone) && near(last, cut), `hidden from ${gone} until the seat is lost at ${cut}, and not ${first}-${last}`);
+  assert.deepEqual(stays(tables, seat), ['hidden', 'gone', 'returning', 'here']);
+  const [told, lost] = of(tables.presence, seat).map(row => Number(row.at_ms));
+  assert.ok(lost >= told + 900 && lost < told + 2_000, `told after one second, lost after two: ${told} ms, ${lost} ms`);
+  assert.ok(cut < first + 4 * HZ, `hidden at ${first}, lost at ${cut}`);
+});
+
+/** Whether two ticks are less than half a second apart: a page is asked a moment after it was told. */
+const near = (one, other) => Math.abs(one - other) < HZ / 2;
+
+/** How the person of a seat was, one after the other. */
+const stays = (tables, seat) => of(tables.presence, seat).map(({ presence }) => presence);
+
+/**
+ * The ticks, first and last, in which one person alone was out of sight. All tables agree on it: that page showed
+ * nothing, took no keys and played the no-op; the other people played on.
+ */
+function outOfSight(tables, [{ seat }, ...others]) {
+  const spans = of(tables.events, seat, { kind: 'hidden' });
+  assert.equal(spans.length, 1, 'one span');
+  const first = Number(spans[0].tick);
+  const last = first + Number(spans[0].count) - 1;
+  const [vanished, ...more] = of(tables.seen, seat, { hidden: 'true' });
+  assert.ok(vanished && more.length === 0, 'one frame that is not seen stands for all');
+  const played = tick => tick > first && tick < last;
+  const seen = of(tables.seen, seat);
+  assert.deepEqual(seen.filter(({ tick }) => played(tick)), [], 'nothing was shown');
+  assert.deepEqual(of(tables.keys, seat).filter(({ tick }) => played(tick)), [], 'no key was taken');
+  const steps = of(tables.steps, seat, { controller: 'human' }).filter(({ tick }) => played(tick - 3));
+  assert.deepEqual(new Set(steps.map(step => step.action_name)), new Set(['noop']));
+  for (const other of others) {
+    assert.deepEqual(of(tables.events, other.seat, { kind: 'hidden' }), []);
+    assert.deepEqual(of(tables.seen, other.seat, { hidden: 'true' }), []);
+    assert.deepEqual(of(tables.presence, other.seat), []);
+    for (const rows of [tables.seen, tables.keys]) assert.ok(of(rows, other.seat).some(({ tick }) => played(tick)));
+  }
+  return [first, last];
+}
+
+/** Hides a page or shows it again, and gives its tick. */
+async function hide(person, hidden) {
+  await person.page.evaluate(show, hidden);
+  return (await person.report()).tick;
+}
 
 /** Ends a page's process: no event runs in it, so nobody is told that it goes. */
 async function crash(person) {

@@ -1,17 +1,21 @@
 // One match among any browsers, and what has to hold after it whatever went wrong on the way.
 
 import assert from 'node:assert/strict';
-import { Participant, Server, scratch, studyWith } from './harness.mjs';
+import { Participant, Server, reachable, scratch, studyWith } from './harness.mjs';
 import { verified } from './match.mjs';
 
-/** A server with a study of its own: `changes` are those of `studyWith`. */
-export async function serve(t, changes, { players = 2, ...where } = {}) {
+/**
+ * A server with a study of its own: `changes` are those of `studyWith`. The seats are those of so many people, and
+ * then of `others`, such as `vacant`.
+ */
+export async function serve(t, changes, { players = 2, others = [], ...where } = {}) {
   const folder = await scratch(t);
-  const people = players === 2 ? {} : {
+  const seats = players + others.length;
+  const people = seats === 2 ? {} : {
     group_size: players,
-    players: `[self${', partner'.repeat(players - 1)}]`,
-    layout: 'open_kitchen',
-    horizon: `${changes.horizon}\n      seats: ${players}`,
+    players: `[${['self', ...Array(players - 1).fill('partner'), ...others].join(', ')}]`,
+    layout: seats > 4 ? 'banquet' : 'open_kitchen',
+    horizon: `${changes.horizon}\n      seats: ${seats}`,
   };
   const study = await studyWith({ ...changes, ...people }, folder);
   const data = `${folder}/data`;
@@ -21,9 +25,9 @@ export async function serve(t, changes, { players = 2, ...where } = {}) {
 }
 
 /** A participant in each browser, all of them past the instructions. */
-export async function enter(t, server, browsers, { before } = {}) {
+export async function enter(t, server, browsers, { before = [] } = {}) {
   const people = await Promise.all(browsers.map((browser, at) =>
-    Participant.open(browser, server.links[at], { name: `${browser.engine} ${at}`, before })));
+    Participant.open(browser, server.links[at], { name: `${browser.engine} ${at}`, before: [reachable, before].flat() })));
   t.after(() => Promise.all(people.map(person => person.context.close().catch(() => {}))));
   await Promise.all(people.map(person => person.read()));
   return people;
@@ -44,6 +48,82 @@ export const finish = people => Promise.all(people.map(async person => {
   await person.shows(['survey', 'end']);
   return { ...await person.report(), direct: direct / turns };
 }));
+
+/** In the page: by what ways its inputs go to the other people now. */
+async function ways() {
+  const { links } = JSON.parse(window.coplay.report());
+  const found = new Set(links?.includes('relay') ? ['WebSocket'] : []);
+  const connected = links?.includes('direct') ? window.connections.filter(each => each.connectionState === 'connected') : [];
+  for (const connection of connected) {
+    const stats = await connection.getStats();
+    const chosen = [...stats.values()].find(({ type }) => type === 'transport')?.selectedCandidatePairId;
+    // Firefox has no `transport`, and says it in the pair.
+    const pair = stats.get(chosen) ?? [...stats.values()].find(({ type, selected }) => type === 'candidate-pair' && selected);
+    const ends = [pair?.localCandidateId, pair?.remoteCandidateId].map(id => stats.get(id));
+    const relayed = ends.filter(end => end?.candidateType === 'relay').map(end => end.relayProtocol ?? 'unknown');
+    found.add(relayed.length > 0 ? `TURN over ${relayed[0].toUpperCase()}` : 'direct');
+  }
+  return [...found].sort();
+}
+
+/** Waits until all inputs of everybody go by these ways, and no others. */
+export const goBy = (people, wanted) => Promise.all(people.map(async person => {
+  for (;;) {
+    const [found, { tick, ended }] = [await person.page.evaluate(ways), await person.report()];
+    if (String(found) === String(wanted)) return;
+    assert.equal(ended ?? null, null, `${person.name} plays by ${wanted} before the match is over, and not by ${found}`);
+    await person.knows(report => report.tick !== tick || report.ended !== null);
+  }
+}));
+
+/** In the page: notes from now on when its match stands still, and when the page itself is not run, as epoch milliseconds. */
+function watch() {
+  const now = () => performance.timeOrigin + performance.now();
+  window.watched = { stills: [], pauses: [] };
+  let [last, since, before] = [-1, now(), now()];
+  const look = () => {
+    const [{ tick, ended }, at] = [JSON.parse(window.coplay.report()), now()];
+    if (at - before > 100) window.watched.pauses.push([before, at]);
+    if (tick !== last || !(tick > 0) || ended !== null) {
+      if (at - since > 100) window.watched.stills.push([since, at]);
+      [last, since] = [tick, at];
+    }
+    before = at;
+    requestAnimationFrame(look);
+  };
+  look();
+}
+
+/** Plays on to the end of a match that must not stand still for half a second: gives everyone's report. */
+export async function survive(t, people) {
+  await Promise.all(people.map(person => person.page.evaluate(watch)));
+  const reports = await finish(people);
+  const stills = await longestStills(people);
+  t.diagnostic(`longest standstill of each: ${JSON.stringify(stills)}`);
+  for (const { awake } of stills) assert.ok(awake < 500, `nobody stands still for long: ${JSON.stringify(stills)}`);
+  return reports;
+}
+
+/**
+ * For how long the match stood still for each of these people at most, milliseconds, and what is left of that
+ * without the times in which the machine did not run one of their pages.
+ */
+async function longestStills(people) {
+  const watched = await Promise.all(people.map(person => person.page.evaluate(() => window.watched)));
+  const pauses = watched.flatMap(each => each.pauses).sort(([one], [other]) => one - other);
+  const awake = ([from, until]) => {
+    let [sum, at] = [0, from];
+    for (const [begin, end] of [...pauses, [until, until]]) {
+      sum += Math.max(0, Math.min(begin, until) - at);
+      at = Math.max(at, end);
+    }
+    return sum;
+  };
+  return watched.map(({ stills }) => ({
+    whole: Math.round(Math.max(0, ...stills.map(([from, until]) => until - from))),
+    awake: Math.round(Math.max(0, ...stills.map(awake))),
+  }));
+}
 
 /** The one state that all of them and the stored log end in, and nothing that verification objects to. */
 export async function agreed(t, server, reports, ticks) {

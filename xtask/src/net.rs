@@ -13,7 +13,8 @@ Plays matches with Chromium and Firefox in every pairing and with four people.
 Across networks (tests/e2e/network.test.mjs): delay, jitter, loss, packets out of order,
 no UDP, nothing but the port of the page, relay only, and a direct way that closes in the
 middle. With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
-reloads at any tick, a hidden tab.
+reloads at any tick, a second tab, a tab that is hidden, and one that is for too long.
+With many of them (tests/e2e/crowd.test.mjs): sixteen seats.
 Each machine is a network namespace, so this needs root and /dev/net/tun; the packets
 between them pass through tests/net, which counts who speaks to whom.
 The test command plays the same with one pairing.";
@@ -37,7 +38,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     build(&workspace)?;
     let mut node = workspace.node(&chromium);
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
-    node.args(["network.test.mjs", "people.test.mjs"]);
+    node.args(["network.test.mjs", "people.test.mjs", "crowd.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
     run(
         "matches between namespaces",

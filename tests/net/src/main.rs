@@ -1,6 +1,8 @@
 //! A network for tests: namespaces that can reach each other only through this process, which delays, loses and
 //! filters their packets as it is told on its standard input, and counts who spoke to whom.
 
+#[cfg(target_os = "linux")]
+mod capture;
 mod router;
 #[cfg(target_os = "linux")]
 mod tun;
@@ -24,6 +26,8 @@ Then it obeys lines on its standard input and answers each with a line; at the e
       pass=tcp:8080,udp      what is let through: all, none, or protocols with or without a port
   flows                      who sent how many packets to whom, and how many were let through, as JSON
   forget                     counts from zero
+  capture FILE               writes every packet that is sent from now on, as pcap
+  release                    ends that file
 
 Example, by hand:
   coplay-net server a b <<< 'set * * delay_ms=30'
@@ -71,7 +75,8 @@ fn carry(nodes: &[String], seed: u64) -> Result<()> {
 mod linux {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
-    use std::io::{BufRead as _, Write as _};
+    use std::fs::File;
+    use std::io::{self, BufRead as _, BufWriter, Write as _};
     use std::net::Ipv4Addr;
     use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
     use std::thread;
@@ -79,6 +84,7 @@ mod linux {
 
     use anyhow::Result;
 
+    use crate::capture::Capture;
     use crate::router::Router;
     use crate::tun::{self, Device, Namespace};
 
@@ -89,6 +95,44 @@ mod linux {
         router: Router,
         travelling: BinaryHeap<Travelling>,
         sent: u64,
+        capture: Option<Capture<BufWriter<File>>>,
+    }
+
+    impl Air {
+        /// Obeys a line; gives the answer.
+        fn obey(&mut self, line: &str) -> Result<String, String> {
+            match line.split_once(' ').unwrap_or((line, "")) {
+                ("capture", file) => self.capture(file),
+                ("release", "") => self.release(),
+                _ => return self.router.obey(line),
+            }
+            .map(|()| "ok".into())
+            .map_err(|error| format!("`{line}`: {error}"))
+        }
+
+        fn capture(&mut self, file: &str) -> io::Result<()> {
+            self.release()?;
+            let file = BufWriter::new(File::create(file)?);
+            self.capture = Some(Capture::begin(file)?);
+            Ok(())
+        }
+
+        fn release(&mut self) -> io::Result<()> {
+            self.capture.take().map_or(Ok(()), Capture::finish)
+        }
+
+        /// A packet is put on the wire.
+        fn send(&mut self, now_us: u64, from: usize, bytes: &[u8]) {
+            if let Some(Err(error)) = self.capture.as_mut().map(|file| file.add(now_us, bytes)) {
+                eprintln!("the capture ends: {error}");
+                self.capture = None;
+            }
+            if let Some((due_us, to)) = self.router.handle(now_us, from, bytes) {
+                let packet = (due_us, self.sent, to, bytes.to_vec());
+                self.sent += 1;
+                self.travelling.push(Reverse(packet));
+            }
+        }
     }
 
     struct Wire {
@@ -124,6 +168,7 @@ mod linux {
                 router: Router::new(addressed.clone(), seed),
                 travelling: BinaryHeap::new(),
                 sent: 0,
+                capture: None,
             }),
             sooner: Condvar::new(),
         });
@@ -150,7 +195,7 @@ mod linux {
     /// Does what the standard input says, to its end.
     fn obey(wire: &Wire) -> Result<()> {
         for line in std::io::stdin().lock().lines() {
-            let answer = wire.air().router.obey(&line?);
+            let answer = wire.air().obey(&line?);
             let answer = answer.unwrap_or_else(|error| format!("error: {error}"));
             let mut out = std::io::stdout().lock();
             writeln!(out, "{answer}")?;
@@ -162,15 +207,8 @@ mod linux {
     fn collect(wire: &Wire, from: usize, mut device: Device) {
         let mut packet = vec![0; 65_536];
         while let Ok(len) = device.read(&mut packet) {
-            let mut air = wire.air();
-            let bytes = &packet[..len];
-            if let Some((due_us, to)) = air.router.handle(wire.now_us(), from, bytes) {
-                let sent = air.sent;
-                air.sent += 1;
-                air.travelling
-                    .push(Reverse((due_us, sent, to, bytes.to_vec())));
-                wire.sooner.notify_one();
-            }
+            wire.air().send(wire.now_us(), from, &packet[..len]);
+            wire.sooner.notify_one();
         }
     }
 
