@@ -87,7 +87,8 @@ Examples:
         /// STUN and TURN.
         #[command(flatten)]
         turn: TurnArgs,
-        /// Let people in without a link: everyone who opens the address gets a session.
+        /// Let people in without a link: everyone who opens the address gets a session. There is room for 10,000 who
+        /// have not finished, also those who never come back.
         #[arg(long)]
         open: bool,
         /// Print one JSON line on the standard output instead of text.

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Open connections at once; more are turned away with HTTP 503.
     pub connections: usize,
-    /// Sessions that are neither finished nor given up, connected or not; more are refused as `Full`.
+    /// Sessions that are not finished, also those that nobody will come back to; more are refused as `Full`.
     pub sessions: usize,
     /// People who wait in one lobby at once.
     pub lobby: usize,

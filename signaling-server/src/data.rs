@@ -1,6 +1,6 @@
-//! The data folder: `episodes/`, `modules/`, `coplay.sqlite`, and the lock that one server holds.
+//! The data folder: `episodes/`, `modules/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -92,30 +92,50 @@ impl DataDir {
     fn keep(&self, env: &str, bytes: Bytes) -> Result<Module, DataError> {
         let hash = sha256_hex(&bytes);
         let path = self.modules().join(format!("{hash}.wasm"));
-        self.write_once(&path, &bytes)
-            .map_err(|error| DataError::Io {
-                dir: self.dir.clone(),
-                error,
-            })?;
+        let mut options = OpenOptions::new();
+        write_once(&path, options.write(true), &bytes).map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })?;
         Ok(Module {
             env: env.into(),
             hash,
             bytes,
         })
     }
+}
 
-    /// Writes a file that is whole as soon as it has its name.
-    fn write_once(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if path.try_exists()? {
-            return Ok(());
-        }
-        let part = path.with_extension("part");
-        let mut file = File::create(&part)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, path)?;
-        File::open(self.modules())?.sync_all()
+/// Reads a secret of a data folder, and makes it, for its owner alone, if it is not there.
+///
+/// # Errors
+/// The disk refused, or the file is no secret of ours.
+pub fn secret(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
+    let path = dir.join(name);
+    let mut fresh = [0; 32];
+    getrandom::fill(&mut fresh).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_once(&path, &mut options, &fresh)?;
+    let damaged = |_| {
+        let said = format!("{} is damaged", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, said)
+    };
+    fs::read(&path)?.try_into().map_err(damaged)
+}
+
+/// Writes a file, unless it is there, that is whole as soon as it has its name.
+fn write_once(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> io::Result<()> {
+    if path.try_exists()? {
+        return Ok(());
     }
+    let part = path.with_extension("part");
+    let mut file = options.create(true).truncate(true).open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&part, path)?;
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(test)]
@@ -147,5 +167,25 @@ mod tests {
             (&b"module"[..], sha256_hex(b"module"))
         );
         assert!(data.keep_module(&assets, "chess").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_secret_stays_and_is_whole_or_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        // What a crash left of an earlier try.
+        fs::write(dir.path().join("one.part"), "").unwrap();
+        let made = secret(dir.path(), "one.key").unwrap();
+        assert_eq!(secret(dir.path(), "one.key").unwrap(), made);
+        assert_ne!(secret(dir.path(), "two.key").unwrap(), made);
+        assert!(!dir.path().join("two.part").exists());
+        #[cfg(unix)]
+        {
+            let about = fs::metadata(dir.path().join("two.key")).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::write(dir.path().join("one.key"), "short").unwrap();
+        let error = secret(dir.path(), "one.key").unwrap_err();
+        assert!(error.to_string().contains("one.key is damaged"), "{error}");
     }
 }

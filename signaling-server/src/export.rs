@@ -7,6 +7,7 @@ mod notes;
 mod seen;
 mod steps;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -15,11 +16,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use protocol::Seat;
+use protocol::control::EndReason;
 use protocol::log::Header;
 use serde::Serialize;
 
 use crate::archive;
-use crate::store::{self, SqliteStore, Store as _};
+use crate::store::{self, SqliteStore, Store as _, reason_name};
 use notes::Notes;
 use seen::SEEN_COLUMNS;
 use steps::{STEP_COLUMNS, simulated};
@@ -55,7 +57,7 @@ pub struct Summary {
     pub presence_path: PathBuf,
     /// Where the table of frames is, if it was asked for.
     pub seen_path: Option<PathBuf>,
-    /// Episodes that are in no table, and why.
+    /// What is left out, and why: episodes, or what a page of one says that it showed.
     pub skipped: Vec<Skipped>,
 }
 
@@ -91,7 +93,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// An episode that is not exported.
+/// Something of an episode that is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Its file.
@@ -186,12 +188,22 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         seen_path: seen.then(|| out.join("seen.csv")),
         ..Summary::default()
     };
-    episodes(data, &mut summary)?;
+    // The database first: a file is never behind it.
+    let known = store::episodes(data).await?;
+    let known = known
+        .into_iter()
+        .filter_map(|episode| Some((episode.id, episode.reason?)));
+    episodes(data, &known.collect(), &mut summary)?;
     responses(data, &mut summary).await?;
     Ok(summary)
 }
 
-fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
+/// Adds the episodes. `ended` are those that the database knows to have ended, whatever their files could take.
+fn episodes(
+    data: &Path,
+    ended: &BTreeMap<String, EndReason>,
+    summary: &mut Summary,
+) -> anyhow::Result<()> {
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut steps = Table::create(&summary.steps_path, &KEYS, &STEP_COLUMNS)?;
@@ -203,15 +215,24 @@ fn episodes(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     for path in files {
         match simulated(&path) {
             Ok((log, actions, rows)) => {
+                let reason = log.ending.map(|ending| ending.reason);
+                let reason = reason.or(ended.get(&log.header.episode).copied());
+                let ended_on = reason.map_or("", reason_name);
                 rows.iter()
-                    .try_for_each(|row| steps.add(&row.table(&log)))?;
+                    .try_for_each(|row| steps.add(&row.table(&log, ended_on)))?;
                 notes.add(&log, &actions)?;
                 if let Some(seen) = &mut seen {
                     let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
-                    seen::add(seen, &log, &archive::shown(&log, modules)?, &actions)?;
+                    let shown = archive::shown(&log, modules)?;
+                    let wrong = seen::add(seen, &log, &shown, &actions)?;
+                    let left_out = wrong.into_iter().map(|reason| Skipped {
+                        path: path.clone(),
+                        reason,
+                    });
+                    summary.skipped.extend(left_out);
                 }
                 summary.episodes += 1;
-                summary.running += usize::from(log.ending.is_none());
+                summary.running += usize::from(reason.is_none());
             }
             Err(error) => {
                 let reason = format!("{error:#}");

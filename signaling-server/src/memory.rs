@@ -130,7 +130,8 @@ impl Memory {
     }
 
     /// What the data folder remembers. Episodes that were running are opened again, each with its keeper;
-    /// one whose file cannot be read ends as technical, with its file left for `coplay verify`.
+    /// one whose file cannot be read ends as technical, with its file left for `coplay verify`, and one whose file has
+    /// its end already needs no keeper.
     ///
     /// # Errors
     /// The database failed.
@@ -170,18 +171,21 @@ impl Memory {
             let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
             let found = read.map_err(anyhow::Error::from).and_then(|file| {
                 let episode = running(&self.study, row.era, &file)?;
-                let keeper = Keeper::start(
-                    row.era,
-                    data.episodes(),
-                    move || Some(file),
-                    results.clone(),
-                )?;
+                let keeper = match episode.ending {
+                    Some(_) => None,
+                    None => Some(Keeper::start(
+                        row.era,
+                        data.episodes(),
+                        move || Some(file),
+                        results.clone(),
+                    )?),
+                };
                 Ok((episode, keeper))
             });
             match found {
                 Ok((episode, keeper)) => {
                     restored.episodes.push(episode);
-                    keepers.insert(row.era, keeper);
+                    keepers.extend(keeper.map(|keeper| (row.era, keeper)));
                 }
                 Err(error) => {
                     tracing::error!(%error, episode = row.id, "a running episode cannot be taken up again");
@@ -289,4 +293,60 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
 /// A place in the study, as it is stored.
 fn position(progress: study::Progress) -> String {
     serde_json::to_string(&progress).expect("a place is plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use protocol::log::Header;
+
+    use super::*;
+    use crate::archive::tests::{PERSON, ZERO, header, played};
+    use crate::store::NewEpisode;
+
+    #[tokio::test]
+    async fn only_an_episode_that_goes_on_has_a_keeper_after_a_restart() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+        let (study, _) = crate::server::read_study(&dir).unwrap();
+        let stage = study.timeline.iter();
+        let stage = stage.map(|stage| (&stage.id, &stage.kind));
+        let stage = stage.filter(|(_, kind)| matches!(kind, Kind::Env(_)));
+        let stage = stage.map(|(id, _)| id.clone()).next().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let data = DataDir::open(home.path()).unwrap();
+        let memory = Memory::open(&data, Arc::new(study)).await.unwrap();
+        for (era, id) in [(3, "e-1"), (4, "e-2")] {
+            let header = Header {
+                episode: id.into(),
+                stage: stage.clone(),
+                ..header([PERSON, PERSON], 12)
+            };
+            let mut file = Episode::create(&data.episodes(), header.clone()).unwrap();
+            let new = NewEpisode {
+                id: id.into(),
+                era: Era(era),
+                group: header.group.clone(),
+                stage: stage.clone(),
+                path: format!("episodes/{id}.coplay"),
+                participants: Vec::new(),
+            };
+            memory.store.create_episode(&new).await.unwrap();
+            // A crash came after the end was in the file, and before it was in the database.
+            if id == "e-1" {
+                file.absorb(ZERO, &played(&header)).unwrap();
+                file.end(EndReason::Played).unwrap();
+            }
+        }
+        let (results, _reports) = tokio::sync::mpsc::unbounded_channel();
+        let (restored, keepers) = memory.restore(&data, &results).await.unwrap();
+        let ends = restored.episodes.iter();
+        let ends: Vec<_> = ends
+            .map(|episode| episode.ending.map(|end| end.reason))
+            .collect();
+        assert_eq!(ends, [Some(EndReason::Played), None]);
+        let eras: Vec<Era> = keepers.keys().copied().collect();
+        assert_eq!(eras, [Era(4)]);
+        memory.close().await;
+    }
 }

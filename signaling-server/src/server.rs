@@ -19,7 +19,7 @@ use crate::app::{App, Module};
 use crate::assets::Assets;
 use crate::clock::Clock;
 use crate::config::Limits;
-use crate::data::DataDir;
+use crate::data::{self, DataDir};
 use crate::driver::{self, Executor};
 use crate::http::build_handler;
 use crate::hub::{EnvStage, EnvStages, Event, Hub};
@@ -78,6 +78,13 @@ impl Server {
     /// [`StartError`]; nothing runs then.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
+        if study.net.needs_turn() && options.turn.is_none() {
+            return Err(anyhow::anyhow!(
+                "the study has pages meet through TURN alone (`net: {{ice: relay, fallback: none}}`), and none is to \
+                 run, so nobody could play; leave --no-turn out, or write `fallback: websocket`"
+            )
+            .into());
+        }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
         let stages = env_stages(&study, facts, &modules);
@@ -199,9 +206,8 @@ async fn start_turn(
     let Some(turn::Options { listen, host }) = options else {
         return Ok(None);
     };
-    let file = data.path().join("turn.secret");
-    let secret =
-        Secret::load(&file).with_context(|| format!("the secret in {}", file.display()))?;
+    let secret = data::secret(data.path(), "turn.secret").context("the secret of TURN")?;
+    let secret = Secret::new(secret);
     let turn = turn::start(listen, secret.clone(), clock, turn::Limits::default()).await;
     let turn = turn.with_context(|| {
         format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")

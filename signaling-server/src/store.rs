@@ -6,6 +6,8 @@
 
 mod sqlite;
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use protocol::Era;
 use protocol::control::{Answer, EndReason};
@@ -212,6 +214,21 @@ pub trait Store: Send + Sync {
     async fn next_era(&self) -> Result<Era, StoreError>;
     /// Sets the era of the next episode.
     async fn set_next_era(&self, era: Era) -> Result<(), StoreError>;
+}
+
+/// The episodes that the database of a data folder knows, read also while a server writes to it; none if it has none.
+/// Its files are to be read after this: an end is in the file of its episode before it is in the database.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
+    if !data.join(FILE).exists() {
+        return Ok(Vec::new());
+    }
+    let store = SqliteStore::read(data).await?;
+    let known = store.episodes().await;
+    store.close().await;
+    known
 }
 
 const REASONS: [(EndReason, &str); 3] = [

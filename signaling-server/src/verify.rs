@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::archive::{self, ReplayError, Replica, ReplicaError, replay};
 use crate::assets::sha256_hex;
 use crate::export::Progress;
-use crate::store::{self, SqliteStore, Store as _, reason_name};
+use crate::store::{self, reason_name};
 
 pub use order::{Equivocation, Named};
 
@@ -46,7 +46,7 @@ pub struct Verified {
     pub digest: String,
     /// How often each kind of event happened.
     pub events: BTreeMap<String, u32>,
-    /// Why it ended; none while it runs.
+    /// Why it ended, by its file or else by the database; none while it runs.
     pub reason: Option<&'static str>,
     /// How often a seat changed hands.
     pub changes: usize,
@@ -115,6 +115,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<Report> {
         "there is no data folder {}; name one with --data",
         data.display()
     );
+    let known = store::episodes(data).await?;
     let files = archive::files(data)?;
     let mut progress = Progress::new(files.len());
     let mut report = Report::default();
@@ -122,25 +123,25 @@ pub async fn verify(data: &Path) -> anyhow::Result<Report> {
         report.episodes.push(check(data, path)?);
         progress.step("episodes");
     }
-    if data.join(store::FILE).try_exists()? {
-        let store = SqliteStore::read(data).await?;
-        for known in store.episodes().await? {
-            compare(&mut report, &known);
-        }
-        store.close().await;
-    }
+    known.iter().for_each(|known| compare(&mut report, known));
     Ok(report)
 }
 
 /// Holds the database against the file of an episode.
 fn compare(report: &mut Report, known: &store::Episode) {
-    let Some(ending) = known.ending else { return };
-    let Some(found) = report
-        .episodes
-        .iter_mut()
-        .find(|found| found.episode == known.id)
-    else {
-        return report.missing.push(known.id.clone());
+    let mut episodes = report.episodes.iter_mut();
+    let (found, ending) = match (
+        episodes.find(|found| found.episode == known.id),
+        known.ending,
+    ) {
+        (Some(found), Some(ending)) => (found, ending),
+        (None, Some(_)) => return report.missing.push(known.id.clone()),
+        // If the file could not take the end, the database alone has the reason.
+        (Some(found), None) => {
+            found.reason = found.reason.or(known.reason.map(reason_name));
+            return;
+        }
+        (None, None) => return,
     };
     let in_database = (
         ending.ticks.0,

@@ -73,6 +73,40 @@ fn links_that_only_this_machine_can_open_are_told() {
 }
 
 #[test]
+fn a_study_that_nobody_could_play_without_turn_is_not_started_without() {
+    let dir = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    let (study, data) = (dir.path().join("study"), dir.path().join("data"));
+    std::fs::create_dir(&study).unwrap();
+    for file in std::fs::read_dir(&example).unwrap() {
+        let file = file.unwrap();
+        if file.file_type().unwrap().is_file() {
+            std::fs::copy(file.path(), study.join(file.file_name())).unwrap();
+        }
+    }
+    let text = std::fs::read_to_string(example.join("study.yaml")).unwrap();
+    let net = "\nnet: {ice: relay, fallback: none}\n";
+    std::fs::write(study.join("study.yaml"), text + net).unwrap();
+    let args = [
+        "dev",
+        path(&study),
+        "--data",
+        path(&data),
+        "--port",
+        "0",
+        "--no-turn",
+    ];
+    let done = coplay(&args);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    assert!(
+        said.contains("nobody could play; leave --no-turn out"),
+        "{said}"
+    );
+    assert!(!data.exists(), "nothing of the data folder is touched");
+}
+
+#[test]
 fn a_port_in_use_and_a_typo_in_the_study_are_told_in_a_sentence() {
     let dir = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");

@@ -32,7 +32,7 @@ pub struct Timing {
     pub rollbacks: Vec<(Tick, u8)>,
     /// Spans in which the view held at the end of the prediction window: tick and milliseconds.
     pub holds: Vec<(Tick, u32)>,
-    /// Spans in which the page was hidden: first tick and last tick.
+    /// Spans in which the page was hidden: the first tick of each, and the first one in sight again.
     pub hidden: Vec<(Tick, Tick)>,
     /// Smoothed round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,

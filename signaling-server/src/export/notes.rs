@@ -213,9 +213,9 @@ fn events<'a>(
         ms: Some(*ms),
         ..event("delay")
     }));
-    rows.extend(timing.hidden.iter().map(|(first, last)| EventRow {
+    rows.extend(timing.hidden.iter().map(|(first, end)| EventRow {
         tick: Some(first.0),
-        count: Some((last.0.saturating_sub(first.0)).saturating_add(1)),
+        count: Some(end.0.saturating_sub(first.0)),
         ..event("hidden")
     }));
     let trips = (0..).zip(&timing.rtt_us).filter(|(_, rtt_us)| **rtt_us > 0);

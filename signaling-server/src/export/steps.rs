@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::Keys;
 use crate::archive::{self, Replica, replay};
-use crate::store;
 
 /// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
 #[derive(Serialize)]
@@ -101,7 +100,7 @@ pub(super) fn controller_name(controller: &Controller) -> &str {
 }
 
 impl Step {
-    pub(super) fn table<'a>(&'a self, log: &'a Log) -> StepRow<'a> {
+    pub(super) fn table<'a>(&'a self, log: &'a Log, ended_on: &'a str) -> StepRow<'a> {
         StepRow {
             keys: Keys::new(&log.header, self.seat),
             controller: controller_name(&self.controller),
@@ -113,9 +112,7 @@ impl Step {
             score: self.score,
             terminated: self.terminated,
             truncated: self.truncated,
-            ended_on: log
-                .ending
-                .map_or("", |ending| store::reason_name(ending.reason)),
+            ended_on,
         }
     }
 }

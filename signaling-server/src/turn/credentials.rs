@@ -4,9 +4,6 @@
 //! expiry, a colon and a name; the password is the Base64 form of the user name's HMAC-SHA1 under the secret.
 
 use std::fmt::{self, Write as _};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -25,33 +22,6 @@ impl Secret {
         Self(hex(&random))
     }
 
-    /// Reads the secret of a data folder, or makes one there that only its owner may read.
-    ///
-    /// # Errors
-    /// The file cannot be read or written, or holds something else.
-    pub fn load(file: &Path) -> io::Result<Self> {
-        match fs::read_to_string(file) {
-            Ok(text) => {
-                let text = text.trim();
-                let is_fine = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
-                let unfit = || io::Error::new(io::ErrorKind::InvalidData, "not 64 hex digits");
-                is_fine.then(|| Self(text.into())).ok_or_else(unfit)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut random = [0; 32];
-                getrandom::fill(&mut random).map_err(io::Error::other)?;
-                let secret = Self::new(random);
-                let mut options = OpenOptions::new();
-                options.write(true).create_new(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                options.open(file)?.write_all(secret.0.as_bytes())?;
-                Ok(secret)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// A user name and its password, good until `expires_s` (seconds since the Unix epoch).
     pub fn issue(&self, expires_s: u64, name: &str) -> (String, String) {
         let username = format!("{expires_s}:{name}");
@@ -59,12 +29,14 @@ impl Secret {
         (username, password)
     }
 
-    /// The password of a user name; none if it is malformed, has expired, or is good for longer than any we give.
+    /// The password of a user name; none if it is not one as they are given, has expired, or is good for longer than
+    /// any that is given.
     pub fn password(&self, now_s: u64, username: &str) -> Option<String> {
         let (expires_s, name) = username.split_once(':')?;
         let expires_s: u64 = expires_s.parse().ok()?;
         let is_good = expires_s > now_s && expires_s <= now_s + CREDENTIAL_S;
-        is_good.then(|| self.issue(expires_s, name).1)
+        let (issued, password) = self.issue(expires_s, name);
+        (is_good && issued == username).then_some(password)
     }
 
     /// A name for a match that does not tell which it is.
@@ -79,9 +51,14 @@ impl Secret {
     }
 }
 
+/// The match and the seat of a user name, whenever it expires.
+pub(super) fn holder(username: &str) -> &str {
+    username.split_once(':').map_or("", |(_, name)| name)
+}
+
 /// The match of a user name.
 pub(super) fn group(username: &str) -> &str {
-    let name = username.split_once(':').map_or("", |(_, name)| name);
+    let name = holder(username);
     name.split_once('.').map_or(name, |(group, _)| group)
 }
 

@@ -40,7 +40,7 @@ pub struct Options {
 pub struct Limits {
     /// Allocations at once.
     pub allocations: usize,
-    /// Allocations of one credential at once: a page has one for each peer, transport and network interface.
+    /// Allocations of one seat of a match at once: its page has one for each peer, transport and network interface.
     pub allocations_each: usize,
     /// Channels of one allocation.
     pub channels: usize,
@@ -54,10 +54,8 @@ pub struct Limits {
     pub bytes_burst: u32,
     /// Frames that wait for a slow TCP connection; more are dropped.
     pub waiting: usize,
-    /// Time until the first frame of a TCP connection, and until an unfinished one is whole.
+    /// Time for which a TCP connection may have no allocation, and until an unfinished frame is whole.
     pub hello: Duration,
-    /// Silence after which a TCP connection is closed.
-    pub idle: Duration,
 }
 
 impl Default for Limits {
@@ -72,7 +70,6 @@ impl Default for Limits {
             bytes_burst: 250_000,
             waiting: 256,
             hello: Duration::from_secs(10),
-            idle: Duration::from_secs(900),
         }
     }
 }

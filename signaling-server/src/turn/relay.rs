@@ -21,7 +21,7 @@ use turn_types::stun::message::{
 };
 
 use super::allocation::{Allocation, LIFE_S, put};
-use super::credentials::{group, hex};
+use super::credentials::{group, hex, holder};
 use super::{Limits, Secret};
 
 /// Whom clients show their credentials to.
@@ -142,6 +142,11 @@ impl Relay {
             }
             lives
         });
+    }
+
+    /// Whether a client has an allocation.
+    pub fn has(&self, client: Client) -> bool {
+        self.allocations.contains_key(&client)
     }
 
     /// Allocations that there are.
@@ -323,7 +328,7 @@ impl Relay {
         made_by: u128,
         caller: &Caller,
     ) -> Result<(), u16> {
-        let same = |there: &&Allocation| there.username == caller.username;
+        let same = |there: &&Allocation| holder(&there.username) == holder(&caller.username);
         if self.allocations.values().filter(same).count() >= self.limits.allocations_each {
             return Err(ErrorCode::ALLOCATION_QUOTA_REACHED);
         }

@@ -17,9 +17,6 @@ use super::framing::measure;
 use super::{Client, Limits, Relay, Secret, Transmit, own_address};
 use crate::clock::Clock;
 
-/// How often expired allocations are forgotten.
-const SWEEP: Duration = Duration::from_secs(10);
-
 /// Frames of TCP connections that may wait for the relay.
 const FRAMES: usize = 1_024;
 
@@ -113,9 +110,9 @@ async fn run(
     limits: Limits,
 ) {
     let (happened, mut happening) = mpsc::channel(FRAMES);
-    let mut streams: BTreeMap<Client, mpsc::Sender<Vec<u8>>> = BTreeMap::new();
+    let mut streams: BTreeMap<Client, Stream> = BTreeMap::new();
     let mut tasks = JoinSet::new();
-    let mut sweep = interval(SWEEP);
+    let mut sweep = interval(limits.hello);
     let mut buffer = vec![0; limits.frame_bytes + 1];
     let mut out = Vec::new();
     loop {
@@ -135,7 +132,10 @@ async fn run(
                 continue;
             }
             _ = sweep.tick() => {
-                relay.handle_timeout(clock.now_us());
+                let now_us = clock.now_us();
+                relay.handle_timeout(now_us);
+                let hello_us = limits.hello.as_micros() as u64;
+                streams.retain(|&client, stream| stream.stays(now_us, hello_us, relay.has(client)));
                 // What has ended leaves the set.
                 while tasks.try_join_next().is_some() {}
                 continue;
@@ -144,7 +144,8 @@ async fn run(
         match event {
             Some(Happened::Opened(client, stream, permit)) => {
                 let (queue, waiting) = mpsc::channel(limits.waiting);
-                streams.insert(client, queue);
+                let since_us = clock.now_us();
+                streams.insert(client, Stream { queue, since_us });
                 let (happened, limits) = (happened.clone(), limits.clone());
                 tasks.spawn(async move {
                     converse(client, stream, waiting, &happened, &limits).await;
@@ -166,19 +167,32 @@ async fn run(
     }
 }
 
+/// A TCP connection; it is closed when this is dropped.
+struct Stream {
+    queue: mpsc::Sender<Vec<u8>>,
+    /// When it was opened, or last had an allocation.
+    since_us: u64,
+}
+
+impl Stream {
+    /// Whether it stays open: whoever has no allocation must not keep the place of somebody who wants one.
+    fn stays(&mut self, now_us: u64, hello_us: u64, has_allocation: bool) -> bool {
+        if has_allocation {
+            self.since_us = now_us;
+        }
+        self.since_us + hello_us > now_us
+    }
+}
+
 /// Hands bytes to their sockets; what finds no room is lost, as on any network.
-fn deliver(
-    out: &mut Vec<Transmit>,
-    udp: &UdpSocket,
-    streams: &BTreeMap<Client, mpsc::Sender<Vec<u8>>>,
-) {
+fn deliver(out: &mut Vec<Transmit>, udp: &UdpSocket, streams: &BTreeMap<Client, Stream>) {
     for Transmit { to, mut bytes } in out.drain(..) {
         if to.stream.is_none() {
             let _ = udp.try_send_to(&bytes, to.addr);
-        } else if let Some(queue) = streams.get(&to) {
+        } else if let Some(stream) = streams.get(&to) {
             // Source: RFC 8656 §12.5: over a stream, channel data is padded to four bytes.
             bytes.resize(bytes.len().next_multiple_of(4), 0);
-            let _ = queue.try_send(bytes);
+            let _ = stream.queue.try_send(bytes);
         }
     }
 }
@@ -194,8 +208,7 @@ async fn converse(
     let _ = stream.set_nodelay(true);
     let (mut reader, writer) = stream.into_split();
     let listen = async {
-        let mut patience = limits.hello;
-        while let Ok(Ok(first)) = timeout(patience, reader.read_u8()).await {
+        while let Ok(first) = reader.read_u8().await {
             let rest = timeout(limits.hello, frame(first, &mut reader, limits.frame_bytes));
             let Ok(Ok(bytes)) = rest.await else {
                 return;
@@ -203,7 +216,6 @@ async fn converse(
             if happened.send(Happened::Frame(client, bytes)).await.is_err() {
                 return;
             }
-            patience = limits.idle;
         }
     };
     tokio::select! {

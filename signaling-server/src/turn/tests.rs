@@ -254,13 +254,16 @@ fn wrong_and_expired_credentials_are_refused() {
     let (expired, of_expired) = secret().issue(now_s - 1, "x.0");
     let (endless, of_endless) = secret().issue(now_s + CREDENTIAL_S + 60, "x.0");
     let (_, of_another) = Secret::new([8; 32]).issue(now_s + 60, "x.0");
-    for (username, password) in [
+    // The same number, otherwise written, would be another holder.
+    let spelled = ["+", "0", "00"].map(|before| format!("{before}{username}"));
+    let spelled = spelled.iter().map(|username| (&**username, &*password));
+    for (username, password) in spelled.chain([
         (&*username, "guessed"),
         (&*username, &*of_another),
         (&*expired, &*of_expired),
         (&*endless, &*of_endless),
         ("no colon", &*password),
-    ] {
+    ]) {
         let client = bench.join_as(username, password);
         assert_eq!(bench.relayed(client), None, "{username}");
     }
@@ -270,13 +273,18 @@ fn wrong_and_expired_credentials_are_refused() {
 }
 
 #[test]
-fn a_credential_has_so_many_allocations() {
+fn a_seat_has_so_many_allocations_whatever_credentials_it_was_given() {
     let limits = Limits {
         allocations_each: 2,
         ..Limits::default()
     };
     let mut bench = Bench::new(limits);
-    let clients: Vec<usize> = (0..3).map(|_| bench.join("e1", 0)).collect();
+    let visit = |_| {
+        // Each visit of its page brings a credential of its own.
+        bench.wait(1);
+        bench.join("e1", 0)
+    };
+    let clients: Vec<usize> = (0..3).map(visit).collect();
     let relayed: Vec<bool> = clients
         .iter()
         .map(|&client| bench.relayed(client).is_some())
@@ -325,16 +333,6 @@ fn a_user_name_tells_neither_the_match_nor_who_it_is() {
     assert!(username.starts_with(&format!("{}:", START_S + CREDENTIAL_S)));
 }
 
-#[test]
-fn the_secret_of_a_data_folder_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("turn.secret");
-    let one = Secret::load(&file).unwrap().issue(9, "x");
-    assert_eq!(Secret::load(&file).unwrap().issue(9, "x"), one);
-    std::fs::write(&file, "short").unwrap();
-    assert!(Secret::load(&file).is_err());
-}
-
 proptest::proptest! {
     #[test]
     fn no_bytes_make_it_panic_or_answer_a_stranger_with_more_than_a_challenge(
@@ -357,8 +355,15 @@ proptest::proptest! {
 
 /// A real server, asked by blocking sockets from other threads.
 async fn serving<T: Send + 'static>(work: impl FnOnce(SocketAddr) -> T + Send + 'static) -> T {
+    serving_within(Limits::default(), work).await
+}
+
+async fn serving_within<T: Send + 'static>(
+    limits: Limits,
+    work: impl FnOnce(SocketAddr) -> T + Send + 'static,
+) -> T {
     let listen = "127.0.0.1:0".parse().unwrap();
-    let turn = start(listen, secret(), Clock::start(), Limits::default())
+    let turn = start(listen, secret(), Clock::start(), limits)
         .await
         .unwrap();
     let server = SocketAddr::from(([127, 0, 0, 1], turn.port));
@@ -560,6 +565,39 @@ async fn a_stream_that_speaks_something_else_is_closed() {
         stream.write_all(b"\xffGET / HTTP/1.1\r\n\r\n").unwrap();
         // Closed, or reset because there was more to read.
         assert!(matches!(stream.read(&mut [0; 16]), Ok(0) | Err(_)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_without_an_allocation_does_not_keep_its_place() {
+    let limits = Limits {
+        hello: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    serving_within(limits, |server| {
+        let mut page = Page::open(server, 0, true);
+        let own = page.relayed();
+        // It asks all the time, as anybody may.
+        let mut stream = TcpStream::connect(server).unwrap();
+        let patience = Some(Duration::from_millis(100));
+        stream.set_read_timeout(patience).unwrap();
+        let opened = std::time::Instant::now();
+        loop {
+            assert!(opened.elapsed() < Duration::from_secs(20), "still open");
+            let request = Message::builder_request(BINDING, MessageWriteVec::new()).finish();
+            let sent = stream.write_all(&request);
+            match stream.read(&mut [0; 1_024]) {
+                Ok(1..) if sent.is_ok() => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        assert!(opened.elapsed() > Duration::from_millis(900));
+        // Who has an allocation may be silent for longer.
+        let now = page.now();
+        page.client.bind_channel(UDP, own, now).unwrap();
+        while !matches!(page.next(), Ok(TurnEvent::ChannelCreated(..))) {}
     })
     .await;
 }

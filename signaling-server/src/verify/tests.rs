@@ -8,7 +8,7 @@ use super::*;
 use crate::archive::Episode;
 use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
-use crate::store::NewEpisode;
+use crate::store::{NewEpisode, SqliteStore, Store as _};
 
 const WASM: &[u8] = b"\0asm";
 
@@ -177,15 +177,11 @@ async fn the_database_is_held_against_the_files() {
         .unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     for (id, ending) in [("e-1", ending), ("e-9", ending)] {
-        let new = NewEpisode {
-            id: id.into(),
-            era: Era(0),
-            group: header.group.clone(),
-            stage: header.stage.clone(),
-            path: format!("episodes/{id}.coplay"),
-            participants: vec![],
+        let header = Header {
+            episode: id.into(),
+            ..header.clone()
         };
-        store.create_episode(&new).await.unwrap();
+        known(&store, &header).await;
         store
             .end_episode(id, ending.reason, Some(ending))
             .await
@@ -202,6 +198,72 @@ async fn the_database_is_held_against_the_files() {
     assert!(
         matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains("database"))
     );
+}
+
+/// Adds an episode to the database of a data folder.
+async fn known(store: &SqliteStore, header: &Header) {
+    let id = header.episode.clone();
+    let new = NewEpisode {
+        path: format!("episodes/{id}.coplay"),
+        id,
+        era: Era(0),
+        group: header.group.clone(),
+        stage: header.stage.clone(),
+        participants: vec![],
+    };
+    store.create_episode(&new).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_ends_while_it_is_verified_is_no_fault() {
+    let (data, path, header) = folder();
+    let of = |id: &str| Header {
+        episode: id.into(),
+        ..header.clone()
+    };
+    let mut running = Episode::create(path.parent().unwrap(), of("e-2")).unwrap();
+    running.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    known(&store, &of("e-2")).await;
+    // Reading the last file waits until somebody writes it, and then the others have been read.
+    let pipe = path.with_file_name("e-3.coplay");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let folder = data.path().to_owned();
+    let verifying = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(verify(&folder)).unwrap()
+    });
+    let mut last = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    let ending = running.end(EndReason::PartnerLeft).unwrap();
+    let ended = store.end_episode("e-2", ending.reason, Some(ending)).await;
+    ended.unwrap();
+    // One that begins and ends meanwhile has no file that was seen.
+    known(&store, &of("e-4")).await;
+    let ended = store.end_episode("e-4", ending.reason, Some(ending)).await;
+    ended.unwrap();
+    let bytes = log::begin(&of("e-3")).unwrap();
+    std::io::Write::write_all(&mut last, &bytes).unwrap();
+    drop(last);
+    let report = verifying.join().unwrap();
+    assert!(report.is_fine(), "{report}");
+    assert_eq!(report.episodes.len(), 3);
+}
+
+#[tokio::test]
+async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
+    let (data, path, header) = folder();
+    fs::write(&path, log::begin(&header).unwrap()).unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    known(&store, &header).await;
+    let report = verify(data.path()).await.unwrap();
+    assert_eq!(report.episodes[0].reason, None);
+    let ended = store.end_episode("e-1", EndReason::Technical, None).await;
+    ended.unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(report.is_fine(), "{report}");
+    assert_eq!(report.episodes[0].reason, Some("technical"));
 }
 
 /// Two people, of whom one is taken and comes back: the records after the header, in order.
