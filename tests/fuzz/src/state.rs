@@ -1,9 +1,16 @@
 //! States of worlds and of AI partners, as a page takes them up that comes back, driven by bytes.
 
-use env_core::contract::Environment as _;
+use std::cell::RefCell;
+
 use env_core::draw::DrawList;
-use env_core::envs::{self, overcooked::Overcooked};
-use env_core::{Action, Policy, World};
+use env_core::envs;
+use env_core::{Action, Policy, Spec, World};
+
+thread_local! {
+    /// A world of each environment: to open one takes longer than all that is done with it.
+    static WORLDS: RefCell<Vec<Box<dyn World + Send>>> =
+        RefCell::new(envs::IDS.iter().map(|id| open(id)).collect());
+}
 
 /// Steps from a state that was taken.
 const STEPS: usize = 8;
@@ -20,10 +27,14 @@ pub(crate) fn take(bytes: &[u8]) -> bool {
         return false;
     };
     let whose = usize::from(whose) % (envs::IDS.len() + policy::NAMES.len());
-    match envs::IDS.get(whose) {
-        Some(id) => world(&mut *open(id), bytes),
-        None => partner(&mut *call(policy::NAMES[whose - envs::IDS.len()]), bytes),
-    }
+    WORLDS.with_borrow_mut(|worlds| match worlds.get_mut(whose) {
+        Some(world) => take_world(&mut **world, bytes),
+        None => {
+            let world = &mut *worlds[0];
+            let mut partner = call(policy::NAMES[whose - envs::IDS.len()], world.spec());
+            take_partner(&mut *partner, world, bytes)
+        }
+    })
 }
 
 /// A world of its first state.
@@ -31,17 +42,15 @@ pub(crate) fn open(id: &str) -> Box<dyn World + Send> {
     envs::open(id, "").expect("every environment has defaults")
 }
 
-/// An AI partner of its first state.
-pub(crate) fn call(name: &str) -> Box<dyn Policy> {
-    let spec = Overcooked::new(Default::default())
-        .expect("it has defaults")
-        .spec();
-    let mut partner = policy::by_name(name, &spec).expect("every AI partner plays there");
+/// An AI partner of its first state, for the first environment.
+pub(crate) fn call(name: &str, spec: &Spec) -> Box<dyn Policy> {
+    let mut partner = policy::by_name(name, spec).expect("every AI partner plays there");
     partner.reset(1, 1);
     partner
 }
 
-fn world(world: &mut dyn World, bytes: &[u8]) -> bool {
+fn take_world(world: &mut dyn World, bytes: &[u8]) -> bool {
+    world.reset(0);
     let before = world.digest();
     if world.restore(bytes).is_err() {
         assert_eq!(world.digest(), before, "a refused state changed the world");
@@ -69,7 +78,7 @@ fn world(world: &mut dyn World, bytes: &[u8]) -> bool {
     true
 }
 
-fn partner(partner: &mut dyn Policy, bytes: &[u8]) -> bool {
+fn take_partner(partner: &mut dyn Policy, world: &mut dyn World, bytes: &[u8]) -> bool {
     let before = partner.digest();
     if partner.restore(bytes).is_err() {
         assert_eq!(
@@ -82,7 +91,7 @@ fn partner(partner: &mut dyn Policy, bytes: &[u8]) -> bool {
     let (mut told, digest) = (Vec::new(), partner.digest());
     partner.state(&mut told);
     assert!(partner.restore(&told).is_ok() && partner.digest() == digest);
-    let mut world = open(Overcooked::ID);
+    world.reset(0);
     let (mut seen, actions) = (Vec::new(), world.spec().actions.len());
     for _ in 0..STEPS {
         world.observe(1, &mut seen);

@@ -103,8 +103,9 @@ pub(super) fn states() -> Vec<(String, Vec<u8>)> {
         world.state(&mut state);
         add(whose, format!("{id}-later"), &state);
     }
+    let first = open(envs::IDS[0]);
     for (whose, name) in policy::NAMES.iter().enumerate() {
-        call(name).state(&mut state);
+        call(name, first.spec()).state(&mut state);
         add(envs::IDS.len() + whose, name.to_string(), &state);
     }
     add(0, "short".to_owned(), &[1, 2, 3]);
