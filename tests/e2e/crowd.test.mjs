@@ -8,7 +8,7 @@ import { exported } from './match.mjs';
 import { agreed, enter, finish, serve } from './rounds.mjs';
 
 const SEATS = 16;
-const STUDY = { horizon: 150, tick_hz: 10, timeout_s: 120 };
+const STUDY = { horizon: 100, tick_hz: 10, timeout_s: 120 };
 
 let browser;
 before(async () => { browser = await launch(); });

@@ -56,14 +56,17 @@ function controllers(tables, seat) {
 const changed = (tables, seat) => of(tables.events, seat, { kind: 'change' })
   .map(({ controller, tick }) => [controller, Number(tick)]);
 
+const engine = person => person.context.browser().engine;
+
 /** Plays until a tick is confirmed. */
 const until = (person, tick) => person.play(({ report }) => report.confirmed >= tick);
 
-const KILLED = { horizon: 480, tick_hz: 60, on_disconnect: '{grace_s: 2, meanwhile: bot, then: bot}' };
+const KILLED = { horizon: 600, tick_hz: 60, on_disconnect: '{grace_s: 2, meanwhile: bot, then: bot}' };
 
 matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
   const [killed, ...survivors] = people;
-  const surviving = survive(t, survivors);
+  // A page that is silent while its connection stands is given up after a second.
+  const surviving = survive(t, survivors, engine(killed) === 'firefox' ? 1_500 : 500);
   await until(killed, 300);
   await crash(killed);
   const reports = await surviving;
@@ -200,7 +203,7 @@ async function hide(person, hidden) {
 
 /** Ends a page's process: no event runs in it, so nobody is told that it goes. */
 async function crash(person) {
-  if (person.context.browser().engine === 'firefox') {
+  if (engine(person) === 'firefox') {
     // Firefox has no command for it. A page that is stopped for good is as silent.
     await person.page.evaluate(() => { setTimeout(() => { for (;;); }); });
     return;
