@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use env_core::{Action, Policy, Spec, World};
 use protocol::datagram::{Datagram, Layout, MAX_INPUTS, TICK_LIMIT};
-use protocol::{Controller, Life, MAX_SEATS, Seat, Tick};
+use protocol::{Controller, Life, MAX_SEATS, Seat, Tick, digest_ticks};
 
 use self::guesses::Guesses;
 use crate::config::{Config, Predictor};
@@ -116,7 +116,7 @@ impl<W: World> Session<W> {
         }));
         let mut inputs = Inputs::new(seats, first, config.input_delay, spec.noop);
         inputs.reserve(spec.horizon, 3 * MAX_INPUTS);
-        let digests = (spec.horizon / u32::from(config.tick_hz)).min(1 << 12) as usize;
+        let digests = (spec.horizon / digest_ticks(config.tick_hz)).min(1 << 14) as usize;
         Self {
             layout: Layout {
                 seats: seats as u8,
@@ -255,7 +255,7 @@ impl<W: World> Session<W> {
         self.inputs.rows(self.confirmed)
     }
 
-    /// Digests of confirmed states after [`Session::first_tick`], with the number of steps: every `tick_hz` ticks and
+    /// Digests of confirmed states after [`Session::first_tick`], with the number of steps: every [`digest_ticks`] and
     /// at the end.
     pub fn digests(&self) -> &[(Tick, u64)] {
         &self.digests[..self.settled]

@@ -1,7 +1,7 @@
 //! Ticks: sampled, simulated, taken back.
 
 use env_core::{Action, World};
-use protocol::{Seat, Tick};
+use protocol::{Seat, Tick, digest_ticks};
 
 use super::Session;
 use crate::effects::Event;
@@ -41,7 +41,8 @@ impl<W: World> Session<W> {
         self.sound = self.current;
         self.reached = self.reached.max(self.current);
         self.end = over.then_some(self.current);
-        if over || self.current.is_multiple_of(u32::from(self.config.tick_hz)) {
+        let spacing = digest_ticks(self.config.tick_hz);
+        if over || self.current.is_multiple_of(spacing) {
             self.digests.push((Tick(self.current), self.world.digest()));
         }
     }

@@ -327,6 +327,27 @@ fn a_held_session_resends_at_the_tick_rate() {
 }
 
 #[test]
+fn a_digest_is_taken_of_each_quarter_of_a_second_and_of_the_end() {
+    for (tick_hz, expected) in [
+        (10, &[2, 4, 6, 7][..]),
+        (3, &[1, 2, 3, 4, 5, 6, 7][..]),
+        (60, &[7][..]),
+    ] {
+        let config = Config {
+            tick_hz,
+            controllers: vec![Controller::Human, Controller::Vacant],
+            ..config(0)
+        };
+        let mut session = Session::new(config, Toy::new(2, 7, 7), Vec::new());
+        let period_us = 1_000_000 / u64::from(tick_hz) + 1;
+        (0..8).for_each(|tick| session.handle_timeout(T0_US + tick * period_us));
+        let digests = session.digests().iter();
+        let at: Vec<u32> = digests.map(|(tick, _)| tick.0).collect();
+        assert_eq!(at, expected, "{tick_hz} Hz");
+    }
+}
+
+#[test]
 fn catching_up_takes_a_few_ticks_a_call() {
     let mut session = session(Config {
         window: 16,
@@ -387,7 +408,7 @@ fn partners_play_alone_with_one_person_and_are_confirmed_at_once() {
             .iter()
             .map(|(at, _)| at.0)
             .collect::<Vec<_>>(),
-        [10, 20, 30]
+        (1..=15).map(|k| 2 * k).collect::<Vec<_>>()
     );
     assert_eq!(events(&mut session), [Event::Over { ticks: Tick(30) }]);
     assert_eq!(session.poll_timeout(), u64::MAX);

@@ -131,6 +131,30 @@ pub(super) fn equivocation(seat: Seat, tick: u32, by: Seat, durable: u16, told: 
 }
 
 #[test]
+fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
+    for (tick_hz, expected) in [(12, &[3, 6, 9, 12, 15, 18, 20][..]), (60, &[15, 20][..])] {
+        let dir = tempfile::tempdir().unwrap();
+        let header = Header {
+            tick_hz,
+            ..header([PERSON, PERSON], 20)
+        };
+        let all = played(&header);
+        let mut episode = Episode::create(dir.path(), header).unwrap();
+        for (from, to) in [(0, 7), (7, 15), (15, 20)] {
+            episode.absorb(ZERO, &part(&all, from, to)).unwrap();
+        }
+        let log = log_of(&mut episode);
+        let own = log.records.iter().filter_map(|record| match record {
+            Record::Digest {
+                tick, seat: None, ..
+            } => Some(tick.0),
+            _ => None,
+        });
+        assert_eq!(own.collect::<Vec<_>>(), expected, "{tick_hz} Hz");
+    }
+}
+
+#[test]
 fn two_pages_fill_one_archive_to_the_environments_end() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
@@ -168,7 +192,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let header = header([PERSON, ai("random")], 9);
     let mut all = played(&header);
     all.timing.get_or_insert_default().keys.push(KeyEvent {
-        tick: Tick(1),
+        tick: Some(Tick(1)),
         action: 1,
         down: true,
         at_us: 5,
@@ -238,7 +262,7 @@ fn what_is_uploaded_twice_is_stored_once() {
     let mut all = played(&header);
     all.timing = Some(Timing {
         keys: vec![KeyEvent {
-            tick: Tick(1),
+            tick: Some(Tick(1)),
             action: 1,
             down: true,
             at_us: 5,

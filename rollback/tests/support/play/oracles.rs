@@ -174,7 +174,7 @@ impl<'a, W: World> Match<'a, W> {
                     "replay: over is {over} after {tick} of {ticks} steps"
                 ));
             }
-            if over || tick % u32::from(self.scenario.tick_hz) == 0 {
+            if over || tick % protocol::digest_ticks(self.scenario.tick_hz) == 0 {
                 digests.push((Tick(tick), replica.world.digest()));
             }
         }
