@@ -176,16 +176,17 @@ const stays = (tables, seat) => of(tables.presence, seat).map(({ presence }) => 
 function outOfSight(tables, [{ seat }, ...others]) {
   const spans = of(tables.events, seat, { kind: 'hidden' });
   assert.equal(spans.length, 1, 'one span');
+  const { life } = spans[0];
   const first = Number(spans[0].tick);
   const last = first + Number(spans[0].count) - 1;
   const [vanished, ...more] = of(tables.seen, seat, { hidden: 'true' });
   assert.ok(vanished && more.length === 0, 'one frame that is not seen stands for all');
   const played = tick => tick > first && tick < last;
-  const seen = of(tables.seen, seat);
+  const seen = of(tables.seen, seat, { life });
   assert.deepEqual(seen.filter(({ tick }) => played(tick)), [], 'nothing was shown');
   // What was pressed just before may enter some ticks later.
   const asleep = ({ tick }) => played(tick - 5) && played(tick);
-  assert.deepEqual(of(tables.keys, seat).filter(asleep), [], 'no key was taken');
+  assert.deepEqual(of(tables.keys, seat, { life }).filter(asleep), [], 'no key was taken');
   const steps = of(tables.steps, seat, { controller: 'human' }).filter(asleep);
   assert.deepEqual(new Set(steps.map(step => step.action_name)), new Set(['noop']));
   for (const other of others) {
