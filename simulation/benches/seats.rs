@@ -93,6 +93,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
         tick_us: 20,
         acts_us: 300_000,
         direct: true,
+        frame_us: None,
     };
     Scenario {
         seed,

@@ -19,6 +19,7 @@ pub mod disk;
 pub mod native;
 pub mod oracle;
 pub mod page;
+pub mod promise;
 pub mod run;
 pub mod scenario;
 pub mod seeds;

@@ -11,10 +11,11 @@ use std::time::Instant;
 use lexopt::prelude::*;
 use simulation::oracle::Figures;
 use simulation::run::Mischief;
-use simulation::seeds::{self, Case, Death};
+use simulation::seeds::{self, Case, Ground};
 
 const HELP: &str = "\
-cargo xtask dst [--seeds N] [--from K] [--kills N] [--seed K] [--kill S:N:WHO] [--leased K] [--slow K] [--trace] [--json]
+cargo xtask dst [--seeds N] [--from K] [--seats N] [--kills N] [--all-kills] [--json]
+                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--trace]
 
 Plays whole studies of real pages and the real server core on a virtual clock and a
 simulated network: delay, loss, bursts, reordering, doubles, partitions, wrong clocks,
@@ -24,11 +25,15 @@ printed with the command that plays it alone. Exits non-zero if one fails.
 
 --seeds N        how many seeds (default 500)
 --from K         the first of them (default 0)
---kills N        calm runs in which somebody dies after each message, one run for each
-                 message and victim (default 2; 0 for none)
+--seats N        all of them with N seats, 2 to 16; otherwise each draws 2 to 8, and one
+                 in a hundred is played with 9 to 16 besides
+--kills N        calm runs of two in which somebody dies after each message, one run for
+                 each message and victim, and as many of three to eight people on bad
+                 networks with a hundred deaths each (default 2; 0 for none)
+--all-kills      every death in the latter, too
 --seed K         this seed alone
 --kill S:N:WHO   the calm run S alone, in which WHO (first, second, for-good, server)
-                 dies after message N
+                 dies after message N; crowd:S:N:WHO on bad networks
 --leased K       the run alone in which a seat is given back while the other person's
                  page is cut off from the server
 --slow K         the run alone in which one machine is 10 to 30 % too slow
@@ -40,7 +45,10 @@ printed with the command that plays it alone. Exits non-zero if one fails.
 struct Options {
     seeds: u64,
     from: u64,
+    seats: Option<u8>,
     kills: u64,
+    /// The most deaths that are tried in a crowd.
+    crowd_kills: u64,
     alone: Option<Case>,
     trace: bool,
     threads: usize,
@@ -51,6 +59,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
     let mut options = Options {
         seeds: 500,
         kills: 2,
+        crowd_kills: 100,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         ..Options::default()
     };
@@ -59,6 +68,14 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
         match arg {
             Long("seeds") => options.seeds = parser.value()?.parse()?,
             Long("from") => options.from = parser.value()?.parse()?,
+            Long("seats") => {
+                let seats: u8 = parser.value()?.parse()?;
+                if !(2..=protocol::MAX_SEATS as u8).contains(&seats) {
+                    return Err(format!("--seats {seats} is not between 2 and 16").into());
+                }
+                options.seats = Some(seats);
+            }
+            Long("all-kills") => options.crowd_kills = u64::MAX,
             Long("kills") => options.kills = parser.value()?.parse()?,
             Long("seed") => options.alone = Some(Case::Seed(parser.value()?.parse()?)),
             Long("leased") => options.alone = Some(Case::Leased(parser.value()?.parse()?)),
@@ -66,7 +83,9 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("kill") => {
                 let text = parser.value()?.string()?;
                 let case = Case::kill(&text);
-                options.alone = Some(case.ok_or(format!("--kill {text} is not SEED:NUMBER:WHO"))?);
+                options.alone = Some(case.ok_or(format!(
+                    "--kill {text} is not SEED:NUMBER:WHO or crowd:SEED:NUMBER:WHO"
+                ))?);
             }
             Long("trace") => options.trace = true,
             Long("threads") => options.threads = parser.value()?.parse()?,
@@ -106,24 +125,32 @@ impl Sum {
 }
 
 fn cases(options: &Options) -> Result<Vec<Case>, String> {
-    if let Some(case) = options.alone {
-        return Ok(vec![case]);
+    let seed = |seed| match options.seats {
+        Some(seats) => Case::Seats(seed, seats),
+        None => Case::Seed(seed),
+    };
+    match options.alone {
+        Some(Case::Seed(alone)) => return Ok(vec![seed(alone)]),
+        Some(case) => return Ok(vec![case]),
+        None => {}
     }
     let mut cases: Vec<Case> = seeds::committed().into_iter().map(Case::Seed).collect();
     for seed in 0..options.kills {
-        let messages =
-            seeds::boundaries(seed).map_err(|seen| format!("calm run {seed}: {seen}"))?;
-        for number in 1..=messages {
-            cases.extend(
-                Death::ALL
-                    .iter()
-                    .map(|(_, death)| Case::Kill(seed, number, *death)),
-            );
+        for (ground, most) in [
+            (Ground::Calm, u64::MAX),
+            (Ground::Crowd, options.crowd_kills),
+        ] {
+            let kills = ground.kills(seed, most);
+            cases.extend(kills.map_err(|seen| format!("{ground:?} run {seed}: {seen}"))?);
         }
     }
     cases.extend((0..options.kills).map(Case::Leased));
     cases.extend((0..10 * options.kills).map(Case::Slow));
-    cases.extend((options.from..options.from + options.seeds).map(Case::Seed));
+    let all = options.from..options.from + options.seeds;
+    cases.extend(all.clone().map(seed));
+    if options.seats.is_none() {
+        cases.extend(all.filter_map(Case::full));
+    }
     Ok(cases)
 }
 
@@ -142,7 +169,12 @@ fn json(sum: &Sum, seconds: f64) -> String {
         "episodes": figures.episodes,
         "ticks": figures.ticks,
         "changes": figures.changes,
+        "lonely": figures.lonely,
+        "lost_ticks": figures.lost,
         "frames": figures.frames,
+        "seen_bytes_per_s_max": figures.seen_per_s,
+        "stalled_ms_max": figures.stalled_us / 1_000,
+        "late_ms_max": figures.late_us / 1_000,
         "played": figures.reasons[0],
         "partner_left": figures.reasons[1],
         "technical": figures.reasons[2],
@@ -155,14 +187,22 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
     let [played, left, technical] = figures.reasons;
     format!(
         "{} runs in {seconds:.1} s: {:.1} hours of play, {} messages; {} episodes ({played} played, {left} left, \
-         {technical} technical), {} ticks, {} changes of seats, {} frames rebuilt\n{} played, {} failed",
+         {technical} technical), {} ticks, {} changes of seats, {} of them of people who played on alone \
+         ({} ticks lost), {} frames rebuilt\n\
+         at most: {} bytes of seen-log a second, {} ms without a confirmed tick and {} ms to the end once all is well\n\
+         {} played, {} failed",
         sum.played,
         sum.virtual_us as f64 / 3.6e9,
         sum.delivered,
         figures.episodes,
         figures.ticks,
         figures.changes,
+        figures.lonely,
+        figures.lost,
         figures.frames,
+        figures.seen_per_s,
+        figures.stalled_us / 1_000,
+        figures.late_us / 1_000,
         sum.played,
         sum.failed.len(),
     )

@@ -7,6 +7,7 @@
 //! | `retraction` | nothing confirmed is taken back |
 //! | `receipts` | nothing is confirmed that somebody lacks, through all changes of seats |
 //! | `lease` | a seat that lost its person is confirmed only so far beyond what is durable |
+//! | `lonely` | of what a page has confirmed alone, little is lost with it |
 //! | `window` | nobody simulates further beyond the confirmed than the study says |
 //! | `change` | a seat changes hands at the same tick for everybody, and in the archive |
 //! | `replay` | the archive replays to the states, the score and the end that were told |
@@ -15,7 +16,7 @@
 //! | `pace` | the pages of people with slow machines are at most two ticks apart |
 //! | `stall` | what is played is confirmed, once the network has healed |
 //! | `liveness` | everybody comes to the end of the study |
-//! | `seen` | what was shown is rebuilt from the archive, which takes at most 300 bytes a second |
+//! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to four people |
 
 mod rule;
 mod truth;
@@ -71,6 +72,8 @@ pub struct Figures {
 /// The checks.
 #[derive(Debug, Default)]
 pub struct Oracle {
+    /// The longest play that may be lost with a page that played on alone, microseconds.
+    lost_within_us: u64,
     truths: BTreeMap<u16, Truth>,
     watches: BTreeMap<(usize, u16, u8), Watch>,
     /// What came of it.
@@ -78,6 +81,14 @@ pub struct Oracle {
 }
 
 impl Oracle {
+    /// Nothing seen yet. With a page that played on alone at most so much play may be lost, microseconds.
+    pub fn new(lost_within_us: u64) -> Self {
+        Self {
+            lost_within_us,
+            ..Self::default()
+        }
+    }
+
     /// A page was told something.
     ///
     /// # Errors
@@ -231,24 +242,35 @@ impl Oracle {
     /// A seat was taken. Nobody has confirmed a tick that lies at the cut or beyond if one of those who reported
     /// took part in it. If none did, because all who could were gone, what was confirmed but never archived is lost
     /// with them; a page that does not know of it yet plays on alone.
-    pub fn taken(&mut self, taken: &Taken) {
+    ///
+    /// # Errors
+    /// More is lost by that than may be.
+    pub fn taken(&mut self, taken: &Taken) -> Result<(), String> {
         let Some(truth) = self.truths.get_mut(&taken.era.0) else {
-            return;
+            return Ok(());
         };
         let cut = taken.change.tick;
         let mut known = truth.reports.iter();
         if known.any(|(report, from)| *from <= cut && taken.reports.contains(report)) {
-            return;
+            return Ok(());
         }
         truth.lonely.push((taken.change.number, cut));
         let confirmed = truth.rows.len() / truth.controllers.len();
-        self.figures.lost += confirmed.saturating_sub(cut.0 as usize) as u64;
+        let lost = confirmed.saturating_sub(cut.0 as usize) as u64;
         truth
             .rows
             .truncate(cut.0 as usize * truth.controllers.len());
         truth.digests.retain(|&tick, _| tick <= cut);
         truth.ended = truth.ended.filter(|&ended| ended <= cut);
         self.figures.lonely += 1;
+        self.figures.lost += lost;
+        match lost * 1_000_000 / u64::from(truth.tick_hz.max(1)) > self.lost_within_us {
+            true => Err(format!(
+                "lonely: {lost} ticks beyond {} are lost with seat {}",
+                cut.0, taken.change.seat.0
+            )),
+            false => Ok(()),
+        }
     }
 
     /// A page that knows so many changes sends a datagram.

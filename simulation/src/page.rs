@@ -14,7 +14,7 @@ use crate::native::Native;
 use crate::scenario::Person;
 
 /// Pauses before the next try to connect, microseconds; the last one repeats.
-const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
+pub const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
 /// A try to connect that came to nothing by then is given up, microseconds.
 pub const OPEN_WITHIN_US: u64 = 10_000_000;
 
@@ -97,6 +97,7 @@ pub struct Page {
     /// Until when the machine is busy with ticks.
     busy_us: u64,
     pauses_us: u64,
+    frame_us: Option<u64>,
     chance: Chance,
     retry_us: Option<u64>,
     dialed_us: u64,
@@ -141,6 +142,7 @@ impl Page {
             tick_us: machine.tick_us,
             busy_us: 0,
             pauses_us: machine.acts_us,
+            frame_us: machine.frame_us,
             chance,
             retry_us: Some(now_us),
             dialed_us: now_us,
@@ -268,7 +270,9 @@ impl Page {
 
     /// The screen asks for a frame: what was drawn last is on it now. Gives what came on it.
     pub fn draw(&mut self, now_us: u64) -> Option<Shown> {
-        self.draws_us = now_us + 20_000 + self.chance.below(150_000);
+        let chance = &mut self.chance;
+        let frame_us = self.frame_us;
+        self.draws_us = now_us + frame_us.unwrap_or_else(|| 20_000 + chance.below(150_000));
         if self.is_hidden {
             return None;
         }

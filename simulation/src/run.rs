@@ -3,6 +3,7 @@
 mod direct;
 mod faults;
 mod sockets;
+mod watch;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,16 +16,13 @@ use crate::channels::Channels;
 use crate::native::Native;
 use crate::oracle::{Figures, Oracle};
 use crate::page::{Deed, Page};
+use crate::promise::LOADS_WITHIN_US;
 use crate::scenario::Scenario;
 use crate::server::{Sabotage, Server};
 use crate::trace::Trace;
 use crate::weather::Weather;
 use crate::wire::Wires;
 
-/// How long after the network has healed everybody must be at the end of the study, microseconds.
-const PATIENCE_US: u64 = 150_000_000;
-/// How long a page that is connected and in sight may see nothing confirmed after that, microseconds.
-const STALL_US: u64 = 25_000_000;
 /// Datagrams that wait for a frozen page; more are lost.
 const WAITING: usize = 300;
 
@@ -81,8 +79,8 @@ pub struct Mischief {
     pub datagrams: Option<Tamper>,
 }
 
-/// Rewrites a datagram, given its layout and those sent before by its sender.
-pub type Tamper = fn(&mut Vec<u8>, protocol::datagram::Layout, &[Vec<u8>]);
+/// Rewrites a datagram, given its layout, the seat of the page that gets it, and datagrams sent before.
+pub type Tamper = fn(&mut Vec<u8>, protocol::datagram::Layout, Seat, &[Vec<u8>]);
 
 /// A run.
 pub struct Run {
@@ -148,7 +146,7 @@ impl Run {
             gone: vec![false; people],
             wires: Wires::default(),
             channels: Channels::default(),
-            oracle: Oracle::default(),
+            oracle: Oracle::new(scenario.lost_within_us()),
             delivered: 0,
             moved: BTreeMap::new(),
             sent: Vec::new(),
@@ -174,6 +172,7 @@ impl Run {
         &mut self,
         mut look: impl FnMut(u64, &mut [Page], Result<(), String>) -> Result<(), String>,
     ) -> Result<Report, String> {
+        let ends_us = self.scenario.calm_us() + self.scenario.ends_within_us();
         self.server.start(0)?;
         for person in 0..self.scenario.people.len() {
             self.later(
@@ -185,13 +184,14 @@ impl Run {
             self.later(at_us, Happening::Fault(number));
         }
         while !self.is_over() {
-            let until_us = self.scenario.heals_us + PATIENCE_US + self.scenario.terms.slowest_us();
-            if self.now_us > until_us {
+            if self.now_us > ends_us {
                 return Err(format!("liveness: {}", self.standing()));
             }
             let seen = self.step();
             look(self.now_us, &mut self.pages, seen)?;
         }
+        let late_us = self.now_us.saturating_sub(self.scenario.calm_us());
+        self.oracle.figures.late_us = late_us;
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
         Ok(Report {
@@ -334,54 +334,6 @@ impl Run {
         Ok(())
     }
 
-    /// After the network has healed, what is played is confirmed.
-    fn watch_progress(&mut self, at: usize) -> Result<(), String> {
-        let page = &self.pages[at];
-        let session = page.peer.as_ref().and_then(Peer::session);
-        let playing = session.filter(|session| session.ended().is_none());
-        let Some(session) = playing.filter(|_| self.now_us > self.scenario.heals_us) else {
-            self.moved.remove(&at);
-            return Ok(());
-        };
-        let confirmed = session.confirmed().0;
-        let moved = self.moved.entry(at).or_insert((self.now_us, confirmed));
-        if moved.1 != confirmed {
-            *moved = (self.now_us, confirmed);
-        }
-        if self.now_us > moved.0 + STALL_US {
-            let number = page.number;
-            return Err(format!(
-                "stall: page {number} has confirmed nothing beyond tick {confirmed} for {} s: {}",
-                STALL_US / 1_000_000,
-                self.standing()
-            ));
-        }
-        Ok(())
-    }
-
-    /// Once they have found one pace, nobody is far ahead of another.
-    fn watch_pace(&self, at: usize) -> Result<(), String> {
-        let Some(even_us) = self.scenario.even_us else {
-            return Ok(());
-        };
-        let session = |page: &Page| {
-            let session = page.peer.as_ref().and_then(Peer::session);
-            session
-                .filter(|session| session.ended().is_none())
-                .map(|session| session.current().0)
-        };
-        let t0_us = self.pages[at].peer.as_ref().and_then(Peer::t0_us);
-        let begun = t0_us.is_some_and(|t0_us| self.server.clock_us(self.now_us) > t0_us + even_us);
-        let ticks = self.pages.iter().filter_map(session);
-        let (least, most) = (ticks.clone().min(), ticks.max());
-        match least.zip(most) {
-            Some((least, most)) if begun && most > least + 2 => Err(format!(
-                "pace: one page is at tick {most}, another at {least}"
-            )),
-            _ => Ok(()),
-        }
-    }
-
     fn deed(&mut self, at: usize, deed: Deed) -> Result<(), String> {
         let (now_us, person) = (self.now_us, self.pages[at].person);
         match deed {
@@ -407,7 +359,7 @@ impl Run {
                 self.close_channel(at, seat);
             }
             Deed::Load(era) => {
-                let takes_us = self.chance.between(20_000, 1_200_000);
+                let takes_us = self.chance.between(20_000, LOADS_WITHIN_US);
                 self.later(now_us + takes_us, Happening::Loaded(at, era.0));
             }
         }

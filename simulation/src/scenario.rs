@@ -21,6 +21,8 @@ pub struct Person {
     pub acts_us: u64,
     /// Whether their network lets data channels through.
     pub direct: bool,
+    /// Time between two frames of their screen, microseconds; now and then if none.
+    pub frame_us: Option<u64>,
 }
 
 /// Something that goes wrong, or that people do.
@@ -129,15 +131,29 @@ enum Mood {
 }
 
 impl Scenario {
-    /// The run of a seed.
+    /// The run of a seed, of two to eight seats.
     pub fn new(seed: u64) -> Self {
+        Self::drawn(seed, |_| ())
+    }
+
+    /// The run of a seed with this many seats instead.
+    pub fn seated(seed: u64, seats: u8) -> Self {
+        let mut scenario = Self::drawn(seed, |terms| {
+            (terms.kitchen, terms.policy, terms.seats) = (false, "random", seats);
+        });
+        scenario.has_screens();
+        scenario
+    }
+
+    fn drawn(seed: u64, settle: impl FnOnce(&mut Terms)) -> Self {
         let mut chance = Chance::new(seed, "scenario");
         let mood = match chance.below(10) {
             0 => Mood::Calm,
             1 | 2 => Mood::Network,
             _ => Mood::Everything,
         };
-        let terms = Terms::new(&mut chance);
+        let mut terms = Terms::new(&mut chance);
+        settle(&mut terms);
         let count = people(&mut chance, usize::from(terms.seats));
         let people: Vec<Person> = (0..count)
             .map(|_| person(&mut chance, mood, &terms))
@@ -175,10 +191,31 @@ impl Scenario {
     pub fn calm(seed: u64, kill: Option<(u64, Victim)>) -> Self {
         let mut chance = Chance::new(seed, "calm");
         let terms = Terms::short(&mut chance);
+        Self::short(seed, chance, terms, Mood::Calm, kill)
+    }
+
+    /// Three to eight people on bad networks in a short episode, in which nothing else goes wrong but for one death.
+    pub fn crowd(seed: u64, kill: Option<(u64, Victim)>) -> Self {
+        let mut chance = Chance::new(seed, "crowd");
+        let mut terms = Terms::short(&mut chance);
+        terms.seats = chance.between(3, 8) as u8;
+        terms.then = chance.pick(&["bot", "bot", "partner_left", "technical"]);
+        let mut scenario = Self::short(seed, chance, terms, Mood::Network, kill);
+        scenario.has_screens();
+        scenario
+    }
+
+    fn short(
+        seed: u64,
+        mut chance: Chance,
+        terms: Terms,
+        mood: Mood,
+        kill: Option<(u64, Victim)>,
+    ) -> Self {
         let people: Vec<Person> = (0..usize::from(terms.seats))
-            .map(|_| person(&mut chance, Mood::Calm, &terms))
+            .map(|_| person(&mut chance, mood, &terms))
             .collect();
-        let ways = ways(&mut chance, Mood::Calm, people.len());
+        let ways = ways(&mut chance, mood, people.len());
         let heals_us = 10_000_000 + terms.playing_us();
         Self {
             seed,
@@ -213,7 +250,14 @@ impl Scenario {
             ..Conditions::default()
         };
         scenario.ways.values_mut().for_each(|other| *other = way);
+        scenario.has_screens();
         scenario
+    }
+
+    /// Everybody has a screen of 60 Hz.
+    fn has_screens(&mut self) {
+        let people = self.people.iter_mut();
+        people.for_each(|person| person.frame_us = Some(16_667));
     }
 
     /// Two people, of whom one reloads while the other plays on without the server: the seat is given back at a tick
@@ -278,6 +322,7 @@ fn person(chance: &mut Chance, mood: Mood, terms: &Terms) -> Person {
         tick_us,
         acts_us: chance.pick(&[100_000, 300_000, 1_000_000]),
         direct: calm || !chance.one_in(6),
+        frame_us: None,
     }
 }
 

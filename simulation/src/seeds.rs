@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::chance::Chance;
 use crate::run::{Mischief, Report, Run};
 use crate::scenario::{Scenario, Victim};
 use crate::trace::Trace;
@@ -20,8 +21,49 @@ pub enum Case {
     Leased(u64),
     /// The run of a seed in which one machine is too slow.
     Slow(u64),
-    /// The calm run of a seed in which somebody dies after the message of this number.
-    Kill(u64, u64, Death),
+    /// The run of a seed with this many seats.
+    Seats(u64, u8),
+    /// The run of a seed on this ground in which somebody dies after the message of this number.
+    Kill(Ground, u64, u64, Death),
+}
+
+/// What goes on when somebody dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ground {
+    /// Two people on a good network.
+    Calm,
+    /// Three to eight people on bad networks.
+    Crowd,
+}
+
+impl Ground {
+    fn scenario(self, seed: u64, kill: Option<(u64, Victim)>) -> Scenario {
+        match self {
+            Self::Calm => Scenario::calm(seed, kill),
+            Self::Crowd => Scenario::crowd(seed, kill),
+        }
+    }
+
+    /// Kills after every message of the run of a seed, each victim once; or so many, spread evenly, the victims by
+    /// turns.
+    ///
+    /// # Errors
+    /// The run fails though nobody dies.
+    pub fn kills(self, seed: u64, most: u64) -> Result<Vec<Case>, String> {
+        let mut run = Run::new(
+            self.scenario(seed, None),
+            Mischief::default(),
+            Trace::default(),
+        );
+        let (messages, victims) = (run.run()?.delivered, Death::ALL.len() as u64);
+        let count = most.min(messages * victims);
+        let cases = (0..count).map(|number| {
+            let message = 1 + number * messages / count;
+            let death = Death::ALL[(number % victims) as usize].1;
+            Case::Kill(self, seed, message, death)
+        });
+        Ok(cases.collect())
+    }
 }
 
 /// Who dies, in the order in which they are tried.
@@ -63,30 +105,51 @@ impl Case {
             Self::Seed(seed) => Scenario::new(seed),
             Self::Leased(seed) => Scenario::leased(seed),
             Self::Slow(seed) => Scenario::slow(seed),
-            Self::Kill(seed, number, death) => Scenario::calm(seed, Some((number, death.victim()))),
+            Self::Seats(seed, seats) => Scenario::seated(seed, seats),
+            Self::Kill(ground, seed, number, death) => {
+                ground.scenario(seed, Some((number, death.victim())))
+            }
         }
     }
 
     /// The command that runs it alone.
     pub fn command(self) -> String {
-        match self {
-            Self::Seed(seed) => format!("cargo xtask dst --seed {seed} --trace"),
-            Self::Leased(seed) => format!("cargo xtask dst --leased {seed} --trace"),
-            Self::Slow(seed) => format!("cargo xtask dst --slow {seed} --trace"),
-            Self::Kill(seed, number, death) => {
+        let options = match self {
+            Self::Seed(seed) => format!("--seed {seed}"),
+            Self::Leased(seed) => format!("--leased {seed}"),
+            Self::Slow(seed) => format!("--slow {seed}"),
+            Self::Seats(seed, seats) => format!("--seed {seed} --seats {seats}"),
+            Self::Kill(ground, seed, number, death) => {
+                let crowd = if ground == Ground::Crowd {
+                    "crowd:"
+                } else {
+                    ""
+                };
                 let name = Death::ALL[death as usize].0;
-                format!("cargo xtask dst --kill {seed}:{number}:{name} --trace")
+                format!("--kill {crowd}{seed}:{number}:{name}")
             }
-        }
+        };
+        format!("cargo xtask dst {options} --trace")
     }
 
-    /// The case of `seed:number:name`.
+    /// The case of `[crowd:]seed:number:name`.
     pub fn kill(text: &str) -> Option<Self> {
+        let (ground, text) = match text.strip_prefix("crowd:") {
+            Some(text) => (Ground::Crowd, text),
+            None => (Ground::Calm, text),
+        };
         let mut parts = text.split(':');
         let (seed, number) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let name = parts.next().filter(|_| parts.next().is_none())?;
         let death = Death::ALL.iter().find(|(known, _)| *known == name)?.1;
-        Some(Self::Kill(seed, number, death))
+        Some(Self::Kill(ground, seed, number, death))
+    }
+
+    /// For one seed in a hundred, its run with nine to sixteen seats.
+    pub fn full(seed: u64) -> Option<Self> {
+        let mut chance = Chance::new(seed, "seats");
+        let is_full = chance.one_in(100);
+        is_full.then(|| Self::Seats(seed, chance.between(9, 16) as u8))
     }
 }
 
@@ -139,14 +202,4 @@ pub fn play_all(
             });
         }
     });
-}
-
-/// How many messages and datagrams the calm run of a seed delivers: one death is tried after each.
-///
-/// # Errors
-/// The calm run itself fails.
-pub fn boundaries(seed: u64) -> Result<u64, String> {
-    let scenario = Scenario::calm(seed, None);
-    let report = Run::new(scenario, Mischief::default(), Trace::new(false)).run()?;
-    Ok(report.delivered)
 }

@@ -89,12 +89,6 @@ impl Terms {
         u64::from(self.horizon) * 1_000_000 / u64::from(self.tick_hz)
     }
 
-    /// The longest time that all episodes take when every window waits for a slow round trip, microseconds.
-    pub fn slowest_us(&self) -> u64 {
-        let windows = u64::from(self.horizon) / u64::from(self.window) + 1;
-        u64::from(self.rounds) * windows * 800_000
-    }
-
     fn yaml(&self) -> String {
         let mut text = String::from(
             "format: 1\nstudy: {id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu}\ntimeline:\n",

@@ -172,10 +172,13 @@ impl Run {
         let Some(layout) = self.pages[at].layout() else {
             return;
         };
+        let Some(seat) = self.pages[at].peer.as_ref().map(|peer| peer.plan().seat) else {
+            return;
+        };
         // The first ones are the oldest, and a few will do.
         if self.sent.len() < 300 {
             self.sent.push(bytes.clone());
         }
-        tamper(bytes, layout, &self.sent);
+        tamper(bytes, layout, seat, &self.sent);
     }
 }

@@ -4,6 +4,7 @@ use protocol::Seat;
 use protocol::control::ClientMessage;
 
 use crate::page::Page;
+use crate::promise::MISSED_WITHIN_US;
 use crate::scenario::{Fault, Victim};
 
 use super::{Happening, Run, WAITING};
@@ -63,7 +64,8 @@ impl Run {
             } else if let Some(wire) = self.wires.get(conn) {
                 // The server's pings find it out.
                 wire.at_page = false;
-                let at_us = self.now_us + self.chance.between(15_000_000, 20_000_000);
+                let [least_us, most_us] = MISSED_WITHIN_US;
+                let at_us = self.now_us + self.chance.between(least_us, most_us);
                 self.later(at_us, Happening::Gone(conn));
             }
         }

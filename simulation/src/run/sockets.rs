@@ -62,7 +62,7 @@ impl Run {
     pub(super) fn send_out(&mut self) -> Result<(), String> {
         while let Some(taken) = self.server.poll_taken() {
             self.trace.line(self.now_us, || format!("taken: {taken:?}"));
-            self.oracle.taken(&taken);
+            self.oracle.taken(&taken)?;
         }
         while let Some(outgoing) = self.server.poll_outgoing() {
             match outgoing {

@@ -1,0 +1,126 @@
+//! How long things may take at most once nothing goes wrong any more, from what protocol, server and page promise.
+
+use std::time::Duration;
+
+use protocol::control::SILENT_MS;
+
+use crate::page::PAUSES_US;
+use crate::scenario::{Fault, Scenario};
+use crate::server;
+use crate::weather::End;
+
+/// The longest that a module takes to load, microseconds.
+pub const LOADS_WITHIN_US: u64 = 1_200_000;
+/// Within what time the server's pings find that a machine is gone, microseconds: the least and the most.
+pub const MISSED_WITHIN_US: [u64; 2] = [15_000_000, 20_000_000];
+/// Within what time the archive has what a connected page has confirmed, microseconds.
+const ARCHIVED_WITHIN_US: u64 = 1_000_000;
+/// How long a lobby waits before it calls AI partners, microseconds.
+const LOBBY_US: u64 = 5_000_000;
+
+impl Fault {
+    /// How long it lasts, microseconds; none for what happens at once, or for good.
+    fn lasts_us(self) -> u64 {
+        match self {
+            Self::Reload { away_us, .. } | Self::Restart { away_us } => away_us,
+            Self::Crash { away_us, .. } => away_us.unwrap_or(0),
+            Self::Freeze { for_us, .. } | Self::Hide { for_us, .. } => for_us,
+            Self::SecondTab { .. }
+            | Self::DropSocket { .. }
+            | Self::DropChannels { .. }
+            | Self::Leave { .. } => 0,
+        }
+    }
+}
+
+impl Scenario {
+    /// From when on nothing is wrong any more, microseconds.
+    pub fn calm_us(&self) -> u64 {
+        let faults = self.faults.iter();
+        let ends = faults.map(|(at_us, fault)| at_us + fault.lasts_us());
+        ends.fold(self.heals_us, u64::max)
+    }
+
+    /// The longest that a packet goes from one person to another and back, by whatever way, microseconds.
+    fn rtt_us(&self) -> u64 {
+        let slowest = |between: fn(&(End, End)) -> bool| {
+            let ways = self.ways.iter().filter(|(ends, _)| between(ends));
+            let longest = ways.map(|(_, way)| way.delay_us + way.jitter_us).max();
+            longest.unwrap_or(0)
+        };
+        let direct_us = slowest(|(from, to)| *from != End::Server && *to != End::Server);
+        let server_us = slowest(|(from, to)| *from == End::Server || *to == End::Server);
+        (2 * direct_us).max(4 * server_us)
+    }
+
+    /// The longest that a page which is connected, in sight and awake may confirm nothing.
+    ///
+    /// Somebody is missed: the server is told after `SILENT_MS` and believes it after `Limits::still` at the latest.
+    /// The others have `Limits::fence` to report; then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
+    pub fn moves_within_us(&self) -> u64 {
+        let limits = server::limits();
+        let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.still);
+        let cut_us = us(limits.fence) + 2 * self.rtt_us();
+        let held_us = match self.terms.meanwhile {
+            "hold" => u64::from(self.terms.grace_s) * 1_000_000,
+            _ => 0,
+        };
+        noticed_us + cut_us + held_us + self.unnoticed_us() + self.restarting_us()
+    }
+
+    /// A machine that dies without a farewell just after its page has said that it does not hear another: the server
+    /// takes that for a broken network between the two, and finds out by its pings.
+    fn unnoticed_us(&self) -> u64 {
+        let dies = |fault: &Fault| matches!(fault, Fault::Crash { told: false, .. });
+        match self.faults.iter().any(|(_, fault)| dies(fault)) {
+            true => MISSED_WITHIN_US[1],
+            false => 0,
+        }
+    }
+
+    /// After a restart pages come back when their pause is over. With `meanwhile: hold` those that do not are waited
+    /// for as long as the server grants: it cannot know how long they have been away.
+    fn restarting_us(&self) -> u64 {
+        let restarts = |fault: &Fault| matches!(fault, Fault::Restart { .. });
+        if !self.faults.iter().any(|(_, fault)| restarts(fault)) {
+            return 0;
+        }
+        let held_us = match self.terms.meanwhile {
+            "hold" => us(server::limits().restart),
+            _ => 0,
+        };
+        PAUSES_US[PAUSES_US.len() - 1] * 5 / 4 + held_us
+    }
+
+    /// The longest play that is lost with a page that played alone: what was under way to the archive, and what it
+    /// played while the server was not there for it, until its next try to connect.
+    pub fn lost_within_us(&self) -> u64 {
+        let restarts = self.faults.iter().map(|(_, fault)| match fault {
+            Fault::Restart { away_us } => *away_us,
+            _ => 0,
+        });
+        let cuts = self.partitions.iter().map(|cut| cut.to_us - cut.from_us);
+        let longest_us = restarts.chain(cuts).max().unwrap_or(0);
+        let unconnected_us = match longest_us {
+            0 => 0,
+            away_us => away_us + PAUSES_US[PAUSES_US.len() - 1] * 5 / 4,
+        };
+        ARCHIVED_WITHIN_US + self.rtt_us() + unconnected_us
+    }
+
+    /// The longest until everybody is at the end of the study: in each round the lobby, the time to get ready, the
+    /// countdown, and an episode in which a slow machine sets the pace or every window waits for a round trip; and
+    /// what an episode may stand still for, those who are not there yet and the archive's end included.
+    pub fn ends_within_us(&self) -> u64 {
+        let (limits, terms) = (server::limits(), &self.terms);
+        let windows = u64::from(terms.horizon) / u64::from(terms.window) + 1;
+        let played_us = terms.playing_us() * 130 / 100 + windows * self.rtt_us();
+        let begun_us = LOBBY_US + us(limits.ready) + us(limits.countdown);
+        let stands_us = self.moves_within_us() + us(limits.restart) + us(limits.closing);
+        u64::from(terms.rounds) * (begun_us + played_us + stands_us)
+    }
+}
+
+fn us(time: Duration) -> u64 {
+    time.as_micros() as u64
+}
