@@ -14,6 +14,7 @@
 
 mod canonical;
 mod check;
+pub mod formula;
 mod keys;
 mod load;
 mod page;

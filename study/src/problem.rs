@@ -46,6 +46,8 @@ pub(crate) struct At {
 #[derive(Debug)]
 pub(crate) struct Report {
     file: String,
+    /// The text of the file, to say where a part of a value stands.
+    text: RefCell<String>,
     found: RefCell<Vec<Problem>>,
 }
 
@@ -53,8 +55,52 @@ impl Report {
     pub(crate) fn new(file: &str) -> Self {
         Self {
             file: file.to_owned(),
+            text: RefCell::default(),
             found: RefCell::default(),
         }
+    }
+
+    /// Keeps the text of the file.
+    pub(crate) fn keep(&self, text: &str) {
+        text.clone_into(&mut self.text.borrow_mut());
+    }
+
+    /// Where a byte of a value stands that begins at a place: on its line without quotes or in quotes, or in a block of
+    /// lines below it. None if the file does not write the value as it is, but with escapes or folded lines.
+    pub(crate) fn locate(&self, at: At, value: &str, offset: usize) -> Option<At> {
+        let before = &value[..offset];
+        let row = before.matches('\n').count();
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let wanted = value[start..].lines().next().unwrap_or_default();
+        let inside = characters(&value[start..offset]);
+        let text = self.text.borrow();
+        let line = |number: usize| text.lines().nth(number);
+        let first = usize::try_from(at.line).ok()?.checked_sub(1)?;
+        let column = usize::try_from(at.column).ok()?.checked_sub(1)?;
+        if !value.contains('\n') {
+            let rest: String = line(first)?.chars().skip(column).collect();
+            let quote = u32::from(rest.starts_with(['"', '\'']));
+            let is_there = rest
+                .get(quote as usize..)
+                .is_some_and(|rest| rest.starts_with(wanted));
+            if is_there {
+                return Some(At {
+                    line: at.line,
+                    column: at.column + quote + inside,
+                });
+            }
+        }
+        // A block of lines starts below the place of its `|`, or is that place.
+        let mut below = (first + row..)
+            .take(2)
+            .filter_map(|number| Some((number, line(number)?)));
+        let (number, line) = below
+            .find(|(_, line)| line.trim_start() == wanted.trim_start() && !wanted.is_empty())?;
+        let indent = characters(line).checked_sub(characters(wanted))?;
+        Some(At {
+            line: u32::try_from(number + 1).ok()?,
+            column: indent + inside + 1,
+        })
     }
 
     pub(crate) fn add(&self, at: At, path: &str, message: impl Into<String>) {
@@ -84,6 +130,10 @@ impl Report {
             _ => Err(found),
         }
     }
+}
+
+fn characters(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }
 
 /// The known word that is nearest to a wrong one, if any is near: at most a third of its letters differ.

@@ -176,6 +176,7 @@ pub(crate) fn is_switch_word(text: &str) -> bool {
 /// Parses a file. Gives the tree if the text is well-formed; keys that are there twice, tags and anchors
 /// are reported and read over, so that the rest is checked too.
 pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
+    report.keep(text);
     let mut build = Build {
         report,
         open: Vec::new(),

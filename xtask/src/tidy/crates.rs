@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 18] = [
+const MAY_KNOW: [(&str, &[&str]); 19] = [
     ("env-core", &[]),
     ("protocol", &[]),
-    ("study", &["protocol"]),
+    ("formula", &[]),
+    ("study", &["formula", "protocol"]),
     ("rollback", &["env-core", "protocol"]),
     ("policy", &["env-core"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
@@ -18,19 +19,20 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     (
         "client-wasm",
         &[
-            "env-core", "peer", "policy", "protocol", "rollback", "study",
+            "env-core", "formula", "peer", "policy", "protocol", "rollback", "study",
         ],
     ),
     (
         "signaling-server",
         &[
-            "env-core", "module", "policy", "protocol", "rollback", "study",
+            "env-core", "formula", "module", "policy", "protocol", "rollback", "study",
         ],
     ),
     (
         "simulation",
         &[
             "env-core",
+            "formula",
             "peer",
             "policy",
             "protocol",
@@ -44,6 +46,7 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
         &[
             "client-wasm",
             "env-core",
+            "formula",
             "peer",
             "policy",
             "protocol",
