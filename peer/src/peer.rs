@@ -270,8 +270,15 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Tells at once what is confirmed: the page may be about to close, or to be replaced by the next peer.
+    /// Tells the server at once what is confirmed, and the others what came from them: the page may be about to close,
+    /// or to be replaced by the next peer.
     pub fn flush(&mut self, now: Now) {
+        if let Stage::Playing(session) = &mut self.stage {
+            session.flush(now.server_us);
+            while let Some(packet) = session.poll_transmit() {
+                self.net.send(now.page_us, packet.to, packet.bytes);
+            }
+        }
         self.upload_us = 0;
         self.upload(now);
     }

@@ -580,6 +580,29 @@ fn a_fence_that_no_change_answers_is_void_after_a_lost_connection() {
 }
 
 #[test]
+fn a_page_that_goes_tells_the_others_what_it_has_of_them() {
+    let left = |ms: u64, flushes: bool| {
+        let mut rig = Rig::two(10 * HZ);
+        rig.run_ms(ms);
+        if flushes {
+            rig.with(Seat(1), |page, now| page.flush(now));
+        }
+        rig.tab(1).is_gone = true;
+        rig.run_s(1);
+        let session = rig.tab(0).page.session().unwrap();
+        (session.stats().datagrams_received, session.current().0)
+    };
+    let mut further = 0;
+    for ms in [3_000, 3_004, 3_008, 3_012] {
+        let (silent, told) = (left(ms, false), left(ms, true));
+        assert_eq!(told.0, silent.0 + 1);
+        assert!(told.1 >= silent.1);
+        further += told.1 - silent.1;
+    }
+    assert!(further > 0, "what came since the last tick is told");
+}
+
+#[test]
 fn an_episode_that_was_cut_short_goes_on_nowhere() {
     let mut rig = Rig::two(10 * HZ);
     rig.run_s(4);

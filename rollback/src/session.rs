@@ -202,9 +202,22 @@ impl<W: World> Session<W> {
                 .sent_us
                 .is_some_and(|sent_us| now_us >= sent_us.saturating_add(period_us))
         {
-            self.sent_us = Some(now_us);
-            self.send_to(self.listeners());
+            self.send_all();
         }
+    }
+
+    /// Has packets go out at once instead of with the next tick: this page may be about to go, and the others get
+    /// only as far as its last receipts let them.
+    pub fn flush(&mut self, now_us: u64) {
+        if self.sent_us.is_some() {
+            self.now_us = now_us;
+            self.send_all();
+        }
+    }
+
+    fn send_all(&mut self) {
+        self.sent_us = Some(self.now_us);
+        self.send_to(self.listeners());
     }
 
     /// The next event, if any.
