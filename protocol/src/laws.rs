@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::change::Change;
-use crate::control::{self, ClientMessage, EndReason, MAX_MESSAGE, ServerMessage, Timing};
+use crate::control::{self, ClientMessage, EndReason, Link, MAX_MESSAGE, ServerMessage, Timing};
 use crate::log::{self, Ending, Header, LogError, Record};
 use crate::signal::{self, Signal};
 use crate::{Controller, DecodeError, Life, MAX_SEATS, Seat, Tick, VERSION};
@@ -293,6 +293,8 @@ fn records_out_of_order_are_refused_at_their_place() {
         }],
         vec![equivocation(2, 0)],
         vec![equivocation(0, 2)],
+        vec![route(2, 0)],
+        vec![route(0, 2)],
         vec![change(1, 0, 1)],
         vec![change(0, 2, 1)],
         vec![change(0, 0, 1), change(1, 0, 3)],
@@ -314,6 +316,15 @@ fn equivocation(seat: u8, by: u8) -> Record {
         by: Seat(by),
         durable: 0,
         told: 1,
+    }
+}
+
+fn route(seat: u8, other: u8) -> Record {
+    Record::Route {
+        seat: Seat(seat),
+        other: Seat(other),
+        at_us: 0,
+        link: Link::Relay,
     }
 }
 

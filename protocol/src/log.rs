@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Presence};
-use crate::control::{EndReason, MAX_MESSAGE, Timing};
+use crate::control::{EndReason, Link, MAX_MESSAGE, Timing};
 use crate::{Controller, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 /// The first bytes of a file: the version, and what tells the file apart from others.
@@ -122,6 +122,17 @@ pub enum Record {
         durable: u16,
         /// What that page had.
         told: u16,
+    },
+    /// The datagrams of a page to another travel another way, or for the first time.
+    Route {
+        /// The page's seat.
+        seat: Seat,
+        /// To whose page.
+        other: Seat,
+        /// When the server heard of it: server clock, microseconds since the Unix epoch.
+        at_us: u64,
+        /// Which way from then on.
+        link: Link,
     },
 }
 
@@ -356,7 +367,12 @@ impl Log {
             {
                 return Err("a record of a seat that is not there");
             }
-            Record::Equivocation { seat, by, .. } if seat.max(by).index() >= seats => {
+            Record::Equivocation {
+                seat, by: other, ..
+            }
+            | Record::Route { seat, other, .. }
+                if seat.max(other).index() >= seats =>
+            {
                 return Err("a record of a seat that is not there");
             }
             Record::End(ending) if ending.ticks != self.through => {
@@ -367,7 +383,8 @@ impl Log {
             | Record::Timing { .. }
             | Record::Presence { .. }
             | Record::Diverged { .. }
-            | Record::Equivocation { .. } => {}
+            | Record::Equivocation { .. }
+            | Record::Route { .. } => {}
         }
         self.records.push(record);
         Ok(())

@@ -19,6 +19,9 @@
 
 use crate::{DecodeError, MAX_SEATS, Tick};
 
+/// The most frames of a chunk, so that a few bytes never become more than a few megabytes of frames.
+pub const MAX_FRAMES: usize = 1_024;
+
 /// A frame that showed something new.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -41,7 +44,8 @@ pub struct Frame {
     pub hidden: bool,
 }
 
-/// Replaces `out` by a chunk with these frames, of an episode with so many seats, at most [`MAX_SEATS`].
+/// Replaces `out` by a chunk with these frames, at most [`MAX_FRAMES`], of an episode with so many seats, at most
+/// [`MAX_SEATS`].
 pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     let mut last = Last::new(seats);
@@ -55,17 +59,18 @@ pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
 /// Decodes a chunk of an episode with so many seats.
 ///
 /// # Errors
-/// [`DecodeError::Malformed`] for anything that [`encode`] would not have written, or more than [`MAX_SEATS`] seats.
+/// [`DecodeError::Malformed`] for anything that [`encode`] would not have written, and for more than [`MAX_FRAMES`] or
+/// [`MAX_SEATS`].
 pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
     if seats > MAX_SEATS {
         return Err(MALFORMED);
     }
     let mut reader = Reader { bytes, at: 0 };
     let mut last = Last::new(seats);
-    let mut frames = Vec::new();
-    for _ in 0..reader.number()? {
-        frames.push(last.read(&mut reader)?);
-    }
+    let count = usize::try_from(reader.number()?).ok();
+    let count = count.filter(|count| *count <= MAX_FRAMES);
+    let frames = (0..count.ok_or(MALFORMED)?).map(|_| last.read(&mut reader));
+    let frames = frames.collect::<Result<_, _>>()?;
     reader.finish()?;
     Ok(frames)
 }
@@ -375,6 +380,22 @@ mod tests {
             bytes.truncate(bytes.len() - 2);
             prop_assert!(decode(&bytes, seats).is_err());
         }
+    }
+
+    #[test]
+    fn a_chunk_has_so_many_frames() {
+        let decoded = |count: usize| {
+            let frame = Frame {
+                have: vec![Tick(0)],
+                fresh: vec![Vec::new()],
+                ..Frame::default()
+            };
+            let mut bytes = Vec::new();
+            encode(&vec![frame; count], 1, &mut bytes);
+            decode(&bytes, 1).map(|frames| frames.len())
+        };
+        assert_eq!(decoded(MAX_FRAMES), Ok(MAX_FRAMES));
+        assert_eq!(decoded(MAX_FRAMES + 1), Err(MALFORMED));
     }
 
     #[test]

@@ -69,5 +69,5 @@ mod session;
 
 pub use config::{Config, Predictor};
 pub use effects::{ChangeError, DatagramError, Event, Refusals, ResumeError, Stats, Transmit};
-pub use rebuild::{RebuildError, Record, rebuild};
+pub use rebuild::{RebuildError, Rebuilder, Record, rebuild};
 pub use session::Session;

@@ -57,44 +57,48 @@ pub fn rebuild<W: World>(
     record: Record<'_>,
     frames: &[Frame],
 ) -> Result<Vec<u64>, RebuildError> {
-    let begun = frames.first().map(|frame| begun(&config, record, frame));
     let mut rebuilder = Rebuilder::new(config, world, partner, record);
-    rebuilder.session.begin_at(begun.unwrap_or(0));
-    let frames = frames.iter().enumerate();
-    frames
-        .map(|(number, frame)| rebuilder.show(frame, number))
-        .collect()
+    frames.iter().map(|frame| rebuilder.show(frame)).collect()
 }
 
-/// Where the page's life of the seat began that showed this frame.
-fn begun(config: &Config, record: Record<'_>, frame: &Frame) -> u32 {
-    let known = record.changes.iter().take(usize::from(frame.changes));
-    let own = known.rev().find(|change| Some(change.seat) == config.local);
-    let given = own.filter(|change| change.controller == Controller::Human);
-    given.map_or(0, |change| change.from.0)
-}
-
-struct Rebuilder<'a, W: World, P> {
+/// [`rebuild`] one frame after the other, for as many as there are.
+pub struct Rebuilder<'a, W: World, P> {
     session: Session<W>,
+    local: Option<Seat>,
     partner: P,
     record: Record<'a>,
     seats: usize,
+    /// Frames so far.
+    shown: usize,
 }
 
 impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P> {
-    fn new(config: Config, world: W, mut partner: P, record: Record<'a>) -> Self {
+    /// As for [`rebuild`].
+    pub fn new(config: Config, world: W, mut partner: P, record: Record<'a>) -> Self {
+        let local = config.local;
         let seats = usize::from(world.spec().seats);
         let partners = config.controllers.iter().map(|c| policy(c, &mut partner));
         let partners = partners.collect();
         Self {
             session: Session::new(config, world, partners),
+            local,
             partner,
             record,
             seats,
+            shown: 0,
         }
     }
 
-    fn show(&mut self, frame: &Frame, number: usize) -> Result<u64, RebuildError> {
+    /// The digest of the state that the next frame showed.
+    ///
+    /// # Errors
+    /// [`RebuildError`]; what follows is then of no use.
+    pub fn show(&mut self, frame: &Frame) -> Result<u64, RebuildError> {
+        let number = self.shown;
+        self.shown += 1;
+        if number == 0 {
+            self.session.begin_at(self.begun(frame));
+        }
         if [frame.have.len(), frame.fresh.len()] != [self.seats; 2] {
             return Err(RebuildError::Frame(number));
         }
@@ -111,6 +115,14 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             digest = world.digest();
         });
         Ok(digest)
+    }
+
+    /// Where the page's life of the seat began that showed this frame.
+    fn begun(&self, frame: &Frame) -> u32 {
+        let known = self.record.changes.iter().take(usize::from(frame.changes));
+        let own = known.rev().find(|change| Some(change.seat) == self.local);
+        let given = own.filter(|change| change.controller == Controller::Human);
+        given.map_or(0, |change| change.from.0)
     }
 
     /// Learns the changes that a frame knew.

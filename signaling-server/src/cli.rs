@@ -98,7 +98,7 @@ Examples:
     /// Write the data as CSV tables.
     #[command(after_help = "\
 Writes tables of steps (a row for each tick and seat), of key events, of what else happened in episodes, of who was
-there, and of survey responses.
+there, of the ways that packets took, and of survey responses.
 The server may be running. Episodes that cannot be simulated here are left out and named; it then exits with 1.
 
 Examples:

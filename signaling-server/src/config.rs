@@ -67,6 +67,8 @@ pub struct Limits {
     pub divergences: u32,
     /// Times that one person comes, goes or hides in an episode; after that nobody is told any more.
     pub presences: usize,
+    /// Ways of its datagrams that one page may tell of in an episode; what comes after them is not written down.
+    pub routes: usize,
 }
 
 impl Default for Limits {
@@ -102,6 +104,7 @@ impl Default for Limits {
             changes: 500,
             divergences: 3,
             presences: 2_000,
+            routes: 2_000,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Tables from a data folder: what people and AI partners did, tick by tick, by re-simulation; what pages noted of
-//! keys, time and network; who was there; and the answers.
+//! keys, time and network; who was there, and which ways packets took; and the answers.
 //!
 //! The folder is only read, also while a server writes to it.
 
@@ -43,6 +43,8 @@ pub struct Summary {
     pub events: u64,
     /// Rows of `presence`.
     pub presence: u64,
+    /// Rows of `routes`.
+    pub routes: u64,
     /// Rows of `seen`; none if it was not asked for.
     pub seen: Option<u64>,
     /// Where the table of steps is.
@@ -55,6 +57,8 @@ pub struct Summary {
     pub events_path: PathBuf,
     /// Where the table of presence is.
     pub presence_path: PathBuf,
+    /// Where the table of routes is.
+    pub routes_path: PathBuf,
     /// Where the table of frames is, if it was asked for.
     pub seen_path: Option<PathBuf>,
     /// What is left out, and why: episodes, or what a page of one says that it showed.
@@ -75,6 +79,7 @@ impl fmt::Display for Summary {
             (&self.keys_path, self.keys),
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
+            (&self.routes_path, self.routes),
         ] {
             writeln!(f, "{}: {rows} rows", path.display())?;
         }
@@ -185,6 +190,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         keys_path: out.join("keys.csv"),
         events_path: out.join("events.csv"),
         presence_path: out.join("presence.csv"),
+        routes_path: out.join("routes.csv"),
         seen_path: seen.then(|| out.join("seen.csv")),
         ..Summary::default()
     };
@@ -223,8 +229,8 @@ fn episodes(
                 notes.add(&log, &actions)?;
                 if let Some(seen) = &mut seen {
                     let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
-                    let shown = archive::shown(&log, modules)?;
-                    let wrong = seen::add(seen, &log, &shown, &actions)?;
+                    let screens = archive::Screens::new(&log);
+                    let wrong = seen::add(seen, &log, screens.pages(modules)?, &actions)?;
                     let left_out = wrong.into_iter().map(|reason| Skipped {
                         path: path.clone(),
                         reason,

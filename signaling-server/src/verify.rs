@@ -244,8 +244,9 @@ impl Verified {
         order::changes(log)?;
         self.equivocations = order::equivocations(log)?;
         self.diverged = order::named(log, replica, &self.equivocations)?;
-        let shown = archive::shown(log, modules).map_err(|error| error.to_string())?;
-        self.frames = frames::frames(log, replica, &shown, &self.diverged, &self.equivocations)?;
+        let screens = archive::Screens::new(log);
+        let shown = screens.pages(modules).map_err(|error| error.to_string())?;
+        self.frames = frames::frames(log, replica, shown, &self.diverged, &self.equivocations)?;
         Ok(())
     }
 }

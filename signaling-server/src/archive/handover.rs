@@ -15,7 +15,7 @@ const MAX_BACKFILL: u32 = 8_192;
 impl Episode {
     /// Takes a seat from its person at the latest tick that a report or the file has inputs for.
     /// Reports, each with its page's seat and in their order, of another seat or life are ignored, as are impossible
-    /// ones. Where they contradict what is right, that is in the file.
+    /// ones and those that others rule out. Where they contradict what is right, that is in the file.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
@@ -34,10 +34,11 @@ impl Episode {
         let life = self.life(seat);
         let counts =
             |report: &Report| report.seat == seat && report.life == life && self.is_sound(report);
-        let reports: Vec<&(Seat, Report)> = reports
+        let mut reports: Vec<&(Seat, Report)> = reports
             .iter()
             .filter(|(from, report)| from.index() < self.seats() && counts(report))
             .collect();
+        self.agree(&mut reports);
         let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
         let furthest = reports.iter().map(|(_, report)| report.have).max();
         let tick = self
@@ -126,6 +127,28 @@ impl Episode {
             tracing::warn!(seat = report.seat.0, "an impossible report is ignored");
         }
         sound
+    }
+
+    /// Leaves out the reports that the others rule out. A report begins where its page has confirmed all before, and
+    /// that is no further than any other page has inputs, or is not asked for them because it came back only later.
+    /// Those that disagree with the most others go first, and of two the further one, whose inputs are missing.
+    fn agree(&self, reports: &mut Vec<&(Seat, Report)>) {
+        let reach = |(from, report): &(Seat, Report)| {
+            let entered = self.last(*from).map_or(Tick(0), |change| change.tick);
+            report.have.max(entered)
+        };
+        let differ = |one: &(Seat, Report), other: &(Seat, Report)| {
+            first(&one.1) > reach(other) || first(&other.1) > reach(one)
+        };
+        loop {
+            let against = |one| reports.iter().filter(|other| differ(one, other)).count();
+            let ranks = reports.iter().map(|one| (against(one), one.1.have));
+            let Some((worst, (1.., _))) = ranks.enumerate().max_by_key(|(_, rank)| *rank) else {
+                return;
+            };
+            let (seat, _) = reports.remove(worst);
+            tracing::warn!(seat = seat.0, "a report that others rule out is ignored");
+        }
     }
 
     /// The inputs of a seat up to its cut: as far back as the report goes that reaches the cut, as a page needs them

@@ -24,7 +24,7 @@ use protocol::{Controller, Life, Seat, Tick};
 
 pub use file::{DiskFile, LogFile};
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
-pub use shown::{Rebuilt, Shown, shown};
+pub use shown::{Frames, Rebuilt, Screens, Shown};
 pub use upload::Absorbed;
 
 /// Folder of the episode files in a data folder.
@@ -33,7 +33,7 @@ pub const FOLDER: &str = "episodes";
 /// Extension of an episode file.
 pub const EXTENSION: &str = "coplay";
 
-/// The most bytes of notes, digests and presence that are kept of a seat: four hours at 1 kB a second.
+/// The most bytes of notes, digests, presence and routes that are kept of a seat: four hours at 1 kB a second.
 /// What comes after them is not stored, and not acknowledged.
 pub const MAX_NOTES_LEN: usize = 16 << 20;
 
@@ -252,7 +252,9 @@ impl Episode {
                 page.notes = timing.number.saturating_add(1);
                 page.len += len;
             }
-            Record::Presence { seat, .. } => self.pages[seat.index()].len += len,
+            Record::Presence { seat, .. } | Record::Route { seat, .. } => {
+                self.pages[seat.index()].len += len;
+            }
             Record::Diverged { seat, .. } => self.pages[seat.index()].diverged = true,
             Record::Equivocation { seat, tick, by, .. } => {
                 self.equivocations.insert((seat, by));
@@ -263,14 +265,15 @@ impl Episode {
         }
     }
 
-    /// Adds how a person is; beyond [`MAX_NOTES_LEN`] nothing is added.
+    /// Adds how a person is, or which way the datagrams of a page travel; beyond [`MAX_NOTES_LEN`] nothing is added.
     ///
     /// # Errors
     /// [`Refused::Malformed`] for another record, or of a seat that is not there; [`Refused::Disk`].
     pub fn note(&mut self, record: Record) -> Result<(), Refused> {
         let seat = match record {
             Record::Presence { seat, .. } if seat.index() < self.seats() => seat,
-            _ => return Err(Refused::Malformed("not the presence of a person here")),
+            Record::Route { seat, other, .. } if seat.max(other).index() < self.seats() => seat,
+            _ => return Err(Refused::Malformed("not a note on somebody here")),
         };
         let has_room = self.pages[seat.index()].len < MAX_NOTES_LEN;
         if has_room && self.ending.is_none() {

@@ -446,7 +446,8 @@ pub fn replay(
             | Record::Timing { .. }
             | Record::Presence { .. }
             | Record::Diverged { .. }
-            | Record::Equivocation { .. } => {}
+            | Record::Equivocation { .. }
+            | Record::Route { .. } => {}
         }
     }
     Ok(replica)

@@ -2,7 +2,7 @@
 
 use protocol::Seat;
 use protocol::change::Presence;
-use protocol::control::Timing;
+use protocol::control::{Link, Timing};
 use protocol::log::{Log, Record};
 use serde::Serialize;
 
@@ -72,11 +72,25 @@ struct PresenceRow<'a> {
 
 const PRESENCE_COLUMNS: [&str; 3] = ["at_us", "at_ms", "presence"];
 
+/// Which way the datagrams of a page to another travel from a time on.
+#[derive(Serialize)]
+struct RouteRow<'a> {
+    keys: Keys<'a>,
+    other_seat: u8,
+    at_us: u64,
+    /// Since tick 0 was due.
+    at_ms: i64,
+    link: &'a str,
+}
+
+const ROUTE_COLUMNS: [&str; 4] = ["other_seat", "at_us", "at_ms", "link"];
+
 /// The tables of notes.
 pub(super) struct Notes {
     keys: Table,
     events: Table,
     presence: Table,
+    routes: Table,
 }
 
 impl Notes {
@@ -85,6 +99,7 @@ impl Notes {
             keys: Table::create(&summary.keys_path, &KEYS, &KEY_COLUMNS)?,
             events: Table::create(&summary.events_path, &KEYS, &EVENT_COLUMNS)?,
             presence: Table::create(&summary.presence_path, &KEYS, &PRESENCE_COLUMNS)?,
+            routes: Table::create(&summary.routes_path, &KEYS, &ROUTE_COLUMNS)?,
         })
     }
 
@@ -92,6 +107,7 @@ impl Notes {
         summary.keys = self.keys.finish()?;
         summary.events = self.events.finish()?;
         summary.presence = self.presence.finish()?;
+        summary.routes = self.routes.finish()?;
         Ok(())
     }
 
@@ -150,9 +166,20 @@ impl Notes {
                 } => self.presence.add(&PresenceRow {
                     keys: Keys::new(&log.header, *seat),
                     at_us: *at_us,
-                    at_ms: (i128::from(*at_us) - i128::from(log.header.t0_us)).div_euclid(1_000)
-                        as i64,
+                    at_ms: since_start_ms(log, *at_us),
                     presence: presence_name(*presence),
+                })?,
+                Record::Route {
+                    seat,
+                    other,
+                    at_us,
+                    link,
+                } => self.routes.add(&RouteRow {
+                    keys: Keys::new(&log.header, *seat),
+                    other_seat: other.0,
+                    at_us: *at_us,
+                    at_ms: since_start_ms(log, *at_us),
+                    link: link_name(*link),
                 })?,
                 Record::Actions { .. } | Record::Digest { .. } | Record::End(_) => {}
             }
@@ -239,6 +266,18 @@ fn events<'a>(
 /// The name of an action; a page may note one that is not there.
 fn name(actions: &[String], action: u16) -> &str {
     actions.get(usize::from(action)).map_or("", String::as_str)
+}
+
+/// A time of the server's clock, microseconds, as milliseconds since tick 0 was due.
+fn since_start_ms(log: &Log, at_us: u64) -> i64 {
+    (i128::from(at_us) - i128::from(log.header.t0_us)).div_euclid(1_000) as i64
+}
+
+fn link_name(link: Link) -> &'static str {
+    match link {
+        Link::Direct => "direct",
+        Link::Relay => "relay",
+    }
 }
 
 fn presence_name(presence: Presence) -> &'static str {

@@ -25,24 +25,24 @@ pub(super) const SEEN_COLUMNS: [&str; 9] = [
     "life", "at_ms", "tick", "changes", "have", "ahead", "wish", "hidden", "digest",
 ];
 
-/// Adds the frames of an episode. Those of a page that noted what cannot be are left out, and why is given.
+/// Adds the frames of an episode. Those of a page end where it noted what cannot be, and why is given.
 pub(super) fn add(
     table: &mut Table,
     log: &Log,
-    shown: &[Shown],
+    shown: Vec<Shown<'_>>,
     actions: &[String],
 ) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
     for page in shown {
-        let frames = match &page.frames {
-            Ok(frames) => frames,
-            Err(error) => {
-                let (seat, life) = (page.seat.0, page.life.0);
-                wrong.push(format!("what seat {seat} showed in life {life}: {error}"));
-                continue;
-            }
-        };
-        for rebuilt in frames {
+        for rebuilt in page.frames {
+            let rebuilt = match rebuilt {
+                Ok(rebuilt) => rebuilt,
+                Err(error) => {
+                    let (seat, life) = (page.seat.0, page.life.0);
+                    wrong.push(format!("what seat {seat} showed in life {life}: {error}"));
+                    break;
+                }
+            };
             let (frame, digest) = (&rebuilt.frame, rebuilt.shown);
             let have: Vec<_> = frame
                 .have

@@ -1,5 +1,5 @@
 use protocol::change::Presence;
-use protocol::control::{Answer, EndReason, KeyEvent, Misprediction, Timing, Upload};
+use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
 use protocol::log::Record;
 use protocol::{Controller, Tick};
 
@@ -230,6 +230,22 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         };
         episode.note(record).unwrap();
     }
+    for (at_us, link) in [(3_500, Link::Relay), (1_500_000, Link::Direct)] {
+        let record = Record::Route {
+            seat: Seat(1),
+            other: Seat(0),
+            at_us: header.t0_us - 5_000 + at_us,
+            link,
+        };
+        episode.note(record).unwrap();
+    }
+    let nobody = Record::Route {
+        seat: Seat(1),
+        other: Seat(2),
+        at_us: 0,
+        link: Link::Relay,
+    };
+    assert!(episode.note(nobody).is_err());
 
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
@@ -299,6 +315,16 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         rest(&presence[2]),
         ["1700000002501000", "2501", "returning"]
     );
+    let routes = table(&summary.routes_path);
+    assert_eq!((summary.routes, routes.len()), (2, 3));
+    assert_eq!(routes[0][7..], ["other_seat", "at_us", "at_ms", "link"]);
+    assert_eq!(routes[1][4..7], ["e-1", "P-B", "1"]);
+    assert_eq!(rest(&routes[1]), ["0", "1699999999998500", "-2", "relay"]);
+    assert_eq!(
+        rest(&routes[2]),
+        ["0", "1700000001495000", "1495", "direct"]
+    );
+    assert!(summary.to_string().contains("routes.csv: 2 rows"));
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use study::Study;
 use study::terms::Then;
 
 use super::group::{Group, Phase, Play};
+use super::routes::Routes;
 use super::seats::Seats;
 use super::{ConnId, Effect, EnvStages, EpisodeRow, Hub, Place, Random, Session, SessionId, Write};
 use crate::config::Limits;
@@ -166,6 +167,7 @@ impl Hub {
             members,
             delay: self.input_delays(stage),
             phase,
+            routes: Routes::default(),
             wake_us: 0,
         };
         self.groups.insert(era.0, group);

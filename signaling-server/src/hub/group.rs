@@ -6,6 +6,7 @@ use protocol::{Controller, Seat, Tick};
 use study::terms::Then;
 
 use super::SessionId;
+use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 
 /// What a page said when it was ready to play: its median round trip to each seat, microseconds.
@@ -24,6 +25,8 @@ pub(super) struct Group {
     pub delay: (u8, u8),
     /// Where the episode stands.
     pub phase: Phase,
+    /// Which ways datagrams travel between its pages.
+    pub routes: Routes,
     /// When it is to be settled next, microseconds; 0 for at once.
     pub wake_us: u64,
 }

@@ -9,6 +9,7 @@ mod entry;
 mod flow;
 mod group;
 mod play;
+mod routes;
 mod seats;
 mod steps;
 mod terms;
@@ -221,7 +222,7 @@ pub enum Work {
         /// Who or what plays it from then on.
         controller: Controller,
     },
-    /// Append a record of presence; nothing answers.
+    /// Append a record of presence or of a route; nothing answers.
     Note(Record),
 }
 
@@ -415,8 +416,13 @@ impl Hub {
             }
             ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
             ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
-            ClientMessage::Ready { era, rtt_us, .. } => self.handle_ready(now_us, who, era, rtt_us),
-            ClientMessage::LinkChanged { .. } => {}
+            ClientMessage::Ready { era, links, rtt_us } => {
+                self.handle_links(now_us, who, era, &links);
+                self.handle_ready(now_us, who, era, rtt_us);
+            }
+            ClientMessage::LinkChanged { era, seat, link } => {
+                self.handle_link(now_us, who, era, seat, link)
+            }
             ClientMessage::Upload(upload) => self.handle_upload(now_us, who, upload),
             ClientMessage::Leave => self.handle_leave(now_us, who),
             ClientMessage::Trouble { message } => {

@@ -7,6 +7,7 @@ use study::Kind;
 use study::stage::{Bot, Player};
 
 use super::group::{Group, Phase, Play};
+use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::Terms;
 use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
@@ -58,6 +59,7 @@ impl Hub {
             members,
             delay,
             phase,
+            routes: Routes::default(),
             wake_us: 0,
         };
         for (seat, who) in group.people() {
@@ -254,6 +256,7 @@ impl Hub {
             .and_modify(|group| group.phase = Phase::Playing(Box::new(play)));
         self.effects
             .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
+        self.note_routes(now_us, era);
     }
 
     /// The pseudonym of the participant of each seat; empty for nobody.

@@ -5,6 +5,7 @@ mod chaos;
 mod episodes;
 mod restart;
 mod returns;
+mod routes;
 mod terms;
 
 use std::path::Path;
@@ -30,6 +31,7 @@ struct Shelf {
     changes: Vec<Change>,
     seats: Vec<(Controller, Life)>,
     notes: Vec<Record>,
+    routes: Vec<Record>,
     ending: Option<Ending>,
 }
 
@@ -43,6 +45,7 @@ impl Shelf {
             through: Tick(0),
             changes: Vec::new(),
             notes: Vec::new(),
+            routes: Vec::new(),
             ending: None,
         }
     }
@@ -128,7 +131,10 @@ impl Shelf {
                 }
             }
             Work::Note(note) => {
-                self.notes.push(note);
+                match note {
+                    Record::Route { .. } => self.routes.push(note),
+                    note => self.notes.push(note),
+                }
                 Event::Noted
             }
         }

@@ -15,7 +15,7 @@ use crate::archive::{Replica, Shown};
 pub(super) fn frames(
     log: &Log,
     replica: &Replica,
-    shown: &[Shown],
+    shown: Vec<Shown<'_>>,
     named: &[Named],
     excused: &[Equivocation],
 ) -> Result<u64, String> {
@@ -26,24 +26,23 @@ pub(super) fn frames(
         let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
         let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
         let of = format!("what seat {} showed in life {}", page.seat.0, page.life.0);
-        match &page.frames {
-            Ok(frames) => {
-                count += frames.len() as u64;
-                let mut wrong = frames.iter().filter(|rebuilt| {
-                    let expected = replica.digest(rebuilt.frame.tick);
-                    certain.is_certain(&rebuilt.frame)
-                        && expected.is_some_and(|expected| expected != rebuilt.simulated)
-                });
-                if let Some(rebuilt) = wrong.next().filter(|_| !is_named) {
-                    let (tick, at_ms) = (rebuilt.frame.tick.0, rebuilt.frame.at_ms);
-                    let digest = rebuilt.simulated;
-                    return Err(format!(
-                        "{of}: after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have"
-                    ));
-                }
+        for rebuilt in page.frames {
+            let rebuilt = match rebuilt {
+                Ok(rebuilt) => rebuilt,
+                Err(_) if is_named => break,
+                Err(error) => return Err(format!("{of}: {error}")),
+            };
+            count += 1;
+            let (frame, digest) = (&rebuilt.frame, rebuilt.simulated);
+            let expected = replica.digest(frame.tick);
+            let is_wrong =
+                certain.is_certain(frame) && expected.is_some_and(|expected| expected != digest);
+            if is_wrong && !is_named {
+                let (tick, at_ms) = (frame.tick.0, frame.at_ms);
+                return Err(format!(
+                    "{of}: after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have"
+                ));
             }
-            Err(_) if is_named => {}
-            Err(error) => return Err(format!("{of}: {error}")),
         }
     }
     Ok(count)

@@ -250,12 +250,14 @@ impl Truth {
 
     /// Rebuilds what was shown, as far as its notes became durable; gives the number of frames.
     pub(super) fn rebuild(&self, log: &Log) -> Result<u64, String> {
-        let pages = archive::shown(log, |_| Err(std::io::Error::other("native")));
+        let screens = archive::Screens::new(log);
+        let pages = screens.pages(|_| Err(std::io::Error::other("native")));
         let pages = pages.map_err(|error| format!("seen: {error}"))?;
         let mut count = 0;
         for page in pages {
             let of = format!("seen: seat {} in life {}", page.seat.0, page.life.0);
-            let frames = page.frames.map_err(|error| format!("{of}: {error}"))?;
+            let frames: Result<Vec<_>, String> = page.frames.collect();
+            let frames = frames.map_err(|error| format!("{of}: {error}"))?;
             let shown = self.shown.get(&(page.seat, page.life.0));
             // What no later note follows may not have become durable.
             let end_ms = frames.last().map_or(0, |frame| frame.frame.at_ms);

@@ -145,6 +145,31 @@ fn a_lie_that_an_upload_told_is_not_told_again_by_a_report() {
 }
 
 #[test]
+fn a_report_without_the_inputs_that_another_page_lacks_counts_for_nothing() {
+    let cut = |reports: &[(Seat, Report)]| {
+        let (_dir, mut episode) = two_people();
+        advance(&mut episode, 4);
+        let change = episode.take(ONE, VACANT, reports).unwrap();
+        (change.tick.0, change.inputs)
+    };
+    // Nobody has what lies between 6 and 20.
+    let (honest, high, low) = (report(6, &[3, 4]), report(20, &[]), report(0, &[]));
+    for reports in [
+        [honest.clone(), high.clone()],
+        [high.clone(), honest.clone()],
+    ] {
+        assert_eq!(cut(&reports), (6, vec![3, 4]));
+    }
+    // Nor may one that claims to have nothing rule out what others have confirmed.
+    let other = report(7, &[4, 5]);
+    let reports = [low.clone(), honest.clone(), other.clone()];
+    assert_eq!(cut(&reports), (7, vec![4, 5]));
+    assert_eq!(cut(&[other, high, low, honest]), (7, vec![4, 5]));
+    // Alone it may be true: its page has confirmed all before.
+    assert_eq!(cut(&[report(20, &[])]), (20, vec![]));
+}
+
+#[test]
 fn a_seat_without_a_person_plays_what_its_controller_chooses() {
     for controller in [ai("random"), VACANT] {
         let (_dir, mut episode) = two_people();
@@ -261,10 +286,33 @@ fn who_comes_back_gets_every_input_from_where_it_begins() {
 }
 
 #[test]
+fn who_has_just_come_back_does_not_rule_out_what_others_have_confirmed() {
+    let (_dir, mut episode) = two_people();
+    advance(&mut episode, 4);
+    episode.take(ONE, ai("idle"), &[]).unwrap();
+    advance(&mut episode, 6);
+    let back = episode.give(ONE, PERSON).unwrap();
+    assert_eq!((back.from, back.tick), (Tick(6), Tick(15)));
+    let of_zero = |from, have, inputs: &[u16]| {
+        let seat = ZERO;
+        (
+            from,
+            Report {
+                seat,
+                ..report(have, inputs).1
+            },
+        )
+    };
+    let reports = [of_zero(ONE, 6, &[]), of_zero(ZERO, 12, &[5, 5])];
+    let change = episode.take(ZERO, VACANT, &reports).unwrap();
+    assert_eq!(change.tick, Tick(12));
+}
+
+#[test]
 fn inputs_with_a_gap_before_them_are_told_alone() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    let change = episode.take(ONE, VACANT, &[report(9, &[2]), report(7, &[1])]);
+    let change = episode.take(ONE, VACANT, &[report(9, &[2])]);
     assert_eq!(change.unwrap().inputs, [2]);
 }
 

@@ -434,6 +434,12 @@ fn logs() -> Vec<(String, Vec<u8>)> {
             durable: 6,
             told: 5,
         },
+        Record::Route {
+            seat: Seat(0),
+            other: Seat(1),
+            at_us: 1_700_000_000_200_000,
+            link: Link::Relay,
+        },
         Record::Actions {
             first: Tick(2),
             rows: vec![1, 2],

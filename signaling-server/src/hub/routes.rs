@@ -1,0 +1,81 @@
+//! Which way the datagrams of each page travel to each other: pages say it, and the archive keeps it.
+
+use std::collections::BTreeMap;
+
+use protocol::control::Link;
+use protocol::log::Record;
+use protocol::{Era, Seat};
+
+use super::group::{Group, Phase};
+use super::{Effect, Hub, SessionId, Work};
+
+/// What pages have said of their ways.
+#[derive(Debug, Default)]
+pub(super) struct Routes {
+    /// From whose page, to whose, and how.
+    links: BTreeMap<(Seat, Seat), Link>,
+    /// How often each page has said something new.
+    told: BTreeMap<Seat, usize>,
+}
+
+impl Routes {
+    /// Takes note of a way; whether that is news, of which a page has at most so many.
+    fn learn(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
+        if self.links.insert((seat, other), link) == Some(link) {
+            return false;
+        }
+        let told = self.told.entry(seat).or_default();
+        *told += 1;
+        *told <= most
+    }
+}
+
+impl Hub {
+    /// A page that is ready says which way its datagrams travel to each seat.
+    pub(super) fn handle_links(&mut self, now_us: u64, who: SessionId, era: Era, links: &[Link]) {
+        for (seat, &link) in (0..protocol::MAX_SEATS as u8).map(Seat).zip(links) {
+            self.handle_link(now_us, who, era, seat, link);
+        }
+    }
+
+    /// The datagrams of a page to a seat travel this way. Before the start it is only noted.
+    pub(super) fn handle_link(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        era: Era,
+        other: Seat,
+        link: Link,
+    ) {
+        let most = self.limits.routes;
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
+        let Some(seat) = group.seat_of(who) else {
+            return;
+        };
+        let is_way = other != seat && group.at(other).is_some();
+        let news = is_way && group.routes.learn(seat, other, link, most);
+        if news && matches!(group.phase, Phase::Playing(_)) {
+            self.effects.push_back(note(era, now_us, seat, other, link));
+        }
+    }
+
+    /// Has the ways written down that were told before the file was there.
+    pub(super) fn note_routes(&mut self, now_us: u64, era: Era) {
+        let routes = self.groups.get(&era.0).map(|group: &Group| &group.routes);
+        let links = routes.into_iter().flat_map(|routes| &routes.links);
+        let notes = links.map(|(&(seat, other), &link)| note(era, now_us, seat, other, link));
+        self.effects.extend(notes);
+    }
+}
+
+fn note(era: Era, at_us: u64, seat: Seat, other: Seat, link: Link) -> Effect {
+    let record = Record::Route {
+        seat,
+        other,
+        at_us,
+        link,
+    };
+    Effect::Archive(era, Work::Note(record))
+}
