@@ -99,12 +99,12 @@ impl Oracle {
         plays: Option<(Era, Seat, Life)>,
         message: &ServerMessage,
     ) -> Result<(), String> {
-        if let Some((of, _, life)) = plays
-            && let Some((era, through)) = durable(message)
-            && of == era
-        {
-            let watch = self.watches.entry((page, era.0, life.0)).or_default();
-            watch.durable = through.0.max(watch.durable);
+        if let Some((era, through)) = durable(message) {
+            self.acknowledge(era, through);
+            if let Some((_, _, life)) = plays.filter(|(of, ..)| *of == era) {
+                let watch = self.watches.entry((page, era.0, life.0)).or_default();
+                watch.durable = through.0.max(watch.durable);
+            }
         }
         match message {
             ServerMessage::Match(plan) => {
@@ -120,28 +120,15 @@ impl Oracle {
                 }
             }
             ServerMessage::Change { era, change } => self.change(*era, change)?,
-            ServerMessage::Running {
-                era,
-                through,
-                changes,
-            } => {
-                self.acknowledge(*era, *through);
-                changes
-                    .iter()
-                    .try_for_each(|change| self.change(*era, change))?;
+            ServerMessage::Running { era, changes, .. } => {
+                let mut changes = changes.iter();
+                changes.try_for_each(|change| self.change(*era, change))?;
             }
             ServerMessage::Return(back) => {
-                self.acknowledge(back.era, back.tick);
-                back.changes
-                    .iter()
-                    .try_for_each(|change| self.change(back.era, change))?;
+                let mut changes = back.changes.iter();
+                changes.try_for_each(|change| self.change(back.era, change))?;
             }
-            ServerMessage::Archived {
-                era,
-                through,
-                notes,
-            } => {
-                self.acknowledge(*era, *through);
+            ServerMessage::Archived { era, notes, .. } => {
                 if let Some((of, seat, life)) = plays
                     && of == *era
                     && let Some(truth) = self.truths.get_mut(&era.0)
