@@ -49,8 +49,10 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn spend(&mut self, steps: usize) -> Result<(), EvalError> {
-        self.left = self.left.checked_sub(steps).ok_or(EvalError::Steps)?;
-        Ok(())
+        let left = self.left.checked_sub(steps);
+        // Nothing goes on without steps, whoever would take an error for an answer.
+        self.left = left.unwrap_or(0);
+        left.map(drop).ok_or(EvalError::Steps)
     }
 
     /// A value of its own; copying costs.
@@ -189,7 +191,6 @@ impl<'a> Run<'a> {
         match self.flag(op, a) {
             Ok(flag) if flag == decides => Ok(Value::Bool(decides)),
             Ok(_) => self.flag(op, b).map(Value::Bool),
-            Err(EvalError::Steps) => Err(EvalError::Steps),
             Err(error) => match self.flag(op, b) {
                 Ok(flag) if flag == decides => Ok(Value::Bool(decides)),
                 _ => Err(error),
@@ -251,7 +252,6 @@ impl<'a> Run<'a> {
                 (Op::Exists, Ok(Value::Bool(true))) => return Ok(Value::Bool(true)),
                 (Op::All, Ok(Value::Bool(false))) => return Ok(Value::Bool(false)),
                 (_, Ok(_)) => {}
-                (_, Err(EvalError::Steps)) => return Err(EvalError::Steps),
                 (Op::Exists | Op::All, Err(error)) => failed = failed.or(Some(error)),
                 (_, Err(error)) => return Err(error),
             }

@@ -203,6 +203,16 @@ fn an_evaluation_ends() {
         );
     }
     assert_eq!(eval(&twice, &BTreeMap::new()), Err(EvalError::Steps));
+    let many = BTreeMap::from([(op("all"), Value::from(vec![1.0; 1000]))]);
+    let squared = expr(Op::Map, [variable("all"), variable("all")]);
+    assert_eq!(eval(&squared, &many), Err(EvalError::Steps));
+    let none = expr(
+        Op::Exists,
+        [variable("all"), expr(Op::Not, [squared.clone()])],
+    );
+    assert_eq!(eval(&none, &many), Err(EvalError::Steps));
+    let either = expr(Op::Or, [expr(Op::Not, [squared]), expr(Op::Bool(true), [])]);
+    assert_eq!(eval(&either, &many), Err(EvalError::Steps));
     let text = Value::Text("x".repeat(16 * MAX_STEPS));
     let scope = BTreeMap::from([(op("text"), text)]);
     assert_eq!(

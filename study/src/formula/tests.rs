@@ -87,6 +87,8 @@ fn the_formulas_of_the_worked_file_work() {
         value("round2(clamp(0.02 * sum(play.episodes.map(e, e.score)), 0.0, 5.0))"),
         "2.5"
     );
+    let differences = "play.episodes.map(a, play.episodes.map(b, a.score - b.score))";
+    assert_eq!(value(&format!("{differences}[0][2]")), "-20");
     let until = formula("until: score >= 20 || elapsed_s >= 180", &Type::Bool).unwrap();
     assert_eq!(
         serde_json::to_string(&until).unwrap(),
@@ -341,6 +343,10 @@ fn types_are_checked() {
         (
             "play[0]",
             "14: until: a field of a record is named in quotes, as in `record[\"field\"]`",
+        ),
+        (
+            "play.episodes.exists(each, each.won) && each.won",
+            "49: until: unknown name `each`; known here: answer, done, elapsed_s, layout, play, score, second-try",
         ),
         (
             "second - 1",
