@@ -152,6 +152,7 @@ struct ResponseRow<'a> {
     session_id: &'a str,
     stage_id: &'a str,
     stage_index: u16,
+    visit: u16,
     item: &'a str,
     /// Text as it is; anything else as JSON.
     value: &'a str,
@@ -159,13 +160,14 @@ struct ResponseRow<'a> {
     at: &'a str,
 }
 
-const RESPONSE_COLUMNS: [&str; 10] = [
+const RESPONSE_COLUMNS: [&str; 11] = [
     "study_id",
     "version",
     "participant_id",
     "session_id",
     "stage_id",
     "stage_index",
+    "visit",
     "item",
     "value",
     "elapsed_ms",
@@ -265,6 +267,7 @@ async fn responses(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
                 session_id: &response.session,
                 stage_id: &response.stage,
                 stage_index: response.stage_index,
+                visit: response.visit,
                 item: &response.item,
                 value: text.as_ref().unwrap_or(&response.value),
                 elapsed_ms: response.elapsed_ms,

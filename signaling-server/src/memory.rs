@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use protocol::Era;
 use protocol::control::EndReason;
-use study::{Kind, Study};
+use serde::Serialize;
+use study::{Draw, Kind, Study};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::archive::{self, Episode};
@@ -51,13 +52,14 @@ impl Memory {
                 participant,
                 token,
                 link,
-            } => self.new_session(participant, token, link).await,
+                progress,
+            } => self.new_session(participant, token, link, &progress).await,
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Place {
                 participant,
                 progress,
                 answers,
-            } => self.place(&participant, progress, answers).await,
+            } => self.place(&participant, &progress, answers).await,
             Write::Episode(row) => {
                 let path = format!("episodes/{}.{}", row.episode, archive::EXTENSION);
                 let EpisodeRow {
@@ -66,6 +68,7 @@ impl Memory {
                     group,
                     stage,
                     participants,
+                    draw,
                 } = row;
                 let stage = self.stage_id(stage);
                 self.store
@@ -76,6 +79,7 @@ impl Memory {
                         stage,
                         path,
                         participants,
+                        draw: json(&draw),
                     })
                     .await
             }
@@ -85,6 +89,7 @@ impl Memory {
                 ending,
             } => self.store.end_episode(&episode, reason, ending).await,
             Write::NextEra(era) => self.store.set_next_era(era).await,
+            Write::Seed(seed) => self.store.set_seed(seed).await,
         }
     }
 
@@ -93,6 +98,7 @@ impl Memory {
         participant: String,
         token: String,
         link: Option<String>,
+        progress: &study::Progress,
     ) -> Result<(), StoreError> {
         let new = NewSession {
             participant,
@@ -101,7 +107,7 @@ impl Memory {
             study: self.study.id.clone(),
             study_version: self.study.version.clone(),
             study_hash: self.study.hash.clone(),
-            position: position(study::Progress::new()),
+            position: json(progress),
         };
         self.store.create_session(&new).await
     }
@@ -109,17 +115,18 @@ impl Memory {
     async fn place(
         &self,
         participant: &str,
-        progress: study::Progress,
+        progress: &study::Progress,
         answers: Option<crate::hub::Answers>,
     ) -> Result<(), StoreError> {
         let answers = answers.map(|given| Answers {
             stage: self.stage_id(given.stage),
             stage_index: given.stage,
+            visit: given.visit,
             answers: given.answers,
             elapsed_ms: given.elapsed_ms,
         });
         let outcome = progress.outcome(&self.study).map(study::Outcome::name);
-        let position = position(progress);
+        let position = json(progress);
         self.store
             .save_place(participant, &position, answers.as_ref(), outcome)
             .await
@@ -142,6 +149,7 @@ impl Memory {
     ) -> anyhow::Result<(Restored, HashMap<Era, Keeper>)> {
         let mut restored = Restored {
             next_era: self.store.next_era().await?.0,
+            seed: self.store.seed().await?,
             ..Restored::default()
         };
         restored.links = self
@@ -170,7 +178,8 @@ impl Memory {
             let path = data.path().join(&row.path);
             let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
             let found = read.map_err(anyhow::Error::from).and_then(|file| {
-                let episode = running(&self.study, row.era, &file)?;
+                let draw = serde_json::from_str(&row.draw).context("the draw is damaged")?;
+                let episode = running(&self.study, row.era, draw, &file)?;
                 let keeper = match episode.ending {
                     Some(_) => None,
                     None => Some(Keeper::start(
@@ -267,7 +276,12 @@ impl Memory {
 ///
 /// # Errors
 /// The study has no such stage any more.
-pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<RestoredEpisode> {
+pub fn running(
+    study: &Study,
+    era: Era,
+    draw: Draw,
+    file: &Episode,
+) -> anyhow::Result<RestoredEpisode> {
     let header = file.header();
     let timeline = &study.timeline;
     let stage = timeline
@@ -280,6 +294,7 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
         group: header.group.clone(),
         stage: u16::try_from(stage)?,
         participants: header.participants.clone(),
+        draw,
     };
     Ok(RestoredEpisode {
         row,
@@ -290,9 +305,9 @@ pub fn running(study: &Study, era: Era, file: &Episode) -> anyhow::Result<Restor
     })
 }
 
-/// A place in the study, as it is stored.
-fn position(progress: study::Progress) -> String {
-    serde_json::to_string(&progress).expect("a place is plain data")
+/// A place in the study, or a draw, as it is stored.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("places and draws are plain data")
 }
 
 #[cfg(test)]
@@ -330,6 +345,7 @@ mod tests {
                 stage: stage.clone(),
                 path: format!("episodes/{id}.coplay"),
                 participants: Vec::new(),
+                draw: "{}".into(),
             };
             memory.store.create_episode(&new).await.unwrap();
             // A crash came after the end was in the file, and before it was in the database.

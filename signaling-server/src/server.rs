@@ -1,6 +1,5 @@
 //! From a study folder and a data folder to a running server, and back.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
 use study::stage::Env;
-use study::{EnvFacts, EnvFault, Kind, Problem, Study};
+use study::{EnvFacts, EnvFault, Kind, Playable, Problem, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -224,7 +223,7 @@ fn os_random(bytes: &mut [u8]) {
 ///
 /// # Errors
 /// Every [`Problem`].
-pub fn read_study(dir: &Path) -> Result<(Study, BTreeMap<u16, EnvFacts>), Vec<Problem>> {
+pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
     let study = study::load(dir)?;
     let mut problems = Vec::new();
     let facts = study.check_env(open_env).unwrap_or_else(|found| {
@@ -340,14 +339,14 @@ fn open_module(
 }
 
 /// What each env stage of a study plays, with the module of its environment.
-fn env_stages(study: &Study, facts: BTreeMap<u16, EnvFacts>, modules: &[Module]) -> EnvStages {
-    let stage = |(index, facts): (u16, EnvFacts)| {
+fn env_stages(study: &Study, facts: Playable, modules: &[Module]) -> EnvStages {
+    let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
         let module = kept(env, modules);
         let module = module.map_or(String::new(), |module| module.hash.clone());
-        Some((index, EnvStage { facts, module }))
+        Some(((index, params), EnvStage { facts, module }))
     };
     facts.into_iter().filter_map(stage).collect()
 }
@@ -420,9 +419,11 @@ mod tests {
             horizon: 900,
             actions: Vec::new(),
         };
-        let facts = (0..3).map(|stage| (stage, facts.clone())).collect();
+        let facts = (0..3)
+            .map(|stage| ((stage, "{}".to_owned()), facts.clone()))
+            .collect();
         let stages = env_stages(&study, facts, &modules);
-        let hash = |stage: u16| &stages[&stage].module;
+        let hash = |stage: u16| &stages[&(stage, "{}".to_owned())].module;
         assert_ne!(hash(0), hash(1));
         assert_eq!(hash(0), hash(2));
     }

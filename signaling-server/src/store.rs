@@ -84,6 +84,8 @@ pub struct Answers {
     pub stage: String,
     /// Its index in the timeline.
     pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
     /// Time on the stage.
@@ -105,6 +107,8 @@ pub struct NewEpisode {
     pub path: String,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
+    /// What was drawn for the group, JSON.
+    pub draw: String,
 }
 
 /// An episode as it is stored.
@@ -120,6 +124,8 @@ pub struct Episode {
     pub stage: String,
     /// Its file, relative to the data folder.
     pub path: String,
+    /// What was drawn for the group, JSON.
+    pub draw: String,
     /// Why it ended; none while it runs.
     pub reason: Option<EndReason>,
     /// How it ended; none while it runs, or if its replica could not say.
@@ -141,6 +147,8 @@ pub struct Response {
     pub stage: String,
     /// Its index in the timeline.
     pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
     /// Name of the item.
     pub item: String,
     /// The value, JSON.
@@ -214,6 +222,10 @@ pub trait Store: Send + Sync {
     async fn next_era(&self) -> Result<Era, StoreError>;
     /// Sets the era of the next episode.
     async fn set_next_era(&self, era: Era) -> Result<(), StoreError>;
+    /// What everything is drawn from; none before it was set.
+    async fn seed(&self) -> Result<Option<u64>, StoreError>;
+    /// Sets what everything is drawn from; the first one stands.
+    async fn set_seed(&self, seed: u64) -> Result<(), StoreError>;
 }
 
 /// The episodes that the database of a data folder knows, read also while a server writes to it; none if it has none.

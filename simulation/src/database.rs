@@ -21,6 +21,7 @@ pub struct Database {
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
+    seed: Option<u64>,
 }
 
 impl Database {
@@ -34,6 +35,7 @@ impl Database {
                 participant,
                 token,
                 link,
+                progress,
             } => {
                 if self.session(&participant).is_ok() {
                     return Err(format!("a second session of {participant}"));
@@ -42,7 +44,7 @@ impl Database {
                     participant,
                     token_hash: token_hash(&token),
                     link_hash: link.as_deref().map(token_hash),
-                    progress: Progress::new(),
+                    progress,
                 });
             }
             Write::Token { participant, token } => {
@@ -62,6 +64,7 @@ impl Database {
                 found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
             }
             Write::NextEra(era) => self.next_era = era.0,
+            Write::Seed(seed) => self.seed = Some(seed),
         }
         Ok(())
     }
@@ -97,11 +100,12 @@ impl Database {
         });
         let mut restored = Restored {
             next_era: self.next_era,
+            seed: self.seed,
             sessions: sessions.collect(),
             ..Restored::default()
         };
         for (row, file) in episodes {
-            let running = signaling_server::memory::running(study, row.era, file);
+            let running = signaling_server::memory::running(study, row.era, row.draw.clone(), file);
             restored
                 .episodes
                 .push(running.map_err(|error| format!("{}: {error}", row.episode))?);

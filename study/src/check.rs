@@ -1,11 +1,14 @@
-//! Checks that look at more than one field: stage beside stage, and the study beside what its host has.
+//! Checks of the study beside what its host has: environments and AI partners.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+use crate::design::Level;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
-use crate::read::Place;
-use crate::stage::{Bot, Env, Kind, Lobby, Player, Stage};
+use crate::stage::{Bot, Env, Kind, Player};
+use crate::timeline::{Bindings, fill};
 
 /// What an environment with the study's parameters is, as far as a study depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,135 +50,76 @@ pub enum EnvFault {
     },
 }
 
-/// Reports ids that are there twice.
-pub(crate) fn ids(places: &[Place<'_>], read: &[(Option<String>, Option<Stage>)]) {
-    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    for (place, (id, _)) in places.iter().zip(read) {
-        let Some(id) = id else { continue };
-        let at = place.node.locate("id");
-        if let Some(line) = seen.get(id.as_str()) {
-            let message = format!(
-                "`{id}` is already the id of the stage on line {line}; ids name stages in the data, so give each its own"
-            );
-            place.report.add(at, &format!("{}.id", place.path), message);
-        } else {
-            seen.insert(id, at.line);
-        }
-    }
-}
-
-/// Reports timelines in which someone would be stuck. A stage that has faults of its own is not judged.
-pub(crate) fn order(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    let kind = |i: Option<usize>| {
-        i.and_then(|i| stages.get(i))
-            .map(|stage| stage.as_ref().map(|stage| &stage.kind))
-    };
-    for (i, place) in places.iter().enumerate() {
-        let (before, here, after) = (kind(i.checked_sub(1)), kind(Some(i)), kind(Some(i + 1)));
-        match here.flatten() {
-            Some(Kind::End(_)) if after.is_some() => {
-                place.wrong("an end stage before the last stage; what follows is never reached, so move it to the end of the timeline");
-            }
-            Some(Kind::Lobby(lobby)) => after_lobby(place, lobby, after),
-            Some(Kind::Env(env)) => before_env(place, env, before),
-            _ => {}
-        }
-        if after.is_none() && !matches!(here, Some(Some(Kind::End(_)) | None)) {
-            place.wrong("the timeline ends here without an end stage; add one: `- {id: thanks, type: end, file: thanks.md}`");
-        }
-    }
-}
-
-fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: Option<Option<&Kind>>) {
-    let players = match after {
-        Some(None) => return,
-        Some(Some(Kind::Env(env))) => env.people(),
-        _ => {
-            place.wrong("a lobby makes a group, but no env stage follows it; put the env stage right after the lobby, or remove the lobby");
-            return;
-        }
-    };
-    if players != usize::from(lobby.group_size) {
-        let message = format!(
-            "groups of {}, but the env stage that follows has {players} {}; make the two equal",
-            lobby.group_size,
-            if players == 1 { "person" } else { "people" },
-        );
-        place.wrong_at("group_size", message);
-    }
-}
-
-fn before_env(place: &Place<'_>, env: &Env, before: Option<Option<&Kind>>) {
-    let players = env.people();
-    if players > 1 && !matches!(before, Some(None | Some(Kind::Lobby(_)))) {
-        let message = format!(
-            "{players} people, but no lobby comes right before this stage, so nobody would ever have a partner; \
-             add one: `- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
-        );
-        place.wrong_at("players", message);
-    }
-}
-
-/// Gives every env stage that calls an AI partner for a person who is gone the one of the lobby before it, unless it
-/// names its own; reports those that have neither.
-pub(crate) fn bots(places: &[Place<'_>], stages: &mut [Option<Stage>]) {
-    for (i, place) in places.iter().enumerate() {
-        let (before, from_here) = stages.split_at_mut(i);
-        let Some(Kind::Env(env)) = from_here[0].as_mut().map(|stage| &mut stage.kind) else {
-            continue;
-        };
-        let terms = &mut env.on_disconnect;
-        let lobby = match before.last() {
-            Some(None) => continue,
-            Some(Some(Stage {
-                kind: Kind::Lobby(lobby),
-                ..
-            })) => lobby.bot.clone(),
-            _ => None,
-        };
-        let Some(key) = terms
-            .calls()
-            .first()
-            .copied()
-            .filter(|_| terms.bot.is_none())
-        else {
-            continue;
-        };
-        terms.bot = lobby;
-        if terms.bot.is_none() {
-            let message = "calls an AI partner, but neither this block nor a lobby before the stage names one; \
-                           write for example `bot: {policy: cook, disclose: true}` in this block";
-            place.wrong_at(&format!("on_disconnect.{key}"), message);
-        }
-    }
-}
+/// The facts of what an env stage can play, by its index and its parameters as JSON ([`Env::params`]).
+pub type Playable = BTreeMap<(u16, String), EnvFacts>;
 
 impl Study {
     /// Checks the env stages against the environments that the host has: `open` gives the facts of one with
-    /// the parameters of the stage, or why it cannot be opened. Gives the facts by stage index.
+    /// the parameters of the stage, or why it cannot be opened. Every combination of levels is opened.
     ///
     /// # Errors
     /// Every [`Problem`], at the line of the field that is at fault.
     pub fn check_env(
         &self,
         mut open: impl FnMut(&Env) -> Result<EnvFacts, EnvFault>,
-    ) -> Result<BTreeMap<u16, EnvFacts>, Vec<Problem>> {
+    ) -> Result<Playable, Vec<Problem>> {
         let report = Report::new(FILE);
         let mut all = BTreeMap::new();
-        for (index, stage) in (0u16..).zip(&self.timeline) {
-            let Kind::Env(env) = &stage.kind else {
-                continue;
-            };
-            let path = format!("timeline[{index}]");
-            match open(env) {
-                Ok(facts) => {
-                    self.check_facts(&path, env, &facts, &report);
-                    all.insert(index, facts);
+        for index in 0..self.timeline.len() as u16 {
+            let path = &self.paths[usize::from(index)];
+            for (env, bound) in self.variants(index) {
+                match open(&env) {
+                    Ok(facts) => {
+                        self.check_facts(path, &env, &facts, &report);
+                        all.insert((index, env.config.to_string()), facts);
+                    }
+                    Err(fault) => self.env_fault(path, &env, &fault, &bound, &report),
                 }
-                Err(fault) => self.env_fault(&path, env, &fault, &report),
             }
         }
         report.result(Some(all))
+    }
+
+    /// An env stage with the parameters of each combination of levels that can occur there.
+    fn variants(&self, index: u16) -> Vec<(Env, Bindings)> {
+        let Kind::Env(env) = &self.timeline[usize::from(index)].kind else {
+            return Vec::new();
+        };
+        let references = fill::references(&env.config, "");
+        let names = references
+            .into_iter()
+            .filter_map(|(_, found)| found.ok())
+            .flatten();
+        let names: BTreeSet<String> = names.map(|(name, _)| name).collect();
+        let scope = self.scopes.get(&index);
+        let with = |bindings: &Bindings, name: &str, level: &Level| {
+            let mut longer = bindings.clone();
+            longer.insert(name.to_owned(), level.clone());
+            longer
+        };
+        let combinations = names.iter().fold(vec![Bindings::new()], |all, name| {
+            let levels = scope
+                .and_then(|scope| scope.get(name))
+                .map_or(&[][..], Vec::as_slice);
+            let more = |bindings: &Bindings| {
+                levels
+                    .iter()
+                    .map(|level| with(bindings, name, level))
+                    .collect::<Vec<_>>()
+            };
+            all.iter().flat_map(more).collect()
+        });
+        let filled = |bound: Bindings| {
+            let config = env.params(&bound);
+            (
+                Env {
+                    config,
+                    ..env.clone()
+                },
+                bound,
+            )
+        };
+        combinations.into_iter().map(filled).collect()
     }
 
     /// Checks that the policies of AI partners are among those that the host has, and can play their env stage, which
@@ -190,70 +134,75 @@ impl Study {
         mut able: impl FnMut(&Env) -> Option<Vec<&'a str>>,
     ) -> Result<(), Vec<Problem>> {
         let report = Report::new(FILE);
-        for (path, bot, env, place) in self.called() {
+        for (path, bot, stage, place) in self.called() {
             let policy = bot.policy.as_str();
             if !known.contains(&policy) {
                 let message = format!("unknown policy `{policy}`; {}", hint(policy, known));
                 self.fault(&path, message, &report);
                 continue;
             }
-            if let Some(able) = able(env).filter(|able| !able.contains(&policy)) {
-                let message = format!(
-                    "`{policy}` cannot play `{}`, the environment {place}; take one that can: {}",
-                    env.env,
-                    able.join(", ")
-                );
-                self.fault(&path, message, &report);
+            for (env, _) in self.variants(stage) {
+                if let Some(able) = able(&env).filter(|able| !able.contains(&policy)) {
+                    let message = format!(
+                        "`{policy}` cannot play `{}`, the environment {place}; take one that can: {}",
+                        env.env,
+                        able.join(", ")
+                    );
+                    self.fault(&path, message, &report);
+                }
             }
         }
         report.result(Some(()))
     }
 
-    /// Every AI partner that the study names: the path of its policy, the stage that it plays, and where that
-    /// stage stands, in words.
-    fn called(&self) -> impl Iterator<Item = (String, &Bot, &Env, &'static str)> {
-        let pairs = self.timeline.iter().zip(self.timeline.iter().skip(1));
-        (0..).zip(pairs).flat_map(|(index, (stage, next))| {
-            let lobby = match (&stage.kind, &next.kind) {
-                (Kind::Lobby(lobby), Kind::Env(env)) => lobby.bot.as_ref().map(|bot| {
-                    let path = format!("timeline[{index}].bot.policy");
-                    (path, bot, env, "that follows")
-                }),
-                _ => None,
+    /// Every AI partner that the study names: the path of its policy, the index of the stage that it plays, and where
+    /// that stage stands, in words.
+    fn called(&self) -> Vec<(String, &Bot, u16, &'static str)> {
+        let mut called = Vec::new();
+        for (index, stage) in (0..).zip(&self.timeline) {
+            let Kind::Env(env) = &stage.kind else {
+                continue;
             };
-            let path = format!("timeline[{index}].on_disconnect.bot.policy");
-            let own = match &stage.kind {
-                Kind::Env(env) => env.on_disconnect.bot.as_ref().map(|bot| (bot, env)),
-                _ => None,
-            };
+            if let (Some(lobby), Some(at)) = (self.lobby_before(index), self.lobbies.get(&index)) {
+                let path = format!("{}.bot.policy", self.paths[usize::from(*at)]);
+                called.extend(
+                    lobby
+                        .bot
+                        .as_ref()
+                        .map(|bot| (path, bot, index, "that follows")),
+                );
+            }
+            let path = &self.paths[usize::from(index)];
+            let own = format!("{path}.on_disconnect.bot.policy");
             // One that the stage has from its lobby stands there in the file.
-            let own = own.filter(|_| self.source.has(&path));
-            let players = match &stage.kind {
-                Kind::Env(env) => env.players.as_slice(),
-                _ => &[],
-            };
-            let seated =
-                (0..)
-                    .zip(players)
-                    .filter_map(move |(seat, player)| match (player, &stage.kind) {
-                        (Player::Bot(bot), Kind::Env(env)) => {
-                            let path = format!("timeline[{index}].players[{seat}].policy");
-                            Some((path, bot, env, "of this stage"))
-                        }
-                        _ => None,
-                    });
-            lobby
-                .into_iter()
-                .chain(own.map(|(bot, env)| (path, bot, env, "of this stage")))
-                .chain(seated)
-        })
+            let bot = env
+                .on_disconnect
+                .bot
+                .as_ref()
+                .filter(|_| self.source.has(&own));
+            called.extend(bot.map(|bot| (own, bot, index, "of this stage")));
+            for (seat, player) in env.players.iter().enumerate() {
+                if let Player::Bot(bot) = player {
+                    let path = format!("{path}.players[{seat}].policy");
+                    called.push((path, bot, index, "of this stage"));
+                }
+            }
+        }
+        called
     }
 
     fn fault(&self, path: &str, message: String, report: &Report) {
         report.add(self.source.locate(path), path, message);
     }
 
-    fn env_fault(&self, path: &str, env: &Env, fault: &EnvFault, report: &Report) {
+    fn env_fault(
+        &self,
+        path: &str,
+        env: &Env,
+        fault: &EnvFault,
+        bound: &Bindings,
+        report: &Report,
+    ) {
         match fault {
             EnvFault::Unknown { known } => {
                 let ids: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -280,7 +229,15 @@ impl Study {
                 } else {
                     format!("{path}.config.{field}")
                 };
-                self.fault(&path, reason.clone(), report);
+                let levels = bound
+                    .iter()
+                    .map(|(name, level)| format!("`{name}` is `{}`", level.name));
+                let levels: Vec<String> = levels.collect();
+                let reason = match levels.is_empty() {
+                    true => reason.clone(),
+                    false => format!("{reason} (where {})", levels.join(" and ")),
+                };
+                self.fault(&path, reason, report);
             }
         }
     }
@@ -332,6 +289,11 @@ impl Env {
     pub fn window(&self, facts: &EnvFacts) -> u8 {
         let usual = (u32::from(facts.tick_hz) * 16).div_ceil(60).clamp(8, 16);
         self.window.unwrap_or(usual as u8)
+    }
+
+    /// Its parameters where names stand for these values.
+    pub fn params(&self, bindings: &Bindings) -> Value {
+        fill::filled(&self.config, bindings)
     }
 
     /// The study's keys as key code and action index, for the page; empty if the study maps none.

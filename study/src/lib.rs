@@ -4,16 +4,18 @@
 //! file, line and field and with the way to mend it. [`Progress`] takes one participant through the
 //! timeline: events in, the next stage or a refusal out.
 //!
-//! A stage type is one module in [`stage`]: its fields, its reader, its view. Whatever wraps stages
-//! (blocks, treatments) becomes a way to produce the flat [`Study::timeline`] that a participant walks.
+//! A stage type is one module in [`stage`]: its fields, its reader, its view. [`timeline`] holds the blocks that wrap
+//! stages, and the route that they become for a participant by what [`assign`] draws from the [`design`].
 //!
 //! This crate must not know of clocks, networks, databases, browsers or environments; whoever has the
 //! environments passes them to [`Study::check_env`].
 
 #![forbid(unsafe_code)]
 
+pub mod assign;
 mod canonical;
 mod check;
+pub mod design;
 pub mod formula;
 mod keys;
 mod load;
@@ -24,11 +26,13 @@ mod read;
 pub mod stage;
 pub mod survey;
 pub mod terms;
+pub mod timeline;
 mod yaml;
 
-pub use check::{EnvFacts, EnvFault};
+pub use assign::{Assignment, Draw, StudyFull};
+pub use check::{EnvFacts, EnvFault, Playable};
 pub use load::{FILE, Study, load};
 pub use page::Page;
 pub use problem::Problem;
-pub use progress::{Event, Progress, Refusal, Step};
+pub use progress::{Episode, Event, Facts, Progress, Refusal, Step};
 pub use stage::{Kind, ModuleFile, Outcome, Stage};

@@ -1,26 +1,27 @@
 //! Reads a study folder.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
 
 use crate::canonical::{canonical, sha256};
-use crate::check;
+use crate::design::{self, Design};
+use crate::page::{self, Page};
 use crate::problem::{At, Problem, Report};
 use crate::read::Place;
-use crate::stage::{self, Stage};
+use crate::stage::{End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
-use crate::yaml::{self, Data, Node};
+use crate::timeline::check::Scope;
+use crate::timeline::{self, Node};
+use crate::yaml::{self, Data};
 
 /// Name of the study file in its folder.
 pub const FILE: &str = "study.yaml";
 
 /// The longest study file, bytes.
 const MAX_FILE: usize = 1024 * 1024;
-
-/// The most stages of a timeline.
-const MAX_STAGES: usize = 200;
 
 /// A study that was read and checked.
 #[derive(Clone, Debug)]
@@ -37,14 +38,25 @@ pub struct Study {
     pub language: String,
     /// How pages reach each other.
     pub net: Net,
-    /// The stages, in order; the last one is an end stage.
+    /// The stages, in the order of the file; the last one is an end stage. What is stored of a stage is stored by its
+    /// index here.
     pub timeline: Vec<Stage>,
+    /// How they are walked.
+    pub tree: Vec<Node>,
+    /// What varies between participants.
+    pub design: Design,
     /// All of the above as canonical JSON, defaults and the texts of files written in.
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.
     pub hash: String,
+    /// The lobby before each env stage that has one.
+    pub(crate) lobbies: BTreeMap<u16, u16>,
+    /// What names can stand for at each stage.
+    pub(crate) scopes: BTreeMap<u16, Scope>,
+    /// Where each stage stands in the file, such as `timeline[2].block[0]`.
+    pub(crate) paths: Vec<String>,
     /// The file as read, to say where a field stands.
-    pub(crate) source: Node,
+    pub(crate) source: yaml::Node,
 }
 
 impl Study {
@@ -53,6 +65,15 @@ impl Study {
         self.timeline
             .last()
             .expect("a timeline that was checked has an end stage")
+    }
+
+    /// The lobby that makes the group of an env stage.
+    pub fn lobby_before(&self, stage: u16) -> Option<&Lobby> {
+        let lobby = self.lobbies.get(&stage)?;
+        match &self.timeline.get(usize::from(*lobby))?.kind {
+            Kind::Lobby(lobby) => Some(lobby),
+            _ => None,
+        }
     }
 }
 
@@ -101,12 +122,24 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     let about = about.and_then(|place| about_of(&place));
     let language = about.as_ref().map_or("en", |about| about.language.as_str());
     let net = fields.or("net", Net::default(), |place| terms::net(&place));
-    let stages = fields
+    let design = fields.or("design", Design::default(), |place| design::read(&place));
+    let walked = fields
         .need("timeline", "a list of stages")
-        .and_then(|place| timeline(dir, language, &place));
+        .and_then(|place| timeline(dir, language, &place, design.as_ref(), &fields.whole));
     fields.done();
-    let (about, net, timeline, _) = (about?, net?, stages?, format?);
-    let whole = json!({ "format": 1, "study": about, "net": net, "timeline": timeline });
+    let (about, net, design, walked, _) = (about?, net?, design?, walked?, format?);
+    let Walked {
+        timeline,
+        tree,
+        lobbies,
+        scopes,
+        paths,
+    } = walked;
+    let mut whole =
+        json!({ "format": 1, "study": about, "net": net, "timeline": timeline, "tree": tree });
+    if source.get("design").is_some() {
+        whole["design"] = json!(design);
+    }
     let canonical = canonical(&whole);
     let hash = sha256(&canonical);
     let About {
@@ -124,8 +157,13 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         language,
         net,
         timeline,
+        tree,
+        design,
         canonical,
         hash,
+        lobbies,
+        scopes,
+        paths,
         source,
     })
 }
@@ -204,15 +242,59 @@ fn title(place: &Place<'_>, language: &str) -> Option<String> {
     })
 }
 
-fn timeline(dir: &Path, language: &str, place: &Place<'_>) -> Option<Vec<Stage>> {
-    let places = place.list("stages", MAX_STAGES)?;
-    let read: Vec<_> = places
-        .iter()
-        .map(|place| stage::read(dir, language, place))
-        .collect();
-    check::ids(&places, &read);
-    let mut stages: Vec<Option<Stage>> = read.into_iter().map(|(_, stage)| stage).collect();
-    check::order(&places, &stages);
-    check::bots(&places, &mut stages);
-    stages.into_iter().collect()
+/// The timeline as it was read and checked.
+struct Walked {
+    timeline: Vec<Stage>,
+    tree: Vec<Node>,
+    lobbies: BTreeMap<u16, u16>,
+    scopes: BTreeMap<u16, Scope>,
+    paths: Vec<String>,
+}
+
+/// Reads and checks the timeline; a design that has faults of its own takes nothing from the checks that need none.
+fn timeline<'a>(
+    dir: &Path,
+    language: &str,
+    place: &Place<'a>,
+    design: Option<&Design>,
+    root: &Place<'a>,
+) -> Option<Walked> {
+    let mut read = timeline::read::read(dir, language, place)?;
+    timeline::check::ids(&read);
+    if !timeline::check::ends(&read) {
+        read.tree.push(Node::Stage(read.stages.len() as u16));
+        read.stages.push(Some(usual_end()));
+        read.places.push(place.clone());
+    }
+    let usual = Design::default();
+    let known = design.unwrap_or(&usual);
+    timeline::check::length(&read, known, place);
+    let lobbies = timeline::check::groups(&read, known);
+    timeline::check::bots(&mut read, &lobbies);
+    timeline::check::shared(&mut read, known);
+    let scopes = timeline::check::names(&read, design?, root);
+    Some(Walked {
+        timeline: read.stages.into_iter().collect::<Option<_>>()?,
+        tree: read.tree,
+        lobbies,
+        scopes,
+        paths: read.places.iter().map(|place| place.path.clone()).collect(),
+    })
+}
+
+/// The last page of a study that has none of its own. No stage of a file can have its id.
+fn usual_end() -> Stage {
+    let markdown = "# Thank you\n\nThat was all. You can close this page now.\n";
+    let page = Page {
+        file: String::new(),
+        markdown: markdown.to_owned(),
+        html: page::html(markdown),
+    };
+    Stage {
+        id: "_end".to_owned(),
+        kind: Kind::End(End {
+            outcome: Outcome::Completed,
+            page,
+        }),
+    }
 }

@@ -1,37 +1,92 @@
-//! One participant's way through the timeline: events in, the next stage or a refusal out.
-//! The value is small and serialisable; the server keeps it, so a reload goes on where it was.
+//! One participant's way through the timeline: events in, the next visit or a refusal out.
+//! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
+//! is part of it, and nothing is ever drawn again.
+
+use std::collections::BTreeMap;
 
 use protocol::control::{Answer, EndReason, StageView};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::assign::{Assignment, Draw};
 use crate::load::Study;
 use crate::stage::{Kind, Outcome, Stage};
+use crate::timeline::{self, Bindings, Visit};
 
-/// Where a participant is. The position never goes back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Progress {
+    assignment: Assignment,
+    /// Position in the route.
+    at: u16,
+    /// Index of the stage there.
     stage: u16,
+    /// Visits before this one: not the position, as visits are passed over, and made again.
+    visit: u16,
     /// What replaces the outcome that the end stage declares.
     cut: Option<Outcome>,
+    facts: Facts,
+}
+
+/// What formulas can ask about a participant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The last answers, by stage and item.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<String, BTreeMap<String, Value>>,
+    /// The episodes of each env stage, in their order.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub episodes: BTreeMap<String, Vec<Episode>>,
+}
+
+/// An episode that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Episode {
+    /// Why it ended.
+    pub reason: EndReason,
+    /// Its score.
+    pub score: i64,
+    /// Ticks that were played.
+    pub ticks: u32,
+}
+
+impl Episode {
+    /// One that never began, or of which nothing is known.
+    pub fn unplayed(reason: EndReason) -> Self {
+        Self {
+            reason,
+            score: 0,
+            ticks: 0,
+        }
+    }
+
+    /// Whether it was played to its end with a score above 0.
+    pub fn is_success(&self) -> bool {
+        self.reason == EndReason::Played && self.score > 0
+    }
 }
 
 /// What happened to the participant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
     /// The page says that the person is done with a stage.
     StageDone {
-        /// Index of the stage.
-        stage: u16,
+        /// Position of its visit, as the page was told.
+        at: u16,
         /// Answers, for a survey.
         answers: &'a [Answer],
     },
     /// The lobby made a group with the participant in it.
-    Matched,
-    /// The episode of the participant's group is over.
-    EpisodeEnded {
-        /// Why.
-        reason: EndReason,
+    Matched {
+        /// What was drawn for the group.
+        draw: &'a Draw,
     },
+    /// The episode of the participant's group is over.
+    EpisodeEnded(Episode),
+    /// The server ends the way: nobody came to play, time ran out, something broke.
+    Cut(Outcome),
     /// The participant leaves on purpose.
     Left,
 }
@@ -39,9 +94,9 @@ pub enum Event<'a> {
 /// What an event led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: the event was for a stage that is not the current one, such as a message sent again.
+    /// Nothing: the event was for a visit that is not the current one, such as a message sent again.
     Stay,
-    /// The participant is now in the stage with this index.
+    /// The participant is now at this position of the route.
     Enter(u16),
 }
 
@@ -81,9 +136,44 @@ pub enum Refusal {
 }
 
 impl Progress {
-    /// At the first stage.
-    pub fn new() -> Self {
-        Self::default()
+    /// At the first visit, with what was drawn for the participant.
+    pub fn new(study: &Study, own: Draw) -> Self {
+        let assignment = Assignment {
+            own,
+            groups: BTreeMap::new(),
+        };
+        let mut new = Self {
+            assignment,
+            ..Self::default()
+        };
+        new.enter(study, 0);
+        new.visit = 0;
+        new
+    }
+
+    /// What was drawn.
+    pub fn assignment(&self) -> &Assignment {
+        &self.assignment
+    }
+
+    /// What formulas can ask.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Position in the route.
+    pub fn position(&self) -> u16 {
+        self.at
+    }
+
+    /// Visits before the current one. No two visits have the same number, also not two of the same stage.
+    pub fn visit(&self) -> u16 {
+        self.visit
+    }
+
+    /// Length of the route, as far as it is drawn.
+    pub fn count(&self, study: &Study) -> u16 {
+        timeline::route(study, &self.assignment).len() as u16
     }
 
     /// Index of the current stage.
@@ -97,6 +187,43 @@ impl Progress {
             .timeline
             .get(usize::from(self.stage))
             .unwrap_or(study.last())
+    }
+
+    /// What names stand for at the current visit.
+    pub fn bindings(&self, study: &Study) -> Bindings {
+        let route = timeline::route(study, &self.assignment);
+        let visit = route.get(usize::from(self.at));
+        visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
+    }
+
+    /// What people who wait in a lobby must have in common to become a group, as canonical JSON: the names of the levels
+    /// at the lobby, and each visit that they will make together.
+    pub fn company(&self, study: &Study) -> String {
+        let route = timeline::route(study, &self.assignment);
+        let kind = |visit: &Visit<'_>| {
+            study
+                .timeline
+                .get(usize::from(visit.stage))
+                .map(|stage| &stage.kind)
+        };
+        let is_lobby = |visit: &Visit<'_>| matches!(kind(visit), Some(Kind::Lobby(_)));
+        let is_together =
+            |visit: &Visit<'_>| matches!(kind(visit), Some(Kind::Env(env)) if env.people() > 1);
+        let here = route.iter().skip(usize::from(self.at));
+        let ahead = here
+            .clone()
+            .skip(1)
+            .take_while(|visit| !is_lobby(visit))
+            .filter(|visit| is_together(visit));
+        let names = |visit: &Visit<'_>| {
+            let names = visit
+                .bindings
+                .iter()
+                .map(|(name, level)| (name.clone(), json!(level.name)));
+            json!([visit.stage, names.collect::<serde_json::Map<_, _>>()])
+        };
+        let all: Vec<Value> = here.take(1).chain(ahead).map(names).collect();
+        crate::canonical::canonical(&json!(all))
     }
 
     /// The outcome, once the participant is in an end stage.
@@ -124,44 +251,82 @@ impl Progress {
         let stage = self.stage(study);
         match (event, &stage.kind) {
             (_, Kind::End(_)) => Ok(Step::Stay),
-            (Event::Left, _) => {
-                self.cut = Some(Outcome::Withdrew);
-                Ok(self.enter(study.timeline.len() - 1))
-            }
-            (Event::StageDone { stage, .. }, _) if stage != self.stage => Ok(Step::Stay),
+            (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
+            (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
+            (Event::StageDone { at, .. }, _) if at != self.at => Ok(Step::Stay),
             (Event::StageDone { answers, .. }, Kind::Instructions(_)) => match answers.first() {
                 Some(answer) => Err(Refusal::UnknownItem {
                     name: answer.name.chars().take(60).collect(),
                 }),
-                None => Ok(self.next()),
+                None => Ok(self.next(study)),
             },
             (Event::StageDone { answers, .. }, Kind::Survey(survey)) => {
-                survey.check(answers).map(|()| self.next())
+                survey.check(answers)?;
+                self.keep(&stage.id, answers);
+                Ok(self.next(study))
             }
             (Event::StageDone { .. }, Kind::Lobby(_) | Kind::Env(_)) => Err(Refusal::NotByPage {
                 stage: stage.id.clone(),
             }),
-            (Event::Matched, Kind::Lobby(_)) => Ok(self.next()),
-            (Event::EpisodeEnded { reason }, Kind::Env(_)) => {
+            (Event::Matched { draw }, Kind::Lobby(_)) => {
+                self.assignment.groups.insert(self.at, draw.clone());
+                Ok(self.next(study))
+            }
+            (Event::EpisodeEnded(episode), Kind::Env(_)) => {
                 // The first thing that went wrong names the outcome; the rest of the study is still theirs.
-                self.cut = self.cut.or(match reason {
+                self.cut = self.cut.or(match episode.reason {
                     EndReason::Played => None,
                     EndReason::PartnerLeft => Some(Outcome::PartnerLeft),
                     EndReason::Technical => Some(Outcome::Technical),
                 });
-                Ok(self.next())
+                let episodes = self.facts.episodes.entry(stage.id.clone()).or_default();
+                episodes.push(episode);
+                Ok(self.next(study))
             }
-            (Event::Matched | Event::EpisodeEnded { .. }, _) => Ok(Step::Stay),
+            (Event::Matched { .. } | Event::EpisodeEnded(_), _) => Ok(Step::Stay),
         }
     }
 
-    /// The last stage is an end stage, in which no event leads on: so there is always a next one.
-    fn next(&mut self) -> Step {
-        self.enter(usize::from(self.stage) + 1)
+    /// Keeps answers for formulas to ask about.
+    fn keep(&mut self, stage: &str, answers: &[Answer]) {
+        let value = |answer: &Answer| serde_json::from_str(&answer.value).unwrap_or(Value::Null);
+        let answers = answers
+            .iter()
+            .map(|answer| (answer.name.clone(), value(answer)));
+        self.facts
+            .answers
+            .insert(stage.to_owned(), answers.collect());
     }
 
-    fn enter(&mut self, stage: usize) -> Step {
-        self.stage = u16::try_from(stage).unwrap_or(u16::MAX);
-        Step::Enter(self.stage)
+    /// Ends the way with an outcome, on the last page.
+    fn leave(&mut self, study: &Study, outcome: Outcome) -> Step {
+        self.cut = Some(outcome);
+        self.enter(study, u16::MAX)
+    }
+
+    fn next(&mut self, study: &Study) -> Step {
+        self.enter(study, self.at.saturating_add(1))
+    }
+
+    /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
+    /// there is always one to be at; each guard leads further, so it is found.
+    fn enter(&mut self, study: &Study, mut at: u16) -> Step {
+        let route = timeline::route(study, &self.assignment);
+        while let Some(visit) = route.get(usize::from(at)) {
+            let closed = visit
+                .when
+                .iter()
+                .find(|gate| !gate.guard.holds(&self.facts, &visit.bindings));
+            match closed {
+                Some(gate) => at = gate.past,
+                None => break,
+            }
+        }
+        self.at = at.min(route.len().saturating_sub(1) as u16);
+        self.stage = route
+            .get(usize::from(self.at))
+            .map_or(u16::MAX, |visit| visit.stage);
+        self.visit = self.visit.saturating_add(1);
+        Step::Enter(self.at)
     }
 }

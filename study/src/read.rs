@@ -181,6 +181,7 @@ impl<'a> Place<'a> {
         Some(Fields {
             whole: self.clone(),
             asked: Vec::new(),
+            forgiven: false,
         })
     }
 
@@ -194,6 +195,7 @@ impl<'a> Place<'a> {
 pub(crate) struct Fields<'a> {
     pub whole: Place<'a>,
     asked: Vec<&'static str>,
+    forgiven: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -238,8 +240,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Lets every key pass: which ones are known depends on something that could not be read.
+    pub(crate) fn forgive(&mut self) {
+        self.forgiven = true;
+    }
+
     /// Reports every key that was not asked for.
     pub(crate) fn done(self) {
+        if self.forgiven {
+            return;
+        }
         let Data::Map(entries) = &self.whole.node.data else {
             return;
         };

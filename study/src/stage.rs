@@ -252,29 +252,28 @@ const TYPES: [(&str, Type); 5] = [
     ("end", Type::End),
 ];
 
-/// Reads a stage. Its id comes too, as far as it is one, so that ids are compared even beside other faults.
+/// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
+/// other faults.
 pub(crate) fn read(
     dir: &Path,
     language: &str,
-    place: &Place<'_>,
+    fields: &mut Fields<'_>,
 ) -> (Option<String>, Option<Stage>) {
-    let Some(mut fields) = place.fields("a stage") else {
-        return (None, None);
-    };
     let id = fields.need("id", "how").and_then(|place| place.id());
     let kind = fields
         .need("type", "instructions")
         .and_then(|place| place.word("stage type", &TYPES));
-    // Which other keys are known depends on the type.
-    let Some(kind) = kind else { return (id, None) };
-    let kind = match kind {
-        Type::Instructions => instructions(dir, &mut fields).map(Kind::Instructions),
-        Type::Lobby => lobby(&mut fields).map(Kind::Lobby),
-        Type::Env => env(dir, &mut fields).map(Kind::Env),
-        Type::Survey => survey::read_stage(dir, language, &mut fields).map(Kind::Survey),
-        Type::End => end(dir, &mut fields).map(Kind::End),
+    let Some(kind) = kind else {
+        fields.forgive();
+        return (id, None);
     };
-    fields.done();
+    let kind = match kind {
+        Type::Instructions => instructions(dir, fields).map(Kind::Instructions),
+        Type::Lobby => lobby(fields).map(Kind::Lobby),
+        Type::Env => env(dir, fields).map(Kind::Env),
+        Type::Survey => survey::read_stage(dir, language, fields).map(Kind::Survey),
+        Type::End => end(dir, fields).map(Kind::End),
+    };
     let stage = id.clone().zip(kind).map(|(id, kind)| Stage { id, kind });
     (id, stage)
 }

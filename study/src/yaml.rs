@@ -44,6 +44,20 @@ impl Node {
         }
     }
 
+    /// The value of a key, if this is a block that has it.
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+        let Data::Map(entries) = &self.data else {
+            return None;
+        };
+        let entry = entries.iter().find(|(key, _)| key.name == name);
+        entry.map(|(_, node)| node)
+    }
+
+    /// Whether it is this text.
+    pub(crate) fn is_text(&self, wanted: &str) -> bool {
+        matches!(&self.data, Data::Plain(text) | Data::Quoted(text) if text == wanted)
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.data, Data::Plain(text) if is_null(text))
     }

@@ -2,12 +2,14 @@
 
 mod folder;
 
+use std::collections::BTreeMap;
+
 use folder::{Folder, STUDY};
 use proptest::prelude::*;
 use protocol::control::{Answer, EndReason, StageView};
 use study::stage::Bot;
 use study::terms::{Ice, Meanwhile, OnDisconnect, Then};
-use study::{EnvFacts, EnvFault, Event, Outcome, Progress, Refusal, Step, Study};
+use study::{Draw, EnvFacts, EnvFault, Episode, Event, Outcome, Progress, Refusal, Step, Study};
 
 fn small(name: &str) -> Study {
     let folder = Folder::new(name);
@@ -25,24 +27,41 @@ fn answers(pairs: &[(&str, &str)]) -> Vec<Answer> {
         .collect()
 }
 
-fn done(stage: u16) -> Event<'static> {
-    Event::StageDone {
-        stage,
-        answers: &[],
-    }
+fn done(at: u16) -> Event<'static> {
+    Event::StageDone { at, answers: &[] }
 }
 
-const PLAYED: Event<'static> = Event::EpisodeEnded {
-    reason: EndReason::Played,
+const PLAYED: Event<'static> = ended(EndReason::Played);
+
+const fn ended(reason: EndReason) -> Event<'static> {
+    Event::EpisodeEnded(Episode {
+        reason,
+        score: 3,
+        ticks: 900,
+    })
+}
+
+/// A group of which nothing was drawn but the seed.
+static GROUP: Draw = Draw {
+    seed: 7,
+    levels: BTreeMap::new(),
+    orders: BTreeMap::new(),
+    sequences: BTreeMap::new(),
 };
+
+const MATCHED: Event<'static> = Event::Matched { draw: &GROUP };
+
+fn start(study: &Study) -> Progress {
+    Progress::new(study, Draw::default())
+}
 
 #[test]
 fn the_whole_way_ends_in_the_declared_outcome() {
     let study = small("whole-way");
-    let mut at = Progress::new();
+    let mut at = start(&study);
     assert_eq!(at.stage(&study).id, "how");
     assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
-    assert_eq!(at.handle(&study, Event::Matched), Ok(Step::Enter(2)));
+    assert_eq!(at.handle(&study, MATCHED), Ok(Step::Enter(2)));
     assert_eq!(at.view(&study), StageView::Env);
     assert_eq!(at.handle(&study, PLAYED), Ok(Step::Enter(3)));
     assert_eq!(at.outcome(&study), None);
@@ -51,7 +70,7 @@ fn the_whole_way_ends_in_the_declared_outcome() {
         at.handle(
             &study,
             Event::StageDone {
-                stage: 3,
+                at: 3,
                 answers: &given
             }
         ),
@@ -71,9 +90,9 @@ fn the_whole_way_ends_in_the_declared_outcome() {
 #[test]
 fn a_message_sent_again_changes_nothing() {
     let study = small("again");
-    let mut at = Progress::new();
+    let mut at = start(&study);
     assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
-    let here = at;
+    let here = at.clone();
     assert_eq!(at.handle(&study, done(0)), Ok(Step::Stay));
     assert_eq!(at.handle(&study, done(3)), Ok(Step::Stay));
     assert_eq!(at.handle(&study, PLAYED), Ok(Step::Stay));
@@ -83,7 +102,7 @@ fn a_message_sent_again_changes_nothing() {
 #[test]
 fn a_page_cannot_skip_lobby_and_episode() {
     let study = small("skip");
-    let mut at = Progress::new();
+    let mut at = start(&study);
     at.handle(&study, done(0)).expect("the first stage");
     let refused = at
         .handle(&study, done(1))
@@ -92,7 +111,7 @@ fn a_page_cannot_skip_lobby_and_episode() {
         refused.to_string(),
         "the stage `lobby` ends by itself, not by a page"
     );
-    at.handle(&study, Event::Matched).expect("a group");
+    at.handle(&study, MATCHED).expect("a group");
     assert_eq!(
         at.handle(&study, done(2)),
         Err(Refusal::NotByPage {
@@ -105,11 +124,11 @@ fn a_page_cannot_skip_lobby_and_episode() {
 #[test]
 fn answers_must_be_ones_that_the_form_takes() {
     let study = small("answers");
-    let mut at = Progress::new();
-    for event in [done(0), Event::Matched, PLAYED] {
+    let mut at = start(&study);
+    for event in [done(0), MATCHED, PLAYED] {
         at.handle(&study, event).expect("a step on");
     }
-    let here = at;
+    let here = at.clone();
     for (given, sentence) in [
         (vec![], "the question `fun` must be answered"),
         (
@@ -142,19 +161,19 @@ fn answers_must_be_ones_that_the_form_takes() {
             .handle(
                 &study,
                 Event::StageDone {
-                    stage: 3,
+                    at: 3,
                     answers: &given,
                 },
             )
             .expect_err(sentence);
-        assert_eq!((refused.to_string().as_str(), at), (sentence, here));
+        assert_eq!((refused.to_string().as_str(), &at), (sentence, &here));
     }
     let given = answers(&[("fun", "1")]);
     assert_eq!(
         at.handle(
             &study,
             Event::StageDone {
-                stage: 3,
+                at: 3,
                 answers: &given
             }
         ),
@@ -165,14 +184,8 @@ fn answers_must_be_ones_that_the_form_takes() {
 #[test]
 fn what_cut_the_way_short_is_the_outcome() {
     let study = small("cut");
-    let mut at = Progress::new();
-    for event in [
-        done(0),
-        Event::Matched,
-        Event::EpisodeEnded {
-            reason: EndReason::PartnerLeft,
-        },
-    ] {
+    let mut at = start(&study);
+    for event in [done(0), MATCHED, ended(EndReason::PartnerLeft)] {
         at.handle(&study, event).expect("a step on");
     }
     assert_eq!(at.index(), 3, "the survey is still theirs");
@@ -180,14 +193,14 @@ fn what_cut_the_way_short_is_the_outcome() {
     at.handle(
         &study,
         Event::StageDone {
-            stage: 3,
+            at: 3,
             answers: &given,
         },
     )
     .expect("good answers");
     assert_eq!(at.outcome(&study), Some(Outcome::PartnerLeft));
 
-    let mut at = Progress::new();
+    let mut at = start(&study);
     assert_eq!(at.handle(&study, Event::Left), Ok(Step::Enter(4)));
     assert_eq!(at.outcome(&study), Some(Outcome::Withdrew));
     let StageView::End { outcome, .. } = at.view(&study) else {
@@ -199,11 +212,11 @@ fn what_cut_the_way_short_is_the_outcome() {
 fn event(answers: &'static [Answer]) -> impl Strategy<Value = Event<'static>> {
     prop_oneof![
         4 => (0u16..7).prop_map(done),
-        3 => (0u16..7).prop_map(move |stage| Event::StageDone { stage, answers }),
-        2 => Just(Event::Matched),
+        3 => (0u16..7).prop_map(move |stage| Event::StageDone { at: stage, answers }),
+        2 => Just(MATCHED),
         2 => Just(PLAYED),
-        1 => Just(Event::EpisodeEnded { reason: EndReason::PartnerLeft }),
-        1 => Just(Event::EpisodeEnded { reason: EndReason::Technical }),
+        1 => Just(ended(EndReason::PartnerLeft)),
+        1 => Just(ended(EndReason::Technical)),
         1 => Just(Event::Left),
     ]
 }
@@ -213,20 +226,20 @@ fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
     let study = small("laws");
     let good: &'static [Answer] = answers(&[("fun", "3")]).leak();
     proptest!(|(events in proptest::collection::vec(event(good), 0..40))| {
-        let mut at = Progress::new();
+        let mut at = start(&study);
         for event in events {
-            let before = at;
+            let before = at.clone();
             match at.handle(&study, event) {
                 Ok(Step::Enter(index)) => {
                     prop_assert!(index > before.index());
                     prop_assert_eq!(index, at.index());
                 }
-                Ok(Step::Stay) | Err(_) => prop_assert_eq!(at, before),
+                Ok(Step::Stay) | Err(_) => prop_assert_eq!(&at, &before),
             }
             prop_assert!(usize::from(at.index()) < study.timeline.len());
             prop_assert_eq!(at.outcome(&study).is_some(), usize::from(at.index()) == study.timeline.len() - 1);
             let kept = serde_json::to_string(&at).expect("plain data");
-            prop_assert_eq!(serde_json::from_str::<Progress>(&kept).expect("as written"), at);
+            prop_assert_eq!(serde_json::from_str::<Progress>(&kept).expect("as written"), at.clone());
         }
     });
 }
@@ -293,7 +306,7 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     let study::Kind::Env(env) = &study.timeline[2].kind else {
         panic!("not an env stage")
     };
-    let keys = env.key_map(&good[&2]);
+    let keys = env.key_map(&good[&(2, env.config.to_string())]);
     assert_eq!(
         keys,
         [("KeyW", 0), ("ArrowUp", 0), ("Space", 2)].map(|(code, action)| (code.to_owned(), action))

@@ -7,8 +7,8 @@ use protocol::change::Change;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Era, Life, Seat, Tick};
-use study::Study;
 use study::terms::Then;
+use study::{Draw, Study};
 
 use super::group::{Group, Phase, Play};
 use super::routes::Routes;
@@ -28,6 +28,8 @@ pub struct Restored {
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
     pub next_era: u16,
+    /// What everything is drawn from; none in a new folder.
+    pub seed: Option<u64>,
 }
 
 /// A session as it was stored.
@@ -88,11 +90,13 @@ impl Hub {
                 .collect(),
             by_conn: HashMap::new(),
             lobbies: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            seed: 0,
             crowd_changed: BTreeSet::new(),
             groups: BTreeMap::new(),
             effects: VecDeque::new(),
         };
-        hub.open_lobbies();
+        hub.settle_seed(restored.seed);
         for session in restored.sessions {
             hub.keep(session);
         }
@@ -131,11 +135,11 @@ impl Hub {
         let (row, ending) = (episode.row, episode.ending);
         let (era, stage) = (row.era, row.stage);
         let members: Vec<_> = (row.participants.iter())
-            .map(|name| self.restore_member(era, stage, name))
+            .map(|name| self.restore_member(era, stage, name, &row.draw))
             .collect();
         let until_us = now_us + self.limits.restart.as_micros() as u64;
         let (through, header) = (episode.through, episode.header);
-        let terms = self.terms(stage);
+        let terms = self.terms(stage, &header.params);
         let mut seats = Seats::restored(
             terms.clone(),
             &header.controllers,
@@ -164,6 +168,7 @@ impl Hub {
         let group = Group {
             stage,
             header,
+            draw: row.draw,
             members,
             delay: self.input_delays(stage),
             phase,
@@ -177,12 +182,18 @@ impl Hub {
     }
 
     /// Who had a seat when the server stopped; nobody if they have left on purpose.
-    fn restore_member(&mut self, era: Era, stage: u16, name: &str) -> Option<SessionId> {
+    fn restore_member(
+        &mut self,
+        era: Era,
+        stage: u16,
+        name: &str,
+        draw: &Draw,
+    ) -> Option<SessionId> {
         let mut names = self.sessions.iter().map(|session| &session.participant);
         let who = SessionId(names.position(|known| known == name)?);
         // Others had their place stored before the stop, and may be further on.
         if self.stage_of(who) + 1 == stage {
-            self.advance(who, study::Event::Matched);
+            self.advance(who, study::Event::Matched { draw });
         }
         let stays = self.stage_of(who) == stage;
         stays.then(|| self.sessions[who.0].place = Place::Episode(era, true));
@@ -245,12 +256,13 @@ impl Hub {
             participant: format!("P-{}", self.random_name(8)),
             token_hash: token_hash(&token),
             link_hash: link.as_deref().map(token_hash),
-            progress: study::Progress::new(),
+            progress: self.new_progress(),
         };
         let write = Write::NewSession {
             participant: session.participant.clone(),
             token: token.clone(),
             link,
+            progress: session.progress.clone(),
         };
         self.effects.push_back(Effect::Store(write));
         Ok((self.keep(session), token))
@@ -314,8 +326,8 @@ impl Hub {
         self.sessions[who.0].conn = None;
         match self.sessions[who.0].place {
             Place::Page => {}
-            Place::Lobby(stage) => {
-                self.leave_lobby(stage, who);
+            Place::Lobby(room) => {
+                self.leave_lobby(room, who);
                 self.sessions[who.0].since_us = None;
             }
             Place::Episode(era, _) => self.miss(now_us, who, era),

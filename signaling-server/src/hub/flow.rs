@@ -1,26 +1,29 @@
 //! The way of one participant: stages shown, answers taken, the lobby.
 
 use protocol::control::{Answer, EndReason, Refusal, ServerMessage};
-use study::Kind;
+use study::{Episode, Kind};
 
-use super::{Answers, Effect, Hub, Place, Session, SessionId, Write};
+use super::{Answers, Effect, Hub, Place, Room, Session, SessionId, Write};
 use crate::lobby::{Lobby, Refused, Rules};
 
 impl Hub {
-    /// Opens the lobby of each lobby stage.
-    pub(super) fn open_lobbies(&mut self) {
-        for (index, stage) in (0..).zip(&self.study.timeline) {
-            let Kind::Lobby(lobby) = &stage.kind else {
-                continue;
-            };
-            let rules = Rules {
-                group_size: u16::from(lobby.group_size),
-                timeout_us: u64::from(lobby.timeout_s) * 1_000_000,
-                on_timeout: lobby.on_timeout,
-                capacity: self.limits.lobby,
-            };
-            self.lobbies.insert(index, Lobby::new(rules));
-        }
+    /// The room of a lobby stage for those who have so much in common; it is made when the first of them comes.
+    fn room(&mut self, stage: u16, company: String) -> Option<Room> {
+        let Kind::Lobby(lobby) = self.kind(stage) else {
+            return None;
+        };
+        let rules = Rules {
+            group_size: u16::from(lobby.group_size),
+            timeout_us: u64::from(lobby.timeout_s) * 1_000_000,
+            on_timeout: lobby.on_timeout,
+            capacity: self.limits.lobby,
+        };
+        let next = Room(self.rooms.len());
+        let room = *self.rooms.entry((stage, company)).or_insert(next);
+        self.lobbies
+            .entry(room)
+            .or_insert_with(|| Lobby::new(rules));
+        Some(room)
     }
 
     /// Index of the stage at which a session is.
@@ -56,23 +59,25 @@ impl Hub {
         } = &self.sessions[who.0];
         let write = Write::Place {
             participant: participant.clone(),
-            progress: *progress,
+            progress: progress.clone(),
             answers,
         };
         self.effects.push_back(Effect::Store(write));
     }
 
-    /// The message that shows a stage.
+    /// The message that shows a stage: the one at which a session is, or the env stage for which it is about to leave the
+    /// lobby.
     pub(super) fn stage_message(&self, who: SessionId, index: u16) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
+        let progress = &self.sessions[who.0].progress;
         let view = match &stage.kind {
-            Kind::End(_) => self.sessions[who.0].progress.view(&self.study),
+            Kind::End(_) => progress.view(&self.study),
             _ => stage.view(),
         };
-        let count = self.study.timeline.len() as u16;
+        let ahead = u16::from(self.stage_of(who) != index);
         ServerMessage::Stage {
-            index,
-            count,
+            index: progress.position() + ahead,
+            count: progress.count(&self.study),
             id: stage.id.clone(),
             view,
         }
@@ -89,9 +94,9 @@ impl Hub {
             _ => None,
         };
         match people {
-            Some(1) => self.form(now_us, stage, vec![who]),
+            Some(1) => self.form(now_us, vec![who]),
             // The group of this stage is gone: only a crash between two writes leaves this behind.
-            Some(_) => self.leave_episode(now_us, who, EndReason::Technical),
+            Some(_) => self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical)),
             None => {
                 let message = self.stage_message(who, stage);
                 self.tell(who, message);
@@ -103,27 +108,32 @@ impl Hub {
     }
 
     /// Moves a session past its env stage and shows what follows.
-    pub(super) fn leave_episode(&mut self, now_us: u64, who: SessionId, reason: EndReason) {
+    pub(super) fn leave_episode(&mut self, now_us: u64, who: SessionId, episode: Episode) {
         self.sessions[who.0].place = Place::Page;
         self.sessions[who.0].failed = 0;
         self.sessions[who.0].since_us = None;
         // An episode that never started has left its people in the lobby.
         if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
-            self.advance(who, study::Event::Matched);
+            let draw = self.draw_group();
+            self.advance(who, study::Event::Matched { draw: &draw });
         }
-        self.advance(who, study::Event::EpisodeEnded { reason });
+        self.advance(who, study::Event::EpisodeEnded(episode));
         self.show(now_us, who);
     }
 
     fn join_lobby(&mut self, now_us: u64, who: SessionId, stage: u16) {
         let since_us = *self.sessions[who.0].since_us.get_or_insert(now_us);
-        let Some(lobby) = self.lobbies.get_mut(&stage) else {
+        let company = self.sessions[who.0].progress.company(&self.study);
+        let Some(room) = self.room(stage, company) else {
+            return;
+        };
+        let Some(lobby) = self.lobbies.get_mut(&room) else {
             return;
         };
         match lobby.join(now_us, who, since_us) {
             Ok(()) | Err(Refused::Waiting) => {
-                self.sessions[who.0].place = Place::Lobby(stage);
-                self.crowd_changed.insert(stage);
+                self.sessions[who.0].place = Place::Lobby(room);
+                self.crowd_changed.insert(room);
             }
             Err(Refused::Full) => {
                 let Some(conn) = self.sessions[who.0].conn.take() else {
@@ -136,28 +146,28 @@ impl Hub {
         }
     }
 
-    pub(super) fn leave_lobby(&mut self, stage: u16, who: SessionId) {
+    pub(super) fn leave_lobby(&mut self, room: Room, who: SessionId) {
         self.sessions[who.0].place = Place::Page;
         if self
             .lobbies
-            .get_mut(&stage)
+            .get_mut(&room)
             .is_some_and(|lobby| lobby.leave(who))
         {
-            self.crowd_changed.insert(stage);
+            self.crowd_changed.insert(room);
         }
     }
 
     /// Makes episodes of the groups that lobbies have formed, and tells those who wait.
     pub(super) fn settle_lobbies(&mut self, now_us: u64) {
-        let stages: Vec<u16> = self.lobbies.keys().copied().collect();
-        for stage in stages {
-            while let Some(people) = self.lobbies.get_mut(&stage).and_then(Lobby::poll_formed) {
-                self.crowd_changed.insert(stage);
-                self.form(now_us, stage + 1, people);
+        let rooms: Vec<Room> = self.lobbies.keys().copied().collect();
+        for room in rooms {
+            while let Some(people) = self.lobbies.get_mut(&room).and_then(Lobby::poll_formed) {
+                self.crowd_changed.insert(room);
+                self.form(now_us, people);
             }
         }
-        while let Some(stage) = self.crowd_changed.pop_first() {
-            let Some(lobby) = self.lobbies.get(&stage) else {
+        while let Some(room) = self.crowd_changed.pop_first() {
+            let Some(lobby) = self.lobbies.get(&room) else {
                 continue;
             };
             let waiting: Vec<_> = lobby.waiting(now_us).collect();
@@ -181,7 +191,7 @@ impl Hub {
         &mut self,
         now_us: u64,
         who: SessionId,
-        stage: u16,
+        at: u16,
         answers: Vec<Answer>,
         elapsed_ms: u32,
     ) {
@@ -189,10 +199,12 @@ impl Hub {
             |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_bytes;
         let too_much = answers.len() > self.limits.answers || answers.iter().any(too_long);
         let event = study::Event::StageDone {
-            stage,
+            at,
             answers: &answers,
         };
+        let stage = self.stage_of(who);
         let progress = &mut self.sessions[who.0].progress;
+        let visit = progress.visit();
         if !too_much
             && matches!(
                 progress.handle(&self.study, event),
@@ -201,6 +213,7 @@ impl Hub {
         {
             let given = (!answers.is_empty()).then_some(Answers {
                 stage,
+                visit,
                 answers,
                 elapsed_ms,
             });
@@ -217,7 +230,7 @@ impl Hub {
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
         match self.sessions[who.0].place {
             Place::Page => {}
-            Place::Lobby(stage) => self.leave_lobby(stage, who),
+            Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who.0].place = Place::Page;
                 self.quit(now_us, era, who);

@@ -3,6 +3,7 @@
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
+use study::Draw;
 use study::terms::Then;
 
 use super::SessionId;
@@ -19,6 +20,8 @@ pub(super) struct Group {
     pub stage: u16,
     /// What its file begins with; without time and input delay until its pages are ready.
     pub header: Header,
+    /// What was drawn for it.
+    pub draw: Draw,
     /// Who has each seat; nobody for an AI partner.
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.

@@ -5,6 +5,7 @@
 //! it is given.
 
 mod arbiter;
+mod draws;
 mod entry;
 mod flow;
 mod group;
@@ -26,7 +27,7 @@ use protocol::control::{
 };
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
-use study::{EnvFacts, Kind, Study};
+use study::{Draw, EnvFacts, Kind, Study};
 
 use crate::config::Limits;
 use crate::lobby::Lobby;
@@ -116,6 +117,8 @@ pub enum Write {
         token: String,
         /// Token of the participant link through which it came.
         link: Option<String>,
+        /// Its place in the study, with what was drawn for it.
+        progress: study::Progress,
     },
     /// A session has another secret; the one before is void.
     Token {
@@ -146,6 +149,8 @@ pub enum Write {
     },
     /// The next era.
     NextEra(Era),
+    /// What everything is drawn from.
+    Seed(u64),
 }
 
 impl Event {
@@ -175,6 +180,8 @@ fn is_passed_on(message: &ClientMessage) -> bool {
 pub struct Answers {
     /// Index of the stage.
     pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
     /// Time on the stage, milliseconds.
@@ -194,6 +201,8 @@ pub struct EpisodeRow {
     pub stage: u16,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
+    /// What was drawn for the group.
+    pub draw: Draw,
 }
 
 /// Work for the archive of an episode, in order.
@@ -262,8 +271,8 @@ struct Session {
 enum Place {
     /// On a page that it leaves by itself.
     Page,
-    /// Waiting in the lobby of this stage.
-    Lobby(u16),
+    /// Waiting in this room.
+    Lobby(Room),
     /// In the group of this episode; whether its page has the episode in memory.
     Episode(Era, bool),
 }
@@ -274,8 +283,12 @@ pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 /// Gives the ICE servers for a page, by the time in microseconds, the id of its episode, and its seat.
 pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 
-/// What each env stage plays, by its index.
-pub type EnvStages = BTreeMap<u16, EnvStage>;
+/// One of the rooms of a lobby stage: there is one for all who may become a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Room(usize);
+
+/// What each env stage plays, by its index and its parameters.
+pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
 
 /// What an env stage plays.
 #[derive(Clone, Debug)]
@@ -302,9 +315,13 @@ pub struct Hub {
     /// Participant links by the hash of their token, and the session of each once it was used.
     links: BTreeMap<String, Option<SessionId>>,
     by_conn: HashMap<ConnId, SessionId>,
-    lobbies: BTreeMap<u16, Lobby<SessionId>>,
-    /// Lobbies whose people are to be told who is here.
-    crowd_changed: BTreeSet<u16>,
+    lobbies: BTreeMap<Room, Lobby<SessionId>>,
+    /// The rooms by lobby stage and by what the people in them have in common.
+    rooms: BTreeMap<(u16, String), Room>,
+    /// Rooms whose people are to be told who is here.
+    crowd_changed: BTreeSet<Room>,
+    /// What everything is drawn from.
+    seed: u64,
     groups: BTreeMap<u16, Group>,
     effects: VecDeque<Effect>,
 }

@@ -3,8 +3,9 @@
 use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Life, Seat};
-use study::Kind;
 use study::stage::{Bot, Player};
+use study::timeline::Bindings;
+use study::{Episode, Kind};
 
 use super::group::{Group, Phase, Play};
 use super::routes::Routes;
@@ -22,8 +23,9 @@ impl Hub {
     }
 
     /// What the study says of people who are away from an env stage.
-    pub(super) fn terms(&self, stage: u16) -> Terms {
-        let horizon = self.stages.get(&stage).map(|stage| stage.facts.horizon);
+    pub(super) fn terms(&self, stage: u16, params: &str) -> Terms {
+        let playing = self.stages.get(&(stage, params.to_owned()));
+        let horizon = playing.map(|stage| stage.facts.horizon);
         match self.kind(stage) {
             Kind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
             _ => unreachable!("episodes are played at env stages"),
@@ -31,13 +33,15 @@ impl Hub {
     }
 
     /// Makes an episode for people who were matched; AI partners take the seats that are left over.
-    pub(super) fn form(&mut self, now_us: u64, stage: u16, people: Vec<SessionId>) {
+    pub(super) fn form(&mut self, now_us: u64, people: Vec<SessionId>) {
         let era = self.fresh_era();
-        let Some(mut header) = self.header(stage, people.len()) else {
+        let (draw, stage, bindings) = self.ahead(&people);
+        let Some(mut header) = self.header(stage, &bindings, people.len()) else {
             tracing::error!(stage, "an env stage has no environment");
+            let episode = Episode::unplayed(EndReason::Technical);
             return people
                 .into_iter()
-                .for_each(|who| self.leave_episode(now_us, who, EndReason::Technical));
+                .for_each(|who| self.leave_episode(now_us, who, episode));
         };
         let delay = self.input_delays(stage);
         let seats = header.controllers.len();
@@ -56,6 +60,7 @@ impl Hub {
         let group = Group {
             stage,
             header,
+            draw,
             members,
             delay,
             phase,
@@ -87,14 +92,15 @@ impl Hub {
 
     /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
     /// are fixed once its pages are ready.
-    fn header(&mut self, stage: u16, people: usize) -> Option<Header> {
+    fn header(&mut self, stage: u16, bindings: &Bindings, people: usize) -> Option<Header> {
         let seed = self.random_u64();
         let episode = format!("E-{}", self.random_name(10));
         let group = format!("G-{}", self.random_name(8));
         let Kind::Env(env) = self.kind(stage) else {
             return None;
         };
-        let playing = self.stages.get(&stage)?;
+        let params = env.params(bindings).to_string();
+        let playing = self.stages.get(&(stage, params.clone()))?;
         let (bot, mut left) = (self.bot(stage), people);
         let ai = |bot: &Bot| Controller::Ai {
             policy: bot.policy.clone(),
@@ -124,7 +130,7 @@ impl Hub {
             module: playing.module.clone(),
             env: env.env.clone(),
             env_version: env.version.clone(),
-            params: env.config.to_string(),
+            params,
             seed,
             controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
             tick_hz: playing.facts.tick_hz,
@@ -135,10 +141,7 @@ impl Hub {
 
     /// The AI partner of the lobby before an env stage.
     fn bot(&self, stage: u16) -> Option<&Bot> {
-        match self.kind(stage.checked_sub(1)?) {
-            Kind::Lobby(lobby) => lobby.bot.as_ref(),
-            _ => None,
-        }
+        self.study.lobby_before(stage)?.bot.as_ref()
     }
 
     /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
@@ -146,7 +149,8 @@ impl Hub {
         let Kind::Env(env) = self.kind(group.stage) else {
             return None;
         };
-        let facts = &self.stages.get(&group.stage)?.facts;
+        let played = (group.stage, group.header.params.clone());
+        let facts = &self.stages.get(&played)?.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
@@ -197,7 +201,7 @@ impl Hub {
         if self.sessions[who.0].failed < self.limits.attempts {
             self.show(now_us, who);
         } else {
-            self.leave_episode(now_us, who, EndReason::Technical);
+            self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
         }
     }
 
@@ -249,7 +253,7 @@ impl Hub {
         let t0_us = now_us + self.limits.countdown.as_micros() as u64;
         (group.header.t0_us, group.header.input_delay) = (t0_us, input_delay);
         let (header, stage) = (group.header.clone(), group.stage);
-        let seats = Seats::new(self.terms(stage), &header.controllers);
+        let seats = Seats::new(self.terms(stage, &header.params), &header.controllers);
         let play = Play::new(t0_us, input_delay, seats);
         self.groups
             .entry(era.0)
@@ -289,12 +293,14 @@ impl Hub {
             group: group.header.group.clone(),
             stage: group.stage,
             participants: self.participants(&group.members),
+            draw: group.draw.clone(),
         };
+        let draw = group.draw.clone();
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
             // A solo stage has no lobby before it: its participant is there already.
-            self.advance(who, study::Event::Matched);
+            self.advance(who, study::Event::Matched { draw: &draw });
         }
         for who in people {
             self.tell(
@@ -369,8 +375,13 @@ impl Hub {
                 );
             }
         }
+        let played = Episode {
+            reason,
+            score,
+            ticks: ticks.0,
+        };
         for (_, who) in group.people() {
-            self.leave_episode(now_us, who, reason);
+            self.leave_episode(now_us, who, played);
         }
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
         if open {

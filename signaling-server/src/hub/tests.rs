@@ -193,7 +193,7 @@ impl Stage {
         env.players[0] = Player::Own;
         terms(env);
         let seats = env.players.len() as u8;
-        let stage = |(index, mut facts): (u16, EnvFacts)| {
+        let stage = |(index, mut facts): ((u16, String), EnvFacts)| {
             facts.seats = seats;
             let module = "ab".repeat(32);
             (index, EnvStage { facts, module })

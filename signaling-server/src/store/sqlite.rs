@@ -22,7 +22,10 @@ use super::{
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 1] = [include_str!("1_tables.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("1_tables.sql"),
+    include_str!("2_visits.sql"),
+];
 
 /// The store in one SQLite file.
 #[derive(Clone, Debug)]
@@ -195,11 +198,12 @@ impl Store for SqliteStore {
         }
         if let Some(of) = answers {
             for answer in &of.answers {
-                let sql = "INSERT INTO answers (session, stage, stage_index, item, value, elapsed_ms) \
-                           SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+                let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms) \
+                           SELECT id, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
                 sqlx::query(sql)
                     .bind(&of.stage)
                     .bind(of.stage_index)
+                    .bind(of.visit)
                     .bind(&answer.name)
                     .bind(&answer.value)
                     .bind(of.elapsed_ms)
@@ -213,10 +217,11 @@ impl Store for SqliteStore {
 
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "INSERT INTO groups (id, stage) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO groups (id, stage, draw) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         sqlx::query(sql)
             .bind(&new.group)
             .bind(&new.stage)
+            .bind(&new.draw)
             .execute(&mut *transaction)
             .await?;
         let people = (0_u8..)
@@ -271,22 +276,22 @@ impl Store for SqliteStore {
     }
 
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM episodes ORDER BY rowid")
-            .fetch_all(&self.pool)
-            .await?;
+        let sql = "SELECT episodes.*, draw FROM episodes JOIN groups ON groups.id = group_id ORDER BY episodes.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
     async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError> {
-        let sql = "SELECT * FROM episodes WHERE state = 'running' ORDER BY rowid";
+        let sql = "SELECT episodes.*, draw FROM episodes JOIN groups ON groups.id = group_id \
+                   WHERE state = 'running' ORDER BY episodes.rowid";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
     async fn responses(&self) -> Result<Vec<Response>, StoreError> {
-        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, item, value, \
+        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, item, value, \
                    elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
-                   ORDER BY sessions.rowid, stage_index, answers.rowid";
+                   ORDER BY sessions.rowid, visit, answers.rowid";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
     }
@@ -301,6 +306,22 @@ impl Store for SqliteStore {
         let sql = "INSERT INTO counters (name, value) VALUES ('next_era', ?) \
                    ON CONFLICT DO UPDATE SET value = excluded.value";
         sqlx::query(sql).bind(era.0).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    async fn seed(&self) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT value FROM counters WHERE name = 'seed'";
+        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        let seed: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+        Ok(seed.map(i64::cast_unsigned))
+    }
+
+    async fn set_seed(&self, seed: u64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES ('seed', ?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(seed.cast_signed())
+            .execute(&self.pool)
+            .await?;
         Ok(())
     }
 }
@@ -345,6 +366,7 @@ fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         group: row.try_get("group_id")?,
         stage: row.try_get("stage")?,
         path: row.try_get("path")?,
+        draw: row.try_get("draw")?,
         reason,
         ending,
     })
@@ -358,6 +380,7 @@ fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
         session: row.try_get("session")?,
         stage: row.try_get("stage")?,
         stage_index: row.try_get("stage_index")?,
+        visit: row.try_get("visit")?,
         item: row.try_get("item")?,
         value: row.try_get("value")?,
         elapsed_ms: row.try_get("elapsed_ms")?,

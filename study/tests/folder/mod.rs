@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A small study that is good.
+#[allow(dead_code, reason = "not every test begins with it")]
 pub(crate) const STUDY: &str = "format: 1
 study:
   id: small

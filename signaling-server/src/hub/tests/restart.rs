@@ -15,12 +15,15 @@ impl Stage {
         for write in &self.writes {
             match write.clone() {
                 Write::NewSession {
-                    participant, token, ..
+                    participant,
+                    token,
+                    progress,
+                    ..
                 } => restored.sessions.push(RestoredSession {
                     participant,
                     token_hash: crate::store::token_hash(&token),
                     link_hash: None,
-                    progress: study::Progress::new(),
+                    progress,
                 }),
                 Write::Place {
                     participant,
@@ -33,6 +36,7 @@ impl Stage {
                 }
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
+                Write::Seed(seed) => restored.seed = Some(seed),
                 Write::Token { .. } | Write::NextEra(_) => {}
             }
         }

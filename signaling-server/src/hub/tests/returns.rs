@@ -137,7 +137,9 @@ fn a_page_alone_gets_its_seat_back_from_what_is_durable() {
     stage.ready(1, plan.era, 0);
     stage.wait(4 * SECOND);
     stage.archive(1, plan.era, 0, 4);
-    let Some(Write::NewSession { token, .. }) = stage.writes.first().cloned() else {
+    let mut writes = stage.writes.iter().cloned();
+    let session = writes.find(|write| matches!(write, Write::NewSession { .. }));
+    let Some(Write::NewSession { token, .. }) = session else {
         panic!("a session")
     };
     stage.resume(2, &token, None);

@@ -22,6 +22,7 @@ fn episode(id: &str) -> NewEpisode {
         stage: "play".into(),
         path: format!("episodes/{id}.coplay"),
         participants: vec!["P-A".into(), String::new()],
+        draw: "{\"seed\":5}".into(),
     }
 }
 
@@ -34,6 +35,7 @@ fn answers() -> Answers {
     Answers {
         stage: "survey".into(),
         stage_index: 3,
+        visit: 3,
         answers,
         elapsed_ms: 4_000,
     }

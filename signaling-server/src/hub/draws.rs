@@ -1,0 +1,128 @@
+//! What is drawn for participants and groups, and how many have what.
+
+use std::collections::BTreeMap;
+
+use study::assign::{self, Counts, Standing};
+use study::design::{Design, Quota, Unit};
+use study::timeline::Bindings;
+use study::{Draw, Kind, Outcome, Progress};
+
+use super::{Effect, Hub, Session, SessionId, Write};
+
+impl Hub {
+    /// Takes the seed that the study names or the data folder has, or draws and keeps one.
+    pub(super) fn settle_seed(&mut self, kept: Option<u64>) {
+        let known = self.study.design.seed.or(kept);
+        self.seed = known.unwrap_or_else(|| self.random_u64());
+        if known.is_none() {
+            self.effects
+                .push_back(Effect::Store(Write::Seed(self.seed)));
+        }
+    }
+
+    /// Where a new session stands: at its first stage, or on its last page if the study is full.
+    pub(super) fn new_progress(&self) -> Progress {
+        let (design, counts) = (&self.study.design, self.counts());
+        let number = self.sessions.len() as u64;
+        match assign::assign(design, Unit::Participant, self.seed, number, &counts) {
+            Ok(draw) if !assign::is_full(design, &counts) => Progress::new(&self.study, draw),
+            _ => {
+                let mut refused = Progress::new(&self.study, Draw::default());
+                // A new session takes every cut.
+                let _ = refused.handle(&self.study, study::Event::Cut(Outcome::StudyFull));
+                refused
+            }
+        }
+    }
+
+    /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
+    pub(super) fn draw_group(&self) -> Draw {
+        let (drawn, counts) = (self.groups_drawn(), self.counts());
+        let unlimited = Design {
+            quota: Quota::None,
+            ..self.study.design.clone()
+        };
+        let draw = |number| {
+            let of = |design| assign::assign(design, Unit::Group, self.seed, number, &counts);
+            of(&self.study.design).or_else(|_| of(&unlimited))
+        };
+        // Groups that came to nothing have left gaps.
+        let draws = (drawn.len() as u64..).filter_map(|number| draw(number).ok());
+        let mut fresh = draws.filter(|draw| !drawn.contains_key(&draw.seed));
+        fresh.next().unwrap_or_default()
+    }
+
+    /// What is drawn for people who are about to play, their env stage, and what names stand for there. Who plays without
+    /// a lobby before is at the stage already, and draws nothing.
+    pub(super) fn ahead(&self, people: &[SessionId]) -> (Draw, u16, Bindings) {
+        let first = people.first().map_or(0, |who| who.0);
+        let mut ahead = self.sessions[first].progress.clone();
+        let is_group = matches!(ahead.stage(&self.study).kind, Kind::Lobby(_));
+        let draw = if is_group {
+            self.draw_group()
+        } else {
+            Draw::default()
+        };
+        let event = study::Event::Matched { draw: &draw };
+        // A lobby takes every group, and anywhere else nothing happens.
+        let _ = ahead.handle(&self.study, event);
+        let bindings = ahead.bindings(&self.study);
+        (draw, ahead.index(), bindings)
+    }
+
+    /// What was drawn for groups, those included that are about to play, and the sessions of each.
+    fn groups_drawn(&self) -> BTreeMap<u64, (&Draw, Vec<&Session>)> {
+        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = BTreeMap::new();
+        let groups = self.groups.values();
+        for group in groups.filter(|group| self.study.lobby_before(group.stage).is_some()) {
+            drawn
+                .entry(group.draw.seed)
+                .or_insert((&group.draw, Vec::new()));
+        }
+        for session in &self.sessions {
+            for draw in session.progress.assignment().groups.values() {
+                let (_, members) = drawn.entry(draw.seed).or_insert((draw, Vec::new()));
+                members.push(session);
+            }
+        }
+        drawn
+    }
+
+    /// How many units have completed the study, or may still do so, by what was drawn for them.
+    fn counts(&self) -> Counts {
+        let design = &self.study.design;
+        let mut counts = Counts::default();
+        let standing = |members: &[&Session]| {
+            let outcomes = members
+                .iter()
+                .map(|session| session.progress.outcome(&self.study));
+            let (open, over): (Vec<_>, Vec<_>) = outcomes.partition(Option::is_none);
+            match over
+                .iter()
+                .all(|outcome| *outcome == Some(Outcome::Completed))
+            {
+                true if open.is_empty() && !over.is_empty() => Some(Standing::Completed),
+                true => Some(Standing::UnderWay),
+                // One who left has taken the unit out of the count.
+                false => None,
+            }
+        };
+        match design.unit {
+            Unit::Participant => {
+                for session in &self.sessions {
+                    if let Some(standing) = standing(&[session]) {
+                        counts.add(design, &session.progress.assignment().own, standing);
+                    }
+                }
+            }
+            Unit::Group => {
+                for (draw, members) in self.groups_drawn().values() {
+                    if let Some(standing) = standing(members) {
+                        counts.add(design, draw, standing);
+                    }
+                }
+            }
+        }
+        counts
+    }
+}

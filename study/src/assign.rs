@@ -1,0 +1,348 @@
+//! What is drawn for a participant or a group: the seed, a level of each factor between units, an order of each factor
+//! within. Pure: the same design, seed, number and counts give the same draw, on every machine and in every version.
+//!
+//! The generator is SplitMix64, numbers below a bound come by rejection, orders by Fisher–Yates; there is no float.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::{Assign, Design, Order, Quota, Unit, Within};
+
+/// What was drawn for a unit. It is kept with the unit, and never drawn again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Draw {
+    /// What blocks are shuffled and chosen by.
+    pub seed: u64,
+    /// Name of the level, by factor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, String>,
+    /// Names of the levels in their order, by factor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub orders: BTreeMap<String, Vec<String>>,
+    /// Number of the sequence that an order is, for factors whose sequences are balanced.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sequences: BTreeMap<String, u16>,
+}
+
+/// What was drawn for a participant, and for each group that they were in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Their own draw.
+    pub own: Draw,
+    /// The draw of a group, by the position of the lobby that made it in the participant's route.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<u16, Draw>,
+}
+
+/// How many units have a treatment, or a sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Units that completed the study.
+    pub completed: u32,
+    /// Units that may still do so.
+    pub under_way: u32,
+}
+
+impl Fill {
+    fn places(self) -> u32 {
+        self.completed.saturating_add(self.under_way)
+    }
+
+    /// The fewest places taken come first, then the fewest completed.
+    fn rank(self) -> (u32, u32) {
+        (self.places(), self.completed)
+    }
+}
+
+/// How many units have which draw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// By the levels between units, then the numbers of sequences.
+    cells: BTreeMap<(Vec<String>, Vec<u16>), Fill>,
+}
+
+/// Where a unit stands that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It completed the study.
+    Completed,
+    /// It may still do so.
+    UnderWay,
+}
+
+/// No place is left: the quota is reached, or those under way may reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the study is full")]
+pub struct StudyFull;
+
+impl Counts {
+    /// Counts a unit. Abandoned units and tests do not count: leave them out.
+    pub fn add(&mut self, design: &Design, draw: &Draw, standing: Standing) {
+        let level = |name: &str| draw.levels.get(name).cloned().unwrap_or_default();
+        let levels = design.between.iter().map(|factor| level(&factor.name));
+        let sequences =
+            balanced(design).map(|factor| draw.sequences.get(&factor.name).copied().unwrap_or(0));
+        let fill = self
+            .cells
+            .entry((levels.collect(), sequences.collect()))
+            .or_default();
+        match standing {
+            Standing::Completed => fill.completed += 1,
+            Standing::UnderWay => fill.under_way += 1,
+        }
+    }
+
+    /// All units with these levels and with sequences that begin so.
+    fn fill(&self, levels: Option<&[String]>, sequences: &[u16]) -> Fill {
+        let cells = self.cells.iter().filter(|((of, having), _)| {
+            levels.is_none_or(|levels| of == levels) && having.starts_with(sequences)
+        });
+        cells.fold(Fill::default(), |sum, (_, fill)| Fill {
+            completed: sum.completed.saturating_add(fill.completed),
+            under_way: sum.under_way.saturating_add(fill.under_way),
+        })
+    }
+}
+
+/// The factors whose sequences are balanced.
+fn balanced(design: &Design) -> impl Iterator<Item = &Within> {
+    let within = design.within.iter();
+    within.filter(|factor| matches!(factor.order, Order::Latin | Order::Williams))
+}
+
+/// Draws for a unit: the `number`-th of its kind, from 0, by the seed of the study. If units of this kind are not the
+/// ones that the design gives levels to, that is a seed alone.
+///
+/// # Errors
+/// [`StudyFull`] if no treatment has a place left.
+pub fn assign(
+    design: &Design,
+    unit: Unit,
+    seed: u64,
+    number: u64,
+    counts: &Counts,
+) -> Result<Draw, StudyFull> {
+    let mut rng = Rng::of(seed, &[unit as u64, number]);
+    let mut draw = Draw {
+        seed: rng.bits(),
+        ..Draw::default()
+    };
+    if unit != design.unit {
+        return Ok(draw);
+    }
+    let treatment = treatment(design, seed, number, counts, &mut rng)?;
+    let level =
+        |(factor, level): (&crate::design::Between, &usize)| factor.levels[*level].name.clone();
+    let levels: Vec<String> = design.between.iter().zip(&treatment).map(level).collect();
+    let mut sequences: Vec<u16> = Vec::new();
+    for factor in balanced(design) {
+        let all = rows(factor.order, factor.levels.len());
+        let fill = |row: u16| {
+            let mut known = sequences.clone();
+            known.push(row);
+            counts.fill(Some(&levels), &known)
+        };
+        let row = least((0..all).map(|row| (fill(row), row)), &mut rng);
+        sequences.push(row);
+        draw.sequences.insert(factor.name.clone(), row);
+    }
+    for factor in &design.within {
+        let name = |level: usize| factor.levels[level].name.clone();
+        let mut order: Vec<usize> = (0..factor.levels.len()).collect();
+        match (factor.order, draw.sequences.get(&factor.name)) {
+            (Order::Random, _) => rng.shuffle(&mut order),
+            (_, Some(row)) => order = sequence(factor.order, order.len(), usize::from(*row)),
+            _ => {}
+        }
+        draw.orders
+            .insert(factor.name.clone(), order.into_iter().map(name).collect());
+    }
+    let names = design.between.iter().map(|factor| factor.name.clone());
+    draw.levels = names.zip(levels).collect();
+    Ok(draw)
+}
+
+/// Whether no treatment has a place left, so that nobody is to be let in.
+pub fn is_full(design: &Design, counts: &Counts) -> bool {
+    open(design, counts).is_empty()
+}
+
+/// The treatments that have a place left, and how filled each is.
+fn open(design: &Design, counts: &Counts) -> Vec<(Vec<usize>, Fill)> {
+    let names = |cell: &[usize]| {
+        let levels = design.between.iter().zip(cell);
+        levels
+            .map(|(factor, level)| factor.levels[*level].name.clone())
+            .collect::<Vec<_>>()
+    };
+    let all = counts.fill(None, &[]).places();
+    let cells = design.treatments().into_iter().enumerate();
+    let cells = cells.map(|(index, cell)| {
+        let fill = counts.fill(Some(&names(&cell)), &[]);
+        (index, cell, fill)
+    });
+    let cells = cells.filter(|(index, _, fill)| match &design.quota {
+        Quota::None => true,
+        Quota::Total(most) => all < *most,
+        Quota::Each(most) => most.get(*index).is_none_or(|most| fill.places() < *most),
+    });
+    cells.map(|(_, cell, fill)| (cell, fill)).collect()
+}
+
+/// The treatment of a unit. Factors that are drawn come first, then those of permuted blocks, then the least filled of
+/// what is left.
+fn treatment(
+    design: &Design,
+    seed: u64,
+    number: u64,
+    counts: &Counts,
+    rng: &mut Rng,
+) -> Result<Vec<usize>, StudyFull> {
+    let mut cells = open(design, counts);
+    if cells.is_empty() {
+        return Err(StudyFull);
+    }
+    for (at, factor) in design.between.iter().enumerate() {
+        if factor.assign == Assign::Random {
+            let mut levels: Vec<usize> = cells.iter().map(|(cell, _)| cell[at]).collect();
+            levels.sort_unstable();
+            levels.dedup();
+            let level = levels[rng.below(levels.len())];
+            cells.retain(|(cell, _)| cell[at] == level);
+        }
+    }
+    let of_block = |cell: &[usize]| -> Vec<usize> {
+        let factors = design.between.iter().zip(cell);
+        let blocks = factors.filter(|(factor, _)| factor.assign == Assign::Block);
+        blocks.map(|(_, level)| *level).collect()
+    };
+    let mut parts: Vec<Vec<usize>> = design
+        .treatments()
+        .iter()
+        .map(|cell| of_block(cell))
+        .collect();
+    parts.sort();
+    parts.dedup();
+    let (block, turn) = (number / parts.len() as u64, number % parts.len() as u64);
+    Rng::of(seed, &[BLOCKS, block]).shuffle(&mut parts);
+    // Whose turn it is; if that treatment is full, who comes next.
+    parts.rotate_left(turn as usize);
+    let is_open = |part: &&Vec<usize>| cells.iter().any(|(cell, _)| of_block(cell) == **part);
+    if let Some(part) = parts.iter().find(is_open).cloned() {
+        cells.retain(|(cell, _)| of_block(cell) == part);
+    }
+    Ok(least(
+        cells.into_iter().map(|(cell, fill)| (fill, cell)),
+        rng,
+    ))
+}
+
+/// Sets the numbers that permuted blocks are drawn from apart from those of units.
+const BLOCKS: u64 = 2;
+
+/// One of the least filled, evenly.
+fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {
+    let mut all: Vec<(Fill, T)> = of.collect();
+    let fewest = all.iter().map(|(fill, _)| fill.rank()).min();
+    all.retain(|(fill, _)| Some(fill.rank()) == fewest);
+    let chosen = rng.below(all.len());
+    all.swap_remove(chosen).1
+}
+
+/// How many sequences a balanced order of so many levels has.
+pub fn rows(order: Order, levels: usize) -> u16 {
+    let twice = order == Order::Williams && levels % 2 == 1;
+    u16::try_from(if twice { 2 * levels } else { levels }).unwrap_or(u16::MAX)
+}
+
+/// A sequence of a balanced order: a Latin square is cyclic, or Bradley's if the number of levels is even, as only then
+/// neighbours are balanced too; a Williams design has as many sequences as levels, or twice as many if that is odd.
+///
+/// Source: Bradley, "Complete counterbalancing of immediate sequential effects in a Latin square design", 1958;
+/// Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949.
+pub fn sequence(order: Order, levels: usize, row: usize) -> Vec<usize> {
+    if order == Order::Latin && levels % 2 == 1 {
+        return (0..levels).map(|at| (at + row) % levels).collect();
+    }
+    // 0, 1, n-1, 2, n-2, …: every difference between neighbours once.
+    let step = |at: usize| match at % 2 {
+        0 => (levels - at / 2) % levels,
+        _ => at.div_ceil(2),
+    };
+    let shifted = (0..levels).map(|at| (step(at) + row) % levels);
+    // The second half of an odd design mirrors the first.
+    if row >= levels {
+        shifted.rev().collect()
+    } else {
+        shifted.collect()
+    }
+}
+
+/// SplitMix64.
+///
+/// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+#[derive(Clone, Debug)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    /// The generator of a seed and of what it is for.
+    pub(crate) fn of(seed: u64, keys: &[u64]) -> Self {
+        keys.iter()
+            .fold(Self(seed), |mut rng, key| Self(rng.bits() ^ mix(*key)))
+    }
+
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mix(self.0)
+    }
+
+    /// A number below `bound`, evenly: numbers of the last, incomplete round are rejected. 0 if the bound is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let bound = bound.max(1) as u64;
+        let rest = (u64::MAX % bound + 1) % bound;
+        loop {
+            let bits = self.bits();
+            if bits <= u64::MAX - rest {
+                return (bits % bound) as usize;
+            }
+        }
+    }
+
+    /// Source: Fisher–Yates, in Durstenfeld's form.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_outputs_never_change() {
+        // Source: the reference implementation's outputs for seed 1234567.
+        let mut rng = Rng(1_234_567);
+        let first: [u64; 3] = core::array::from_fn(|_| rng.bits());
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+        let mut order: Vec<u8> = (0..10).collect();
+        Rng::of(7, &[1, 2]).shuffle(&mut order);
+        assert_eq!(order, [2, 7, 0, 5, 6, 3, 8, 9, 4, 1]);
+    }
+}

@@ -1,0 +1,385 @@
+//! The design of a study: factors with their levels, who gets them, and how many are wanted. In the file: `design`.
+//!
+//! It only says what may be drawn; [`crate::assign`] draws.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::problem::hint;
+use crate::read::Place;
+
+/// What varies from person to person, or from group to group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Design {
+    /// To whom levels and orders are given.
+    pub unit: Unit,
+    /// From which everything is drawn; none for a seed that the server draws once and keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How many units are wanted.
+    pub quota: Quota,
+    /// Factors of which a unit gets one level, in the order of the file.
+    pub between: Vec<Between>,
+    /// Factors of which a unit gets every level, in the order of the file.
+    pub within: Vec<Within>,
+}
+
+/// To whom levels and orders are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Every participant, when they enter.
+    #[default]
+    Participant,
+    /// Every group, when it is made.
+    Group,
+}
+
+/// How many units are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Quota {
+    /// As many as come.
+    #[default]
+    None,
+    /// So many in all.
+    Total(u32),
+    /// So many of each treatment, in the order of [`Design::treatments`].
+    Each(Vec<u32>),
+}
+
+/// A factor of which a unit gets one level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Between {
+    /// Its name.
+    pub name: String,
+    /// Its levels; at least two.
+    pub levels: Vec<Level>,
+    /// How the level is chosen.
+    pub assign: Assign,
+}
+
+/// How a unit's level is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assign {
+    /// The treatment that has the fewest units.
+    LeastFilled,
+    /// Any, evenly.
+    Random,
+    /// By permuted blocks: as many units in a row as there are treatments have one each.
+    Block,
+}
+
+/// A factor of which a unit gets every level, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Within {
+    /// Its name.
+    pub name: String,
+    /// Its levels; at least two.
+    pub levels: Vec<Level>,
+    /// In which order.
+    pub order: Order,
+}
+
+/// In which order a unit gets the levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As they stand in the file.
+    Fixed,
+    /// Any, evenly.
+    Random,
+    /// A row of a Latin square.
+    Latin,
+    /// A row of a Williams design.
+    Williams,
+}
+
+/// A level of a factor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// Its name in the data.
+    pub name: String,
+    /// What `{{ factor }}` stands for: a text, a number, true or false, or a block of parameters.
+    pub value: Value,
+}
+
+/// The most factors of a kind.
+const MAX_FACTORS: usize = 8;
+
+/// The most levels of a factor.
+const MAX_LEVELS: usize = 64;
+
+/// The most treatments.
+const MAX_TREATMENTS: usize = 1_000;
+
+/// The greatest quota, units.
+const MAX_QUOTA: u32 = 1_000_000;
+
+impl Design {
+    /// Whether a factor of this name is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
+    /// Names of the factors.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let between = self.between.iter().map(|factor| factor.name.as_str());
+        between.chain(self.within.iter().map(|factor| factor.name.as_str()))
+    }
+
+    /// The factor of this name of which a unit gets every level.
+    pub fn within(&self, name: &str) -> Option<&Within> {
+        self.within.iter().find(|factor| factor.name == name)
+    }
+
+    /// The factor of this name of which a unit gets one level.
+    pub fn between(&self, name: &str) -> Option<&Between> {
+        self.between.iter().find(|factor| factor.name == name)
+    }
+
+    /// Every treatment: the index of a level for each factor of [`Design::between`]; the last factor varies fastest.
+    /// One without levels if there is no factor.
+    pub fn treatments(&self) -> Vec<Vec<usize>> {
+        self.between.iter().fold(vec![Vec::new()], |cells, factor| {
+            let longer = |cell: &Vec<usize>, level| {
+                let mut cell = cell.clone();
+                cell.push(level);
+                cell
+            };
+            let more = |cell: &Vec<usize>| {
+                let levels = 0..factor.levels.len();
+                levels.map(|level| longer(cell, level)).collect::<Vec<_>>()
+            };
+            cells.iter().flat_map(more).collect()
+        })
+    }
+
+    /// The name of a treatment: those of its levels, with a slash between.
+    pub fn treatment_name(&self, treatment: &[usize]) -> String {
+        let levels = self.between.iter().zip(treatment);
+        let names = levels.filter_map(|(factor, level)| factor.levels.get(*level));
+        let names: Vec<&str> = names.map(|level| level.name.as_str()).collect();
+        names.join("/")
+    }
+}
+
+/// Reads the design.
+pub(crate) fn read(place: &Place<'_>) -> Option<Design> {
+    let mut fields = place.fields("the design")?;
+    let units = [("participant", Unit::Participant), ("group", Unit::Group)];
+    let unit = fields.or("unit", Unit::Participant, |place| {
+        place.word("unit", &units)
+    });
+    let seed = fields.or("seed", None, |place| {
+        place
+            .whole(0..=i64::MAX, "")
+            .map(|seed| Some(seed.unsigned_abs()))
+    });
+    let quota = fields.get("quota");
+    let between = fields.or("between", Vec::new(), |place| between(&place));
+    let within = fields.or("within", Vec::new(), |place| within(&place));
+    fields.done();
+    let (between, within) = (between?, within?);
+    if let Some(factor) = within
+        .iter()
+        .find(|factor| between.iter().any(|other| other.name == factor.name))
+    {
+        let path = format!("within.{}", factor.name);
+        place.wrong_at(
+            &path,
+            format!(
+                "`{}` is already a factor of `between`; give one of them another name",
+                factor.name
+            ),
+        );
+        return None;
+    }
+    let mut design = Design {
+        unit: unit?,
+        seed: seed?,
+        quota: Quota::None,
+        between,
+        within,
+    };
+    if design.treatments().len() > MAX_TREATMENTS {
+        let message = format!(
+            "{} treatments, one for each combination of levels; there must be at most {MAX_TREATMENTS}",
+            design.treatments().len()
+        );
+        place.wrong_at("between", message);
+        return None;
+    }
+    if let Some(place) = quota {
+        design.quota = read_quota(&design, &place)?;
+    }
+    Some(design)
+}
+
+fn read_quota(design: &Design, place: &Place<'_>) -> Option<Quota> {
+    if !place.is_block() {
+        return place.whole(1..=MAX_QUOTA, "units").map(Quota::Total);
+    }
+    let treatments: Vec<String> = (design.treatments().iter())
+        .map(|cell| design.treatment_name(cell))
+        .collect();
+    let known: Vec<&str> = treatments.iter().map(String::as_str).collect();
+    if design.between.is_empty() {
+        place.wrong(
+            "there are no treatments, as `between` has no factor; write one number: `quota: 40`",
+        );
+        return None;
+    }
+    let mut counts = vec![None; known.len()];
+    let mut whole = true;
+    for (name, place) in place.entries("treatments and how many are wanted")? {
+        let count = place.whole(0..=MAX_QUOTA, "units");
+        match known.iter().position(|treatment| *treatment == name) {
+            Some(index) => counts[index] = count,
+            None => place.wrong(format!(
+                "unknown treatment `{name}`; {}",
+                hint(name, &known)
+            )),
+        }
+        whole &= count.is_some() && known.contains(&name);
+    }
+    if !whole {
+        return None;
+    }
+    if let Some(index) = counts.iter().position(Option::is_none) {
+        place.wrong(format!(
+            "no number for the treatment `{0}`; write for example `{0}: 20`",
+            known[index]
+        ));
+    }
+    counts.into_iter().collect::<Option<_>>().map(Quota::Each)
+}
+
+/// Reads factors: a name and a block each.
+fn factors<'a, T>(
+    place: &Place<'a>,
+    read: impl Fn(String, &Place<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let entries = place.entries("factors")?;
+    if entries.is_empty() || entries.len() > MAX_FACTORS {
+        place.wrong(format!(
+            "{} factors; there must be 1 to {MAX_FACTORS}",
+            entries.len()
+        ));
+        return None;
+    }
+    let factor = |(name, place): &(&str, Place<'a>)| {
+        let named = is_name(name, place);
+        read((*name).to_owned(), place).filter(|_| named)
+    };
+    let read: Vec<Option<T>> = entries.iter().map(factor).collect();
+    read.into_iter().collect()
+}
+
+/// Whether a name can stand in `{{ name }}` and in formulas; reports it if not.
+pub(crate) fn is_name(name: &str, place: &Place<'_>) -> bool {
+    let good = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 40
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if !good {
+        place.wrong(format!(
+            "`{name}` cannot be the name of a factor; use lower-case letters, digits and `_`, a letter first, at most 40 in all"
+        ));
+    }
+    good
+}
+
+fn between(place: &Place<'_>) -> Option<Vec<Between>> {
+    let choices = [
+        ("least_filled", Assign::LeastFilled),
+        ("random", Assign::Random),
+        ("block", Assign::Block),
+    ];
+    factors(place, |name, place| {
+        let mut fields = place.fields("a factor")?;
+        let levels = fields
+            .need("levels", "[slow, fast]")
+            .and_then(|place| levels(&place));
+        let assign = fields.or("assign", Assign::LeastFilled, |place| {
+            place.word("way to assign", &choices)
+        });
+        fields.done();
+        Some(Between {
+            name,
+            levels: levels?,
+            assign: assign?,
+        })
+    })
+}
+
+fn within(place: &Place<'_>) -> Option<Vec<Within>> {
+    let choices = [
+        ("fixed", Order::Fixed),
+        ("random", Order::Random),
+        ("latin", Order::Latin),
+        ("williams", Order::Williams),
+    ];
+    factors(place, |name, place| {
+        let mut fields = place.fields("a factor")?;
+        let levels = fields
+            .need("levels", "[slow, fast]")
+            .and_then(|place| levels(&place));
+        let order = fields.or("order", Order::Random, |place| {
+            place.word("order", &choices)
+        });
+        fields.done();
+        Some(Within {
+            name,
+            levels: levels?,
+            order: order?,
+        })
+    })
+}
+
+fn levels(place: &Place<'_>) -> Option<Vec<Level>> {
+    let places = place.list("levels", MAX_LEVELS)?;
+    if places.len() < 2 {
+        place.wrong("one level only, so nothing varies; write at least two, or no factor");
+        return None;
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    let mut whole = true;
+    for place in &places {
+        let Some(level) = level(place) else {
+            whole = false;
+            continue;
+        };
+        if levels.iter().any(|other| other.name == level.name) {
+            place.wrong(format!(
+                "`{}` is already the name of another level; give each its own",
+                level.name
+            ));
+            whole = false;
+        }
+        levels.push(level);
+    }
+    whole.then_some(levels)
+}
+
+/// A text, a number, true or false, which is its own name; or a block of parameters with a `name`.
+pub(crate) fn level(place: &Place<'_>) -> Option<Level> {
+    let value = place.json();
+    let name = match &value {
+        Value::Object(_) => {
+            let mut fields = place.fields("a level")?;
+            fields.need("name", "slow")?.text(60)?
+        }
+        Value::Null | Value::Array(_) => {
+            place.wrong(format!(
+                "expected a text, a number or a block of parameters as a level, found {}",
+                place.node.what()
+            ));
+            return None;
+        }
+        _ => place.text(60)?,
+    };
+    Some(Level { name, value })
+}

@@ -1,0 +1,194 @@
+//! Reads the timeline: stages and blocks, nested as in the file.
+
+use std::path::Path;
+
+use crate::design;
+use crate::problem::hint;
+use crate::read::{Fields, Place};
+use crate::stage::{self, Kind, Stage};
+
+use super::{Block, ForEach, MAX_VISITS, Node};
+
+/// The most stages of a study.
+const MAX_STAGES: usize = 200;
+
+/// The most blocks in each other.
+const MAX_DEPTH: usize = 8;
+
+/// What was read: stages in the order of the file with the places of all, for the checks that follow.
+pub(crate) struct Read<'a> {
+    /// How the stages are walked.
+    pub tree: Vec<Node>,
+    /// The stages, as far as they could be read.
+    pub stages: Vec<Option<Stage>>,
+    /// Where each stands.
+    pub places: Vec<Place<'a>>,
+    /// Where each block stands, by its number.
+    pub blocks: Vec<Place<'a>>,
+    /// The ids of stages and blocks, and where they stand.
+    pub ids: Vec<(String, Place<'a>)>,
+}
+
+impl Read<'_> {
+    /// What a stage is, if it could be read.
+    pub(crate) fn kind(&self, stage: u16) -> Option<&Kind> {
+        let stage = self.stages.get(usize::from(stage))?.as_ref();
+        stage.map(|stage| &stage.kind)
+    }
+}
+
+/// Reads the timeline.
+pub(crate) fn read<'a>(dir: &Path, language: &str, place: &Place<'a>) -> Option<Read<'a>> {
+    let mut reader = Reader {
+        dir,
+        language,
+        read: Read {
+            tree: Vec::new(),
+            stages: Vec::new(),
+            places: Vec::new(),
+            blocks: Vec::new(),
+            ids: Vec::new(),
+        },
+    };
+    reader.read.tree = reader.nodes(place, 0)?;
+    let count = reader.read.stages.len();
+    if count > MAX_STAGES {
+        place.wrong(format!("{count} stages; there must be at most {MAX_STAGES}; what is done again and again can stand once, in a block with `repeat` or `for_each`"));
+        return None;
+    }
+    Some(reader.read)
+}
+
+struct Reader<'r, 'a> {
+    dir: &'r Path,
+    language: &'r str,
+    read: Read<'a>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn nodes(&mut self, place: &Place<'a>, depth: usize) -> Option<Vec<Node>> {
+        let places = place.list("stages", MAX_STAGES)?;
+        Some(
+            places
+                .iter()
+                .filter_map(|place| self.node(place, depth))
+                .collect(),
+        )
+    }
+
+    /// A node; none if nothing of it can be walked.
+    fn node(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
+        if place.node.get("block").is_none() {
+            return self.stage(place, depth);
+        }
+        if depth == MAX_DEPTH {
+            place.wrong(format!(
+                "a block inside {MAX_DEPTH} others; write the study with fewer blocks in each other"
+            ));
+            return None;
+        }
+        let number = self.number(place);
+        let mut fields = place.fields("a block")?;
+        let id = fields
+            .or("id", None, |place| place.id().map(Some))
+            .flatten();
+        self.named(id.clone(), place);
+        let inner = fields
+            .need("block", "[…]")
+            .and_then(|place| self.nodes(&place, depth + 1));
+        let mut block = wrapped(&mut fields, Block::of(inner.unwrap_or_default()));
+        block.shuffle = fields
+            .or("shuffle", false, |place| place.flag())
+            .unwrap_or(false);
+        let count = block.block.len();
+        block.choose = fields
+            .or("choose", None, |place| choose(&place, count).map(Some))
+            .flatten();
+        fields.done();
+        (block.id, block.number) = (id, number);
+        (count > 0).then_some(Node::Block(block))
+    }
+
+    /// A stage, in a block of its own if it says how it is walked.
+    fn stage(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
+        let mut fields = place.fields("a stage")?;
+        let (id, stage) = stage::read(self.dir, self.language, &mut fields);
+        let index = self.read.stages.len() as u16;
+        self.read.stages.push(stage);
+        self.read.places.push(place.clone());
+        self.named(id, place);
+        let mut block = wrapped(&mut fields, Block::of(vec![Node::Stage(index)]));
+        let is_env = place
+            .node
+            .get("type")
+            .is_some_and(|kind| kind.is_text("env"));
+        let after = is_env.then(|| fields.get("after_each")).flatten();
+        fields.done();
+        if after.is_none() && block == Block::of(vec![Node::Stage(index)]) {
+            return Some(Node::Stage(index));
+        }
+        block.number = self.number(place);
+        block
+            .block
+            .extend(after.and_then(|after| self.node(&after, depth + 1)));
+        Some(Node::Block(block))
+    }
+
+    fn number(&mut self, place: &Place<'a>) -> u16 {
+        self.read.blocks.push(place.clone());
+        (self.read.blocks.len() - 1) as u16
+    }
+
+    fn named(&mut self, id: Option<String>, place: &Place<'a>) {
+        self.read.ids.extend(id.map(|id| (id, place.clone())));
+    }
+}
+
+/// Reads how a block, or a stage by itself, is walked.
+fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
+    block.for_each = fields
+        .or("for_each", None, |place| for_each(&place).map(Some))
+        .flatten();
+    let most = MAX_VISITS as u16;
+    block.repeat = fields
+        .or("repeat", 1, |place| place.whole(1..=most, "times"))
+        .unwrap_or(1);
+    block
+}
+
+/// The name of a factor, or `{name: [values]}`.
+fn for_each(place: &Place<'_>) -> Option<ForEach> {
+    if !place.is_block() {
+        return place.text(40).map(ForEach::Factor);
+    }
+    let entries = place.entries("a name and its values")?;
+    let [(name, values)] = entries.as_slice() else {
+        place.wrong(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));
+        return None;
+    };
+    let named = design::is_name(name, values);
+    let places = values.list("values", 200)?;
+    let read: Vec<_> = places.iter().map(design::level).collect();
+    let values = read.into_iter().collect::<Option<Vec<_>>>()?;
+    named.then(|| ForEach::Values {
+        name: (*name).to_owned(),
+        values,
+    })
+}
+
+fn choose(place: &Place<'_>, count: usize) -> Option<u16> {
+    let chosen: u16 = place.whole(1..=200, "children of the block")?;
+    if usize::from(chosen) > count && count > 0 {
+        place.wrong(format!("{chosen} of {count} cannot be chosen; write a number from 1 to {count}, or add stages to the block"));
+        return None;
+    }
+    Some(chosen)
+}
+
+/// A sentence about a name that is not known.
+pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    match known.is_empty() {
+        true => format!("unknown {what} `{name}`; none is known here"),
+        false => format!("unknown {what} `{name}`; {}", hint(name, known)),
+    }
+}
