@@ -70,6 +70,11 @@ impl PeerLink {
         }
     }
 
+    /// Whether the first connection still has time to open.
+    pub fn is_first_attempt(&self, now_us: u64) -> bool {
+        !self.failed && !self.open && now_us < self.rebuild_us
+    }
+
     /// The data channel opened.
     pub fn opened(&mut self, now_us: u64) {
         self.distrust(now_us);

@@ -140,8 +140,9 @@ impl Net {
         let known = self.others.iter_mut().find(|other| other.seat == seat);
         // A page that came back may have connected before that is told.
         if let Some(other) = known {
+            let is_under_way = other.is_person && other.link.is_first_attempt(now_us);
             (other.is_person, other.since_us, other.is_silent) = (true, now_us, false);
-            if other.link.is_open() {
+            if other.link.is_open() || is_under_way {
                 return;
             }
             other.link = PeerLink::new(now_us, self.silent_us);

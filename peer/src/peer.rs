@@ -33,6 +33,8 @@ const DOUBT_US: u64 = 100_000;
 const SLEPT_US: u64 = 200_000;
 /// Pause between two questions for the lost seat, microseconds.
 const TAKE_BACK_US: u64 = 2_000_000;
+/// The last picture of an episode is waited for so long before the end is told.
+const LAST_FRAME_US: u64 = 200_000;
 
 /// What there is of the world.
 enum Stage<W: World> {
@@ -72,6 +74,9 @@ pub struct Peer<W: World> {
     rtt_us: u64,
     take_back_us: u64,
     is_fault_told: bool,
+    /// Since when the episode is over, page clock, and whether its last state was viewed.
+    over_us: Option<u64>,
+    is_end_viewed: bool,
     verdict: Option<Verdict>,
 }
 
@@ -97,6 +102,8 @@ impl<W: World> Peer<W> {
             rtt_us: 0,
             take_back_us: 0,
             is_fault_told: false,
+            over_us: None,
+            is_end_viewed: false,
             verdict: None,
             plan,
         }
@@ -273,7 +280,8 @@ impl<W: World> Peer<W> {
     /// Tells the server at once what is confirmed, and the others what came from them: the page may be about to close,
     /// or to be replaced by the next peer.
     pub fn flush(&mut self, now: Now) {
-        if let Stage::Playing(session) = &mut self.stage {
+        // After the verdict nobody plays on.
+        if let (Stage::Playing(session), None) = (&mut self.stage, self.verdict) {
             session.flush(now.server_us);
             while let Some(packet) = session.poll_transmit() {
                 self.net.send(now.page_us, packet.to, packet.bytes);
@@ -322,7 +330,11 @@ impl<W: World> Peer<W> {
                     tick,
                     predicted,
                     actual,
-                    shown_ms: (shown_us / 1_000) as u32,
+                    shown_ms: if self.is_hidden {
+                        0
+                    } else {
+                        (shown_us / 1_000) as u32
+                    },
                 }),
                 Event::Held { .. } => self.held_us = Some(now.page_us),
                 Event::Resumed { since, held_ms } => {
@@ -334,12 +346,22 @@ impl<W: World> Peer<W> {
                 }
                 Event::Lost { .. } => is_lost = true,
                 Event::Over { ticks } => {
-                    self.person.over(&mut recorder, ticks);
-                    self.upload_us = 0;
+                    self.person.show(&mut recorder, ticks);
+                    self.over_us = Some(now.page_us);
                 }
             }
         }
-        recorder.absorb(session.rows(), session.digests(), session.ended());
+        // The server takes nothing behind the end: it is told once the last picture was presented.
+        let told = self.over_us.filter(|over_us| {
+            let presented = self.is_hidden || self.is_end_viewed && self.person.has_seen_all();
+            presented || now.page_us >= over_us + LAST_FRAME_US
+        });
+        let ended = session.ended().filter(|_| told.is_some());
+        if let Some(ticks) = ended.filter(|_| !recorder.has_ended()) {
+            self.person.over(&mut recorder, ticks);
+            self.upload_us = 0;
+        }
+        recorder.absorb(session.rows(), session.digests(), ended);
         drop(recorder);
         if is_lost {
             self.lose(now);

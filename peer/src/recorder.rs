@@ -82,6 +82,11 @@ impl Recorder {
         self.ended = ended;
     }
 
+    /// Whether the end is among what is to be told, or was told.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// What is to be told of time and network, open for additions.
     pub fn timing(&mut self) -> &mut Timing {
         if self.is_full() {
@@ -219,7 +224,7 @@ mod tests {
 
     fn key(tick: u32) -> KeyEvent {
         KeyEvent {
-            tick: Tick(tick),
+            tick: Some(Tick(tick)),
             action: 1,
             down: true,
             at_us: 5,

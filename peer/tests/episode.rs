@@ -235,8 +235,7 @@ fn a_key_is_told_with_its_tick_and_the_frame_that_answered_it() {
     let mut tick = None;
     rig.with(Seat(0), |page, now| {
         tick = page.session().map(|session| session.input_tick());
-        page.handle_key(now, 1, true, now.page_us - 3_000);
-        page.handle_action(now, 1);
+        page.handle_key(now, 1, true, now.page_us - 3_000, Some(1));
         page.view(|_| ());
         page.handle_shown(now, now.page_us);
     });
@@ -253,7 +252,7 @@ fn a_key_is_told_with_its_tick_and_the_frame_that_answered_it() {
         .collect();
     assert_eq!(keys.len(), 1);
     assert_eq!(
-        (Some(keys[0].tick), keys[0].action, keys[0].down),
+        (keys[0].tick, keys[0].action, keys[0].down),
         (tick, 1, true)
     );
     assert_eq!(keys[0].at_us, (pressed_us - t0_us) as i64);
@@ -674,4 +673,48 @@ fn a_page_that_is_out_of_sight_before_the_start_tells_it_when_play_begins() {
     });
     let told: Vec<_> = told.iter().map(|told| told.2).collect();
     assert_eq!(told, [true, true, false], "started at {t0_us}");
+}
+
+#[test]
+fn presses_between_two_ticks_are_told_with_the_tick_that_each_entered() {
+    let mut rig = Rig::two(5 * HZ);
+    rig.run_s(3);
+    let mut first = Tick(0);
+    rig.with(Seat(0), |page, now| {
+        page.handle_action(now, 0);
+        first = page.session().expect("it plays").input_tick();
+        for action in [1, 5, 3] {
+            page.handle_key(now, action, true, now.page_us, Some(action));
+        }
+        // The second key of an action changes nothing.
+        page.handle_key(now, 3, true, now.page_us, Some(3));
+    });
+    rig.run_s(6);
+    let keys = rig.server.notes_of(Seat(0)).flat_map(|note| &note.keys);
+    let mut entered: Vec<_> = keys.map(|key| (key.tick, key.action)).collect();
+    entered.sort_unstable();
+    let at = |k: u32| Some(Tick(first.0 + k));
+    assert_eq!(entered, [(None, 3), (at(0), 1), (at(1), 5), (at(2), 3)]);
+    let row = |k: u32| rig.server.rows[2 * (first.0 + k) as usize];
+    assert_eq!([row(0), row(1), row(2)], [1, 5, 3]);
+}
+
+#[test]
+fn the_last_picture_of_an_episode_is_told() {
+    for (phase_ms, horizon) in (0..16).flat_map(|ms| [(ms, 2 * HZ), (ms, 2 * HZ + 1)]) {
+        let mut rig = Rig::new(&[HUMAN], horizon);
+        rig.run_ms(phase_ms);
+        for _ in 0..400 {
+            rig.run_ms(16);
+            rig.with(Seat(0), |page, now| {
+                page.handle_shown(now, now.page_us);
+                page.view(|_| ());
+            });
+        }
+        let chunks = rig.server.notes_of(Seat(0)).map(|note| &note.seen);
+        let chunks = chunks.filter(|chunk| !chunk.is_empty());
+        let frames = chunks.flat_map(|chunk| protocol::seen::decode(chunk, 1).expect("a chunk"));
+        let last = frames.last().map(|frame| frame.tick);
+        assert_eq!(last, Some(Tick(horizon)), "{phase_ms} ms");
+    }
 }

@@ -24,27 +24,38 @@ impl Presses {
         }
     }
 
-    /// The person now wants this. An action that the environment does not have is the no-op.
-    pub(crate) fn want(&mut self, action: Action, spec: &Spec) {
+    /// The person now wants this. An action that the environment does not have is the no-op. Gives how many ticks
+    /// are given something else before it, unless it changes nothing.
+    pub(crate) fn want(&mut self, action: Action, spec: &Spec) -> Option<usize> {
         let known = spec.actions.get(usize::from(action));
         let action = if known.is_some() { action } else { spec.noop };
         let momentary = known.is_some_and(|known| known.momentary);
         if !momentary {
             if action == self.held {
-                return;
+                return None;
             }
             self.held = action;
         }
+        let before = self.count;
         // Letting go needs no tick of its own.
-        if action != spec.noop && self.count < WAITING {
+        let needs = action != spec.noop;
+        if needs && self.count < WAITING {
             self.waiting[self.count] = action;
             self.count += 1;
+        } else if needs && momentary {
+            return None;
         }
+        Some(before)
     }
 
     /// No press waits any more; what is held stays.
     pub(crate) fn forget(&mut self) {
         self.count = 0;
+    }
+
+    /// Whether this is held.
+    pub(crate) fn holds(&self, action: Action) -> bool {
+        self.held == action
     }
 
     /// What the next tick would be given.

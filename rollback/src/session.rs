@@ -168,13 +168,15 @@ impl<W: World> Session<W> {
 
     /// The local person now wants this action. A lasting one holds until replaced and enters at least one tick;
     /// a momentary one enters exactly one. Before the first tick of the person is due, only what is held until then
-    /// counts.
-    pub fn handle_action(&mut self, now_us: u64, action: Action) {
+    /// counts. Gives the first tick that it enters; none if it changes nothing, or too many presses wait already.
+    pub fn handle_action(&mut self, now_us: u64, action: Action) -> Option<Tick> {
         self.now_us = now_us;
-        self.presses.want(action, &self.spec);
+        let mut before = self.presses.want(action, &self.spec);
         if now_us < self.schedule.due_us(0) || self.is_waiting_for_seat() {
             self.presses.forget();
+            before = before.and(self.presses.holds(action).then_some(0));
         }
+        before.map(|before| Tick(self.input_tick().0 + before as u32))
     }
 
     /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.

@@ -170,16 +170,14 @@ impl Connection {
         }
         let inbox = self.inbox.clone();
         dom::listen(&self.channel, "message", move |event: MessageEvent| {
-            let Ok(bytes) = event.data().dyn_into::<ArrayBuffer>() else {
-                return;
-            };
-            if bytes.byte_length() as usize <= MAX_DATAGRAM {
-                inbox.put(
-                    to,
-                    Some(number),
-                    News::Datagram(Uint8Array::new(&bytes).to_vec()),
-                );
-            }
+            // What is no datagram is handed on as far as it takes to see that, and counted there.
+            let bytes = event.data().dyn_into::<ArrayBuffer>();
+            let bytes = bytes.map(|bytes| {
+                let most = MAX_DATAGRAM as u32 + 1;
+                Uint8Array::new(&bytes).subarray(0, most).to_vec()
+            });
+            let datagram = News::Datagram(bytes.unwrap_or_default());
+            inbox.put(to, Some(number), datagram);
         });
     }
 

@@ -37,21 +37,21 @@ impl Play {
         if down && wanted.is_none() {
             return;
         }
-        self.peer
-            .handle_key(now, meant, down, (at_ms * 1_000.0) as u64);
-        if let Some(wanted) = wanted {
-            self.want(now, wanted);
-        }
+        let at_us = (at_ms * 1_000.0) as u64;
+        self.peer.handle_key(now, meant, down, at_us, wanted);
+        // The next frame answers the press.
+        self.pictured = None;
     }
 
     /// The page lost the focus: nothing is held any more.
     pub(crate) fn blurred(&mut self, now: Now) {
         let held = self.keys.release_all();
-        for &action in &held {
-            self.peer.handle_key(now, action, false, now.page_us);
-        }
-        if !held.is_empty() {
-            self.want(now, self.keys.lasting());
+        let mut wanted = Some(self.keys.lasting());
+        for action in held {
+            let wanted = wanted.take();
+            self.peer
+                .handle_key(now, action, false, now.page_us, wanted);
+            self.pictured = None;
         }
     }
 
@@ -59,11 +59,5 @@ impl Play {
     pub(crate) fn hidden(&mut self, now: Now, hidden: bool) {
         self.blurred(now);
         self.peer.handle_hidden(now, hidden);
-    }
-
-    fn want(&mut self, now: Now, wanted: Action) {
-        self.peer.handle_action(now, wanted);
-        // The next frame answers the press.
-        self.pictured = None;
     }
 }

@@ -37,7 +37,7 @@ impl Person {
             .for_each(|unseen| recorder.key(unseen.event));
     }
 
-    /// The page came back into sight, or played its last tick.
+    /// The page came back into sight, or there is nothing more to see.
     pub(super) fn show(&mut self, recorder: &mut Recorder, current: Tick) {
         let hidden = self.hidden.take().map(|first| (first, current));
         recorder.timing().hidden.extend(hidden);
@@ -51,7 +51,16 @@ impl Person {
             .for_each(|unseen| recorder.key(unseen.event));
     }
 
+    /// Whether everything that was viewed has been presented.
+    pub(super) fn has_seen_all(&self) -> bool {
+        self.viewed.is_none() && self.drawn.is_none()
+    }
+
     fn press(&mut self, recorder: &mut Recorder, event: KeyEvent) {
+        if event.tick.is_none() {
+            // Nothing will answer it.
+            return recorder.key(event);
+        }
         self.unseen.retain(|unseen| {
             let late = event.at_us - unseen.event.at_us > FRAME_WITHIN_US;
             if late {
@@ -90,6 +99,9 @@ impl Person {
             let at_ms = milliseconds(shown_us);
             recorder.seen(Frame { at_ms, ..frame });
         }
+        // A frame answers a press if it shows the tick that the press entered.
+        let shows = self.drawn.as_ref();
+        let shows = shows.map_or(0, |frame| frame.tick.0 + u32::from(frame.ahead));
         self.unseen.retain_mut(|unseen| {
             if unseen.drawn {
                 recorder.key(KeyEvent {
@@ -97,7 +109,9 @@ impl Person {
                     ..unseen.event
                 });
             }
-            !std::mem::replace(&mut unseen.drawn, true)
+            let was_drawn = unseen.drawn;
+            unseen.drawn = unseen.event.tick < Some(Tick(shows));
+            !was_drawn
         });
     }
 }
@@ -133,23 +147,37 @@ impl<W: World> Peer<W> {
 
     /// The person now wants this action; one out of sight wants nothing.
     pub fn handle_action(&mut self, now: Now, action: Action) {
-        if self.is_hidden {
-            return;
-        }
-        if let Stage::Playing(session) = &mut self.stage {
-            session.handle_action(now.server_us, action);
-        }
-        self.settle(now);
+        self.act(now, action);
     }
 
-    /// A key or button that means this action went down or up at `at_us`, page clock, microseconds.
-    /// It is only noted; what the person wants by it is said by [`Peer::handle_action`], afterwards.
-    pub fn handle_key(&mut self, now: Now, action: Action, down: bool, at_us: u64) {
-        let Some(session) = self.session().filter(|_| self.takes_keys()) else {
-            return;
+    /// The tick that the action enters, if any.
+    fn act(&mut self, now: Now, action: Action) -> Option<Tick> {
+        if self.is_hidden {
+            return None;
+        }
+        let Stage::Playing(session) = &mut self.stage else {
+            return None;
         };
+        let tick = session.handle_action(now.server_us, action);
+        self.settle(now);
+        tick
+    }
+
+    /// A key or button that means this action went down or up at `at_us`, page clock, microseconds, and the person
+    /// wants `wanted` by it, if that is another action than before.
+    pub fn handle_key(
+        &mut self,
+        now: Now,
+        action: Action,
+        down: bool,
+        at_us: u64,
+        wanted: Option<Action>,
+    ) {
+        if !self.takes_keys() {
+            return;
+        }
         let event = KeyEvent {
-            tick: session.input_tick(),
+            tick: wanted.and_then(|wanted| self.act(now, wanted)),
             action,
             down,
             at_us: now.since_us(self.t0_us, at_us),
@@ -195,6 +223,7 @@ impl<W: World> Peer<W> {
                 session.preview(show);
                 if !self.is_hidden {
                     self.person.view(session.seen(0, false));
+                    self.is_end_viewed = session.ended().is_some();
                 }
             }
             Stage::Loading | Stage::Lost | Stage::Stopped => {}

@@ -31,8 +31,12 @@ impl<W: World> Peer<W> {
         let make = |policy: &str| policy::by_name(policy, &spec);
         match Session::resume(config, world, make, &back) {
             Ok(session) => {
-                for change in &back.changes {
-                    self.seat_changes(now, change);
+                for (k, change) in back.changes.iter().enumerate() {
+                    // What was so in between is no reason to tear down a connection.
+                    let later = &back.changes[k + 1..];
+                    if later.iter().all(|later| later.seat != change.seat) {
+                        self.seat_changes(now, change);
+                    }
                     if change.seat == self.plan.seat {
                         (self.plays_from, self.plan.life) = (change.tick, change.life);
                     }

@@ -1,6 +1,6 @@
 //! A server by script: it collects what pages upload, and does what a test says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use env_core::{Policy, World};
 use protocol::change::{Change, LEASE_S};
@@ -25,6 +25,8 @@ pub(crate) struct Server {
     pub(crate) rows: Vec<u16>,
     digests: Vec<(Tick, u64)>,
     pub(crate) ended: Option<Tick>,
+    /// People whose page has told the end.
+    finished: BTreeSet<Seat>,
     /// Notes by seat, life and number.
     pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
     /// Whether uploads are stored and answered.
@@ -50,6 +52,7 @@ impl Server {
             rows: Vec::new(),
             digests: Vec::new(),
             ended: None,
+            finished: BTreeSet::new(),
             notes: BTreeMap::new(),
             is_archiving: true,
             reports: Vec::new(),
@@ -139,7 +142,8 @@ impl Server {
     }
 
     fn store(&mut self, from: Seat, upload: Upload) {
-        if !self.is_archiving {
+        // Once everybody has told the end, nothing more is taken.
+        if !self.is_archiving || self.people().iter().all(|seat| self.finished.contains(seat)) {
             return;
         }
         let (seats, through) = (self.seats(), self.through());
@@ -155,6 +159,7 @@ impl Server {
         self.rows.extend(new);
         self.digests.extend(&upload.digests);
         self.ended = self.ended.or(upload.ended);
+        self.finished.extend(upload.ended.map(|_| from));
         if let Some(note) = upload.timing {
             let key = (from, upload.life, note.number);
             let before = self.notes.insert(key, note.clone());

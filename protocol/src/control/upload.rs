@@ -8,8 +8,8 @@ use crate::{Era, Life, Seat, Tick};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct KeyEvent {
-    /// The tick that it entered.
-    pub tick: Tick,
+    /// The first tick that it entered; none if it changed nothing, or came before the person could act.
+    pub tick: Option<Tick>,
     /// The action that it means.
     pub action: u16,
     /// Whether the key went down rather than up.

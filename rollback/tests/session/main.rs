@@ -265,7 +265,7 @@ fn input_delay_is_the_same_for_both_and_told() {
     assert_eq!(peers[0].input_tick(), Tick(3));
     peers
         .iter_mut()
-        .for_each(|peer| peer.handle_action(due(0) - 3_000, UP));
+        .for_each(|peer| assert_eq!(peer.handle_action(due(0) - 3_000, UP), Some(Tick(3))));
     run(&mut peers, 0..6);
     assert_eq!(peers[0].input_tick(), Tick(9));
     for seat in [0, 1] {

@@ -14,7 +14,8 @@ use super::{KEYS, Keys, Summary, Table};
 struct KeyRow<'a> {
     keys: Keys<'a>,
     life: u8,
-    tick: u32,
+    /// None if it entered none.
+    tick: Option<u32>,
     action: u16,
     action_name: &'a str,
     down: bool,
@@ -199,7 +200,7 @@ impl Notes {
             self.keys.add(&KeyRow {
                 keys: Keys::new(&log.header, seat),
                 life,
-                tick: key.tick.0,
+                tick: key.tick.map(|tick| tick.0),
                 action: key.action,
                 action_name: name(actions, key.action),
                 down: key.down,

@@ -118,8 +118,8 @@ impl Match {
             0 => self.wait(30_000 << value),
             1 => peer.handle_world(now, world()),
             2 => {
-                peer.handle_key(now, u16::from(value), value & 1 == 0, now.page_us);
-                peer.handle_action(now, u16::from(value) % 7);
+                let (key, wanted) = (u16::from(value), u16::from(value) % 7);
+                peer.handle_key(now, key, value & 1 == 0, now.page_us, Some(wanted));
             }
             3 => match page.inbox.pop_front() {
                 Some((Link::Direct, bytes)) => peer.handle_datagram(now, from, &bytes),

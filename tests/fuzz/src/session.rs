@@ -164,9 +164,10 @@ impl Match {
         let peer = &mut self.peers[who];
         match command & 15 {
             0 | 1 => self.now_us += (u64::from(value) + 1) * TICK_US / 4,
-            2 => peer
-                .session
-                .handle_action(self.now_us, u16::from(value) % 7),
+            2 => {
+                let action = u16::from(value) % 7;
+                peer.session.handle_action(self.now_us, action);
+            }
             3 => self.deliver(who),
             4 => drop(peer.inbox.pop_front()),
             5 => peer.inbox.rotate_left(1.min(peer.inbox.len())),

@@ -67,7 +67,7 @@ fn encoded<M: Serialize + std::fmt::Debug>(messages: Vec<M>) -> Vec<(String, Vec
 fn timing() -> Timing {
     Timing {
         keys: vec![KeyEvent {
-            tick: Tick(3),
+            tick: Some(Tick(3)),
             action: 5,
             down: true,
             at_us: 310_000,
@@ -209,6 +209,15 @@ fn server_messages() -> Vec<ServerMessage> {
         StageView::Env,
         StageView::Survey {
             surveyjs: "{}".into(),
+        },
+        StageView::Consent {
+            page: "<p>Agree?</p>".into(),
+            sha256: "0a".repeat(32),
+        },
+        StageView::Quiz {
+            surveyjs: "{}".into(),
+            attempt: 1,
+            attempts: 2,
         },
         StageView::End {
             outcome: "completed".into(),
