@@ -10,6 +10,7 @@ use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
 
+use crate::agree;
 use crate::dom;
 use crate::entry::Door;
 use crate::form;
@@ -37,12 +38,19 @@ struct Stage {
 impl Stage {
     fn kind(&self) -> &'static str {
         match self.view {
+            StageView::Consent { .. } => "consent",
             StageView::Instructions { .. } => "instructions",
+            StageView::Quiz { .. } => "quiz",
             StageView::Lobby { .. } => "lobby",
             StageView::Env => "env",
             StageView::Survey { .. } => "survey",
             StageView::End { .. } => "end",
         }
+    }
+
+    /// Whether it comes after another attempt at a quiz that was not right: the quiz again, or a stage before it.
+    fn follows_wrong(&self, before: &Self) -> bool {
+        matches!(before.view, StageView::Quiz { .. }) && self.index <= before.index
     }
 }
 
@@ -354,12 +362,17 @@ impl App {
     }
 
     fn show(&mut self, stage: Stage) {
-        self.shell.notice(None);
+        let before = self.stage.as_ref();
+        let is_again = before.is_some_and(|before| stage.follows_wrong(before));
+        self.shell.notice(is_again.then_some(sentences::QUIZ_AGAIN));
         self.lobby = None;
         self.done = None;
         self.since_ms = dom::page_ms();
         self.shell.progress(stage.index, stage.count);
         let page = match &stage.view {
+            StageView::Consent { page, sha256 } => {
+                agree::consent(&self.post, self.shell.title(), page, sha256)
+            }
             StageView::Instructions { pages } => {
                 pages::instructions(&self.post, self.shell.title(), pages.clone())
             }
@@ -370,7 +383,7 @@ impl App {
                 page
             }
             StageView::Env => pages::message("Get ready", "The game is being prepared…"),
-            StageView::Survey { surveyjs } => match Form::read(surveyjs) {
+            StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => match Form::read(surveyjs) {
                 Ok(form) => form::form(&self.post, self.shell.title(), form),
                 Err(error) => {
                     return self.broken(&format!("the form of stage {}: {error}", stage.id));

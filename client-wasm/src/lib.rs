@@ -12,6 +12,8 @@ pub mod survey;
 pub mod tween;
 
 #[cfg(target_arch = "wasm32")]
+mod agree;
+#[cfg(target_arch = "wasm32")]
 mod app;
 #[cfg(target_arch = "wasm32")]
 mod dom;

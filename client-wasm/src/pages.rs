@@ -111,7 +111,7 @@ fn focus_heading(page: &Element) {
 }
 
 /// Puts a heading before a text that has none.
-fn ensure_heading(page: &Element, heading: &str) {
+pub(crate) fn ensure_heading(page: &Element, heading: &str) {
     if let Ok(None) = page.query_selector("h1")
         && let Some(first) = page.first_child()
     {

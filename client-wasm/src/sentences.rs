@@ -14,6 +14,13 @@ pub const RECONNECTING: &str = "The connection was lost. Please keep this page o
 pub const SAVING_PAUSED: &str = "saving paused";
 /// The server refused the answers.
 pub const NOT_TAKEN: &str = "Your answers could not be saved. Please check them and try again.";
+/// The answers to a quiz were not all right, and there is another attempt.
+pub const QUIZ_AGAIN: &str =
+    "Not everything was right. Please read carefully, and answer once more.";
+/// The button of those who agree.
+pub const AGREE: &str = "I agree";
+/// The button of those who do not agree.
+pub const DISAGREE: &str = "I do not agree";
 /// A newer page of this session plays on.
 pub const SUPERSEDED: &str =
     "This study was opened in another tab or window and goes on there. You can close this one.";

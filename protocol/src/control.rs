@@ -189,6 +189,23 @@ pub enum StageView {
         /// The document.
         surveyjs: String,
     },
+    /// A text to agree to: done with an answer named `agreed`, whose value is `sha256`, or without any by those who do
+    /// not agree.
+    Consent {
+        /// Sanitised HTML.
+        page: String,
+        /// SHA-256 of the text, lower-case hex.
+        sha256: String,
+    },
+    /// A form with right answers, which the page does not have.
+    Quiz {
+        /// The document.
+        surveyjs: String,
+        /// The attempt, from 1.
+        attempt: u8,
+        /// Attempts in all.
+        attempts: u8,
+    },
     /// The last page.
     End {
         /// The declared outcome, such as `completed`.

@@ -379,7 +379,11 @@ impl Page {
     fn stage(&mut self, now_us: u64, index: u16, view: &StageView) {
         match view {
             StageView::Env => {}
-            StageView::Instructions { .. } | StageView::Survey { .. } => {
+            // No study of the simulation asks for an answer that must be given.
+            StageView::Consent { .. }
+            | StageView::Instructions { .. }
+            | StageView::Quiz { .. }
+            | StageView::Survey { .. } => {
                 self.deeds.push_back(Deed::Send(ClientMessage::StageDone {
                     stage: index,
                     answers: Vec::new(),
