@@ -272,7 +272,7 @@ fn timeline<'a>(
     let lobbies = timeline::check::groups(&read, known);
     timeline::check::bots(&mut read, &lobbies);
     timeline::check::shared(&mut read, known);
-    let scopes = timeline::check::names(&read, design?, root);
+    let scopes = timeline::check::names(&mut read, design?, root);
     Some(Walked {
         timeline: read.stages.into_iter().collect::<Option<_>>()?,
         tree: read.tree,

@@ -41,6 +41,41 @@ pub struct Facts {
     pub episodes: BTreeMap<String, Vec<Episode>>,
 }
 
+impl Facts {
+    /// The values of what formulas can ask: an env stage by its id, with the list of its `episodes`; `answers` by stage
+    /// and item; and what names stand for.
+    pub fn scope(&self, study: &Study, bindings: &Bindings) -> BTreeMap<String, formula::Value> {
+        let mut scope = BTreeMap::new();
+        let mut answers = BTreeMap::new();
+        for stage in &study.timeline {
+            match &stage.kind {
+                Kind::Env(_) => {
+                    let episodes = self.episodes.get(&stage.id).map_or(&[][..], Vec::as_slice);
+                    let episodes: Vec<formula::Value> =
+                        episodes.iter().map(Episode::value).collect();
+                    scope.insert(stage.id.clone(), [("episodes", episodes)].into());
+                }
+                Kind::Survey(_) => {
+                    let items = self.answers.get(&stage.id).into_iter().flatten();
+                    let items =
+                        items.filter_map(|(name, value)| Some((name.clone(), known(value)?)));
+                    answers.insert(stage.id.clone(), formula::Value::Record(items.collect()));
+                }
+                _ => {}
+            }
+        }
+        scope.insert("answers".to_owned(), formula::Value::Record(answers));
+        let bound = bindings.iter();
+        scope.extend(bound.filter_map(|(name, level)| Some((name.clone(), known(&level.value)?))));
+        scope
+    }
+}
+
+/// A value as formulas know it; they have none for nothing.
+fn known(value: &Value) -> Option<formula::Value> {
+    serde_json::from_value(value.clone()).ok()
+}
+
 /// An episode that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Episode {
@@ -60,6 +95,24 @@ impl Episode {
             score: 0,
             ticks: 0,
         }
+    }
+
+    fn value(&self) -> formula::Value {
+        let reason = match self.reason {
+            EndReason::Played => "played",
+            EndReason::PartnerLeft => "partner_left",
+            EndReason::Technical => "technical",
+        };
+        // Scores are far below 2^53, above which a number would not be whole.
+        #[allow(clippy::cast_precision_loss, reason = "see above")]
+        let score = self.score as f64;
+        [
+            ("score", formula::Value::from(score)),
+            ("ticks", f64::from(self.ticks).into()),
+            ("success", self.is_success().into()),
+            ("reason", reason.into()),
+        ]
+        .into()
     }
 
     /// Whether it was played to its end with a score above 0.
@@ -316,7 +369,7 @@ impl Progress {
             let closed = visit
                 .when
                 .iter()
-                .find(|gate| !gate.guard.holds(&self.facts, &visit.bindings));
+                .find(|gate| !gate.guard.holds(study, &self.facts, &visit.bindings));
             match closed {
                 Some(gate) => at = gate.past,
                 None => break,

@@ -30,6 +30,16 @@ impl<'a> Place<'a> {
         self.report.add(self.node.at, &self.path, message);
     }
 
+    /// The value of a key of this block, if it is there.
+    pub(crate) fn at(&self, key: &str) -> Option<Place<'a>> {
+        let node = self.node.get(key)?;
+        Some(Place {
+            node,
+            path: join(&self.path, key),
+            ..self.clone()
+        })
+    }
+
     /// Reports a key of this block, where it stands.
     pub(crate) fn wrong_at(&self, key: &str, message: impl Into<String>) {
         let path = join(&self.path, key);

@@ -12,10 +12,11 @@ pub(crate) mod read;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::assign::{Assignment, Draw, Rng};
 use crate::design::{Design, Level, Unit};
+use crate::formula::Formula;
 use crate::load::Study;
 use crate::progress::Facts;
 use crate::stage::{Kind, Stage};
@@ -54,6 +55,9 @@ pub struct Block {
     /// Whether a copy is walked at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Guard>,
+    /// Whether it has a guard, also while that is not read yet.
+    #[serde(skip)]
+    pub(crate) guarded: bool,
     /// Its number in the order of the file: what is drawn for it is drawn by this number.
     #[serde(skip)]
     pub(crate) number: u16,
@@ -105,6 +109,7 @@ impl Block {
             shuffle: false,
             choose: None,
             when: None,
+            guarded: false,
             number: 0,
             shared: false,
         }
@@ -292,19 +297,16 @@ impl<'a, 'd> Walk<'a, 'd> {
     }
 }
 
-/// A formula that decides whether a copy of a block is walked. No study file can write one yet.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Guard {}
+/// A formula that decides whether a copy of a block is walked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Guard(pub(crate) Formula);
 
 impl Guard {
-    /// Whether the copy is walked.
-    pub(crate) fn holds(&self, _: &Facts, _: &Bindings) -> bool {
-        match *self {}
-    }
-}
-
-impl Serialize for Guard {
-    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        match *self {}
+    /// Whether the copy is walked. A guard that asks for something that is not there, such as an answer to a question
+    /// that was passed over, does not hold.
+    pub(crate) fn holds(&self, study: &Study, facts: &Facts, bindings: &Bindings) -> bool {
+        let scope = facts.scope(study, bindings);
+        self.0.eval(&scope) == Ok(formula::Value::Bool(true))
     }
 }

@@ -381,7 +381,7 @@ fn blocks_that_cannot_be_walked_are_told_at_their_place() {
     );
     assert_eq!(
         one("unknown-key", "  - {shufle: true, block: [<a>]}\n"),
-        "4:6: timeline[0].shufle: unknown key; did you mean `shuffle`? Known here: id, block, for_each, repeat, shuffle, choose"
+        "4:6: timeline[0].shufle: unknown key; did you mean `shuffle`? Known here: id, block, for_each, repeat, when, shuffle, choose"
     );
     assert_eq!(
         one(
@@ -670,4 +670,68 @@ mod walks {
             prop_assert!(at.outcome(&study).is_some(), "stuck at {}", at.stage(&study).id);
         }
     }
+}
+
+#[test]
+fn a_guard_is_asked_when_its_copy_is_reached() {
+    use protocol::control::{Answer, EndReason};
+    use study::{Episode, Event, Step};
+    let study = good(
+        "guards",
+        "design:\n  between:\n    help: {levels: [true, false]}\n",
+        "  - {id: ask, type: survey, surveyjs: {elements: [{type: boolean, name: more}]}}
+  - {repeat: 4, when: 'sum(play.episodes.map(e, e.score)) < 5', block: [{id: play, type: env, env: overcooked@2.0.0}, <a>]}
+  - {id: tips, type: instructions, pages: [how.md], when: help}
+  - {when: answers.ask.more, block: [<b>, <c>]}
+",
+    );
+    let walked = |help: &str, answers: &[Answer]| {
+        let own = Draw {
+            levels: [("help".to_owned(), help.to_owned())].into(),
+            ..Draw::default()
+        };
+        let mut at = Progress::new(&study, own);
+        let mut ids = Vec::new();
+        while at.outcome(&study).is_none() {
+            let stage = at.stage(&study);
+            ids.push(stage.id.clone());
+            let here = at.position();
+            let event = match stage.id.as_str() {
+                "ask" => Event::StageDone { at: here, answers },
+                "play" => Event::EpisodeEnded(Episode {
+                    reason: EndReason::Played,
+                    score: 3,
+                    ticks: 9,
+                }),
+                _ => Event::StageDone {
+                    at: here,
+                    answers: &[],
+                },
+            };
+            assert!(matches!(at.handle(&study, event), Ok(Step::Enter(_))));
+        }
+        ids.join(" ")
+    };
+    let more = |value: &str| {
+        [Answer {
+            name: "more".into(),
+            value: value.into(),
+        }]
+    };
+    // Two episodes reach the criterion: the rest of the copies is passed over, each as a whole.
+    assert_eq!(walked("true", &more("true")), "ask play a play a tips b c");
+    assert_eq!(walked("false", &more("false")), "ask play a play a");
+    // What was not answered is not there to be asked.
+    assert_eq!(walked("false", &[]), "ask play a play a");
+    let found = faults(
+        "guard-type",
+        "",
+        "  - {repeat: 2, when: size(ply.episodes) < 2, block: [<a>]}\n",
+    );
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].starts_with("4:") && found[0].contains("timeline[0].when"),
+        "{}",
+        found[0]
+    );
 }

@@ -99,7 +99,7 @@ impl Adjacency {
         if block.copies(cx.design) > 1 {
             self.join(&whole.last, &whole.first);
         }
-        whole.nullable |= block.when.is_some();
+        whole.nullable |= block.guarded;
         whole
     }
 

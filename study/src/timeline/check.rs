@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::design::{Design, Level, Unit};
+use crate::formula::{Formula, Type, Types};
 use crate::problem::hint;
 use crate::read::Place;
 use crate::stage::{Env, Kind, Lobby, Stage};
@@ -11,7 +14,7 @@ use crate::yaml;
 use super::adjacency::Adjacency;
 use super::fill::{self, Malformed, Reference};
 use super::read::{Read, unknown};
-use super::{Block, ForEach, MAX_VISITS, Node};
+use super::{Block, ForEach, Guard, MAX_VISITS, Node};
 
 /// What names can stand for at a stage.
 pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
@@ -70,17 +73,14 @@ fn block_ends(block: &Block, read: &Read<'_>) -> bool {
                 > 0
         }
     };
-    if surely
-        && block.when.is_none()
-        && (!is_sequence || block.repeat > 1 || block.for_each.is_some())
-    {
+    if surely && !block.guarded && (!is_sequence || block.repeat > 1 || block.for_each.is_some()) {
         block
             .block
             .iter()
             .filter(|node| ends_in(std::slice::from_ref(*node), read))
             .for_each(|node| never_reached(node, read));
     }
-    surely && block.when.is_none()
+    surely && !block.guarded
 }
 
 fn never_reached(node: &Node, read: &Read<'_>) {
@@ -305,17 +305,30 @@ fn mark<'n>(
     (together, lobby)
 }
 
-/// Reports names that stand for nothing where they are used, and factors that nothing uses. Gives what names can stand
-/// for at each stage.
-pub(crate) fn names(read: &Read<'_>, design: &Design, root: &Place<'_>) -> BTreeMap<u16, Scope> {
+/// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses. Gives
+/// what names can stand for at each stage.
+pub(crate) fn names(
+    read: &mut Read<'_>,
+    design: &Design,
+    root: &Place<'_>,
+) -> BTreeMap<u16, Scope> {
+    let facts = variables(read);
     let mut walk = Names {
-        read,
+        read: &*read,
         design,
+        facts,
         scopes: BTreeMap::new(),
         used: BTreeSet::new(),
+        guards: BTreeMap::new(),
     };
     walk.nodes(&read.tree, &Scope::new(), false);
-    let Names { scopes, used, .. } = walk;
+    let Names {
+        scopes,
+        used,
+        mut guards,
+        ..
+    } = walk;
+    set(&mut read.tree, &mut guards);
     for name in design.names() {
         clash(name, read, root, &path_of(design, name));
         let is_within = design.within(name).is_some();
@@ -377,12 +390,71 @@ fn mentions(root: &Place<'_>, word: &str) -> bool {
     others.into_iter().any(|(_, node)| any(node, word))
 }
 
+/// Puts the guards into the blocks with their numbers.
+fn set(nodes: &mut [Node], guards: &mut BTreeMap<u16, Guard>) {
+    for node in nodes {
+        if let Node::Block(block) = node {
+            block.when = guards.remove(&block.number);
+            set(&mut block.block, guards);
+        }
+    }
+}
+
+/// What every formula can ask about a participant: [`crate::progress::Facts::scope`] gives the values.
+fn variables(read: &Read<'_>) -> Types {
+    let episode = [
+        ("score", Type::Number),
+        ("ticks", Type::Number),
+        ("success", Type::Bool),
+        ("reason", Type::Text),
+    ];
+    let mut types = Types::new();
+    let mut answers = Types::new();
+    for stage in read.stages.iter().flatten() {
+        match &stage.kind {
+            Kind::Env(_) => {
+                let episodes = Type::list(Type::record(episode.clone()));
+                types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));
+            }
+            Kind::Survey(survey) => {
+                let items = survey.items.iter();
+                let items = items.map(|item| (item.name.clone(), Type::Any));
+                answers.insert(stage.id.clone(), Type::Record(items.collect()));
+            }
+            _ => {}
+        }
+    }
+    types.insert("answers".to_owned(), Type::Record(answers));
+    types
+}
+
+/// The type of what a name can stand for.
+fn type_of(levels: &[Level]) -> Type {
+    let of = |value: &Value| match value {
+        Value::Bool(_) => Type::Bool,
+        Value::Number(_) => Type::Number,
+        Value::String(_) => Type::Text,
+        _ => Type::Any,
+    };
+    let mut types = levels.iter().map(|level| of(&level.value));
+    let first = types.next().unwrap_or(Type::Any);
+    if types.all(|other| other == first) {
+        first
+    } else {
+        Type::Any
+    }
+}
+
 struct Names<'r, 'a> {
     read: &'r Read<'a>,
     design: &'r Design,
     scopes: BTreeMap<u16, Scope>,
     /// Factors for whose levels copies are made.
     used: BTreeSet<String>,
+    /// What every formula can ask.
+    facts: Types,
+    /// The guards of blocks, by their number.
+    guards: BTreeMap<u16, Guard>,
 }
 
 impl Names<'_, '_> {
@@ -404,6 +476,7 @@ impl Names<'_, '_> {
             let levels = self.levels(each, block, scope, lobby);
             inner.insert(each.name().to_owned(), levels);
         }
+        self.guard(block, &inner, lobby);
         let passed = if block.kept() == block.block.len() && !block.shuffle {
             self.nodes(&block.block, &inner, lobby)
         } else {
@@ -414,7 +487,35 @@ impl Names<'_, '_> {
                 .collect();
             passed.iter().filter(|passed| !**passed).count() < block.kept()
         };
-        lobby || (passed && block.when.is_none())
+        lobby || (passed && !block.guarded)
+    }
+
+    /// Reads the guard of a block: it is asked in each copy, where names stand for the values of the copy.
+    fn guard(&mut self, block: &Block, scope: &Scope, lobby: bool) {
+        let place = &self.read.blocks[usize::from(block.number)];
+        let Some(place) = place.at("when") else {
+            return;
+        };
+        let mut types = self.facts.clone();
+        let names = self.with_treatment(scope, lobby);
+        types.extend(
+            names
+                .iter()
+                .map(|(name, levels)| (name.clone(), type_of(levels))),
+        );
+        let guard = Formula::read(&place, &types, &Type::Bool);
+        self.guards
+            .extend(guard.map(|formula| (block.number, Guard(formula))));
+    }
+
+    /// What names stand for, with the factors of which a unit gets one level.
+    fn with_treatment(&self, scope: &Scope, lobby: bool) -> Scope {
+        let mut scope = scope.clone();
+        if self.design.unit == Unit::Participant || lobby {
+            let factors = self.design.between.iter();
+            scope.extend(factors.map(|factor| (factor.name.clone(), factor.levels.clone())));
+        }
+        scope
     }
 
     /// The values that copies are made for; reports a name that cannot be used here.
@@ -469,11 +570,7 @@ impl Names<'_, '_> {
     fn stage(&mut self, stage: u16, scope: &Scope, lobby: bool) -> bool {
         let kind = self.read.kind(stage);
         let is_lobby = matches!(kind, Some(Kind::Lobby(_)));
-        let mut scope = scope.clone();
-        if self.design.unit == Unit::Participant || lobby {
-            let factors = self.design.between.iter();
-            scope.extend(factors.map(|factor| (factor.name.clone(), factor.levels.clone())));
-        }
+        let scope = self.with_treatment(scope, lobby);
         if let Some(Kind::Env(env)) = kind {
             self.config(&self.read.places[usize::from(stage)], env, &scope);
         }

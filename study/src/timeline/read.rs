@@ -153,6 +153,7 @@ fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
     block.repeat = fields
         .or("repeat", 1, |place| place.whole(1..=most, "times"))
         .unwrap_or(1);
+    block.guarded = fields.get("when").is_some();
     block
 }
 
