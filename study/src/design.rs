@@ -169,17 +169,27 @@ impl Design {
 pub(crate) fn read(place: &Place<'_>) -> Option<Design> {
     let mut fields = place.fields("the design")?;
     let units = [("participant", Unit::Participant), ("group", Unit::Group)];
-    let unit = fields.or("unit", Unit::Participant, |place| {
-        place.word("unit", &units)
-    });
-    let seed = fields.or("seed", None, |place| {
-        place
-            .whole(0..=i64::MAX, "")
-            .map(|seed| Some(seed.unsigned_abs()))
-    });
-    let quota = fields.get("quota");
-    let between = fields.or("between", Vec::new(), |place| between(&place));
-    let within = fields.or("within", Vec::new(), |place| within(&place));
+    let doc = "To whom levels and orders are given: every `participant`, when they enter, or every `group`, when it is made.";
+    let unit = fields
+        .key("unit", doc)
+        .or(Unit::Participant, |place| place.word("unit", &units));
+    let doc =
+        "From which everything is drawn; without it the server draws a seed once and keeps it.";
+    let seed = fields
+        .key("seed", doc)
+        .maybe(|place| place.whole(0..=i64::MAX, "").map(i64::unsigned_abs));
+    let doc = "How many units are wanted that complete the study: in all, or by treatment. Without it as many as come.";
+    let quota = fields.key("quota", doc).place;
+    let doc = "Factors of which a unit gets one level, by name.";
+    let between = fields
+        .key("between", doc)
+        .maybe(|place| between(&place))
+        .map(Option::unwrap_or_default);
+    let doc = "Factors of which a unit gets every level, by name.";
+    let within = fields
+        .key("within", doc)
+        .maybe(|place| within(&place))
+        .map(Option::unwrap_or_default);
     fields.done();
     let (between, within) = (between?, within?);
     if let Some(factor) = within
@@ -300,10 +310,14 @@ fn between(place: &Place<'_>) -> Option<Vec<Between>> {
     ];
     factors(place, |name, place| {
         let mut fields = place.fields("a factor")?;
+        let doc = "The levels: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
-            .need("levels", "[slow, fast]")
-            .and_then(|place| levels(&place));
-        let assign = fields.or("assign", Assign::LeastFilled, |place| {
+            .key("levels", doc)
+            .need("[slow, fast]", |place| levels(&place));
+        let doc = "How a unit's level is chosen. `least_filled`: that of the treatment which the fewest units have. `random`: any, \
+                   evenly. `block`: by permuted blocks.";
+        let assign = fields.key("assign", doc);
+        let assign = assign.or(Assign::LeastFilled, |place| {
             place.word("way to assign", &choices)
         });
         fields.done();
@@ -324,12 +338,15 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
     ];
     factors(place, |name, place| {
         let mut fields = place.fields("a factor")?;
+        let doc = "The levels: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
-            .need("levels", "[slow, fast]")
-            .and_then(|place| levels(&place));
-        let order = fields.or("order", Order::Random, |place| {
-            place.word("order", &choices)
-        });
+            .key("levels", doc)
+            .need("[slow, fast]", |place| levels(&place));
+        let doc = "In which order. `fixed`: that of the file. `random`: any, evenly. `latin`: a row of a Latin square. `williams`: \
+                   a row of a Williams design. Rows are least-filled first.";
+        let order = fields
+            .key("order", doc)
+            .or(Order::Random, |place| place.word("order", &choices));
         fields.done();
         Some(Within {
             name,

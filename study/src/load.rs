@@ -8,13 +8,17 @@ use serde_json::json;
 
 use crate::canonical::{canonical, sha256};
 use crate::design::{self, Design};
-use crate::page::{self, Page};
+use crate::page::{Page, Source};
 use crate::problem::{At, Problem, Report};
-use crate::read::Place;
-use crate::stage::{End, Kind, Lobby, Outcome, Stage};
+use crate::read::{Fields, Place};
+use crate::recruitment::{self, Recruitment};
+use crate::screening::{self, Screening};
+use crate::stage::{self, End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
+use crate::text;
 use crate::timeline::check::Scope;
 use crate::timeline::{self, Node};
+use crate::unplayed;
 use crate::yaml::{self, Data};
 
 /// Name of the study file in its folder.
@@ -36,6 +40,14 @@ pub struct Study {
     pub contact: String,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
+    /// The number that the ethics board gave it.
+    pub protocol: Option<String>,
+    /// How long data are kept, and a session waits.
+    pub keeping: Keeping,
+    /// Whence participants come, and what they are paid.
+    pub recruitment: Recruitment,
+    /// Who can take part; none for everybody.
+    pub screening: Option<Screening>,
     /// How pages reach each other.
     pub net: Net,
     /// The stages, in the order of the file; the last one is an end stage. What is stored of a stage is stored by its
@@ -85,6 +97,34 @@ struct About {
     title: String,
     contact: String,
     language: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<String>,
+    #[serde(flatten)]
+    keeping: Keeping,
+}
+
+/// How long a participant's data are kept, and a session waits for its participant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Keeping {
+    /// Days after which what was recorded is erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<u16>,
+    /// What is erased when a participant withdraws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_withdraw: Option<OnWithdraw>,
+    /// Hours after which a session that was left cannot be taken up again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_h: Option<u16>,
+}
+
+/// What is erased when a participant withdraws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnWithdraw {
+    /// What was recorded of them; what their partners have of it stays theirs.
+    EraseOwn,
+    /// The episodes of their groups too.
+    EraseGroup,
 }
 
 /// Reads the study of a folder: `study.yaml` and the files that it names.
@@ -111,23 +151,78 @@ fn file(dir: &Path, report: &Report) -> Option<String> {
     None
 }
 
+/// What the keys at the top of the file say.
+pub(crate) struct Parts {
+    about: About,
+    recruitment: Option<Recruitment>,
+    screening: Option<Screening>,
+    net: Net,
+    design: Design,
+    walked: Walked,
+}
+
+/// Reads the keys at the top of the file.
+pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
+    let mut fields = root.fields("a study file")?;
+    let format = fields.key("format", "The format of the file.");
+    let format = format.need("1", |place| format_of(&place));
+    let about = fields.key("study", "What the study is.");
+    let example = "{id: my-study, version: 1.0.0, title: …, contact: …}";
+    let about = about.need(example, |place| about_of(&place));
+    let language = about.as_ref().map_or("en", |about| about.language.as_str());
+    let recruitment = fields.key(
+        "recruitment",
+        "Whence participants come, and what they are paid.",
+    );
+    let recruitment =
+        recruitment.maybe(|place| recruitment::read(Source { dir, language }, &place));
+    let screening = fields.key(
+        "screening",
+        "Who can take part, as far as their device and connection say; asked before anything else.",
+    );
+    let screening = screening.maybe(|place| screening::read(&place));
+    let net = fields.key("net", "How pages reach each other.");
+    let net = net.or(Net::default(), |place| terms::net(&place));
+    let design = fields.key(
+        "design",
+        "What varies from participant to participant, or from group to group.",
+    );
+    let design = design
+        .maybe(|place| design::read(&place))
+        .map(Option::unwrap_or_default);
+    let walked = fields.key(
+        "timeline",
+        "What a participant goes through: stages and blocks of stages, in order.",
+    );
+    let walked = walked.need("a list of stages", |place| {
+        timeline(dir, language, &place, design.as_ref(), root)
+    });
+    let doc =
+        "What a participant is paid beside the base: a formula over what was played and answered.";
+    let _ = fields.key("bonus", doc).maybe(|place| place.text(1_000));
+    fields.done();
+    unplayed::report("", root);
+    format?;
+    Some(Parts {
+        about: about?,
+        recruitment: recruitment?,
+        screening: screening?,
+        net: net?,
+        design: design?,
+        walked: walked?,
+    })
+}
+
 fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     let source = yaml::parse(text.trim_start_matches('\u{feff}'), report)?;
-    let mut fields = Place::root(&source, report).fields("a study file")?;
-    let format = fields.need("format", "1").and_then(|place| format(&place));
-    let about = fields.need(
-        "study",
-        "{id: my-study, version: 1.0.0, title: …, contact: …}",
-    );
-    let about = about.and_then(|place| about_of(&place));
-    let language = about.as_ref().map_or("en", |about| about.language.as_str());
-    let net = fields.or("net", Net::default(), |place| terms::net(&place));
-    let design = fields.or("design", Design::default(), |place| design::read(&place));
-    let walked = fields
-        .need("timeline", "a list of stages")
-        .and_then(|place| timeline(dir, language, &place, design.as_ref(), &fields.whole));
-    fields.done();
-    let (about, net, design, walked, _) = (about?, net?, design?, walked?, format?);
+    let Parts {
+        about,
+        recruitment,
+        screening,
+        net,
+        design,
+        walked,
+    } = parts(dir, &Place::root(&source, report))?;
     let Walked {
         timeline,
         tree,
@@ -140,6 +235,12 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     if source.get("design").is_some() {
         whole["design"] = json!(design);
     }
+    if let Some(recruitment) = &recruitment {
+        whole["recruitment"] = json!(recruitment);
+    }
+    if let Some(screening) = &screening {
+        whole["screening"] = json!(screening);
+    }
     let canonical = canonical(&whole);
     let hash = sha256(&canonical);
     let About {
@@ -148,6 +249,8 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         title,
         contact,
         language,
+        protocol,
+        keeping,
     } = about;
     Some(Study {
         id,
@@ -155,6 +258,10 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         title,
         contact,
         language,
+        protocol,
+        keeping,
+        recruitment: recruitment.unwrap_or_default(),
+        screening,
         net,
         timeline,
         tree,
@@ -168,7 +275,10 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     })
 }
 
-fn format(place: &Place<'_>) -> Option<()> {
+fn format_of(place: &Place<'_>) -> Option<()> {
+    if place.may(false) {
+        return place.whole(1..=1, "").map(|_: u8| ());
+    }
     if matches!(&place.node.data, Data::Plain(text) if text == "1") {
         return Some(());
     }
@@ -181,65 +291,69 @@ fn format(place: &Place<'_>) -> Option<()> {
 
 fn about_of(place: &Place<'_>) -> Option<About> {
     let mut fields = place.fields("what the study is")?;
-    let id = fields.need("id", "my-study").and_then(|place| place.id());
-    let version = fields
-        .need("version", "1.0.0")
-        .and_then(|place| place.text(40));
-    let language = fields.or("language", "en".to_owned(), |place| language(&place));
+    let id = fields.key("id", "Names the study in data and files.");
+    let id = id.need("my-study", |place| place.id());
+    let version = fields.key("version", "The researcher's own count of versions.");
+    let version = version.need("1.0.0", |place| place.text(40));
+    let doc = "The language of the texts, such as `en` or `pt-BR`; where a text is given by language, this one must be there.";
+    let language = fields
+        .key("language", doc)
+        .or("en".to_owned(), |place| language(&place));
     let chosen = language.as_deref().unwrap_or("en");
-    let title = fields
-        .need("title", "Cooking together")
-        .and_then(|place| title(&place, chosen));
-    let contact = fields
-        .need("contact", "lab@example.edu")
-        .and_then(|place| place.text(200));
+    let title = fields.key("title", "What participants read at the top of the page.");
+    let title = title.need("Cooking together", |place| text::read(&place, chosen, 200));
+    let contact = fields.key("contact", "Whom participants can write to.");
+    let contact = contact.need("lab@example.edu", |place| place.text(200));
+    let doc = "The number that the ethics board gave the study; it goes into the data.";
+    let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
+    let keeping = keeping(&mut fields);
     fields.done();
     Some(About {
         id: id?,
         version: version?,
-        title: title?,
+        title: title?.in_language(chosen).to_owned(),
         contact: contact?,
         language: language?,
+        protocol: protocol?,
+        keeping: keeping?,
     })
 }
 
-/// A language tag: `en`, `de`, `pt-BR`.
-///
-/// Source: BCP 47; only the shape is checked.
+fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
+    let days = fields.key(
+        "retention_days",
+        "Days after which what was recorded is erased.",
+    );
+    let days = days.maybe(|place| place.whole(1..=36_500, "days"));
+    let ways = [
+        ("erase_own", OnWithdraw::EraseOwn),
+        ("erase_group", OnWithdraw::EraseGroup),
+    ];
+    let doc = "What is erased when a participant withdraws. `erase_own`: what was recorded of them; partners keep their own \
+               part of what they played together. `erase_group`: the episodes of their groups too.";
+    let withdraw = fields
+        .key("on_withdraw", doc)
+        .maybe(|place| place.word("choice", &ways));
+    let doc = "Hours after which a session that was left cannot be taken up again.";
+    let hours = fields
+        .key("expires_h", doc)
+        .maybe(|place| place.whole(1..=8_760, "hours"));
+    Some(Keeping {
+        retention_days: days?,
+        on_withdraw: withdraw?,
+        expires_h: hours?,
+    })
+}
+
 fn language(place: &Place<'_>) -> Option<String> {
     let text = place.text(35)?;
-    let mut parts = text.split('-');
-    let main = parts
-        .next()
-        .is_some_and(|p| matches!(p.len(), 2 | 3) && p.chars().all(|c| c.is_ascii_lowercase()));
-    let good = main
-        && parts.all(|p| matches!(p.len(), 2..=8) && p.chars().all(|c| c.is_ascii_alphanumeric()));
+    let good = text::is_language(&text);
     if !good {
         place.wrong(format!(
             "`{text}` is not a language tag; write one like en, de or pt-BR"
         ));
     }
     good.then_some(text)
-}
-
-/// Text, or text by language, of which the study's language is taken.
-fn title(place: &Place<'_>, language: &str) -> Option<String> {
-    if !matches!(place.node.data, Data::Map(_)) {
-        return place.text(200);
-    }
-    let mut chosen = None;
-    for (tag, place) in place.entries("text by language")? {
-        let text = place.text(200);
-        if tag == language {
-            chosen = Some(text);
-        }
-    }
-    chosen.unwrap_or_else(|| {
-        place.wrong(format!(
-            "no text for `{language}`, the language of the study; add a line `{language}: …`"
-        ));
-        None
-    })
 }
 
 /// The timeline as it was read and checked.
@@ -268,6 +382,7 @@ fn timeline<'a>(
     }
     let usual = Design::default();
     let known = design.unwrap_or(&usual);
+    stage::check(&read.places, &read.stages);
     timeline::check::length(&read, known, place);
     let lobbies = timeline::check::groups(&read, known);
     timeline::check::bots(&mut read, &lobbies);
@@ -285,11 +400,7 @@ fn timeline<'a>(
 /// The last page of a study that has none of its own. No stage of a file can have its id.
 fn usual_end() -> Stage {
     let markdown = "# Thank you\n\nThat was all. You can close this page now.\n";
-    let page = Page {
-        file: String::new(),
-        markdown: markdown.to_owned(),
-        html: page::html(markdown),
-    };
+    let page = Page::of(markdown);
     Stage {
         id: "_end".to_owned(),
         kind: Kind::End(End {

@@ -1,47 +1,142 @@
 //! Markdown pages: read from the study folder, turned into sanitised HTML once, when the study is loaded.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde::Serialize;
 
+use crate::canonical::sha256;
 use crate::problem::Report;
 use crate::read::Place;
+use crate::text::is_language;
 
 /// The longest Markdown file, bytes.
 pub(crate) const MAX_PAGE: u64 = 64 * 1024;
 
-/// A page of the study.
+/// Where a study is read from, and the language of its texts.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub dir: &'a Path,
+    pub language: &'a str,
+}
+
+/// A page of the study, in its language and perhaps in others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
     /// The Markdown file, relative to the study folder.
     pub file: String,
-    /// What it says; part of the study's hash.
-    pub markdown: String,
-    /// Sanitised HTML. Not hashed: it follows from the Markdown, and its spelling belongs to a library.
-    #[serde(skip)]
-    pub html: String,
+    #[serde(flatten)]
+    usual: Prose,
+    /// By language: what files beside it say that have the language in their name, such as `how.de.md`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    languages: BTreeMap<String, Prose>,
 }
 
-/// Reads the page that a field names.
-pub(crate) fn read(dir: &Path, place: &Place<'_>) -> Option<Page> {
-    let file = place.text(200)?;
-    let markdown = text(dir, place, &file, MAX_PAGE, "how.md")?;
+/// What a page says in one language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Prose {
+    /// What it says; part of the study's hash.
+    markdown: String,
+    /// Sanitised HTML. Not hashed: it follows from the Markdown, and its spelling belongs to a library.
+    #[serde(skip)]
+    html: String,
+}
+
+impl Prose {
+    fn of(markdown: String) -> Self {
+        let html = html(&markdown);
+        Self { markdown, html }
+    }
+}
+
+impl Page {
+    /// A page that the program brings.
+    pub(crate) fn of(markdown: &str) -> Self {
+        Self {
+            file: String::new(),
+            usual: Prose::of(markdown.to_owned()),
+            languages: BTreeMap::new(),
+        }
+    }
+
+    fn prose(&self, language: &str) -> &Prose {
+        self.languages.get(language).unwrap_or(&self.usual)
+    }
+
+    /// What people read, in a language, else in that of the study: sanitised HTML.
+    pub fn html(&self, language: &str) -> &str {
+        &self.prose(language).html
+    }
+
+    /// SHA-256 of the Markdown that they read, lower-case hex.
+    pub fn sha256(&self, language: &str) -> String {
+        sha256(&self.prose(language).markdown)
+    }
+
+    /// SHA-256 of the Markdown in every language.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = String> {
+        let all = self.languages.values().chain([&self.usual]);
+        all.map(|prose| sha256(&prose.markdown))
+    }
+
+    /// Bytes of HTML, in the language that has most.
+    pub(crate) fn size(&self) -> usize {
+        let all = self.languages.values().chain([&self.usual]);
+        all.map(|prose| prose.html.len()).max().unwrap_or(0)
+    }
+}
+
+/// Reads the page that a field names, and those beside it in other languages.
+pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
+    let file = place.file("Markdown file")?;
+    let usual = prose(source, place, &file);
+    let mut languages = BTreeMap::new();
+    let mut whole = true;
+    for (language, file) in beside_in(source.dir, &file) {
+        match prose(source, place, &file) {
+            Some(prose) => drop(languages.insert(language, prose)),
+            None => whole = false,
+        }
+    }
+    Some(Page {
+        usual: usual.filter(|_| whole)?,
+        file,
+        languages,
+    })
+}
+
+fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
+    let markdown = text(source.dir, place, file, MAX_PAGE, "how.md")?;
     if markdown.trim().is_empty() {
         place.wrong(format!(
             "`{file}` is empty; write what participants shall read"
         ));
         return None;
     }
-    let report = Report::new(&file);
+    let report = Report::new(file);
     pictures(&markdown, &report);
     place.report.absorb(report);
-    let html = html(&markdown);
-    Some(Page {
-        file,
-        markdown,
-        html,
-    })
+    Some(Prose::of(markdown))
+}
+
+/// The files that are named as this one with a language before the ending, such as `how.de.md` for `how.md`.
+fn beside_in(dir: &Path, file: &str) -> Vec<(String, String)> {
+    let Some((stem, ending)) = file.rsplit_once('.') else {
+        return Vec::new();
+    };
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let own = name(stem);
+    let folder = &file[..stem.len() - own.len()];
+    let language = |found: &String| {
+        let inner = found.strip_prefix(&own)?.strip_prefix('.')?;
+        let tag = inner.strip_suffix(ending)?.strip_suffix('.')?;
+        is_language(tag).then(|| (tag.to_owned(), format!("{folder}{found}")))
+    };
+    beside(&dir.join(file))
+        .iter()
+        .filter_map(language)
+        .collect()
 }
 
 /// Reads a text file of the study folder.

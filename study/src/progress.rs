@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::assign::{Assignment, Draw};
 use crate::load::Study;
-use crate::stage::{Kind, Outcome, Stage};
+use crate::stage::{Kind, Outcome, Quiz, Stage};
 use crate::timeline::{self, Bindings, Visit};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
@@ -26,6 +26,9 @@ pub struct Progress {
     visit: u16,
     /// What replaces the outcome that the end stage declares.
     cut: Option<Outcome>,
+    /// Attempts at a quiz that were not right, by its position.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tries: BTreeMap<u16, u8>,
     facts: Facts,
 }
 
@@ -289,9 +292,15 @@ impl Progress {
 
     /// What the participant's page shows.
     pub fn view(&self, study: &Study) -> StageView {
-        let mut view = self.stage(study).view();
-        if let (StageView::End { outcome, .. }, Some(own)) = (&mut view, self.outcome(study)) {
+        let mut view = self.stage(study).view(&study.language);
+        if let StageView::Quiz { attempt, .. } = &mut view {
+            *attempt = self.tried().saturating_add(1);
+        }
+        if let (StageView::End { outcome, page }, Some(own)) = (&mut view, self.outcome(study)) {
             own.name().clone_into(outcome);
+            if let Some(own) = crate::stage::way_out(study, own) {
+                *page = own.html(&study.language).to_owned();
+            }
         }
         view
     }
@@ -307,12 +316,29 @@ impl Progress {
             (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
             (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
             (Event::StageDone { at, .. }, _) if at != self.at => Ok(Step::Stay),
-            (Event::StageDone { answers, .. }, Kind::Instructions(_)) => match answers.first() {
-                Some(answer) => Err(Refusal::UnknownItem {
-                    name: answer.name.chars().take(60).collect(),
-                }),
-                None => Ok(self.next(study)),
-            },
+            (Event::StageDone { answers, .. }, Kind::Instructions(_) | Kind::Debrief(_)) => {
+                match answers.first() {
+                    Some(answer) => Err(Refusal::UnknownItem {
+                        name: answer.name.chars().take(60).collect(),
+                    }),
+                    None => Ok(self.next(study)),
+                }
+            }
+            (Event::StageDone { answers, .. }, Kind::Consent(consent)) => {
+                if !consent.agreed(answers)? {
+                    return Ok(self.leave(study, consent.or_else));
+                }
+                self.keep(&stage.id, answers);
+                Ok(self.next(study))
+            }
+            (Event::StageDone { answers, .. }, Kind::Quiz(quiz)) => {
+                let is_right = quiz.wrong(answers)?.is_empty();
+                self.keep(&stage.id, answers);
+                Ok(match is_right {
+                    true => self.next(study),
+                    false => self.try_again(study, quiz),
+                })
+            }
             (Event::StageDone { answers, .. }, Kind::Survey(survey)) => {
                 survey.check(answers)?;
                 self.keep(&stage.id, answers);
@@ -349,6 +375,28 @@ impl Progress {
         self.facts
             .answers
             .insert(stage.to_owned(), answers.collect());
+    }
+
+    /// Attempts at the quiz of the current position that were not right.
+    fn tried(&self) -> u8 {
+        self.tries.get(&self.at).copied().unwrap_or(0)
+    }
+
+    /// Goes back for another attempt at the quiz of the current position, or ends the way if none is left.
+    fn try_again(&mut self, study: &Study, quiz: &Quiz) -> Step {
+        let tried = self.tried().saturating_add(1);
+        if tried >= quiz.attempts {
+            return self.leave(study, quiz.or_else);
+        }
+        self.tries.insert(self.at, tried);
+        let route = timeline::route(study, &self.assignment);
+        let is_there = |visit: &Visit<'_>| {
+            let stage = study.timeline.get(usize::from(visit.stage));
+            stage.is_some_and(|stage| Some(&stage.id) == quiz.retry_from.as_ref())
+        };
+        let before = route.iter().take(usize::from(self.at)).rposition(is_there);
+        let from = before.map_or(self.at, |position| position as u16);
+        self.enter(study, from)
     }
 
     /// Ends the way with an outcome, on the last page.

@@ -1,12 +1,17 @@
 //! Typed reading of the located tree: a [`Place`] is a value with its path, a [`Fields`] a block of keys.
 //! Whatever cannot be read is reported at its place and read as `None`.
+//!
+//! A reader asks for all keys of a block before it gives up on any of them: so a run tells every fault, and a sketch
+//! ([`crate::shape`]) tells every key.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::problem::{At, Report, hint};
+use crate::shape::{Atlas, Block, Entry, Shape, Sketch};
 use crate::yaml::{Data, Node, flag, is_switch_word, join};
 
 /// A value, its path and the report to which its faults go.
@@ -15,7 +20,15 @@ pub(crate) struct Place<'a> {
     pub node: &'a Node,
     pub path: String,
     pub report: &'a Report,
+    /// There if nothing is read, and the reader tells what it takes.
+    sketch: Option<Sketch<'a>>,
 }
+
+/// What stands at the places of a sketch.
+static NOTHING: Node = Node {
+    at: At { line: 0, column: 0 },
+    data: Data::List(Vec::new()),
+};
 
 impl<'a> Place<'a> {
     pub(crate) fn root(node: &'a Node, report: &'a Report) -> Self {
@@ -23,7 +36,54 @@ impl<'a> Place<'a> {
             node,
             path: String::new(),
             report,
+            sketch: None,
         }
+    }
+
+    /// A place at which nothing is read.
+    pub(crate) fn sketch(atlas: &'a Atlas) -> Self {
+        Self {
+            node: &NOTHING,
+            path: String::new(),
+            report: &atlas.nowhere,
+            sketch: Some(atlas.root()),
+        }
+    }
+
+    /// A place inside this one.
+    fn inside(&self, node: &'a Node, path: String) -> Self {
+        Self {
+            node,
+            path,
+            report: self.report,
+            sketch: self.sketch.map(Sketch::inside),
+        }
+    }
+
+    /// Tells what is taken here. True if that is all there is to do, as nothing is read.
+    fn tells(&self, shape: impl FnOnce() -> Shape) -> bool {
+        self.sketch.map(|sketch| sketch.tell(shape())).is_some()
+    }
+
+    /// Whether to read in a way that depends on what is there: as it is, and always in a sketch, which tells every way.
+    pub(crate) fn may(&self, holds: bool) -> bool {
+        holds || self.sketch.is_some()
+    }
+
+    /// Reads what is told once, under a name, however often it is read.
+    pub(crate) fn named<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&Self) -> Option<T>,
+    ) -> Option<T> {
+        let Some(sketch) = self.sketch else {
+            return read(self);
+        };
+        let sketch = Some(sketch.name(name)?);
+        read(&Self {
+            sketch,
+            ..self.clone()
+        })
     }
 
     pub(crate) fn wrong(&self, message: impl Into<String>) {
@@ -54,6 +114,27 @@ impl<'a> Place<'a> {
     /// Text of at most `limit` characters, not blank. A plain scalar is taken as it is written,
     /// so that `version: 1.10` stays `1.10` and `title: No` stays `No`.
     pub(crate) fn text(&self, limit: usize) -> Option<String> {
+        self.text_of("text", None, limit)
+    }
+
+    /// Text that is a file of the study folder.
+    pub(crate) fn file(&self, what: &'static str) -> Option<String> {
+        self.text_of(what, None, 200)
+    }
+
+    fn text_of(
+        &self,
+        what: &'static str,
+        pattern: Option<&'static str>,
+        limit: usize,
+    ) -> Option<String> {
+        if self.tells(|| Shape::Text {
+            what,
+            pattern,
+            most: limit,
+        }) {
+            return None;
+        }
         let (Data::Plain(text) | Data::Quoted(text)) = &self.node.data else {
             return self.expected("text");
         };
@@ -71,7 +152,7 @@ impl<'a> Place<'a> {
 
     /// An id: lower-case letters, digits, `_` and `-`, a letter first, at most 40.
     pub(crate) fn id(&self) -> Option<String> {
-        let text = self.text(usize::MAX)?;
+        let text = self.text_of("id", Some("^[a-z][a-z0-9_-]{0,39}$"), usize::MAX)?;
         let good = text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.len() <= 40
             && text
@@ -90,6 +171,15 @@ impl<'a> Place<'a> {
     where
         T: Copy + Display + TryFrom<i64> + PartialOrd,
     {
+        let bound = |bound: &T| bound.to_string().parse().unwrap_or_default();
+        if self.tells(|| Shape::Number {
+            whole: true,
+            from: bound(range.start()),
+            to: bound(range.end()),
+            unit: unit.to_owned(),
+        }) {
+            return None;
+        }
         let unit = if unit.is_empty() {
             String::new()
         } else {
@@ -114,8 +204,32 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// A number in a range.
+    pub(crate) fn number(&self, range: RangeInclusive<f64>, unit: &str) -> Option<f64> {
+        let (from, to) = (*range.start(), *range.end());
+        if self.tells(|| Shape::Number {
+            whole: false,
+            from,
+            to,
+            unit: unit.to_owned(),
+        }) {
+            return None;
+        }
+        let number = match &self.node.data {
+            Data::Plain(text) => text.parse::<f64>().ok(),
+            _ => None,
+        };
+        match number.filter(|number| range.contains(number)) {
+            Some(number) => Some(number),
+            None => self.expected(format!("a number from {from} to {to} {unit}").trim_end()),
+        }
+    }
+
     /// `true` or `false`.
     pub(crate) fn flag(&self) -> Option<bool> {
+        if self.tells(|| Shape::Flag) {
+            return None;
+        }
         match &self.node.data {
             Data::Plain(text) if is_switch_word(text) => {
                 self.wrong(format!(
@@ -130,6 +244,10 @@ impl<'a> Place<'a> {
 
     /// One of some words.
     pub(crate) fn word<T: Copy>(&self, what: &str, known: &[(&str, T)]) -> Option<T> {
+        let word = |(word, _): &(&str, T)| (*word).to_owned();
+        if self.tells(|| Shape::Word(known.iter().map(word).collect())) {
+            return None;
+        }
         let text = self.text(usize::MAX)?;
         let found = known
             .iter()
@@ -149,6 +267,16 @@ impl<'a> Place<'a> {
 
     /// A list that is not empty.
     pub(crate) fn list(&self, what: &str, limit: usize) -> Option<Vec<Place<'a>>> {
+        if let Some(sketch) = self.sketch {
+            let item = self.inside(self.node, String::new());
+            let at = item.sketch.map_or(0, |item| item.at);
+            sketch.tell(Shape::List {
+                what: what.to_owned(),
+                most: limit,
+                item: at,
+            });
+            return Some(vec![item]);
+        }
         let Data::List(items) = &self.node.data else {
             return self.expected(&format!("a list of {what} (lines that start with `- `)"));
         };
@@ -159,37 +287,40 @@ impl<'a> Place<'a> {
             ));
             return None;
         }
-        let item = |(i, node)| Place {
-            node,
-            path: format!("{}[{i}]", self.path),
-            report: self.report,
-        };
+        let item = |(i, node)| self.inside(node, format!("{}[{i}]", self.path));
         Some(items.iter().enumerate().map(item).collect())
     }
 
     /// The keys and values of a block, whatever the keys are.
     pub(crate) fn entries(&self, what: &str) -> Option<Vec<(&'a str, Place<'a>)>> {
+        if let Some(sketch) = self.sketch {
+            let value = self.inside(self.node, String::new());
+            let at = value.sketch.map_or(0, |value| value.at);
+            sketch.tell(Shape::Map {
+                what: what.to_owned(),
+                value: at,
+            });
+            return Some(vec![("name", value)]);
+        }
         let Data::Map(entries) = &self.node.data else {
             return self.expected(&format!("{what} (lines of `key: value`)"));
         };
         let entry = |(key, node): &'a (crate::yaml::Key, Node)| {
-            (
-                key.name.as_str(),
-                Place {
-                    node,
-                    path: join(&self.path, &key.name),
-                    report: self.report,
-                },
-            )
+            let place = self.inside(node, join(&self.path, &key.name));
+            (key.name.as_str(), place)
         };
         Some(entries.iter().map(entry).collect())
     }
 
     /// A block of known keys; [`Fields::done`] reports the others.
     pub(crate) fn fields(&self, what: &str) -> Option<Fields<'a>> {
-        self.entries(what)?;
+        let mut whole = self.clone();
+        match whole.sketch {
+            Some(sketch) => whole.sketch = Some(sketch.tell(Shape::Block(Block::default()))),
+            None => drop(self.entries(what)?),
+        }
         Some(Fields {
-            whole: self.clone(),
+            whole,
             asked: Vec::new(),
             forgiven: false,
         })
@@ -197,6 +328,7 @@ impl<'a> Place<'a> {
 
     /// The value as JSON.
     pub(crate) fn json(&self) -> Value {
+        self.tells(|| Shape::Any);
         self.node.json(&self.path, self.report)
     }
 }
@@ -209,45 +341,84 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Tells what the block is.
+    pub(crate) fn about(&self, doc: &'static str) {
+        if let Some(sketch) = self.whole.sketch {
+            sketch.change(|block| block.doc = doc);
+        }
+    }
+
+    /// A key and what it means.
+    pub(crate) fn key(&mut self, key: &'static str, doc: &str) -> Key<'a> {
+        self.asked.push(key);
+        let whole = self.whole.clone();
+        let place = match whole.sketch {
+            Some(sketch) => {
+                let place = whole.inside(whole.node, String::new());
+                let at = place.sketch.map_or(0, |place| place.at);
+                let entry = Entry {
+                    key,
+                    doc: doc.to_owned(),
+                    needed: false,
+                    default: None,
+                    example: String::new(),
+                    at,
+                };
+                sketch.change(|block| block.entries.push(entry));
+                Some(place)
+            }
+            None => {
+                let node = whole.node.get(key);
+                node.map(|node| whole.inside(node, join(&whole.path, key)))
+            }
+        };
+        Key { key, whole, place }
+    }
+
     /// The value of a key, if it is there and not empty.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<Place<'a>> {
-        self.asked.push(key);
-        let Data::Map(entries) = &self.whole.node.data else {
-            return None;
-        };
-        let (_, node) = entries.iter().find(|(k, _)| k.name == key)?;
-        Some(Place {
-            node,
-            path: join(&self.whole.path, key),
-            report: self.whole.report,
-        })
+        self.key(key, "").place
     }
 
     /// The value of a key that must be there; `example` shows how to write it.
     pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Place<'a>> {
-        let found = self.get(key);
-        if found.is_none() {
-            let path = join(&self.whole.path, key);
-            self.whole.report.add(
-                self.whole.node.at,
-                &path,
-                format!("missing; write for example `{key}: {example}`"),
-            );
-        }
-        found
+        self.key(key, "").need(example, Some)
     }
 
-    /// The value of a key that has a default: `read` reads it if it is there.
-    pub(crate) fn or<T>(
+    /// Reads the key on whose word the other keys depend, and then those. If the word is not known, every key passes.
+    pub(crate) fn variants<T: Copy, R>(
         &mut self,
         key: &'static str,
-        default: T,
-        read: impl FnOnce(Place<'a>) -> Option<T>,
-    ) -> Option<T> {
-        match self.get(key) {
-            Some(place) => read(place),
-            None => Some(default),
+        doc: &str,
+        what: &str,
+        known: &[(&str, T)],
+        mut read: impl FnMut(T, &mut Self) -> Option<R>,
+    ) -> Option<R> {
+        let example = known.first().map_or("", |(word, _)| word);
+        let word = (self.key(key, doc)).need(example, |place| place.word(what, known));
+        let Some(sketch) = self.whole.sketch else {
+            if word.is_none() {
+                self.forgive();
+            }
+            return read(word?, self);
+        };
+        sketch.change(|block| block.tag = Some(key));
+        for (word, kind) in known {
+            let own = sketch.inside();
+            own.tell(Shape::Block(Block::default()));
+            let whole = Place {
+                sketch: Some(own),
+                ..self.whole.clone()
+            };
+            let mut fields = Fields {
+                whole,
+                asked: Vec::new(),
+                forgiven: false,
+            };
+            read(*kind, &mut fields);
+            sketch.change(|block| block.variants.push(((*word).to_owned(), own.at)));
         }
+        None
     }
 
     /// Lets every key pass: which ones are known depends on something that could not be read.
@@ -279,5 +450,72 @@ impl<'a> Fields<'a> {
     /// Where the block stands.
     pub(crate) fn at(&self) -> At {
         self.whole.node.at
+    }
+}
+
+/// A key of a block, about to be read.
+pub(crate) struct Key<'a> {
+    key: &'static str,
+    whole: Place<'a>,
+    /// The value, if it is there.
+    pub place: Option<Place<'a>>,
+}
+
+impl<'a> Key<'a> {
+    fn tell(&self, change: impl FnOnce(&mut Entry)) {
+        if let Some(sketch) = self.whole.sketch {
+            sketch.change(|block| {
+                let mut entries = block.entries.iter_mut();
+                if let Some(entry) = entries.find(|entry| entry.key == self.key) {
+                    change(entry);
+                }
+            });
+        }
+    }
+
+    /// Reads a value that must be there; `example` shows how to write it.
+    pub(crate) fn need<T>(
+        self,
+        example: &str,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.needed = true);
+        self.require(example, read)
+    }
+
+    /// Reads a value that must be there, as nothing else says the same; `example` shows how to write it.
+    pub(crate) fn require<T>(
+        self,
+        example: &str,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.example = example.to_owned());
+        if self.place.is_none() {
+            let path = join(&self.whole.path, self.key);
+            let message = format!("missing; write for example `{}: {example}`", self.key);
+            self.whole.report.add(self.whole.node.at, &path, message);
+        }
+        read(self.place?)
+    }
+
+    /// Reads a value that has a default.
+    pub(crate) fn or<T: Serialize>(
+        self,
+        default: T,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.default = serde_json::to_value(&default).ok());
+        match self.place {
+            Some(place) => read(place),
+            None => Some(default),
+        }
+    }
+
+    /// Reads a value that may be missing.
+    pub(crate) fn maybe<T>(self, read: impl FnOnce(Place<'a>) -> Option<T>) -> Option<Option<T>> {
+        match self.place {
+            Some(place) => read(place).map(Some),
+            None => Some(None),
+        }
     }
 }

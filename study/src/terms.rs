@@ -163,8 +163,11 @@ pub(crate) fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
 
 pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
     let mut fields = place.fields("bounds of the input delay")?;
-    let min = fields.or("min", 0, |place| place.whole(0..=15, "ticks"));
-    let max = fields.or("max", 3, |place| place.whole(0..=15, "ticks"));
+    let min = fields.key("min", "The least input delay, in ticks.");
+    let min = min.or(0, |place| place.whole(0..=15, "ticks"));
+    let max = fields
+        .key("max", "The most.")
+        .or(3, |place| place.whole(0..=15, "ticks"));
     fields.done();
     let (min, max) = (min?, max?);
     if min > max {
@@ -179,15 +182,25 @@ pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
 pub(crate) fn on_disconnect(place: &Place<'_>) -> Option<OnDisconnect> {
     let mut fields = place.fields("what happens when a person is gone")?;
     let usual = OnDisconnect::default();
-    let grace_s = fields.or("grace_s", usual.grace_s, |p| p.whole(1..=600, "seconds"));
+    let doc = "Seconds in which the person may come back before `then` decides.";
+    let grace_s = fields
+        .key("grace_s", doc)
+        .or(usual.grace_s, |p| p.whole(1..=600, "seconds"));
     let choices = [
         ("stand", Meanwhile::Stand),
         ("bot", Meanwhile::Bot),
         ("hold", Meanwhile::Hold),
     ];
-    let meanwhile = fields.or("meanwhile", usual.meanwhile, |p| p.word("choice", &choices));
+    let doc = "What happens in these seconds. `stand`: the seat does nothing, and the others play on. `bot`: an AI partner \
+               plays it. `hold`: the others wait, with a countdown.";
+    let meanwhile = fields.key("meanwhile", doc);
+    let meanwhile = meanwhile.or(usual.meanwhile, |p| p.word("choice", &choices));
     let halves = halves(&mut fields);
-    let bot = fields.or("bot", None, |place| stage::bot(&place).map(Some));
+    let bot = fields.key(
+        "bot",
+        "The AI partner that plays the seat; without it that of the lobby.",
+    );
+    let bot = bot.maybe(|place| stage::bot(&place));
     fields.done();
     let (first_half, second_half) = halves?;
     let terms = OnDisconnect {
@@ -211,11 +224,20 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
         ("partner_left", Then::PartnerLeft),
         ("technical", Then::Technical),
     ];
-    let mut read = |key| {
-        let place = fields.get(key);
-        place.map(|place| place.word("choice", &choices))
+    let mut read = |key, doc| {
+        let key = fields.key(key, doc);
+        key.place.map(|place| place.word("choice", &choices))
     };
-    let (whole, first, second) = (read("then"), read("first_half"), read("second_half"));
+    let whole = read(
+        "then",
+        "What follows. `bot`: an AI partner plays the seat. `partner_left`, `technical`: the episode ends for the group with \
+         this reason. Without it `partner_left`.",
+    );
+    let first = read(
+        "first_half",
+        "Instead of `then`: what follows in the first half of the ticks that the episode has at most.",
+    );
+    let second = read("second_half", "What follows in the second half.");
     let missing = |key, other, example| {
         let message = format!(
             "missing, as `{other}` says what follows in the other half; write for example `{key}: {example}`"
@@ -246,8 +268,15 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
 pub(crate) fn hidden_tab(place: &Place<'_>) -> Option<HiddenTab> {
     let mut fields = place.fields("what happens when a page is out of sight")?;
     let usual = HiddenTab::default();
-    let warn_s = fields.or("warn_s", usual.warn_s, |p| p.whole(1..=600, "seconds"));
-    let drop_s = fields.or("drop_s", usual.drop_s, |p| p.whole(1..=600, "seconds"));
+    let doc = "Seconds for which a page is out of sight until the others are told.";
+    let warn_s = fields
+        .key("warn_s", doc)
+        .or(usual.warn_s, |p| p.whole(1..=600, "seconds"));
+    let doc =
+        "Seconds until the person counts as gone, and `on_disconnect` decides; not below `warn_s`.";
+    let drop_s = fields
+        .key("drop_s", doc)
+        .or(usual.drop_s, |p| p.whole(1..=600, "seconds"));
     fields.done();
     let (warn_s, drop_s) = (warn_s?, drop_s?);
     if drop_s < warn_s {
@@ -264,10 +293,17 @@ pub(crate) fn net(place: &Place<'_>) -> Option<Net> {
     let mut fields = place.fields("how pages reach each other")?;
     let usual = Net::default();
     let ways = [("all", Ice::All), ("relay", Ice::Relay)];
-    let ice = fields.or("ice", usual.ice, |place| place.word("choice", &ways));
-    let fallback = fields.or("fallback", usual.fallback, |place| {
-        place.word("choice", &FALLBACKS)
-    });
+    let doc = "`all`: pages connect directly if they can, else through the server's TURN. `relay`: through TURN alone, so that \
+               no participant learns the address of another.";
+    let ice = fields
+        .key("ice", doc)
+        .or(usual.ice, |place| place.word("choice", &ways));
+    let doc = "`websocket`: what WebRTC does not carry goes through the server's WebSocket. `none`: it goes nowhere; with \
+               `ice: relay` on a server without TURN nobody can play. Without it `websocket`.";
+    let fallback = fields
+        .key("fallback", doc)
+        .maybe(|place| place.word("choice", &FALLBACKS));
+    let fallback = fallback.map(|fallback| fallback.unwrap_or(usual.fallback));
     fields.done();
     Some(Net {
         ice: ice?,

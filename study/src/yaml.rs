@@ -87,6 +87,11 @@ impl Node {
 
     /// Whether there is a value at a path of keys and indices.
     pub(crate) fn has(&self, path: &str) -> bool {
+        self.at(path).is_some()
+    }
+
+    /// The value at a path of keys and indices.
+    pub(crate) fn at(&self, path: &str) -> Option<&Node> {
         self.walk(path).1
     }
 
@@ -96,7 +101,7 @@ impl Node {
     }
 
     /// How far a path leads, and whether to its end.
-    fn walk(&self, path: &str) -> (At, bool) {
+    fn walk(&self, path: &str) -> (At, Option<&Node>) {
         let mut node = self;
         let mut at = self.at;
         for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -115,10 +120,10 @@ impl Node {
             };
             match next {
                 Some((place, inner)) => (at, node) = (place, inner),
-                None => return (at, false),
+                None => return (at, None),
             }
         }
-        (at, true)
+        (at, Some(node))
     }
 }
 

@@ -54,15 +54,17 @@ fn misspelt_keys_get_the_nearest_known_one() {
     assert_eq!(
         fault("timeout_s: 30", "timeuot_s: 30\n    timeout_s: 30"),
         "study.yaml:15:5: timeline[1].timeuot_s: unknown key; did you mean `timeout_s`? \
-         Known here: id, type, group_size, timeout_s, on_timeout, bot, for_each, repeat, when"
+         Known here: id, type, group_size, match, presence, timeout_s, on_timeout, bot, else, for_each, repeat, when"
     );
     assert_eq!(
-        fault("  language: en", "  language: en\n  retention_days: 30"),
-        "study.yaml:8:3: study.retention_days: unknown key; known here: id, version, language, title, contact"
+        fault("  language: en", "  language: en\n  colour: red"),
+        "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, title, contact, protocol, \
+         retention_days, on_withdraw, expires_h"
     );
     assert_eq!(
-        fault("format: 1", "format: 1\nrecruitment: {provider: prolific}"),
-        "study.yaml:2:1: recruitment: unknown key; known here: format, study, net, design, timeline"
+        fault("format: 1", "format: 1\nrecruiting: {provider: prolific}"),
+        "study.yaml:2:1: recruiting: unknown key; did you mean `recruitment`? Known here: format, study, recruitment, \
+         screening, net, design, timeline, bonus"
     );
 }
 
@@ -88,7 +90,7 @@ fn words_numbers_and_ranges_are_checked() {
     assert_eq!(
         fault("type: lobby", "type: loby"),
         "study.yaml:13:11: timeline[1].type: unknown stage type `loby`; did you mean `lobby`? \
-         Known here: instructions, lobby, env, survey, end"
+         Known here: consent, instructions, quiz, survey, lobby, env, chat, debrief, external, end"
     );
     assert_eq!(
         fault("timeout_s: 30", "timeout_s: 7200"),
@@ -100,7 +102,8 @@ fn words_numbers_and_ranges_are_checked() {
     );
     assert_eq!(
         fault("on_timeout: bot", "on_timeout: bots"),
-        "study.yaml:16:17: timeline[1].on_timeout: unknown choice `bots`; did you mean `bot`? Known here: bot, wait"
+        "study.yaml:16:17: timeline[1].on_timeout: unknown choice `bots`; did you mean `bot`? Known here: bot, wait, \
+         leave, ask"
     );
     assert_eq!(
         fault("outcome: completed", "outcome: complete"),

@@ -70,9 +70,9 @@ impl Hub {
     pub(super) fn stage_message(&self, who: SessionId, index: u16) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
         let progress = &self.sessions[who.0].progress;
-        let view = match &stage.kind {
-            Kind::End(_) => progress.view(&self.study),
-            _ => stage.view(),
+        let view = match self.stage_of(who) == index {
+            true => progress.view(&self.study),
+            false => stage.view(&self.study.language),
         };
         let ahead = u16::from(self.stage_of(who) != index);
         ServerMessage::Stage {

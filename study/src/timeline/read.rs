@@ -78,9 +78,15 @@ impl<'a> Reader<'_, 'a> {
 
     /// A node; none if nothing of it can be walked.
     fn node(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
-        if place.node.get("block").is_none() {
-            return self.stage(place, depth);
-        }
+        place.named("node", |place| {
+            let has_children = place.node.get("block").is_some();
+            let stage = place.may(!has_children).then(|| self.stage(place, depth));
+            let block = place.may(has_children).then(|| self.block(place, depth));
+            stage.or(block).flatten()
+        })
+    }
+
+    fn block(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
         if depth == MAX_DEPTH {
             place.wrong(format!(
                 "a block inside {MAX_DEPTH} others; write the study with fewer blocks in each other"
@@ -89,20 +95,22 @@ impl<'a> Reader<'_, 'a> {
         }
         let number = self.number(place);
         let mut fields = place.fields("a block")?;
-        let id = fields
-            .or("id", None, |place| place.id().map(Some))
-            .flatten();
+        let id = fields.key("id", "Names the block; unique in the study.");
+        let id = id.maybe(|place| place.id()).flatten();
         self.named(id.clone(), place);
-        let inner = fields
-            .need("block", "[…]")
-            .and_then(|place| self.nodes(&place, depth + 1));
+        let inner = fields.key("block", "The stages and blocks of a copy, in order.");
+        let inner = inner.need("[…]", |place| self.nodes(&place, depth + 1));
         let mut block = wrapped(&mut fields, Block::of(inner.unwrap_or_default()));
+        let doc = "Whether every copy has its children in an order of its own, drawn evenly; children that are blocks stay whole.";
         block.shuffle = fields
-            .or("shuffle", false, |place| place.flag())
+            .key("shuffle", doc)
+            .or(false, |place| place.flag())
             .unwrap_or(false);
         let count = block.block.len();
+        let doc = "How many of its children every copy keeps, drawn evenly; in the order of the file, unless they are shuffled.";
         block.choose = fields
-            .or("choose", None, |place| choose(&place, count).map(Some))
+            .key("choose", doc)
+            .maybe(|place| choose(&place, count))
             .flatten();
         fields.done();
         (block.id, block.number) = (id, number);
@@ -146,22 +154,39 @@ impl<'a> Reader<'_, 'a> {
 
 /// Reads how a block, or a stage by itself, is walked.
 fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
+    let doc = "What copies are made for, one after the other: the levels of a factor of `design.within`, or values of its own. \
+               `{{ name }}` in the `config` of an env stage stands for the value of the copy.";
     block.for_each = fields
-        .or("for_each", None, |place| for_each(&place).map(Some))
+        .key("for_each", doc)
+        .maybe(|place| for_each(&place))
         .flatten();
     let most = MAX_VISITS as u16;
+    let doc = "How many copies are made, for each value of `for_each`.";
     block.repeat = fields
-        .or("repeat", 1, |place| place.whole(1..=most, "times"))
+        .key("repeat", doc)
+        .or(1, |place| place.whole(1..=most, "times"))
         .unwrap_or(1);
-    block.guarded = fields.get("when").is_some();
+    let doc = "Whether a copy is walked: a formula that is asked when the copy is reached, over the names that stand for something there and over what the participant has answered and played.";
+    block.guarded = fields
+        .key("when", doc)
+        .maybe(|place| place.text(1_000))
+        .is_none_or(|text| text.is_some());
     block
 }
 
 /// The name of a factor, or `{name: [values]}`.
 fn for_each(place: &Place<'_>) -> Option<ForEach> {
-    if !place.is_block() {
-        return place.text(40).map(ForEach::Factor);
-    }
+    let factor = place
+        .may(!place.is_block())
+        .then(|| place.text(40).map(ForEach::Factor));
+    let values = place
+        .may(place.is_block())
+        .then(|| values_of_its_own(place));
+    factor.or(values).flatten()
+}
+
+/// A name and its values.
+fn values_of_its_own(place: &Place<'_>) -> Option<ForEach> {
     let entries = place.entries("a name and its values")?;
     let [(name, values)] = entries.as_slice() else {
         place.wrong(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));

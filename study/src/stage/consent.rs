@@ -1,0 +1,89 @@
+//! What people agree to before anything of them is recorded.
+
+use protocol::control::Answer;
+use serde::Serialize;
+
+use crate::page::{self, Page, Source};
+use crate::progress::Refusal;
+use crate::read::{Fields, Place};
+
+use super::outcome::{self, Outcome};
+use super::{Kind, Stage};
+
+/// A text to agree to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Consent {
+    /// What they read.
+    #[serde(rename = "file")]
+    pub page: Page,
+    /// The outcome of those who do not agree.
+    #[serde(rename = "else")]
+    pub or_else: Outcome,
+}
+
+const DOC: &str = "A text to agree to. Nothing of a participant is recorded before; \
+    the time of the agreement and the SHA-256 of the text agreed to are.";
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consent> {
+    fields.about(DOC);
+    let page = fields.key("file", "What participants agree to.");
+    let page = page.need("consent.md", |place| page::read(source, &place));
+    let doc = "How the way of those ended who do not agree.";
+    let or_else = fields.key("else", doc);
+    let or_else = or_else.or(Outcome::NoConsent, |place| outcome::read(&place));
+    Some(Consent {
+        page: page?,
+        or_else: or_else?,
+    })
+}
+
+/// The name of the answer of those who agree.
+pub const AGREED: &str = "agreed";
+
+impl Consent {
+    /// Whether the answers are those of a person who agrees: one named [`AGREED`], with the SHA-256 of the text that was
+    /// agreed to. Who does not agree gives none, so that nothing is there to be kept.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if they are neither, or of another text.
+    pub fn agreed(&self, answers: &[Answer]) -> Result<bool, Refusal> {
+        let [answer] = answers else {
+            let name = AGREED.to_owned();
+            return match answers {
+                [] => Ok(false),
+                _ => Err(Refusal::Twice { name }),
+            };
+        };
+        let name = answer.name.chars().take(60).collect();
+        if answer.name != AGREED {
+            return Err(Refusal::UnknownItem { name });
+        }
+        let text: Option<String> = serde_json::from_str(&answer.value).ok();
+        match text.is_some_and(|text| self.page.hashes().any(|hash| hash == text)) {
+            true => Ok(true),
+            false => Err(Refusal::BadAnswer { name }),
+        }
+    }
+}
+
+/// Reports stages that would record something of a participant before the consent.
+pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
+    let is_consent = |stage: &Option<Stage>| {
+        matches!(
+            stage,
+            Some(Stage {
+                kind: Kind::Consent(_),
+                ..
+            })
+        )
+    };
+    let Some(last) = stages.iter().rposition(is_consent) else {
+        return;
+    };
+    for (place, stage) in places.iter().zip(stages).take(last) {
+        let records = |kind: &Kind| matches!(kind, Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_));
+        if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
+            place.wrong_at("type", "records something of the participant, and a consent stage comes after it; move the consent stage before this one");
+        }
+    }
+}

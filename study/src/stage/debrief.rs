@@ -1,0 +1,32 @@
+//! What people learn at the end, and whether they still agree.
+
+use serde::Serialize;
+
+use crate::page::{self, Page, Source};
+use crate::read::Fields;
+
+/// What people learn at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Debrief {
+    /// What they read.
+    #[serde(rename = "file")]
+    pub page: Page,
+    /// Whether they may withdraw what was recorded of them.
+    pub allow_withdraw: bool,
+}
+
+const DOC: &str = "What participants learn when all is done: what the study was about, and who their partner was.";
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrief> {
+    fields.about(DOC);
+    let page = fields.key("file", "What participants read.");
+    let page = page.need("debrief.md", |place| page::read(source, &place));
+    let doc = "Whether participants may withdraw their data there; what is erased then is said by `study.on_withdraw`.";
+    let allow_withdraw = fields
+        .key("allow_withdraw", doc)
+        .or(false, |place| place.flag());
+    Some(Debrief {
+        page: page?,
+        allow_withdraw: allow_withdraw?,
+    })
+}

@@ -1,0 +1,63 @@
+//! The last page.
+
+use serde::Serialize;
+
+use crate::load::Study;
+use crate::page::{self, Page, Source};
+use crate::read::Fields;
+
+use super::outcome::{self, Outcome};
+
+/// The last page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct End {
+    /// The outcome of those who come here by the whole way.
+    pub outcome: Outcome,
+    /// What they read.
+    #[serde(rename = "file")]
+    pub page: Page,
+}
+
+const DOC: &str = "The last page.";
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<End> {
+    fields.about(DOC);
+    let doc = "How the way of those ended who come here.";
+    let outcome = fields
+        .key("outcome", doc)
+        .or(Outcome::Completed, |place| outcome::read(&place));
+    let page = fields.key("file", "What participants read.");
+    let page = page.need("thanks.md", |place| page::read(source, &place));
+    Some(End {
+        outcome: outcome?,
+        page: page?,
+    })
+}
+
+/// What those read who come to a way out that has a page of its own: the study's, else the program's for those who have
+/// not begun what the study is about. Everybody else reads the last page of the study.
+pub(crate) fn way_out(study: &Study, outcome: Outcome) -> Option<Page> {
+    let own = study.recruitment.outcomes.get(&outcome);
+    if let Some(page) = own.and_then(|way| way.page.as_ref()) {
+        return Some(page.clone());
+    }
+    let markdown = match outcome {
+        Outcome::NoConsent => {
+            "# You did not agree\n\nSo you do not take part, and nothing was recorded. You can close this page now.\n"
+        }
+        Outcome::FailedQuiz => {
+            "# Thank you for your time\n\nNot all questions were answered as they should be, so the study ends here. You can close this page now.\n"
+        }
+        Outcome::Ineligible => {
+            "# Thank you for your interest\n\nThe study cannot be done with this device or connection. You can close this page now.\n"
+        }
+        Outcome::LobbyTimeout => {
+            "# Nobody came\n\nThere was nobody to play with, so the study ends here. You can close this page now.\n"
+        }
+        Outcome::StudyFull => {
+            "# The study is full\n\nEnough people have taken part already. You can close this page now.\n"
+        }
+        _ => return None,
+    };
+    Some(Page::of(markdown))
+}

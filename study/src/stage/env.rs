@@ -1,0 +1,488 @@
+//! Episodes of an environment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::canonical::sha256;
+use crate::keys;
+use crate::page::{self, Page, Source};
+use crate::read::{Fields, Place};
+use crate::terms::{self, HiddenTab, InputDelay, OnDisconnect};
+use crate::text::{self, Text};
+
+/// Episodes of an environment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Env {
+    /// Environment id.
+    pub env: String,
+    /// Environment version.
+    pub version: String,
+    /// The module of an environment of one's own; none for one that the program brings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleFile>,
+    /// Who plays: one entry a seat.
+    pub players: Vec<Player>,
+    /// Parameters, as JSON; the environment knows them.
+    pub config: Value,
+    /// How many episodes, and what ends them.
+    #[serde(flatten)]
+    pub course: Course,
+    /// The longest prediction, ticks; none for what [`Env::window`] makes of the tick rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u8>,
+    /// Bounds of the input delay.
+    pub input_delay: InputDelay,
+    /// Key codes by action name; empty for the environment's own.
+    pub keys: BTreeMap<String, Vec<String>>,
+    /// What people do and see around the picture.
+    #[serde(flatten)]
+    pub screen: Screen,
+    /// What happens when a person is gone.
+    pub on_disconnect: OnDisconnect,
+    /// What happens when the page of a person is out of sight.
+    pub hidden_tab: HiddenTab,
+}
+
+/// How many episodes an env stage has, what they begin with and what ends them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Course {
+    /// Episodes at most.
+    pub episodes: u16,
+    /// What ends an episode, or the stage, before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// What the seeds of episodes are drawn from; empty for a seed of its own for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seed: Vec<String>,
+    /// Whether time goes on by itself.
+    pub mode: Mode,
+}
+
+/// What ends an episode, or the stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Until {
+    /// Ends an episode on the first confirmed tick on which it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
+    /// Ends the stage after so many episodes with a positive score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_successes: Option<u16>,
+    /// Ends the stage after so many episodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_episodes: Option<u16>,
+}
+
+/// Whether time goes on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// At the tick rate.
+    Ticks,
+    /// With every action of the participant.
+    Turns,
+}
+
+/// What people do and see around the picture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Screen {
+    /// What a key does that is held.
+    pub capture: Capture,
+    /// Whether there are buttons to touch.
+    pub touch: bool,
+    /// Seconds that are counted before tick 0.
+    pub countdown_s: u8,
+    /// What is shown beside the picture.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hud: Vec<Gauge>,
+    /// What is shown between episodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
+    /// Whether the page asks for the whole screen.
+    pub fullscreen: bool,
+}
+
+/// What a key does that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capture {
+    /// Its action again on every tick.
+    Hold,
+    /// Its action once.
+    Press,
+}
+
+/// A number beside the picture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gauge {
+    /// What it is.
+    pub label: Text,
+    /// What it shows.
+    pub value: String,
+}
+
+/// What is shown between episodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rest {
+    /// What participants read.
+    #[serde(rename = "file")]
+    pub page: Page,
+    /// Seconds for which it is shown at least.
+    pub min_s: u32,
+    /// Seconds after which the next episode begins by itself; none for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_s: Option<u32>,
+}
+
+/// An AI partner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bot {
+    /// Name of the policy.
+    pub policy: String,
+    /// Whether people are told.
+    pub disclose: bool,
+}
+
+/// An environment module in the study folder.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct ModuleFile {
+    /// The file, relative to the study folder.
+    pub file: String,
+    /// SHA-256 of its bytes, lower-case hex; part of the study's hash.
+    pub sha256: String,
+    /// Its bytes.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for ModuleFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.file, self.sha256)
+    }
+}
+
+/// Who takes a seat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Player {
+    /// The participant.
+    #[serde(rename = "self")]
+    Own,
+    /// Another of the group.
+    Partner,
+    /// An AI partner.
+    Bot(Bot),
+    /// Nobody: the seat does nothing.
+    Vacant,
+}
+
+impl Player {
+    /// Whether a person takes the seat.
+    pub fn is_person(&self) -> bool {
+        matches!(self, Self::Own | Self::Partner)
+    }
+}
+
+impl Env {
+    /// Seats that people take.
+    pub fn people(&self) -> usize {
+        self.players
+            .iter()
+            .filter(|player| player.is_person())
+            .count()
+    }
+}
+
+const DOC: &str = "Episodes of an environment.";
+
+/// The most seats of an episode.
+#[allow(clippy::cast_possible_truncation, reason = "16")]
+pub(super) const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
+
+/// Reads an AI partner.
+pub(crate) fn bot(place: &Place<'_>) -> Option<Bot> {
+    place.named("bot", |place| {
+        let mut fields = place.fields("an AI partner")?;
+        let doc = "Name of the AI partner: `cook` follows rules in every kitchen of Overcooked, `random` presses evenly \
+                   drawn keys, `idle` does nothing.";
+        let policy = fields.key("policy", doc).need("cook", |place| place.text(100));
+        let disclose = fields.key("disclose", "Whether people are told that the partner is an AI.");
+        let disclose = disclose.or(true, |place| place.flag());
+        fields.done();
+        Some(Bot {
+            policy: policy?,
+            disclose: disclose?,
+        })
+    })
+}
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
+    fields.about(DOC);
+    let id = fields.key("env", "The environment, in exactly this version.");
+    let id = id.need("overcooked@2.0.0", |place| env_id(&place));
+    let doc = "The module of an environment of your own, in the study folder, at most 16 MiB; `coplay env check` says \
+               whether it keeps the laws. Its id must not be one that the program brings. Pages play it, and the server \
+               simulates it in an interpreter with limits ([environment-modules.md](environment-modules.md)).";
+    let module = fields
+        .key("module", doc)
+        .maybe(|place| module(source, &place));
+    let doc = "One entry a seat. The group of the lobby before takes the seats of `self`, which is there once, and \
+               `partner` in order; an AI partner is a block as in a lobby; a `vacant` seat does nothing.";
+    let players = fields
+        .key("players", doc)
+        .or(vec![Player::Own], |place| players(&place));
+    let doc = "The environment's own parameters, tick rate and horizon included; its page lists them. \
+               `{{ name }}` stands for the level of a factor, or a value of `for_each`.";
+    let config = fields.key("config", doc);
+    let config = config.or(Value::Object(Default::default()), |place| {
+        place.entries("the environment's parameters")?;
+        Some(place.json())
+    });
+    let course = course(fields);
+    let doc = "Bounds within which the input delay follows from the round trip when an episode starts; it is the same for all.";
+    let input_delay = fields.key("input_delay", doc);
+    let input_delay = input_delay.or(InputDelay { min: 0, max: 3 }, |place| {
+        terms::input_delay(&place)
+    });
+    let greatest = input_delay.map_or(0, |delay| delay.max);
+    let doc = "The longest prediction of a partner's input, in ticks; at its end the picture waits. At most 40 less \
+               `input_delay.max`. Without it 16 ticks at 60 ticks per second, in proportion at other rates, at least 8, at \
+               most 16.";
+    let window = fields
+        .key("window", doc)
+        .maybe(|place| terms::window(&place, greatest));
+    let doc = "Key codes by action; replaces all of the environment's keys. Codes are those of `KeyboardEvent.code`, such \
+               as `KeyW`, `ArrowUp`, `Space`; a chord has `+` between them: `ShiftLeft+KeyW`.";
+    let keys = fields
+        .key("keys", doc)
+        .or(BTreeMap::new(), |place| keys::read(&place));
+    let screen = screen(source, fields);
+    let doc = "What happens when a person is gone: the page is closed, reloaded, frozen or unreachable, or out of sight \
+               for `hidden_tab.drop_s`.";
+    let on_disconnect = fields.key("on_disconnect", doc);
+    let on_disconnect = on_disconnect.or(OnDisconnect::default(), |place| {
+        terms::on_disconnect(&place)
+    });
+    let hidden_tab = fields.key("hidden_tab", "What happens when a page is out of sight.");
+    let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| terms::hidden_tab(&place));
+    // How a stage is walked is read with the blocks.
+    let doc = "A stage or block that follows every copy of this one.";
+    let _ = fields
+        .key("after_each", doc)
+        .maybe(|place| place.named("node", |_| Some(())));
+    let (env, version) = id?;
+    Some(Env {
+        env,
+        version,
+        module: module?,
+        players: players?,
+        config: config?,
+        course: course?,
+        window: window?,
+        input_delay: input_delay?,
+        keys: keys?,
+        screen: screen?,
+        on_disconnect: on_disconnect?,
+        hidden_tab: hidden_tab?,
+    })
+}
+
+/// The most episodes of a stage.
+const MAX_EPISODES: u16 = 1_000;
+
+fn course(fields: &mut Fields<'_>) -> Option<Course> {
+    let episodes = fields.key(
+        "episodes",
+        "How many episodes are played, one after the other.",
+    );
+    let episodes = episodes.or(1, |place| place.whole(1..=MAX_EPISODES, "episodes"));
+    let doc = "A formula, which ends an episode on the first confirmed tick on which it holds; or a block of such \
+               criteria. Without it an episode ends as the environment says.";
+    let until = fields.key("until", doc).maybe(|place| until(&place));
+    let doc = "What the seeds of episodes are drawn from: `participant`, `group`, and names of factors and of `for_each`; \
+               episodes for which all of these are the same have the same seed. Without it every episode has its own.";
+    let seed = fields.key("seed", doc).or(Vec::new(), |place| {
+        let names = place.list("names", 8)?;
+        names
+            .iter()
+            .map(Place::id)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect()
+    });
+    let modes = [("ticks", Mode::Ticks), ("turns", Mode::Turns)];
+    let doc = "`ticks`: time goes on at the tick rate. `turns`: with every action of the participant, who plays alone.";
+    let mode = fields
+        .key("mode", doc)
+        .or(Mode::Ticks, |place| place.word("mode", &modes));
+    Some(Course {
+        episodes: episodes?,
+        until: until?,
+        seed: seed?,
+        mode: mode?,
+    })
+}
+
+fn until(place: &Place<'_>) -> Option<Until> {
+    let plain = place.may(!place.is_block()).then(|| {
+        let formula = Some(place.text(1_000)?);
+        Some(Until {
+            formula,
+            ..Until::default()
+        })
+    });
+    let block = place.may(place.is_block()).then(|| {
+        let mut fields = place.fields("what ends an episode or the stage")?;
+        let doc = "Ends an episode on the first confirmed tick on which it holds.";
+        let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
+        let count = |place: Place<'_>| place.whole(1..=MAX_EPISODES, "episodes");
+        let doc = "Ends the stage after so many episodes with a score above 0.";
+        let min_successes = fields.key("min_successes", doc).maybe(count);
+        let doc = "Ends the stage after so many episodes, whatever came of them.";
+        let max_episodes = fields.key("max_episodes", doc).maybe(count);
+        fields.done();
+        let (min_successes, max_episodes) = (min_successes?, max_episodes?);
+        if min_successes.is_some() && max_episodes.is_none() {
+            let message = "missing, so somebody who never succeeds would never go on; write for example `max_episodes: 20`";
+            place.wrong_at("max_episodes", message);
+            return None;
+        }
+        Some(Until {
+            formula: formula?,
+            min_successes,
+            max_episodes,
+        })
+    });
+    plain.or(block).flatten()
+}
+
+fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
+    let ways = [("hold", Capture::Hold), ("press", Capture::Press)];
+    let doc = "What a key does that is held: `hold`, its action again on every tick; `press`, its action once.";
+    let capture = fields
+        .key("capture", doc)
+        .or(Capture::Hold, |place| place.word("choice", &ways));
+    let doc = "Whether there are buttons to touch on phones and tablets.";
+    let touch = fields.key("touch", doc).or(true, |place| place.flag());
+    let doc = "Seconds that are counted down before the first tick.";
+    let countdown_s = fields
+        .key("countdown_s", doc)
+        .or(0, |place| place.whole(0..=10, "seconds"));
+    let doc = "Numbers beside the picture.";
+    let hud = fields.key("hud", doc).or(Vec::new(), |place| {
+        let places = place.list("numbers", 8)?;
+        let read: Vec<_> = places.iter().map(|place| gauge(source, place)).collect();
+        read.into_iter().collect()
+    });
+    let doc = "What is shown between the episodes of the stage.";
+    let rest = fields.key("rest", doc).maybe(|place| rest(source, &place));
+    let doc =
+        "Whether the page asks for the whole screen; leaving it is noted, and the page asks again.";
+    let fullscreen = fields
+        .key("fullscreen", doc)
+        .or(false, |place| place.flag());
+    Some(Screen {
+        capture: capture?,
+        touch: touch?,
+        countdown_s: countdown_s?,
+        hud: hud?,
+        rest: rest?,
+        fullscreen: fullscreen?,
+    })
+}
+
+fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
+    let mut fields = place.fields("a number beside the picture")?;
+    let label = fields.key("label", "What it is.");
+    let label = label.need("Score", |place| text::read(&place, source.language, 60));
+    let value = fields.key("value", "A formula over the confirmed state.");
+    let value = value.need("score", |place| place.text(1_000));
+    fields.done();
+    Some(Gauge {
+        label: label?,
+        value: value?,
+    })
+}
+
+fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
+    let mut fields = place.fields("what is shown between episodes")?;
+    let page = fields.key("file", "What participants read.");
+    let page = page.need("rest.md", |place| page::read(source, &place));
+    let min_s = fields.key("min_s", "Seconds for which it is shown at least.");
+    let min_s = min_s.or(0, |place| place.whole(0..=600, "seconds"));
+    let max_s = fields.key(
+        "max_s",
+        "Seconds after which the next episode begins by itself.",
+    );
+    let max_s = max_s.maybe(|place| place.whole(1..=3600, "seconds"));
+    fields.done();
+    Some(Rest {
+        page: page?,
+        min_s: min_s?,
+        max_s: max_s?,
+    })
+}
+
+/// The largest environment module, bytes; `module::Limits` of the host has the same bound.
+const MAX_MODULE: u64 = 16 << 20;
+
+fn module(source: Source<'_>, place: &Place<'_>) -> Option<ModuleFile> {
+    let file = place.file("file")?;
+    let bytes = page::bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
+    Some(ModuleFile {
+        sha256: sha256(&bytes),
+        file,
+        bytes,
+    })
+}
+
+fn env_id(place: &Place<'_>) -> Option<(String, String)> {
+    let text = place.text(100)?;
+    let split = text
+        .split_once('@')
+        .filter(|(id, version)| !id.is_empty() && is_version(version));
+    if split.is_none() {
+        place.wrong(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@2.0.0`"));
+    }
+    split.map(|(id, version)| (id.to_owned(), version.to_owned()))
+}
+
+fn is_version(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('.').collect();
+    parts.len() == 3
+        && parts
+            .iter()
+            .all(|part| part.len() < 10 && part.parse::<u32>().is_ok())
+}
+
+fn players(place: &Place<'_>) -> Option<Vec<Player>> {
+    let places = place.list("players", usize::from(MAX_SEATS))?;
+    let players: Vec<Option<Player>> = places.iter().map(player).collect();
+    let players: Vec<Player> = players.into_iter().collect::<Option<_>>()?;
+    let own = players
+        .iter()
+        .filter(|player| **player == Player::Own)
+        .count();
+    if own != 1 {
+        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`"));
+        return None;
+    }
+    Some(players)
+}
+
+fn player(place: &Place<'_>) -> Option<Player> {
+    let words = ["self", "partner", "vacant"];
+    let word = (place.may(!place.is_block()))
+        .then(|| place.word("player", &words.map(|word| (word, word))));
+    let bot = (place.may(place.is_block())).then(|| bot(place).map(Player::Bot));
+    match word {
+        Some(word) => Some(match word? {
+            "self" => Player::Own,
+            "partner" => Player::Partner,
+            _ => Player::Vacant,
+        }),
+        None => bot.flatten(),
+    }
+}

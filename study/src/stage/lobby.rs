@@ -1,0 +1,231 @@
+//! The waiting room that makes a group.
+
+use serde::Serialize;
+
+use crate::read::{Fields, Place};
+use crate::yaml::Node;
+
+use super::env::{self, Bot, MAX_SEATS};
+use super::outcome::{self, Outcome};
+
+/// The waiting room that makes a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lobby {
+    /// People of a group.
+    pub group_size: u8,
+    /// Who is put together.
+    #[serde(rename = "match")]
+    pub matching: Matching,
+    /// How people are asked whether they are still there.
+    pub presence: Presence,
+    /// Seconds until `on_timeout`.
+    pub timeout_s: u32,
+    /// What happens then.
+    pub on_timeout: OnTimeout,
+    /// The AI partner; there if `on_timeout` is `bot`.
+    pub bot: Option<Bot>,
+    /// The outcome of those who leave without a group.
+    #[serde(rename = "else")]
+    pub or_else: Outcome,
+}
+
+/// Who is put together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Matching {
+    /// Who comes first.
+    pub order: MatchOrder,
+    /// The longest round trip between two pages of a group, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_p2p_rtt_ms: Option<u16>,
+    /// The greatest share of packets that may be lost between two pages of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_loss: Option<f64>,
+    /// A formula that a group fulfils.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub composition: Option<String>,
+    /// Whether people who were in a group together are kept apart.
+    pub not_met_before: bool,
+    /// The lobby before whose groups come together again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reunite: Option<String>,
+}
+
+/// Who comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchOrder {
+    /// Who came first.
+    #[default]
+    Fifo,
+    /// Any, evenly.
+    Random,
+}
+
+/// How people who wait are asked whether they are still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Presence {
+    /// Seconds of waiting until they are asked.
+    pub prompt_after_s: u32,
+    /// Seconds in which they answer.
+    pub grace_s: u32,
+}
+
+impl Default for Presence {
+    fn default() -> Self {
+        Self {
+            prompt_after_s: 60,
+            grace_s: 15,
+        }
+    }
+}
+
+/// What a lobby does when its time is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTimeout {
+    /// AI partners take the places that are empty.
+    Bot,
+    /// The person waits on.
+    Wait,
+}
+
+const DOC: &str = "The waiting room, in which a group is made.";
+
+/// `crate::unplayed` refuses the last two; they are read as what is nearest, so that the rest of the study is checked.
+const ON_TIMEOUT: [(&str, OnTimeout); 4] = [
+    ("bot", OnTimeout::Bot),
+    ("wait", OnTimeout::Wait),
+    ("leave", OnTimeout::Wait),
+    ("ask", OnTimeout::Bot),
+];
+
+pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
+    fields.about(DOC);
+    let doc = "People of a group; equals the number of people among the players of the env stages that follow.";
+    let group_size = fields.key("group_size", doc);
+    let group_size = group_size.need("2", |place| place.whole(2..=MAX_SEATS, "people"));
+    let matching = fields.key("match", "Who is put together.");
+    let matching = matching.or(Matching::default(), |place| matching_of(&place));
+    let doc = "How people who wait are asked whether they are still there. Who does not answer gives up the place.";
+    let presence = fields
+        .key("presence", doc)
+        .or(Presence::default(), |place| presence_of(&place));
+    let timeout_s = fields.key("timeout_s", "Seconds until `on_timeout`.");
+    let timeout_s = timeout_s.need("60", |place| place.whole(5..=3600, "seconds"));
+    let doc = "`bot`: AI partners take the places that are empty. `wait`: the person waits on. \
+               `leave`: the person leaves by `else`. `ask`: the person chooses.";
+    let on_timeout = fields.key("on_timeout", doc);
+    let on_timeout = on_timeout.need("bot", |place| place.word("choice", &ON_TIMEOUT));
+    let bot = fields.key(
+        "bot",
+        "The AI partner, needed with `on_timeout: bot` and `ask`.",
+    );
+    let there = bot.place.is_some();
+    let bot = bot.maybe(|place| env::bot(&place));
+    let doc = "How the way of those ended who leave without a group.";
+    let or_else = fields.key("else", doc);
+    let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));
+    let on_timeout = on_timeout?;
+    check_bot(fields, on_timeout, there)?;
+    Some(Lobby {
+        group_size: group_size?,
+        matching: matching?,
+        presence: presence?,
+        timeout_s: timeout_s?,
+        on_timeout,
+        bot: bot?,
+        or_else: or_else?,
+    })
+}
+
+/// Whether an AI partner is there if one may be called, and only then.
+fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<()> {
+    let path = format!("{}.bot", fields.whole.path);
+    let word = fields
+        .whole
+        .node
+        .get("on_timeout")
+        .map(Node::what)
+        .unwrap_or_default();
+    let word = word.trim_matches('`');
+    match (on_timeout, there) {
+        (OnTimeout::Bot, false) => {
+            let message = format!(
+                "missing, but `on_timeout: {word}` needs it; write for example `bot: {{policy: cook, disclose: true}}`"
+            );
+            fields.whole.report.add(fields.at(), &path, message);
+            None
+        }
+        (OnTimeout::Wait, true) => {
+            let message = format!(
+                "never used, as `on_timeout` is `{word}`; remove it or write `on_timeout: bot`"
+            );
+            fields.whole.wrong_at("bot", message);
+            None
+        }
+        _ => Some(()),
+    }
+}
+
+fn matching_of(place: &Place<'_>) -> Option<Matching> {
+    let mut fields = place.fields("who is put together")?;
+    let orders = [("fifo", MatchOrder::Fifo), ("random", MatchOrder::Random)];
+    let doc = "Who comes first: `fifo`, who came first; `random`, any.";
+    let order = fields
+        .key("order", doc)
+        .or(MatchOrder::Fifo, |place| place.word("order", &orders));
+    let doc = "The longest round trip between any two pages of a group, as these measure it, in milliseconds.";
+    let rtt = fields
+        .key("max_p2p_rtt_ms", doc)
+        .maybe(|place| place.whole(1..=5_000, "milliseconds"));
+    let doc = "The greatest share of packets that may be lost between any two pages of a group.";
+    let loss = fields
+        .key("max_loss", doc)
+        .maybe(|place| place.number(0.0..=1.0, ""));
+    let doc = "A formula over `members` that a group fulfils.";
+    let composition = fields
+        .key("composition", doc)
+        .maybe(|place| place.text(1_000));
+    let doc = "Whether people who were in a group together are kept apart.";
+    let apart = fields
+        .key("not_met_before", doc)
+        .or(false, |place| place.flag());
+    let doc = "The id of a lobby before; its groups come together again.";
+    let reunite = fields.key("reunite", doc).maybe(|place| place.id());
+    fields.done();
+    let (apart, reunite) = (apart?, reunite?);
+    if apart && reunite.is_some() {
+        place.wrong_at(
+            "not_met_before",
+            "keeps people apart whom `reunite` puts together; keep one of the two",
+        );
+        return None;
+    }
+    Some(Matching {
+        order: order?,
+        max_p2p_rtt_ms: rtt?,
+        max_loss: loss?,
+        composition: composition?,
+        not_met_before: apart,
+        reunite,
+    })
+}
+
+fn presence_of(place: &Place<'_>) -> Option<Presence> {
+    let mut fields = place.fields("how people are asked whether they are there")?;
+    let usual = Presence::default();
+    let prompt = fields.key(
+        "prompt_after_s",
+        "Seconds without a sign of life until the person is asked.",
+    );
+    let prompt = prompt.or(usual.prompt_after_s, |place| {
+        place.whole(5..=3600, "seconds")
+    });
+    let grace = fields.key("grace_s", "Seconds in which the person answers.");
+    let grace = grace.or(usual.grace_s, |place| place.whole(5..=600, "seconds"));
+    fields.done();
+    Some(Presence {
+        prompt_after_s: prompt?,
+        grace_s: grace?,
+    })
+}

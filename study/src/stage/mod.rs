@@ -1,0 +1,205 @@
+//! The stage types: one module each with what it holds, how its fields are read and what they mean.
+
+use std::path::Path;
+
+use protocol::control::StageView;
+use serde::Serialize;
+
+use crate::page::Source;
+use crate::read::{Fields, Place};
+use crate::survey::{self, Survey};
+use crate::unplayed;
+
+mod chat;
+mod consent;
+mod debrief;
+mod end;
+pub(crate) mod env;
+mod external;
+mod instructions;
+mod lobby;
+pub(crate) mod outcome;
+mod quiz;
+
+pub use chat::{Chat, Members};
+pub use consent::{AGREED, Consent};
+pub use debrief::Debrief;
+pub use end::End;
+pub(crate) use end::way_out;
+pub(crate) use env::bot;
+pub use env::{Bot, Capture, Course, Env, Gauge, Mode, ModuleFile, Player, Rest, Screen, Until};
+pub use external::External;
+pub use instructions::Instructions;
+pub use lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
+pub use outcome::Outcome;
+pub use quiz::{Choice, Question, Quiz};
+
+/// One node of the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// Its id, unique in the study.
+    pub id: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What a stage is. In the file: `type`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a study has few stages")]
+pub enum Kind {
+    /// A text to agree to.
+    Consent(Consent),
+    /// Pages to read.
+    Instructions(Instructions),
+    /// Questions that have right answers.
+    Quiz(Quiz),
+    /// A form.
+    Survey(Survey),
+    /// The waiting room that makes a group.
+    Lobby(Lobby),
+    /// Episodes of an environment.
+    Env(Env),
+    /// What people learn at the end.
+    Debrief(Debrief),
+    /// The last page.
+    End(End),
+}
+
+impl Kind {
+    /// Its name in the file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Consent(_) => "consent",
+            Self::Instructions(_) => "instructions",
+            Self::Quiz(_) => "quiz",
+            Self::Survey(_) => "survey",
+            Self::Lobby(_) => "lobby",
+            Self::Env(_) => "env",
+            Self::Debrief(_) => "debrief",
+            Self::End(_) => "end",
+        }
+    }
+}
+
+impl Stage {
+    /// What the participant's page shows, in a language. What depends on the participant, such as the outcome of
+    /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in.
+    pub fn view(&self, language: &str) -> StageView {
+        match &self.kind {
+            Kind::Consent(it) => StageView::Consent {
+                page: it.page.html(language).to_owned(),
+                sha256: it.page.sha256(language),
+            },
+            Kind::Instructions(it) => StageView::Instructions {
+                pages: (it.pages.iter())
+                    .map(|page| page.html(language).to_owned())
+                    .collect(),
+            },
+            Kind::Quiz(it) => StageView::Quiz {
+                surveyjs: it.form(language).surveyjs.to_string(),
+                attempt: 1,
+                attempts: it.attempts,
+            },
+            Kind::Lobby(it) => StageView::Lobby {
+                timeout_s: it.timeout_s,
+            },
+            Kind::Env(_) => StageView::Env,
+            Kind::Survey(it) => StageView::Survey {
+                surveyjs: it.in_language(language).to_string(),
+            },
+            Kind::Debrief(it) => StageView::Instructions {
+                pages: vec![it.page.html(language).to_owned()],
+            },
+            Kind::End(it) => StageView::End {
+                outcome: it.outcome.name().to_owned(),
+                page: it.page.html(language).to_owned(),
+            },
+        }
+    }
+}
+
+/// The stage types.
+#[derive(Clone, Copy)]
+enum Type {
+    Consent,
+    Instructions,
+    Quiz,
+    Survey,
+    Lobby,
+    Env,
+    Chat,
+    Debrief,
+    External,
+    End,
+}
+
+const TYPES: [(&str, Type); 10] = [
+    ("consent", Type::Consent),
+    ("instructions", Type::Instructions),
+    ("quiz", Type::Quiz),
+    ("survey", Type::Survey),
+    ("lobby", Type::Lobby),
+    ("env", Type::Env),
+    ("chat", Type::Chat),
+    ("debrief", Type::Debrief),
+    ("external", Type::External),
+    ("end", Type::End),
+];
+
+/// The most bytes of a stage's view, so that it fits a message.
+pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
+
+/// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
+/// other faults.
+pub(crate) fn read(
+    dir: &Path,
+    language: &str,
+    fields: &mut Fields<'_>,
+) -> (Option<String>, Option<Stage>) {
+    let source = Source { dir, language };
+    let doc = "Names the stage in the data; unique in the study.";
+    let id = fields.key("id", doc).need("how", |place| place.id());
+    let doc = "What the stage is; decides which other keys it has.";
+    let kind = fields.variants("type", doc, "stage type", &TYPES, |kind, fields| {
+        kind_of(source, kind, fields)
+    });
+    if let Some((name, _)) = TYPES.iter().find(|(name, _)| {
+        fields
+            .whole
+            .node
+            .get("type")
+            .is_some_and(|node| node.is_text(name))
+    }) {
+        unplayed::report(name, &fields.whole);
+    }
+    let stage = id.clone().zip(kind).map(|(id, kind)| Stage { id, kind });
+    (id, stage)
+}
+
+/// A stage type that [`unplayed`] refuses is no stage, whatever it says.
+fn unplayed_kind<T>(_: Option<T>) -> Option<Kind> {
+    None
+}
+
+fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Kind> {
+    match kind {
+        Type::Consent => consent::read(source, fields).map(Kind::Consent),
+        Type::Instructions => instructions::read(source, fields).map(Kind::Instructions),
+        Type::Quiz => quiz::read(source, fields).map(Kind::Quiz),
+        Type::Survey => survey::read_stage(source, fields).map(Kind::Survey),
+        Type::Lobby => lobby::read(fields).map(Kind::Lobby),
+        Type::Env => env::read(source, fields).map(Kind::Env),
+        Type::Chat => unplayed_kind(chat::read(fields)),
+        Type::Debrief => debrief::read(source, fields).map(Kind::Debrief),
+        Type::External => unplayed_kind(external::read(fields)),
+        Type::End => end::read(source, fields).map(Kind::End),
+    }
+}
+
+/// Reports what only shows beside the stages before.
+pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
+    consent::check(places, stages);
+    quiz::check(places, stages);
+}

@@ -1,0 +1,284 @@
+//! Questions that have right answers: who has them may go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::control::Answer;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::page::Source;
+use crate::problem::hint;
+use crate::progress::Refusal;
+use crate::read::{Fields, Place};
+use crate::survey::{self, Item, Survey, Takes};
+use crate::text::{self, Text};
+
+use super::Stage;
+use super::outcome::{self, Outcome};
+
+/// Questions that have right answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quiz {
+    /// The questions; at least one.
+    pub items: Vec<Question>,
+    /// How often a participant may try.
+    pub attempts: u8,
+    /// The stage before, from which another attempt begins; none for the quiz itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_from: Option<String>,
+    /// The outcome of those who have no attempt left.
+    #[serde(rename = "else")]
+    pub or_else: Outcome,
+}
+
+/// A question of a quiz.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Question {
+    /// Its name in the data.
+    pub name: String,
+    /// What is asked.
+    pub ask: Text,
+    /// What can be answered.
+    pub choices: Vec<Choice>,
+    /// The value of the right choice.
+    pub answer: Value,
+}
+
+/// A choice of a question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// What is recorded.
+    pub value: Value,
+    /// What participants read.
+    pub text: Text,
+}
+
+const DOC: &str = "Questions about what was read. All must be right at once; \
+    the server checks it, and pages do not have the right answers.";
+
+/// The most questions, and the most choices of one.
+const MOST: usize = 50;
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> {
+    fields.about(DOC);
+    let items = fields.key("items", "The questions.");
+    let items = items.need(
+        "[{name: soup, ask: …, choices: [1, 2], answer: 2}]",
+        |place| questions(source, &place),
+    );
+    let doc = "How often a participant may try.";
+    let attempts = (fields.key("attempts", doc)).or(1, |place| place.whole(1..=20, "attempts"));
+    let doc = "The id of a stage before the quiz; who was wrong goes on there for the next attempt. \
+               Without it the quiz is shown again at once.";
+    let retry_from = fields.key("retry_from", doc).maybe(|place| place.id());
+    let doc = "How the way of those ended who had no attempt left.";
+    let or_else = fields.key("else", doc);
+    let or_else = or_else.or(Outcome::FailedQuiz, |place| outcome::read(&place));
+    let (attempts, retry_from) = (attempts?, retry_from?);
+    if attempts == 1 && retry_from.is_some() {
+        let message =
+            "never used, as there is one attempt; write `attempts: 2` or more, or remove it";
+        fields.whole.wrong_at("retry_from", message);
+        return None;
+    }
+    Some(Quiz {
+        items: items?,
+        attempts,
+        retry_from,
+        or_else: or_else?,
+    })
+}
+
+fn questions(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Question>> {
+    let places = place.list("questions", MOST)?;
+    let mut names = BTreeSet::new();
+    let read: Vec<Option<Question>> = (places.iter())
+        .map(|place| question(source, place, &mut names))
+        .collect();
+    read.into_iter().collect()
+}
+
+fn question(
+    source: Source<'_>,
+    place: &Place<'_>,
+    names: &mut BTreeSet<String>,
+) -> Option<Question> {
+    let mut fields = place.fields("a question")?;
+    let name = fields.key("name", "Its name in the data.");
+    let name = name.need("soup", |place| {
+        let name = place.id()?;
+        let is_new = names.insert(name.clone());
+        if !is_new {
+            place.wrong(format!("`{name}` is already the name of another question; names are the columns of the data"));
+        }
+        is_new.then_some(name)
+    });
+    let ask = fields.key("ask", "What is asked.");
+    let ask = ask.need("\"How many onions make a soup?\"", |place| {
+        text::read(&place, source.language, 1_000)
+    });
+    let doc = "What can be answered: words and numbers, or `{value: …, text: …}` with a text by language.";
+    let choices = fields.key("choices", doc);
+    let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place));
+    let answer = fields.key(
+        "answer",
+        "The right one: its word or number, or its `value`.",
+    );
+    let answer = answer.need("3", |place| value(&place).map(|value| (value, place)));
+    fields.done();
+    let (choices, (answer, place)) = (choices?, answer?);
+    if !choices.iter().any(|choice| choice.value == answer) {
+        let known: Vec<String> = choices
+            .iter()
+            .map(|choice| choice.value.to_string())
+            .collect();
+        place.wrong(format!(
+            "{answer} is not one of the choices; write one of them: {}",
+            known.join(", ")
+        ));
+        return None;
+    }
+    Some(Question {
+        name: name?,
+        ask: ask?,
+        choices,
+        answer,
+    })
+}
+
+fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
+    let places = place.list("choices", MOST)?;
+    if place.may(false) {
+        choice(source, &places[0]);
+        return None;
+    }
+    if places.len() < 2 {
+        place.wrong("one choice only, so nobody can be wrong; write at least two");
+        return None;
+    }
+    let mut choices: Vec<Choice> = Vec::new();
+    for place in &places {
+        let choice = choice(source, place)?;
+        if choices.iter().any(|other| other.value == choice.value) {
+            place.wrong(format!("{} is already another choice", choice.value));
+            return None;
+        }
+        choices.push(choice);
+    }
+    Some(choices)
+}
+
+/// A word or number, or its `value` beside a `text`.
+fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
+    let block = place.may(place.is_block()).then(|| {
+        let mut fields = place.fields("a choice")?;
+        let value = fields
+            .key("value", "What is recorded.")
+            .need("ours", |place| value(&place));
+        let text = fields.key("text", "What participants read.");
+        let text = text.need("{en: ours, de: unsere}", |place| {
+            text::read(&place, source.language, 400)
+        });
+        fields.done();
+        Some(Choice {
+            value: value?,
+            text: text?,
+        })
+    });
+    let plain = place.may(!place.is_block()).then(|| {
+        let value = value(place)?;
+        let text = Text::from(survey::row_name(&value).as_str());
+        Some(Choice { value, text })
+    });
+    plain.or(block).flatten()
+}
+
+/// A word or a number.
+fn value(place: &Place<'_>) -> Option<Value> {
+    place.text(400)?;
+    Some(place.json()).filter(|value| !value.is_null())
+}
+
+impl Quiz {
+    /// The quiz as a form: what pages show, in a language, without the right answers.
+    pub fn form(&self, language: &str) -> Survey {
+        let element = |question: &Question| {
+            let choice = |choice: &Choice| json!({ "value": choice.value, "text": choice.text.in_language(language) });
+            json!({
+                "type": "radiogroup",
+                "name": question.name,
+                "title": question.ask.in_language(language),
+                "choices": question.choices.iter().map(choice).collect::<Vec<_>>(),
+                "isRequired": true,
+            })
+        };
+        let item = |question: &Question| Item {
+            name: question.name.clone(),
+            required: true,
+            takes: Takes::One(
+                question
+                    .choices
+                    .iter()
+                    .map(|choice| choice.value.clone())
+                    .collect(),
+            ),
+            correct: Some(question.answer.clone()),
+        };
+        let elements: Vec<Value> = self.items.iter().map(element).collect();
+        Survey {
+            surveyjs: json!({ "elements": elements }),
+            items: self.items.iter().map(item).collect(),
+            attention: None,
+        }
+    }
+
+    /// Names of the questions that are answered wrong.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if these are not answers to all questions.
+    pub fn wrong(&self, answers: &[Answer]) -> Result<Vec<&str>, Refusal> {
+        self.form("").check(answers)?;
+        let given: BTreeMap<&str, &str> = (answers.iter())
+            .map(|answer| (answer.name.as_str(), answer.value.as_str()))
+            .collect();
+        let is_right = |question: &Question| {
+            let value = given.get(question.name.as_str());
+            value
+                .and_then(|value| serde_json::from_str::<Value>(value).ok())
+                .as_ref()
+                == Some(&question.answer)
+        };
+        let wrong = self.items.iter().filter(|question| !is_right(question));
+        Ok(wrong.map(|question| question.name.as_str()).collect())
+    }
+}
+
+/// Reports quizzes that send people back to a stage that is not before them.
+pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
+    // A stage that has faults of its own may be the one.
+    let before = |at: usize| {
+        stages[..at]
+            .iter()
+            .map(Option::as_ref)
+            .collect::<Option<Vec<_>>>()
+    };
+    for (at, (place, stage)) in places.iter().zip(stages).enumerate() {
+        let Some(super::Kind::Quiz(quiz)) = stage.as_ref().map(|stage| &stage.kind) else {
+            continue;
+        };
+        let (Some(from), Some(before)) = (&quiz.retry_from, before(at)) else {
+            continue;
+        };
+        let known: Vec<&str> = before.iter().map(|stage| stage.id.as_str()).collect();
+        if !known.contains(&from.as_str()) {
+            let known = match known.is_empty() {
+                true => "none comes before".to_owned(),
+                false => hint(from, &known),
+            };
+            place.wrong_at(
+                "retry_from",
+                format!("there is no stage `{from}` before this one; {known}"),
+            );
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What stages hold, and what they make of answers.
+
+mod folder;
+
+use folder::{Folder, STUDY};
+use protocol::control::{Answer, StageView};
+use study::assign::Draw;
+use study::stage::AGREED;
+use study::{Event, Kind, Outcome, Progress, Refusal, Step, Study};
+
+const GATED: &str = "format: 1
+study: {id: gated, version: 1.0.0, title: {en: Gated, de: Bedingt}, contact: lab@example.edu}
+timeline:
+  - {id: consent, type: consent, file: consent.md}
+  - {id: how, type: instructions, pages: [how.md]}
+  - id: quiz
+    type: quiz
+    attempts: 2
+    retry_from: how
+    items:
+      - {name: soup, ask: {en: How many?, de: Wie viele?}, choices: [1, 2, 3], answer: 3}
+      - {name: score, ask: Whose?, choices: [mine, {value: ours, text: {en: Ours, de: Unsere}}], answer: ours}
+  - {id: after, type: debrief, file: how.md}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+/// A folder with the texts of the study.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("consent.md", "# Consent\n");
+    folder.write("consent.de.md", "# Einwilligung\n");
+    folder.write("study.yaml", GATED);
+    folder
+}
+
+fn load(folder: &Folder) -> Study {
+    study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+fn gated(name: &str) -> (Study, Progress) {
+    let study = load(&folder(name));
+    let at = Progress::new(&study, Draw::default());
+    (study, at)
+}
+
+fn answer(name: &str, value: &str) -> Answer {
+    Answer {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+/// Says that the current stage is done, with answers.
+fn done(study: &Study, at: &mut Progress, answers: &[Answer]) -> Result<Step, Refusal> {
+    let event = Event::StageDone {
+        at: at.position(),
+        answers,
+    };
+    at.handle(study, event)
+}
+
+/// The answer of a person who agrees to the text shown.
+fn agreement(study: &Study, at: &Progress) -> Answer {
+    let StageView::Consent { sha256, .. } = at.view(study) else {
+        panic!("not a consent")
+    };
+    answer(AGREED, &format!("\"{sha256}\""))
+}
+
+#[test]
+fn who_agrees_to_the_text_shown_goes_on() {
+    let (study, mut at) = gated("agrees");
+    let agreed = agreement(&study, &at);
+    assert_eq!(done(&study, &mut at, &[agreed]), Ok(Step::Enter(1)));
+    assert_eq!(at.outcome(&study), None);
+}
+
+#[test]
+fn who_does_not_agree_leaves_by_the_outcome_of_the_stage_and_leaves_nothing() {
+    let (study, mut at) = gated("disagrees");
+    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(4)));
+    assert_eq!(at.outcome(&study), Some(Outcome::NoConsent));
+    assert!(at.facts().answers.is_empty());
+    let StageView::End { outcome, page } = at.view(&study) else {
+        panic!("not the end")
+    };
+    assert_eq!(outcome, "no_consent");
+    assert!(page.contains("You did not agree"), "{page}");
+}
+
+#[test]
+fn an_agreement_to_another_text_is_refused() {
+    let (study, mut at) = gated("another-text");
+    let other = answer(AGREED, &format!("\"{}\"", "0".repeat(64)));
+    let bad = Err(Refusal::BadAnswer {
+        name: AGREED.to_owned(),
+    });
+    assert_eq!(done(&study, &mut at, &[other]), bad);
+    let unknown = Err(Refusal::UnknownItem {
+        name: "fun".to_owned(),
+    });
+    assert_eq!(done(&study, &mut at, &[answer("fun", "1")]), unknown);
+    let own = agreement(&study, &at);
+    let twice = Err(Refusal::Twice {
+        name: AGREED.to_owned(),
+    });
+    assert_eq!(done(&study, &mut at, &[own.clone(), own]), twice);
+    assert_eq!(at.position(), 0);
+}
+
+#[test]
+fn every_language_of_a_text_has_its_own_hash_and_both_can_be_agreed_to() {
+    let (study, mut at) = gated("languages");
+    let text = |language: &str| match study.timeline[0].view(language) {
+        StageView::Consent { page, sha256 } => (page, sha256),
+        other => panic!("{other:?}"),
+    };
+    let (english, german) = (text("en"), text("de"));
+    assert_eq!(
+        (english.0.as_str(), german.0.as_str()),
+        ("<h1>Consent</h1>\n", "<h1>Einwilligung</h1>\n")
+    );
+    assert_ne!(english.1, german.1);
+    assert_eq!(text("fr"), english);
+    let agreed = answer(AGREED, &format!("\"{}\"", german.1));
+    assert_eq!(done(&study, &mut at, &[agreed]), Ok(Step::Enter(1)));
+}
+
+#[test]
+fn a_text_in_another_language_is_part_of_the_hash_of_the_study() {
+    let folder = folder("language-hash");
+    let before = load(&folder).hash;
+    folder.write("consent.de.md", "# Einverstanden?\n");
+    assert_ne!(load(&folder).hash, before);
+}
+
+/// A participant at the quiz.
+fn at_the_quiz(name: &str) -> (Study, Progress) {
+    let (study, mut at) = gated(name);
+    let agreed = agreement(&study, &at);
+    done(&study, &mut at, &[agreed]).expect("agreed");
+    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(2)));
+    (study, at)
+}
+
+fn attempt(study: &Study, at: &Progress) -> (u8, u8) {
+    match at.view(study) {
+        StageView::Quiz {
+            attempt, attempts, ..
+        } => (attempt, attempts),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn right_answers_lead_on() {
+    let (study, mut at) = at_the_quiz("right");
+    let right = [answer("soup", "3"), answer("score", "\"ours\"")];
+    assert_eq!(done(&study, &mut at, &right), Ok(Step::Enter(3)));
+    assert_eq!(at.outcome(&study), None);
+}
+
+#[test]
+fn a_wrong_answer_leads_back_to_the_instructions_and_the_last_one_out() {
+    let (study, mut at) = at_the_quiz("wrong");
+    let wrong = [answer("soup", "3"), answer("score", "\"mine\"")];
+    assert_eq!(attempt(&study, &at), (1, 2));
+    assert_eq!(done(&study, &mut at, &wrong), Ok(Step::Enter(1)));
+    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(2)));
+    assert_eq!(attempt(&study, &at), (2, 2));
+    let stored = serde_json::to_string(&at).expect("JSON");
+    let mut restored: Progress = serde_json::from_str(&stored).expect("the same");
+    assert_eq!(
+        attempt(&study, &restored),
+        (2, 2),
+        "attempts outlive a restart"
+    );
+    assert_eq!(done(&study, &mut restored, &wrong), Ok(Step::Enter(4)));
+    assert_eq!(restored.outcome(&study), Some(Outcome::FailedQuiz));
+    let right = [answer("soup", "3"), answer("score", "\"ours\"")];
+    assert_eq!(done(&study, &mut at, &right), Ok(Step::Enter(3)));
+}
+
+#[test]
+fn a_quiz_takes_an_answer_to_every_question_and_only_its_choices() {
+    let (study, mut at) = at_the_quiz("incomplete");
+    let missing = Err(Refusal::Missing {
+        name: "score".to_owned(),
+    });
+    assert_eq!(done(&study, &mut at, &[answer("soup", "3")]), missing);
+    let bad = Err(Refusal::BadAnswer {
+        name: "soup".to_owned(),
+    });
+    let beyond = [answer("soup", "4"), answer("score", "\"ours\"")];
+    assert_eq!(done(&study, &mut at, &beyond), bad);
+    assert_eq!(attempt(&study, &at), (1, 2), "no attempt was taken");
+}
+
+#[test]
+fn pages_get_questions_in_their_language_and_no_right_answers() {
+    let (study, _) = gated("quiz-language");
+    let shown = |language: &str| match study.timeline[2].view(language) {
+        StageView::Quiz { surveyjs, .. } => surveyjs,
+        other => panic!("{other:?}"),
+    };
+    let german = shown("de");
+    assert!(
+        german.contains("Wie viele?") && german.contains("Unsere") && german.contains("Whose?"),
+        "{german}"
+    );
+    assert!(shown("en").contains("How many?"));
+    assert!(!german.to_lowercase().contains("answer"), "{german}");
+}
+
+#[test]
+fn forms_show_no_right_answers_and_take_every_row_that_must_be() {
+    let folder = Folder::new("rows");
+    let form = "          name: fun
+          correctAnswer: 3
+";
+    let matrix = "        - {type: matrix, name: trust, isAllRowRequired: true, columns: [1, 2], rows: [fluent, {value: trusted, text: I trusted}]}
+        - type: radiogroup";
+    let text = STUDY
+        .replace("          name: fun\n", form)
+        .replace("        - type: radiogroup", matrix);
+    folder.write("study.yaml", text);
+    let study = load(&folder);
+    let Kind::Survey(survey) = &study.timeline[3].kind else {
+        panic!("not a survey")
+    };
+    let shown = survey.in_language("en").to_string();
+    assert!(
+        !shown.contains("correctAnswer") && shown.contains("isAllRowRequired"),
+        "{shown}"
+    );
+    let fun = answer("fun", "3");
+    let missing = Err(Refusal::Missing {
+        name: "trust".to_owned(),
+    });
+    assert_eq!(survey.check(std::slice::from_ref(&fun)), missing);
+    assert_eq!(
+        survey.check(&[fun.clone(), answer("trust", r#"{"fluent": 1}"#)]),
+        missing
+    );
+    assert_eq!(
+        survey.check(&[fun, answer("trust", r#"{"fluent": 1, "trusted": 2}"#)]),
+        Ok(())
+    );
+}
