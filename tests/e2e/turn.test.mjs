@@ -8,7 +8,7 @@ import { SOON, Server, launch, noFirefox, scratch } from './harness.mjs';
 
 /** A credential as anybody makes it who knows the secret: that of a match, for one seat. */
 async function credential(server, { group = 'match', seconds = 600 } = {}) {
-  const secret = await readFile(`${server.data}/turn.secret`, 'utf8');
+  const secret = (await readFile(`${server.data}/turn.secret`)).toString('hex');
   const username = `${Math.floor(Date.now() / 1_000) + seconds}:${group}.0`;
   return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
 }
