@@ -119,7 +119,8 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     study(dir.path(), "counter@1.0.0");
     fs::write(dir.path().join("counter.wasm"), counter()).unwrap();
     let (read, facts) = read_study(dir.path()).unwrap();
-    assert_eq!(facts[&0].actions, ["wait", "count"]);
+    let played = facts.values().next().unwrap();
+    assert_eq!(played.actions, ["wait", "count"]);
     assert!(
         read.canonical
             .contains(r#""module":{"file":"counter.wasm","sha256":""#)

@@ -106,6 +106,7 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
         stage: header.stage.clone(),
         path: "episodes/e-1.coplay".into(),
         participants: vec![],
+        draw: "{}".into(),
     };
     store.create_episode(&new).await.unwrap();
     let out = data.path().join("out");
@@ -418,6 +419,7 @@ async fn responses_have_a_row_for_each_item() {
     let answers = Answers {
         stage: "survey".into(),
         stage_index: 3,
+        visit: 7,
         answers,
         elapsed_ms: 1_500,
     };
@@ -432,7 +434,7 @@ async fn responses_have_a_row_for_each_item() {
     let rows = table(&summary.responses_path);
     assert_eq!((summary.responses, rows.len()), (4, 5));
     assert_eq!(rows[0], RESPONSE_COLUMNS);
-    let values: Vec<_> = rows[1..].iter().map(|row| row[7].as_str()).collect();
+    let values: Vec<_> = rows[1..].iter().map(|row| row[8].as_str()).collect();
     assert_eq!(
         values,
         [
@@ -443,7 +445,7 @@ async fn responses_have_a_row_for_each_item() {
         ]
     );
     assert_eq!(rows[1][..3], ["dyad", "2", "P-A"]);
-    assert!(rows[1][3].starts_with("S-") && rows[1][9].ends_with('Z'));
+    assert!(rows[1][3].starts_with("S-") && rows[1][10].ends_with('Z') && rows[1][6] == "7");
     let bytes = fs::read_to_string(&summary.responses_path).unwrap();
     assert!(!bytes.contains("secret"));
 }
