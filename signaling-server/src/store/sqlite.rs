@@ -22,10 +22,7 @@ use super::{
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 2] = [
-    include_str!("1_tables.sql"),
-    include_str!("2_visits.sql"),
-];
+const MIGRATIONS: [&str; 2] = [include_str!("1_tables.sql"), include_str!("2_visits.sql")];
 
 /// The store in one SQLite file.
 #[derive(Clone, Debug)]

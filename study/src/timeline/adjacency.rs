@@ -126,12 +126,12 @@ impl Adjacency {
             if kept < 2 {
                 continue;
             }
-            for next in at + 1..count {
+            for (next, other) in shapes.iter().enumerate().skip(at + 1) {
                 if passed(at + 1..next, 2, at + count - 1 - next) {
-                    self.join(&shape.last, &shapes[next].first);
+                    self.join(&shape.last, &other.first);
                 }
                 if shuffled {
-                    self.join(&shapes[next].last, &shape.first);
+                    self.join(&other.last, &shape.first);
                 }
             }
         }
