@@ -66,7 +66,8 @@ fn spread<T: Ord>(all: &BTreeMap<T, u32>) -> u32 {
 fn chi_squared<T: Ord>(all: &BTreeMap<T, u32>, cells: u32) -> f64 {
     let expected = f64::from(all.values().sum::<u32>()) / f64::from(cells);
     let missing = f64::from(cells) - all.len() as f64;
-    let cell = |count: &u32| (f64::from(*count) - expected).powi(2) / expected;
+    let off = |count: &u32| f64::from(*count) - expected;
+    let cell = |count: &u32| off(count) * off(count) / expected;
     all.values().map(cell).sum::<f64>() + missing * expected
 }
 
@@ -268,7 +269,7 @@ fn a_full_study_is_told_before_anybody_is_let_in() {
 fn balance(
     order: Order,
     count: usize,
-) -> (BTreeMap<(usize, usize), u32>, BTreeMap<(usize, usize), u32>) {
+) -> [BTreeMap<(usize, usize), u32>; 2] {
     let rows: Vec<Vec<usize>> = (0..assign::rows(order, count))
         .map(|row| assign::sequence(order, count, row.into()))
         .collect();
@@ -276,14 +277,14 @@ fn balance(
     let pairs = rows
         .iter()
         .flat_map(|row| row.windows(2).map(|pair| (pair[0], pair[1])));
-    (tally(places), tally(pairs))
+    [tally(places), tally(pairs)]
 }
 
 proptest! {
     #[test]
     fn williams_designs_are_balanced_for_position_and_neighbour(count in 2_usize..65) {
         prop_assert_eq!(usize::from(assign::rows(Order::Williams, count)), if count % 2 == 0 { count } else { 2 * count });
-        let (places, pairs) = balance(Order::Williams, count);
+        let [places, pairs] = balance(Order::Williams, count);
         let each = if count % 2 == 0 { 1 } else { 2 };
         prop_assert_eq!(places.len(), count * count);
         prop_assert!(places.values().all(|often| *often == each));
@@ -293,7 +294,7 @@ proptest! {
 
     #[test]
     fn latin_squares_have_every_level_once_in_each_position(count in 2_usize..65) {
-        let (places, pairs) = balance(Order::Latin, count);
+        let [places, pairs] = balance(Order::Latin, count);
         prop_assert_eq!(places.len(), count * count);
         prop_assert!(places.values().all(|often| *often == 1));
         if count % 2 == 0 {

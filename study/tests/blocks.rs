@@ -83,7 +83,8 @@ fn walks(study: &Study, participants: u64) -> BTreeMap<String, u32> {
 fn even(of: &BTreeMap<String, u32>, cells: usize, most: f64) {
     let all: u32 = of.values().sum();
     let expected = f64::from(all) / cells as f64;
-    let cell = |count: &u32| (f64::from(*count) - expected).powi(2) / expected;
+    let off = |count: &u32| f64::from(*count) - expected;
+    let cell = |count: &u32| off(count) * off(count) / expected;
     let found: f64 = of.values().map(cell).sum();
     assert_eq!(of.len(), cells, "{of:?}");
     assert!(found < most, "chi-squared {found}: {of:?}");
