@@ -7,6 +7,7 @@
 )]
 
 mod game;
+mod gates;
 mod host;
 mod page;
 
