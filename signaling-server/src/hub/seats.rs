@@ -59,8 +59,8 @@ pub(super) struct SeatState {
     pub gone: Option<u64>,
     /// The last absence: what was durable when it began, and until when it was granted.
     granted: Option<(Tick, u64)>,
-    /// What was durable when its page last got time to load.
-    asked: Option<Tick>,
+    /// What was durable when its page asked for the seat, and until when the first such page had time to load.
+    asked: Option<(Tick, u64)>,
     /// What the study says of the absence, once its time was up.
     pub verdict: Option<Then>,
     /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
@@ -181,15 +181,14 @@ impl Seats {
         self.list[by.index()].silent[of.index()]
     }
 
-    /// Since when everybody else says that a page is silent which says that of nobody.
+    /// Since when everybody else says that a page is silent, unless it says that of all of them: then it is the way
+    /// between them that is broken. One whom it did not hear when it froze proves nothing.
     fn frozen_since(&self, seat: Seat) -> Option<u64> {
-        let claim = |other| {
-            let mutual = self.silence(seat, other).is_some();
-            self.silence(other, seat).filter(|_| !mutual)
-        };
-        let claims = self.others_live(seat).map(claim);
-        let claims: Option<Vec<u64>> = claims.collect();
-        let since = claims?.into_iter().max();
+        let claims = self.others_live(seat);
+        let claims: Option<Vec<u64>> = claims.map(|other| self.silence(other, seat)).collect();
+        let mut others = self.others_live(seat);
+        let hears_nobody = others.all(|other| self.silence(seat, other).is_some());
+        let since = claims?.into_iter().max().filter(|_| !hears_nobody);
         since.map(|since| since.max(self.list[seat.index()].begins_us))
     }
 
@@ -270,9 +269,13 @@ impl Seats {
             .all(|(_, state)| state.page == Page::Away && state.is_overdue(now_us))
     }
 
-    /// Until when somebody may be away.
+    /// Until when somebody may be away although nothing moves: who asks again and again gets no more of it.
     pub(super) fn granted_until(&self) -> Option<u64> {
-        self.people().filter_map(|(_, state)| state.gone).max()
+        let until = |(_, state): (Seat, &SeatState)| {
+            let first = state.granted.max(state.asked);
+            state.gone.min(first.map(|(_, until_us)| until_us))
+        };
+        self.people().filter_map(until).max()
     }
 
     /// How a person is, if that is news, and when what the study says of it is due, microseconds.
@@ -358,16 +361,15 @@ impl Seats {
         true
     }
 
-    /// A page wants its seat back. It has its time to load, even if the grace is over before; once while nothing
-    /// moves, so that nobody asks for ever.
+    /// A page wants its seat back. It has its time to load, even if the grace is over before.
     pub(super) fn handle_take_back(&mut self, at: Moment, seat: Seat) {
         let ready_us = at.now_us + self.terms.ready_us;
         let state = &mut self.list[seat.index()];
         // The plan that it gets tells it everything.
         (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
-        if state.asked.replace(at.through) != Some(at.through) {
-            state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
-        }
+        state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
+        let first = state.asked.filter(|(when, _)| *when == at.through);
+        state.asked = first.or(Some((at.through, ready_us)));
     }
 
     /// The connection of a page is gone. It tells anew what is so when it comes back.

@@ -395,3 +395,27 @@ fn who_asks_for_the_seat_again_and_again_gets_no_more_time_while_nothing_moves()
     }
     assert_eq!(stage.ended.len(), 1);
 }
+
+#[test]
+fn a_page_that_froze_while_it_did_not_hear_somebody_is_found_all_the_same() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    stage.silent(3, era, 0, true);
+    stage.silent(1, era, 2, true);
+    stage.silent(2, era, 2, true);
+    stage.wait(SECOND);
+    assert_eq!(fences(&stage.hear(1)), [(2, 0)]);
+}
+
+#[test]
+fn a_page_that_hears_nobody_any_more_is_not_taken_for_a_frozen_one() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for other in [0, 1] {
+        stage.silent(3, era, other, true);
+    }
+    stage.silent(1, era, 2, true);
+    stage.silent(2, era, 2, true);
+    stage.wait(SECOND);
+    assert_eq!(fences(&stage.hear(1)), []);
+}
