@@ -383,12 +383,14 @@ impl App {
                 page
             }
             StageView::Env => pages::message("Get ready", "The game is being prepared…"),
-            StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => match Form::read(surveyjs) {
-                Ok(form) => form::form(&self.post, self.shell.title(), form),
-                Err(error) => {
-                    return self.broken(&format!("the form of stage {}: {error}", stage.id));
+            StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
+                match Form::read(surveyjs) {
+                    Ok(form) => form::form(&self.post, self.shell.title(), form),
+                    Err(error) => {
+                        return self.broken(&format!("the form of stage {}: {error}", stage.id));
+                    }
                 }
-            },
+            }
             StageView::End { page, .. } => pages::end(self.shell.title(), page),
         };
         self.shell.turn_to(&page);

@@ -266,10 +266,7 @@ fn a_full_study_is_told_before_anybody_is_let_in() {
 }
 
 /// How often each level stands at each position, and each ordered pair side by side.
-fn balance(
-    order: Order,
-    count: usize,
-) -> [BTreeMap<(usize, usize), u32>; 2] {
+fn balance(order: Order, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
     let rows: Vec<Vec<usize>> = (0..assign::rows(order, count))
         .map(|row| assign::sequence(order, count, row.into()))
         .collect();

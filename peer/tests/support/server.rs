@@ -143,7 +143,12 @@ impl Server {
 
     fn store(&mut self, from: Seat, upload: Upload) {
         // Once everybody has told the end, nothing more is taken.
-        if !self.is_archiving || self.people().iter().all(|seat| self.finished.contains(seat)) {
+        if !self.is_archiving
+            || self
+                .people()
+                .iter()
+                .all(|seat| self.finished.contains(seat))
+        {
             return;
         }
         let (seats, through) = (self.seats(), self.through());
