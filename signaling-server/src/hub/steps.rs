@@ -146,10 +146,10 @@ impl Seats {
         Some(next)
     }
 
-    /// Whether anybody waits for what becomes of a seat.
+    /// Whether anybody waits for what becomes of a seat: who plays with it, or whose own turn comes after it.
     fn is_awaited(&self, seat: Seat) -> bool {
-        let wanted = matches!(self.list[seat.index()].page, Page::Waiting | Page::Ready);
-        wanted || self.is_watched(seat)
+        let waits = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
+        self.is_watched(seat) || self.people().any(|(_, state)| waits(state.page))
     }
 
     /// A page is back: if it is the first one that waits for a fence, its time begins now.

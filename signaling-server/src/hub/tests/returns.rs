@@ -419,3 +419,17 @@ fn a_page_that_hears_nobody_any_more_is_not_taken_for_a_frozen_one() {
     stage.wait(SECOND);
     assert_eq!(fences(&stage.hear(1)), []);
 }
+
+#[test]
+fn a_second_tab_of_who_was_to_report_gets_the_seat_after_the_other_is_cut() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, _) = stage.playing();
+    stage.say(2, ClientMessage::Unloading);
+    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
+    // The answer is on its way when the newer tab comes, and then from nobody.
+    stage.resume(3, &one, None);
+    stage.report(1, era, 1, 0, 7);
+    stage.wait(6 * SECOND);
+    ready_again(&mut stage, 3, era);
+    assert!(stage.back(3).is_some());
+}
