@@ -66,9 +66,32 @@ fn the_documented_study_loads() {
 }
 
 #[test]
+fn the_documented_block_and_design_load() {
+    let [whole, block, design, _] = blocks("yaml")[..] else {
+        panic!("examples of a study, a block, a design and of faults")
+    };
+    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
+    let folder = Folder::new("documented-block");
+    let visits = |text: String| {
+        folder.write("study.yaml", &text);
+        let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+        study.timeline.len()
+    };
+    // A stage that the program brings ends the way.
+    assert_eq!(visits(format!("{head}timeline:\n{block}")), 3);
+    let by_design = block
+        .replace(
+            "for_each: {layout: [cramped_room, coordination_ring]}",
+            "for_each: layout",
+        )
+        .replace("horizon: 300", "horizon: \"{{ horizon }}\"");
+    assert_eq!(visits(format!("{head}{design}timeline:\n{by_design}")), 3);
+}
+
+#[test]
 fn the_documented_errors_are_the_ones_reported() {
     let folder = Folder::new("documented-errors");
-    folder.write("study.yaml", blocks("yaml")[1]);
+    folder.write("study.yaml", blocks("yaml")[3]);
     let problems = study::load(&folder.path).expect_err("a study with faults");
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(told, blocks("text")[0].lines().collect::<Vec<_>>());
