@@ -18,6 +18,21 @@ pub const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_0
 /// A try to connect that came to nothing by then is given up, microseconds.
 pub const OPEN_WITHIN_US: u64 = 10_000_000;
 
+/// Of which episode a session is, how its datagrams are laid out, and how many changes it knows.
+pub type Said = (Era, Layout, u16);
+
+fn said(peer: &mut Peer<Native>) -> Option<Said> {
+    let era = peer.plan().era;
+    let session = peer.session_mut()?;
+    let changes = session.changes();
+    let spec = session.world().spec();
+    let layout = Layout {
+        seats: spec.seats,
+        actions: spec.actions.len() as u16,
+    };
+    Some((era, layout, changes))
+}
+
 /// What a page does to the world outside.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "carried out at once, never kept")]
@@ -103,6 +118,7 @@ pub struct Page {
     dialed_us: u64,
     failures: usize,
     deeds: VecDeque<Deed>,
+    said: VecDeque<(Said, Vec<u8>)>,
 }
 
 impl Page {
@@ -148,6 +164,7 @@ impl Page {
             dialed_us: now_us,
             failures: 0,
             deeds: VecDeque::new(),
+            said: VecDeque::new(),
         }
     }
 
@@ -173,6 +190,11 @@ impl Page {
         }
     }
 
+    /// The next datagram that a session of this page gave out, and what it was then.
+    pub fn poll_said(&mut self) -> Option<(Said, Vec<u8>)> {
+        self.said.pop_front()
+    }
+
     /// What the page does next.
     pub fn poll_deed(&mut self) -> Option<Deed> {
         self.deeds.pop_front()
@@ -184,6 +206,16 @@ impl Page {
         let Some(peer) = &mut self.peer else { return };
         with(peer, now);
         while let Some(effect) = peer.poll_effect() {
+            let bytes = match &effect {
+                Effect::Datagram { bytes, .. }
+                | Effect::Send(ClientMessage::Relay { bytes, .. }) => Some(bytes),
+                _ => None,
+            };
+            if let Some(bytes) = bytes {
+                // Before the start, datagrams only measure.
+                self.said
+                    .extend(said(peer).map(|said| (said, bytes.clone())));
+            }
             self.deeds.push_back(match effect {
                 Effect::Send(message) => Deed::Send(message),
                 Effect::Datagram { to, bytes } => Deed::Datagram(to, bytes),
@@ -245,12 +277,7 @@ impl Page {
 
     /// How datagrams of the page's episode are laid out, once its session runs.
     pub fn layout(&mut self) -> Option<Layout> {
-        let session = self.peer.as_mut()?.session_mut()?;
-        let spec = session.world().spec();
-        Some(Layout {
-            seats: spec.seats,
-            actions: spec.actions.len() as u16,
-        })
+        said(self.peer.as_mut()?).map(|(_, layout, _)| layout)
     }
 
     /// The person does something.

@@ -322,6 +322,9 @@ impl Run {
         {
             session.handle_lease(Tick(1 << 20));
         }
+        while let Some(((era, layout, changes), bytes)) = self.pages[at].poll_said() {
+            self.oracle.sent(era, layout, changes, &bytes)?;
+        }
         while let Some(deed) = self.pages[at].poll_deed() {
             self.deed(at, deed)?;
         }

@@ -122,7 +122,6 @@ impl Run {
         seat: Seat,
         bytes: Vec<u8>,
     ) -> Result<(), String> {
-        self.look_at(at, &bytes)?;
         let Some(found) = self.channels.get(channel) else {
             return Ok(());
         };

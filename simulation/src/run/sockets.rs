@@ -29,9 +29,6 @@ impl Run {
     }
 
     pub(super) fn up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
-        if let ClientMessage::Relay { bytes, .. } = message {
-            self.look_at(at, bytes)?;
-        }
         let page = &self.pages[at];
         let Some(conn) = page.conn else { return Ok(()) };
         self.trace.line(self.now_us, || {
@@ -43,19 +40,6 @@ impl Run {
             self.later(at_us, Happening::Up(conn, bytes));
         }
         Ok(())
-    }
-
-    /// A page sends a datagram, one way or the other.
-    pub(super) fn look_at(&mut self, at: usize, bytes: &[u8]) -> Result<(), String> {
-        let page = &mut self.pages[at];
-        let layout = page.layout();
-        let peer = page.peer.as_ref();
-        let session = peer.and_then(|peer| Some((peer.plan().era, peer.session()?.changes())));
-        match layout.zip(session) {
-            Some((layout, (era, changes))) => self.oracle.sent(era, layout, changes, bytes),
-            // Before the start, datagrams only measure.
-            None => Ok(()),
-        }
     }
 
     /// Sends what the server has to say.
