@@ -115,7 +115,8 @@ matches('a second tab plays the seat of the first, which says so', SUPERSEDED, [
     assert.equal(before.length + after.length, of(rows, seat).length, 'no other page played');
     assert.ok(before.length > 0 && after.length > 0 && Math.max(...before) < Math.min(...after), 'one after the other');
   }
-  for (const { tick } of of(tables.keys, seat, { life: '2' })) assert.ok(tick >= since, 'no key before its time');
+  const entered = of(tables.keys, seat, { life: '2' }).filter(({ tick }) => tick !== '');
+  for (const { tick } of entered) assert.ok(Number(tick) >= since, `no key before its time: ${tick} and ${since}`);
 });
 
 const HIDDEN = { horizon: 480, tick_hz: HZ };
