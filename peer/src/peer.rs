@@ -243,7 +243,11 @@ impl<W: World> Peer<W> {
 
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
-        self.net.channel(now.page_us, seat, open);
+        // Whoever has the whole episode leaves it, which says nothing about the way.
+        let is_done = self.verdict.is_some() || self.session().is_some_and(Session::finished);
+        if open || !is_done {
+            self.net.channel(now.page_us, seat, open);
+        }
     }
 
     /// The server has let this page in again, or the connection to it is gone; the match goes on.

@@ -718,3 +718,16 @@ fn the_last_picture_of_an_episode_is_told() {
         assert_eq!(last, Some(Tick(horizon)), "{phase_ms} ms");
     }
 }
+
+#[test]
+fn a_partner_who_leaves_after_the_end_has_not_lost_the_way() {
+    let mut rig = Rig::two(3 * HZ);
+    rig.run_s(8);
+    assert_eq!(rig.status(0), Status::Finished);
+    let before = rig.tab(0).page.link_to(Seat(1));
+    rig.with(Seat(0), |page, now| {
+        page.handle_channel(now, Seat(1), false)
+    });
+    assert_eq!(before, Some(Link::Direct));
+    assert_eq!(rig.tab(0).page.link_to(Seat(1)), before);
+}
