@@ -1,6 +1,7 @@
 //! How datagrams travel to one peer: over the data channel while it carries, else through the server.
 //!
-//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row, and no longer when it falls silent.
+//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row, and no longer when it falls silent. One that
+//! falls silent again and again has to carry for longer and longer before that, so that the way does not flap.
 //! Packets are idempotent: for a second after a switch they travel both ways, and a channel that is open but not
 //! trusted is tried with every packet, because otherwise neither side would learn that it carries again.
 //! This module must not know of WebRTC or sockets; it is told what opened, closed and came.
@@ -11,6 +12,12 @@ use protocol::control::Link;
 pub const DIRECT_WITHIN_US: u64 = 5_000_000;
 /// A channel is trusted after so many packets in a row.
 const TRUSTED_AFTER: u32 = 5;
+/// How long a channel that lost trust twice must carry without a silence, microseconds; twice as long the next time.
+const PROVEN_AFTER_US: u64 = 1_000_000;
+/// The longest time it must, microseconds.
+const PROVEN_MAX_US: u64 = 16_000_000;
+/// Trust that lasted for this long makes up for what was before, microseconds.
+const KEPT_US: u64 = 30_000_000;
 /// How long packets go both ways after a switch to the channel, microseconds.
 const BOTH_US: u64 = 1_000_000;
 /// How long packets go both ways when a channel is in doubt, microseconds.
@@ -38,8 +45,13 @@ pub struct PeerLink {
     /// Whether a channel was given up before it ever carried.
     failed: bool,
     trusted: bool,
-    /// Packets over the channel without a silence between them.
+    /// Packets over the channel without a silence between them, and when the first of them came.
     row: u32,
+    row_us: u64,
+    /// Losses of trust, each soon after the one before.
+    lost: u32,
+    /// When it was last trusted.
+    trusted_us: u64,
     /// When a packet last came over the channel, or when it opened.
     direct_us: u64,
     /// When a packet last came either way.
@@ -60,6 +72,9 @@ impl PeerLink {
             failed: false,
             trusted: false,
             row: 0,
+            row_us: 0,
+            lost: 0,
+            trusted_us: 0,
             direct_us: 0,
             heard_us: None,
             both_until_us: 0,
@@ -94,14 +109,14 @@ impl PeerLink {
             return;
         }
         let gap_us = now_us.saturating_sub(self.direct_us);
-        self.row = if gap_us > self.silent_us {
-            1
-        } else {
-            self.row + 1
-        };
+        if self.row == 0 || gap_us > self.silent_us {
+            (self.row, self.row_us) = (0, now_us);
+        }
+        self.row += 1;
         self.direct_us = now_us;
-        if !self.trusted && self.row >= TRUSTED_AFTER {
-            self.trusted = true;
+        let is_proven = now_us.saturating_sub(self.row_us) >= self.proven_us();
+        if !self.trusted && self.row >= TRUSTED_AFTER && is_proven {
+            (self.trusted, self.trusted_us) = (true, now_us);
             self.both_until_us = now_us + BOTH_US;
         }
     }
@@ -166,11 +181,21 @@ impl PeerLink {
         now_us.saturating_sub(from_us) > self.silent_us
     }
 
+    /// How long packets must come without a silence for the channel to be trusted; the first time they are just counted.
+    fn proven_us(&self) -> u64 {
+        match self.lost {
+            0 | 1 => 0,
+            lost => (PROVEN_AFTER_US << (lost - 2).min(8)).min(PROVEN_MAX_US),
+        }
+    }
+
     fn distrust(&mut self, now_us: u64) {
         self.row = 0;
         if std::mem::replace(&mut self.trusted, false) {
             self.pause_us = REBUILT_AFTER_US;
             self.rebuild_us = now_us + REBUILT_AFTER_US;
+            let is_kept = now_us.saturating_sub(self.trusted_us) >= KEPT_US;
+            self.lost = if is_kept { 1 } else { self.lost + 1 };
         }
     }
 }
@@ -181,6 +206,7 @@ mod tests {
 
     const SILENT_US: u64 = 250_000;
     const PERIOD_US: u64 = 16_000;
+    const SECOND_US: u64 = 1_000_000;
 
     fn link() -> PeerLink {
         PeerLink::new(0, SILENT_US)
@@ -212,6 +238,30 @@ mod tests {
         link.heard(300_000 + 5 * PERIOD_US, Link::Direct);
         assert_eq!(link.change(), Some(Link::Direct));
         assert_eq!(link.change(), None);
+    }
+
+    #[test]
+    fn a_channel_that_falls_silent_again_and_again_must_carry_for_longer() {
+        let mut link = link();
+        link.opened(0);
+        let mut changes_us = Vec::new();
+        // A silence every two seconds, on a machine that has too much to do.
+        for k in 1..60 * SECOND_US / PERIOD_US {
+            let now_us = k * PERIOD_US;
+            if now_us % (2 * SECOND_US) > 2 * SILENT_US {
+                link.heard(now_us, Link::Direct);
+            }
+            assert!(link.ways(now_us).relay || link.link() == Link::Direct);
+            if link.change().is_some() {
+                changes_us.push(now_us);
+            }
+        }
+        assert!((2..=6).contains(&changes_us.len()), "{changes_us:?}");
+        // Once it carries well, it is trusted before long, and for good.
+        for k in 0..PROVEN_MAX_US / PERIOD_US + 2 {
+            link.heard(60 * SECOND_US + k * PERIOD_US, Link::Direct);
+        }
+        assert_eq!(link.change(), Some(Link::Direct));
     }
 
     #[test]
