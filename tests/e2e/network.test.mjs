@@ -61,6 +61,9 @@ function matches(title, { settings = {}, net, page, routes, play = (_, people) =
   }
 }
 
+/** Ways through the server's TURN; which of them wins is up to the browser. */
+const TURN = /^TURN over (UDP|TCP)$/;
+
 const pairs = people => people.flatMap((_, one) => people.map((_, other) => [one, other]))
   .filter(([one, other]) => one !== other).map(each => each.map(at => PLACES[at]));
 
@@ -119,7 +122,7 @@ matches('nothing but the port of the page', {
 matches('pages that may not know of each other', {
   net: '{ice: relay}',
   page: overhear,
-  routes: ['TURN over UDP'],
+  routes: TURN,
   async then(people) {
     const packets = await network.captured();
     const telling = (to, of, spelling) => packets.filter(packet =>
@@ -146,6 +149,6 @@ matches('the direct way closes in the middle', {
   async meanwhile(people) {
     for (const [from, to] of pairs(people)) await network.tell(`set ${from} ${to} pass=none`);
     await goBy(people, ['WebSocket']);
-    await goBy(people, ['TURN over UDP']);
+    await goBy(people, TURN);
   },
 });

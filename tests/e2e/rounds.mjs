@@ -66,11 +66,15 @@ async function ways() {
   return [...found].sort();
 }
 
-/** Waits until all inputs of everybody go by these ways, and no others. */
+const fits = (found, wanted) => wanted instanceof RegExp
+  ? found.length > 0 && found.every(way => wanted.test(way))
+  : String(found) === String(wanted);
+
+/** Waits until all inputs of everybody go by these ways, and no others: a list, or a pattern that each of them fits. */
 export const goBy = (people, wanted) => Promise.all(people.map(async person => {
   for (;;) {
     const [found, { tick, ended }] = [await person.page.evaluate(ways), await person.report()];
-    if (String(found) === String(wanted)) return;
+    if (fits(found, wanted)) return;
     assert.equal(ended ?? null, null, `${person.name} plays by ${wanted} before the match is over, and not by ${found}`);
     await person.knows(report => report.tick !== tick || report.ended !== null);
   }
