@@ -9,6 +9,7 @@ use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
 use crate::stage::{Bot, Env, Kind, Player};
 use crate::timeline::{Bindings, fill};
+use crate::yaml::join;
 
 /// What an environment with the study's parameters is, as far as a study depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,14 +68,24 @@ impl Study {
         let mut all = BTreeMap::new();
         for index in 0..self.timeline.len() as u16 {
             let path = &self.paths[usize::from(index)];
-            for (env, bound) in self.variants(index) {
+            let variants = self.variants(index);
+            let count = variants.len();
+            let mut faults = Vec::new();
+            for (env, bound) in variants {
                 match open(&env) {
                     Ok(facts) => {
                         self.check_facts(path, &env, &facts, &report);
                         all.insert((index, env.config.to_string()), facts);
                     }
-                    Err(fault) => self.env_fault(path, &env, &fault, &bound, &report),
+                    Err(fault) => faults.push((env, bound, fault)),
                 }
+            }
+            // What is wrong whatever the names stand for is told once, without them.
+            let is_common =
+                faults.len() == count && faults.windows(2).all(|pair| pair[0].2 == pair[1].2);
+            for (env, bound, fault) in &faults {
+                let bound = if is_common { &Bindings::new() } else { bound };
+                self.env_fault(index, env, fault, bound, &report);
             }
         }
         report.result(Some(all))
@@ -197,12 +208,13 @@ impl Study {
 
     fn env_fault(
         &self,
-        path: &str,
+        index: u16,
         env: &Env,
         fault: &EnvFault,
         bound: &Bindings,
         report: &Report,
     ) {
+        let path = &self.paths[usize::from(index)];
         match fault {
             EnvFault::Unknown { known } => {
                 let ids: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -224,22 +236,84 @@ impl Study {
                 self.fault(&format!("{path}.module"), reason.clone(), report);
             }
             EnvFault::Config { field, reason } => {
-                let path = if field.is_empty() {
-                    format!("{path}.config")
-                } else {
-                    format!("{path}.config.{field}")
-                };
-                let levels = bound
-                    .iter()
-                    .map(|(name, level)| format!("`{name}` is `{}`", level.name));
-                let levels: Vec<String> = levels.collect();
-                let reason = match levels.is_empty() {
-                    true => reason.clone(),
-                    false => format!("{reason} (where {})", levels.join(" and ")),
-                };
-                self.fault(&path, reason, report);
+                self.config_fault(index, field, reason, bound, report);
             }
         }
+    }
+
+    /// Reports a parameter that is refused: at the value that a name brought there, if it is one alone, else in the
+    /// config.
+    fn config_fault(
+        &self,
+        index: u16,
+        field: &str,
+        reason: &str,
+        bound: &Bindings,
+        report: &Report,
+    ) {
+        let stage = &self.timeline[usize::from(index)];
+        let path = join(&self.paths[usize::from(index)], "config");
+        let path = match field.is_empty() {
+            true => path,
+            false => join(&path, field),
+        };
+        if let Some(value) = self.brought(index, field, bound) {
+            let message = format!("{reason} (it is `config.{field}` of `{}`)", stage.id);
+            return self.fault(&value, message, report);
+        }
+        let levels = bound
+            .iter()
+            .map(|(name, level)| format!("`{name}` is `{}`", level.name));
+        let levels: Vec<String> = levels.collect();
+        let reason = match levels.is_empty() {
+            true => reason.to_owned(),
+            false => format!("{reason} (where {})", levels.join(" and ")),
+        };
+        self.fault(&path, reason, report);
+    }
+
+    /// The path of the value that a name brings into a parameter, if one name alone does.
+    fn brought(&self, index: u16, field: &str, bound: &Bindings) -> Option<String> {
+        let Kind::Env(env) = &self.timeline.get(usize::from(index))?.kind else {
+            return None;
+        };
+        let at = |path: &str| {
+            let inside = field.strip_prefix(path);
+            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let references = fill::references(&env.config, "").into_iter();
+        let mut names = references
+            .filter(|(path, _)| at(path))
+            .flat_map(|(_, found)| found.unwrap_or_default());
+        let (name, inner) = names.next().filter(|_| names.next().is_none())?;
+        let level = bound.get(&name)?;
+        let levels = self.scopes.get(&index)?.get(&name)?;
+        let number = levels.iter().position(|other| other.name == level.name)?;
+        let values = self.values_of(&self.paths[usize::from(index)], &name)?;
+        let value = format!("{values}[{number}]");
+        let parameter = inner.map(|inner| join(&value, &inner));
+        Some(
+            parameter
+                .filter(|path| self.source.has(path))
+                .unwrap_or(value),
+        )
+    }
+
+    /// The path of the values that a name can stand for at a stage: at a block around it, or in the design.
+    fn values_of(&self, stage: &str, name: &str) -> Option<String> {
+        let mut around = Some(stage);
+        while let Some(path) = around {
+            let values = format!("{path}.for_each.{name}");
+            if self.source.has(&values) {
+                return Some(values);
+            }
+            around = path.rsplit_once('.').map(|(outer, _)| outer);
+        }
+        let of = |kind: &str| format!("design.{kind}.{name}.levels");
+        ["within", "between"]
+            .map(of)
+            .into_iter()
+            .find(|path| self.source.has(path))
     }
 
     fn check_facts(&self, path: &str, env: &Env, facts: &EnvFacts, report: &Report) {

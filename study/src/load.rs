@@ -16,7 +16,7 @@ use crate::screening::{self, Screening};
 use crate::stage::{self, End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
 use crate::text;
-use crate::timeline::check::Scope;
+use crate::timeline::names::Scope;
 use crate::timeline::{self, Node};
 use crate::unplayed;
 use crate::yaml::{self, Data};
@@ -384,10 +384,10 @@ fn timeline<'a>(
     let known = design.unwrap_or(&usual);
     stage::check(&read.places, &read.stages);
     timeline::check::length(&read, known, place);
-    let lobbies = timeline::check::groups(&read, known);
-    timeline::check::bots(&mut read, &lobbies);
-    timeline::check::shared(&mut read, known);
-    let scopes = timeline::check::names(&mut read, design?, root);
+    let lobbies = timeline::groups::lobbies(&read, known);
+    timeline::groups::bots(&mut read, &lobbies);
+    timeline::groups::shared(&mut read, known);
+    let scopes = timeline::names::check(&mut read, design?, root);
     Some(Walked {
         timeline: read.stages.into_iter().collect::<Option<_>>()?,
         tree: read.tree,

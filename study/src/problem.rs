@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use serde::Serialize;
+
 /// One fault of a study folder.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
     /// The file, relative to the study folder.
     pub file: String,

@@ -7,6 +7,8 @@
 mod adjacency;
 pub(crate) mod check;
 pub(crate) mod fill;
+pub(crate) mod groups;
+pub(crate) mod names;
 pub(crate) mod read;
 
 use std::collections::BTreeMap;
@@ -124,12 +126,34 @@ impl Block {
         values * usize::from(self.repeat)
     }
 
+    /// The most that its copies can come to, by the most that each of its children can.
+    pub(crate) fn most(&self, design: &Design, mut children: Vec<f64>) -> f64 {
+        children.sort_unstable_by(|a, b| b.total_cmp(a));
+        let kept: f64 = children.into_iter().take(self.kept()).sum();
+        kept * self.copies(design) as f64
+    }
+
     /// Children that a copy keeps.
     fn kept(&self) -> usize {
         self.choose
             .map_or(self.block.len(), usize::from)
             .min(self.block.len())
     }
+}
+
+/// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says.
+pub(crate) fn most(nodes: &[Node], design: &Design, weight: &impl Fn(u16) -> f64) -> f64 {
+    let of = |node: &Node| match node {
+        Node::Stage(stage) => weight(*stage),
+        Node::Block(block) => {
+            let children = block
+                .block
+                .iter()
+                .map(|node| most(std::slice::from_ref(node), design, weight));
+            block.most(design, children.collect())
+        }
+    };
+    nodes.iter().map(of).sum()
 }
 
 /// What names stand for at a place of the route.

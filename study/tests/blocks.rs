@@ -277,8 +277,33 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
     assert_eq!(
         told,
         [
-            "study.yaml:14:14: timeline[0].config.layout: no such kitchen (where `layout` is `hall` and `speed` is `fast`)",
-            "study.yaml:14:14: timeline[0].config.layout: no such kitchen (where `layout` is `hall` and `speed` is `slow`)",
+            "study.yaml:8:35: design.within.layout.levels[2]: no such kitchen (it is `config.layout` of `play`)"
+        ]
+    );
+    let told = |refuses: &dyn Fn(&study::stage::Env) -> bool| {
+        let fault = EnvFault::Config {
+            field: "label".into(),
+            reason: "no such label".into(),
+        };
+        let open = |env: &study::stage::Env| {
+            if refuses(env) {
+                Err(fault.clone())
+            } else {
+                Ok(facts(5))
+            }
+        };
+        let problems = study.check_env(open).expect_err("a fault");
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(&|_| true),
+        ["study.yaml:14:65: timeline[0].config.label: no such label"],
+        "what is wrong whatever the names stand for is told once"
+    );
+    assert_eq!(
+        told(&|env| env.config["label"] == "a slow hall"),
+        [
+            "study.yaml:14:65: timeline[0].config.label: no such label (where `layout` is `hall` and `speed` is `slow`)"
         ]
     );
 }

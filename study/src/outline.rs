@@ -1,0 +1,299 @@
+//! What a study is, in figures, for those who look at it before it runs; and what is odd about it, though not wrong.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::assign;
+use crate::check::Playable;
+use crate::design::{Order, Quota, Unit};
+use crate::load::{FILE, Study};
+use crate::problem::{Problem, Report};
+use crate::recruitment::Provider;
+use crate::stage::{Kind, OnTimeout, Outcome};
+use crate::terms::Then;
+use crate::timeline;
+
+/// What a study is, in figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outline {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// Its title.
+    pub title: String,
+    /// SHA-256 of its canonical form.
+    pub hash: String,
+    /// Its stages, in the order of the file.
+    pub stages: Vec<Part>,
+    /// Visits of the longest route.
+    pub visits: usize,
+    /// To whom levels and orders are given.
+    pub unit: Unit,
+    /// How many units are wanted that complete the study; none for as many as come.
+    pub quota: Option<u32>,
+    /// Names of the treatments; none if nothing varies between units.
+    pub treatments: Vec<String>,
+    /// The factors of which a unit gets every level.
+    pub orders: Vec<Orders>,
+    /// Every way that a participant's session can end.
+    pub outcomes: Vec<Ending>,
+    /// How long it takes, as far as that is known.
+    pub minutes: Minutes,
+}
+
+/// A stage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Its id.
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The most visits that a participant makes.
+    pub visits: usize,
+    /// Seats, of an env stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seats: Option<usize>,
+    /// Seats that people take, of an env stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub people: Option<usize>,
+}
+
+/// A factor of which a unit gets every level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Orders {
+    /// Its name.
+    pub factor: String,
+    /// Its levels.
+    pub levels: usize,
+    /// How they are ordered.
+    pub order: Order,
+    /// How many sequences are balanced; none if any order is drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<u16>,
+}
+
+/// A way that a participant's session can end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ending {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What is paid; none if the study says nothing of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pay: Option<String>,
+}
+
+/// How long a study takes, minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Minutes {
+    /// As the file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared: Option<f64>,
+    /// Episodes at most.
+    pub play: f64,
+    /// Waiting for partners at most, until the lobby's time is up.
+    pub wait: f64,
+}
+
+impl Study {
+    /// What it is, in figures. `playable` is what [`Study::check_env`] gave.
+    pub fn outline(&self, playable: &Playable) -> Outline {
+        let quota = match &self.design.quota {
+            Quota::None => None,
+            Quota::Total(count) => Some(*count),
+            Quota::Each(counts) => Some(counts.iter().sum()),
+        };
+        let names = self.design.treatments();
+        let names = names.iter().map(|cell| self.design.treatment_name(cell));
+        Outline {
+            id: self.id.clone(),
+            version: self.version.clone(),
+            title: self.title.clone(),
+            hash: self.hash.clone(),
+            stages: self.parts(),
+            visits: self.most(|_| 1.0) as usize,
+            unit: self.design.unit,
+            quota,
+            treatments: names.filter(|name| !name.is_empty()).collect(),
+            orders: self.orders(),
+            outcomes: self
+                .outcomes()
+                .into_iter()
+                .map(|outcome| self.ending(outcome))
+                .collect(),
+            minutes: Minutes {
+                declared: self.recruitment.wage.minutes,
+                play: self.most(|stage| self.seconds(stage, playable)) / 60.0,
+                wait: self.most(|stage| self.waiting(stage)) / 60.0,
+            },
+        }
+    }
+
+    /// The most that a route can come to, where each stage counts as much as `weight` says.
+    fn most(&self, weight: impl Fn(u16) -> f64) -> f64 {
+        timeline::most(&self.tree, &self.design, &weight)
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |(index, stage): (u16, &crate::Stage)| {
+            let env = match &stage.kind {
+                Kind::Env(env) => Some(env),
+                _ => None,
+            };
+            Part {
+                id: stage.id.clone(),
+                kind: stage.kind.name(),
+                visits: self.most(|other| f64::from(u8::from(other == index))) as usize,
+                seats: env.map(|env| env.players.len()),
+                people: env.map(|env| env.people()),
+            }
+        };
+        (0..).zip(&self.timeline).map(part).collect()
+    }
+
+    fn orders(&self) -> Vec<Orders> {
+        let orders = |factor: &crate::design::Within| {
+            let balanced = matches!(factor.order, Order::Latin | Order::Williams);
+            let levels = factor.levels.len();
+            Orders {
+                factor: factor.name.clone(),
+                levels,
+                order: factor.order,
+                sequences: balanced.then(|| assign::rows(factor.order, levels)),
+            }
+        };
+        self.design.within.iter().map(orders).collect()
+    }
+
+    /// Every outcome that a participant can come to.
+    pub fn outcomes(&self) -> BTreeSet<Outcome> {
+        let mut all = BTreeSet::from([Outcome::Withdrew]);
+        for stage in &self.timeline {
+            match &stage.kind {
+                Kind::Consent(it) => drop(all.insert(it.or_else)),
+                Kind::Quiz(it) => drop(all.insert(it.or_else)),
+                Kind::Lobby(it) => drop(all.insert(it.or_else)),
+                Kind::End(it) => drop(all.insert(it.outcome)),
+                Kind::Env(it) => {
+                    let terms = &it.on_disconnect;
+                    let left = [terms.first_half, terms.second_half].contains(&Then::PartnerLeft);
+                    all.extend((left && it.people() > 1).then_some(Outcome::PartnerLeft));
+                    all.insert(Outcome::Technical);
+                }
+                _ => {}
+            }
+        }
+        all.extend(self.screening.as_ref().map(|_| Outcome::Ineligible));
+        all.extend(self.keeping.expires_h.map(|_| Outcome::TimedOut));
+        all.extend((self.design.quota != Quota::None).then_some(Outcome::StudyFull));
+        all
+    }
+
+    fn ending(&self, outcome: Outcome) -> Ending {
+        let way = self.recruitment.outcomes.get(&outcome);
+        Ending {
+            outcome,
+            pay: way.map(|way| way.pay.clone()),
+        }
+    }
+
+    /// Seconds that the episodes of a visit last at most.
+    fn seconds(&self, stage: u16, playable: &Playable) -> f64 {
+        let Some(Kind::Env(env)) = self
+            .timeline
+            .get(usize::from(stage))
+            .map(|stage| &stage.kind)
+        else {
+            return 0.0;
+        };
+        let longest = playable
+            .range((stage, String::new())..(stage + 1, String::new()))
+            .map(|(_, facts)| f64::from(facts.horizon) / f64::from(facts.tick_hz.max(1)))
+            .fold(0.0, f64::max);
+        longest * f64::from(env.course.episodes)
+    }
+
+    /// Seconds until the time of a lobby is up.
+    fn waiting(&self, stage: u16) -> f64 {
+        match self
+            .timeline
+            .get(usize::from(stage))
+            .map(|stage| &stage.kind)
+        {
+            Some(Kind::Lobby(lobby)) => f64::from(lobby.timeout_s),
+            _ => 0.0,
+        }
+    }
+
+    /// What is odd, though not wrong. `playable` is what [`Study::check_env`] gave.
+    pub fn warnings(&self, playable: &Playable) -> Vec<Problem> {
+        let report = Report::new(FILE);
+        let warn =
+            |path: &str, message: String| report.add(self.source.locate(path), path, message);
+        for (stage, path) in self.timeline.iter().zip(&self.paths) {
+            if matches!(&stage.kind, Kind::Lobby(lobby) if lobby.on_timeout == OnTimeout::Wait) {
+                let message = "whoever is left over waits here without an end, as `on_timeout` is `wait`; write \
+                               `on_timeout: bot` to let them play with an AI partner";
+                warn(&format!("{path}.on_timeout"), message.to_owned());
+            }
+        }
+        let is_paid = matches!(
+            self.recruitment.provider,
+            Provider::Prolific | Provider::Mturk
+        );
+        let asks = |stage: &crate::Stage| matches!(stage.kind, Kind::Consent(_));
+        if is_paid && !self.timeline.iter().any(asks) {
+            let message = "nobody is asked for consent; let the timeline begin with a stage of `type: consent`";
+            warn("timeline", message.to_owned());
+        }
+        self.warn_of_time(playable, &warn);
+        self.warn_of_quota(&warn);
+        report.result(Some(())).err().unwrap_or_default()
+    }
+
+    fn warn_of_time(&self, playable: &Playable, warn: &impl Fn(&str, String)) {
+        let wage = &self.recruitment.wage;
+        let Some(minutes) = wage.minutes else {
+            return;
+        };
+        let play = self.most(|stage| self.seconds(stage, playable)) / 60.0;
+        if play > minutes {
+            let message = format!(
+                "{minutes} minutes are promised, and the episodes alone can last {play:.1}; write `minutes: {:.0}` or more, or shorten them",
+                play.ceil()
+            );
+            warn("recruitment.minutes", message);
+        }
+        let hourly = |base: f64| base * 60.0 / minutes;
+        if let (Some(base), Some(floor)) = (wage.base, wage.floor_per_hour)
+            && hourly(base) < floor
+        {
+            let message = format!(
+                "{base:.2} for {minutes} minutes are {:.2} an hour, below `floor_per_hour: {floor}`; pay {:.2} or more",
+                hourly(base),
+                (floor * minutes / 60.0 * 100.0).ceil() / 100.0
+            );
+            warn("recruitment.base", message);
+        }
+    }
+
+    fn warn_of_quota(&self, warn: &impl Fn(&str, String)) {
+        let (Quota::Total(quota), true) = (&self.design.quota, self.design.between.is_empty())
+        else {
+            return;
+        };
+        for orders in self.orders() {
+            let sequences = orders.sequences.map_or(1, u32::from);
+            if quota % sequences != 0 {
+                let message = format!(
+                    "{quota} cannot share the {sequences} sequences of `{}` evenly; write a multiple, such as {}",
+                    orders.factor,
+                    quota.div_ceil(sequences) * sequences
+                );
+                warn("design.quota", message);
+            }
+        }
+    }
+}

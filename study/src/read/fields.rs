@@ -1,0 +1,201 @@
+//! A block of keys, read key by key.
+
+use serde::Serialize;
+
+use crate::problem::{At, hint};
+use crate::shape::{Block, Entry, Shape};
+use crate::yaml::{Data, join};
+
+use super::Place;
+
+/// A block of keys, read key by key.
+pub(crate) struct Fields<'a> {
+    pub whole: Place<'a>,
+    asked: Vec<&'static str>,
+    forgiven: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// A block of which nothing was asked yet.
+    pub(super) fn of(whole: Place<'a>) -> Self {
+        Self {
+            whole,
+            asked: Vec::new(),
+            forgiven: false,
+        }
+    }
+
+    /// Tells what the block is.
+    pub(crate) fn about(&self, doc: &'static str) {
+        if let Some(sketch) = self.whole.sketch {
+            sketch.change(|block| block.doc = doc);
+        }
+    }
+
+    /// A key and what it means.
+    pub(crate) fn key(&mut self, key: &'static str, doc: &str) -> Key<'a> {
+        self.asked.push(key);
+        let whole = self.whole.clone();
+        let place = match whole.sketch {
+            Some(sketch) => {
+                let place = whole.inside(whole.node, String::new());
+                let at = place.sketch.map_or(0, |place| place.at);
+                let entry = Entry {
+                    key,
+                    doc: doc.to_owned(),
+                    needed: false,
+                    default: None,
+                    example: String::new(),
+                    at,
+                };
+                sketch.change(|block| block.entries.push(entry));
+                Some(place)
+            }
+            None => {
+                let node = whole.node.get(key);
+                node.map(|node| whole.inside(node, join(&whole.path, key)))
+            }
+        };
+        Key { key, whole, place }
+    }
+
+    /// The value of a key, if it is there and not empty.
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<Place<'a>> {
+        self.key(key, "").place
+    }
+
+    /// The value of a key that must be there; `example` shows how to write it.
+    pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Place<'a>> {
+        self.key(key, "").need(example, Some)
+    }
+
+    /// Reads the key on whose word the other keys depend, and then those. If the word is not known, every key passes.
+    pub(crate) fn variants<T: Copy, R>(
+        &mut self,
+        key: &'static str,
+        doc: &str,
+        what: &str,
+        known: &[(&str, T)],
+        mut read: impl FnMut(T, &mut Self) -> Option<R>,
+    ) -> Option<R> {
+        let example = known.first().map_or("", |(word, _)| word);
+        let word = (self.key(key, doc)).need(example, |place| place.word(what, known));
+        let Some(sketch) = self.whole.sketch else {
+            if word.is_none() {
+                self.forgive();
+            }
+            return read(word?, self);
+        };
+        sketch.change(|block| block.tag = Some(key));
+        for (word, kind) in known {
+            let own = sketch.inside();
+            own.tell(Shape::Block(Block::default()));
+            let whole = Place {
+                sketch: Some(own),
+                ..self.whole.clone()
+            };
+            let mut fields = Fields::of(whole);
+            read(*kind, &mut fields);
+            sketch.change(|block| block.variants.push(((*word).to_owned(), own.at)));
+        }
+        None
+    }
+
+    /// Lets every key pass: which ones are known depends on something that could not be read.
+    pub(crate) fn forgive(&mut self) {
+        self.forgiven = true;
+    }
+
+    /// Reports every key that was not asked for.
+    pub(crate) fn done(self) {
+        if self.forgiven {
+            return;
+        }
+        let Data::Map(entries) = &self.whole.node.data else {
+            return;
+        };
+        for (key, _) in entries
+            .iter()
+            .filter(|(key, _)| !self.asked.contains(&key.name.as_str()))
+        {
+            let path = join(&self.whole.path, &key.name);
+            self.whole.report.add(
+                key.at,
+                &path,
+                format!("unknown key; {}", hint(&key.name, &self.asked)),
+            );
+        }
+    }
+
+    /// Where the block stands.
+    pub(crate) fn at(&self) -> At {
+        self.whole.node.at
+    }
+}
+
+/// A key of a block, about to be read.
+pub(crate) struct Key<'a> {
+    key: &'static str,
+    whole: Place<'a>,
+    /// The value, if it is there.
+    pub place: Option<Place<'a>>,
+}
+
+impl<'a> Key<'a> {
+    fn tell(&self, change: impl FnOnce(&mut Entry)) {
+        if let Some(sketch) = self.whole.sketch {
+            sketch.change(|block| {
+                let mut entries = block.entries.iter_mut();
+                if let Some(entry) = entries.find(|entry| entry.key == self.key) {
+                    change(entry);
+                }
+            });
+        }
+    }
+
+    /// Reads a value that must be there; `example` shows how to write it.
+    pub(crate) fn need<T>(
+        self,
+        example: &str,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.needed = true);
+        self.require(example, read)
+    }
+
+    /// Reads a value that must be there, as nothing else says the same; `example` shows how to write it.
+    pub(crate) fn require<T>(
+        self,
+        example: &str,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.example = example.to_owned());
+        if self.place.is_none() {
+            let path = join(&self.whole.path, self.key);
+            let message = format!("missing; write for example `{}: {example}`", self.key);
+            self.whole.report.add(self.whole.node.at, &path, message);
+        }
+        read(self.place?)
+    }
+
+    /// Reads a value that has a default.
+    pub(crate) fn or<T: Serialize>(
+        self,
+        default: T,
+        read: impl FnOnce(Place<'a>) -> Option<T>,
+    ) -> Option<T> {
+        self.tell(|entry| entry.default = serde_json::to_value(&default).ok());
+        match self.place {
+            Some(place) => read(place),
+            None => Some(default),
+        }
+    }
+
+    /// Reads a value that may be missing.
+    pub(crate) fn maybe<T>(self, read: impl FnOnce(Place<'a>) -> Option<T>) -> Option<Option<T>> {
+        match self.place {
+            Some(place) => read(place).map(Some),
+            None => Some(None),
+        }
+    }
+}

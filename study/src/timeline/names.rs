@@ -1,0 +1,387 @@
+//! Names of the timeline: what each can stand for at a stage, the formulas that guard blocks, and names that stand for
+//! nothing or are never used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::design::{Design, Level, Unit};
+use crate::formula::{Formula, Type, Types};
+use crate::problem::hint;
+use crate::read::Place;
+use crate::stage::{Env, Kind};
+use crate::yaml;
+
+use super::fill::{self, Malformed, Reference};
+use super::read::{Read, unknown};
+use super::{Block, ForEach, Guard, Node};
+
+/// What names can stand for at a stage.
+pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
+
+/// The most combinations of levels in which an env stage can be played.
+const MAX_COMBINATIONS: usize = 1_000;
+
+/// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses. Gives
+/// what names can stand for at each stage.
+pub(crate) fn check(
+    read: &mut Read<'_>,
+    design: &Design,
+    root: &Place<'_>,
+) -> BTreeMap<u16, Scope> {
+    let facts = variables(read);
+    let mut walk = Names {
+        read: &*read,
+        design,
+        facts,
+        scopes: BTreeMap::new(),
+        used: BTreeSet::new(),
+        guards: BTreeMap::new(),
+    };
+    walk.nodes(&read.tree, &Scope::new(), false);
+    let Names {
+        scopes,
+        used,
+        mut guards,
+        ..
+    } = walk;
+    set(&mut read.tree, &mut guards);
+    for name in design.names() {
+        clash(name, read, root, &path_of(design, name));
+        let is_within = design.within(name).is_some();
+        let is_used = match is_within {
+            true => used.contains(name),
+            false => mentions(root, name),
+        };
+        if !is_used {
+            let mend = match is_within {
+                true => format!("write `for_each: {name}` at a block or stage"),
+                false => format!(
+                    "write `{{{{ {name} }}}}` in the config of an env stage, or `{name}` in a formula"
+                ),
+            };
+            root.wrong_at(
+                &path_of(design, name),
+                format!("never used; {mend}, or remove the factor"),
+            );
+        }
+    }
+    scopes
+}
+
+fn path_of(design: &Design, name: &str) -> String {
+    let kind = if design.within(name).is_some() {
+        "within"
+    } else {
+        "between"
+    };
+    format!("design.{kind}.{name}")
+}
+
+/// Reports a name that is the id of a stage, too.
+fn clash(name: &str, read: &Read<'_>, place: &Place<'_>, key: &str) {
+    if let Some((_, other)) = read.ids.iter().find(|(id, _)| id == name) {
+        let line = other.node.locate("id").line;
+        place.wrong_at(key, format!("`{name}` is also the id on line {line}, so a formula would not know which is meant; give one of them another name"));
+    }
+}
+
+/// Whether a word is anywhere in the file outside the design.
+fn mentions(root: &Place<'_>, word: &str) -> bool {
+    fn any(node: &yaml::Node, word: &str) -> bool {
+        match &node.data {
+            yaml::Data::Plain(text) | yaml::Data::Quoted(text) => {
+                let is_word = |c: char| c.is_alphanumeric() || c == '_';
+                text.split(|c| !is_word(c)).any(|found| found == word)
+            }
+            yaml::Data::List(items) => items.iter().any(|node| any(node, word)),
+            yaml::Data::Map(entries) => entries.iter().any(|(_, node)| any(node, word)),
+        }
+    }
+    let yaml::Data::Map(entries) = &root.node.data else {
+        return false;
+    };
+    let others = entries
+        .iter()
+        .filter(|(key, _)| !matches!(key.name.as_str(), "design" | "study"));
+    others.into_iter().any(|(_, node)| any(node, word))
+}
+
+/// Puts the guards into the blocks with their numbers.
+fn set(nodes: &mut [Node], guards: &mut BTreeMap<u16, Guard>) {
+    for node in nodes {
+        if let Node::Block(block) = node {
+            block.when = guards.remove(&block.number);
+            set(&mut block.block, guards);
+        }
+    }
+}
+
+/// What every formula can ask about a participant: [`crate::progress::Facts::scope`] gives the values.
+fn variables(read: &Read<'_>) -> Types {
+    let episode = [
+        ("score", Type::Number),
+        ("ticks", Type::Number),
+        ("success", Type::Bool),
+        ("reason", Type::Text),
+    ];
+    let mut types = Types::new();
+    let mut answers = Types::new();
+    for stage in read.stages.iter().flatten() {
+        match &stage.kind {
+            Kind::Env(_) => {
+                let episodes = Type::list(Type::record(episode.clone()));
+                types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));
+            }
+            Kind::Survey(survey) => {
+                let items = survey.items.iter();
+                let items = items.map(|item| (item.name.clone(), Type::Any));
+                answers.insert(stage.id.clone(), Type::Record(items.collect()));
+            }
+            _ => {}
+        }
+    }
+    types.insert("answers".to_owned(), Type::Record(answers));
+    types
+}
+
+/// Whether a guard holds for nothing that names can stand for, whatever a participant does: of that nothing is known
+/// here, so a guard that depends on it has no value.
+fn never_holds(guard: &Formula, names: &Scope) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = guard.source().split(|c| !is_word(c)).collect();
+    let asked = names
+        .iter()
+        .filter(|(name, _)| words.contains(name.as_str()));
+    let count = asked.clone().map(|(_, levels)| levels.len());
+    if count.fold(1_usize, usize::saturating_mul) > MAX_COMBINATIONS {
+        return false;
+    }
+    let nothing = BTreeMap::<String, formula::Value>::new();
+    let all = asked.fold(vec![nothing], |all, (name, levels)| {
+        let with = |known: &BTreeMap<_, _>, level: &Level| {
+            let value = serde_json::from_value(level.value.clone()).ok();
+            let mut longer = known.clone();
+            longer.extend(value.map(|value| (name.clone(), value)));
+            longer
+        };
+        let more = |known| {
+            levels
+                .iter()
+                .map(move |level| with(known, level))
+                .collect::<Vec<_>>()
+        };
+        all.iter().flat_map(more).collect()
+    });
+    let is_false = |known| guard.eval(known) == Ok(formula::Value::Bool(false));
+    !all.is_empty() && all.iter().all(|known| is_false(known))
+}
+
+/// The type of what a name can stand for.
+fn type_of(levels: &[Level]) -> Type {
+    let of = |value: &Value| match value {
+        Value::Bool(_) => Type::Bool,
+        Value::Number(_) => Type::Number,
+        Value::String(_) => Type::Text,
+        _ => Type::Any,
+    };
+    let mut types = levels.iter().map(|level| of(&level.value));
+    let first = types.next().unwrap_or(Type::Any);
+    if types.all(|other| other == first) {
+        first
+    } else {
+        Type::Any
+    }
+}
+
+struct Names<'r, 'a> {
+    read: &'r Read<'a>,
+    design: &'r Design,
+    scopes: BTreeMap<u16, Scope>,
+    /// Factors for whose levels copies are made.
+    used: BTreeSet<String>,
+    /// What every formula can ask.
+    facts: Types,
+    /// The guards of blocks, by their number.
+    guards: BTreeMap<u16, Guard>,
+}
+
+impl Names<'_, '_> {
+    /// Gives whether a lobby was surely passed, before or among these nodes.
+    fn nodes(&mut self, nodes: &[Node], scope: &Scope, mut lobby: bool) -> bool {
+        for node in nodes {
+            lobby = self.node(node, scope, lobby);
+        }
+        lobby
+    }
+
+    fn node(&mut self, node: &Node, scope: &Scope, lobby: bool) -> bool {
+        let block = match node {
+            Node::Stage(stage) => return self.stage(*stage, scope, lobby),
+            Node::Block(block) => block,
+        };
+        let mut inner = scope.clone();
+        if let Some(each) = &block.for_each {
+            let levels = self.levels(each, block, scope, lobby);
+            inner.insert(each.name().to_owned(), levels);
+        }
+        self.guard(block, &inner, lobby);
+        let passed = if block.kept() == block.block.len() && !block.shuffle {
+            self.nodes(&block.block, &inner, lobby)
+        } else {
+            let passed: Vec<bool> = block
+                .block
+                .iter()
+                .map(|node| self.node(node, &inner, lobby))
+                .collect();
+            passed.iter().filter(|passed| !**passed).count() < block.kept()
+        };
+        lobby || (passed && !block.guarded)
+    }
+
+    /// Reads the guard of a block: it is asked in each copy, where names stand for the values of the copy.
+    fn guard(&mut self, block: &Block, scope: &Scope, lobby: bool) {
+        let place = &self.read.blocks[usize::from(block.number)];
+        let Some(place) = place.at("when") else {
+            return;
+        };
+        let mut types = self.facts.clone();
+        let names = self.with_treatment(scope, lobby);
+        types.extend(
+            names
+                .iter()
+                .map(|(name, levels)| (name.clone(), type_of(levels))),
+        );
+        let guard = Formula::read(&place, &types, &Type::Bool);
+        if guard
+            .as_ref()
+            .is_some_and(|guard| never_holds(guard, &names))
+        {
+            place.wrong("never holds, so nobody reaches what it guards; mend the formula, or remove what it guards");
+        }
+        self.guards
+            .extend(guard.map(|formula| (block.number, Guard(formula))));
+    }
+
+    /// What names stand for, with the factors of which a unit gets one level.
+    fn with_treatment(&self, scope: &Scope, lobby: bool) -> Scope {
+        let mut scope = scope.clone();
+        if self.design.unit == Unit::Participant || lobby {
+            let factors = self.design.between.iter();
+            scope.extend(factors.map(|factor| (factor.name.clone(), factor.levels.clone())));
+        }
+        scope
+    }
+
+    /// The values that copies are made for; reports a name that cannot be used here.
+    fn levels(&mut self, each: &ForEach, block: &Block, scope: &Scope, lobby: bool) -> Vec<Level> {
+        let place = &self.read.blocks[usize::from(block.number)];
+        let name = each.name();
+        match each {
+            _ if scope.contains_key(name) => place.wrong_at("for_each", format!("`{name}` already stands for a value of a block around this one; give one of them another name")),
+            ForEach::Factor(_) => self.factor(name, place, lobby),
+            ForEach::Values { .. } => {
+                let key = format!("for_each.{name}");
+                match self.design.has(name) {
+                    true => place.wrong_at(&key, format!("`{name}` is a factor of the design; write `for_each: {name}` for its levels, or give these values another name")),
+                    false => clash(name, self.read, place, &key),
+                }
+            }
+        }
+        each.levels(self.design).to_vec()
+    }
+
+    fn factor(&mut self, name: &str, place: &Place<'_>, lobby: bool) {
+        let Some(_) = self.design.within(name) else {
+            let message = match self.design.between(name) {
+                Some(_) => format!(
+                    "`{name}` is a factor of `between`, of which everyone has one level; use it as `{{{{ {name} }}}}` or in `when`, or move it to `within`"
+                ),
+                None => {
+                    let known: Vec<&str> = self
+                        .design
+                        .within
+                        .iter()
+                        .map(|factor| factor.name.as_str())
+                        .collect();
+                    let mend = format!(
+                        "name a factor of `design.within`, or write the values: `{{{name}: [a, b]}}`"
+                    );
+                    format!("{}; {mend}", unknown("factor", name, &known))
+                }
+            };
+            return place.wrong_at("for_each", message);
+        };
+        self.used.insert(name.to_owned());
+        if self.design.unit == Unit::Group && !lobby {
+            let message = format!(
+                "`{name}` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; \
+                 put a lobby before it, or write `unit: participant` in the design"
+            );
+            place.wrong_at("for_each", message);
+        }
+    }
+
+    fn stage(&mut self, stage: u16, scope: &Scope, lobby: bool) -> bool {
+        let kind = self.read.kind(stage);
+        let is_lobby = matches!(kind, Some(Kind::Lobby(_)));
+        let scope = self.with_treatment(scope, lobby);
+        if let Some(Kind::Env(env)) = kind {
+            self.config(&self.read.places[usize::from(stage)], env, &scope);
+        }
+        self.scopes.insert(stage, scope);
+        lobby || is_lobby
+    }
+
+    fn config(&self, place: &Place<'_>, env: &Env, scope: &Scope) {
+        let mut names = BTreeSet::new();
+        for (path, found) in fill::references(&env.config, "config") {
+            match found {
+                Err(Malformed) => place.wrong_at(&path, "`{{` begins a name that cannot be read; write `{{ name }}` or `{{ name.parameter }}`"),
+                Ok(found) => {
+                    for reference in found {
+                        self.reference(place, &path, &reference, scope);
+                        names.insert(reference.0);
+                    }
+                }
+            }
+        }
+        let levels = names
+            .iter()
+            .filter_map(|name| scope.get(name))
+            .map(Vec::len);
+        let all = levels.fold(1_usize, usize::saturating_mul);
+        if all > MAX_COMBINATIONS {
+            place.wrong_at("config", format!("{all} combinations of the values of {}; there must be at most {MAX_COMBINATIONS}", Vec::from_iter(names).join(", ")));
+        }
+    }
+
+    fn reference(&self, place: &Place<'_>, path: &str, (name, inner): &Reference, scope: &Scope) {
+        let Some(levels) = scope.get(name) else {
+            let known: Vec<&str> = scope.keys().map(String::as_str).collect();
+            let message = match (self.design.has(name), self.design.within(name).is_some()) {
+                (true, true) => format!(
+                    "`{name}` stands for nothing here; write `for_each: {name}` at this stage or at a block around it"
+                ),
+                (true, false) => format!(
+                    "`{name}` is drawn for a group (`unit: group`), and no lobby comes before this stage; put one before it, or write `unit: participant` in the design"
+                ),
+                _ if known.is_empty() => format!(
+                    "`{name}` stands for nothing here, and no other name does; write `for_each: {{{name}: [a, b]}}` at this stage or at a block around it"
+                ),
+                _ => format!("`{name}` stands for nothing here; {}", hint(name, &known)),
+            };
+            return place.wrong_at(path, message);
+        };
+        let lacks = |level: &&Level| fill::part_of(level, inner.as_deref()).is_none();
+        if let (Some(level), Some(inner)) = (levels.iter().find(lacks), inner) {
+            place.wrong_at(
+                path,
+                format!(
+                    "the level `{}` of `{name}` has no parameter `{inner}`; give every level one",
+                    level.name
+                ),
+            );
+        }
+    }
+}
