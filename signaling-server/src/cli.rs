@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::rehearse::Faults;
+
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]
 #[command(
@@ -94,6 +96,58 @@ Examples:
         /// Print one JSON line on the standard output instead of text.
         #[arg(long)]
         json: bool,
+        /// Run by a clock whose pace is told on the standard input, and stop at its end: for rehearsals.
+        #[arg(long, hide = true)]
+        paced: bool,
+    },
+    /// Have bots take part in a study, with faults, before people do.
+    #[command(after_help = "\
+Starts the real server on this machine and sends bots through the real protocol: they read, agree, answer quizzes and
+surveys, wait, play, and reach the last page, while scripts of --faults go wrong for half of them. Time goes faster than
+life, as fast as the machine keeps up with. Then every session is held against the data: it has a declared outcome, every
+answer that was acknowledged is in the tables, every episode verifies, nobody was assigned anew.
+The report tells outcomes, treatments, how long the study takes and how long people wait at the arrival rate.
+Exits with 1, and the trace of the session, if one is stuck or the data have something else.
+Bots play through the server, not by WebRTC. Ctrl-C stops it and leaves nothing behind.
+
+Faults: none, all, or some of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
+slow-network, withdraw, idle, malformed (a share of the sessions each), and server (it is killed and started again).
+
+Examples:
+  coplay rehearse my-study
+      200 sessions with every fault.
+  coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
+      How long people wait if four come in a minute.
+  coplay rehearse my-study --data trial && coplay export --data trial --out tables
+      Tables to write the analysis with.
+  coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
+    Rehearse {
+        /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+        study: PathBuf,
+        /// Number of sessions.
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        sessions: u32,
+        /// What goes wrong: none, all, or names with commas between.
+        #[arg(long, default_value = "all", value_name = "NAMES")]
+        faults: Faults,
+        /// How often the server is killed, if that is among the faults.
+        #[arg(long, default_value_t = 3)]
+        kills: u32,
+        /// People who come in a minute, on average.
+        #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = positive)]
+        arrivals_per_min: f64,
+        /// What bots and faults are drawn from.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many times as fast as life time goes at most.
+        #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
+        speed: f64,
+        /// A new data folder that is kept, instead of one that is removed.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
     },
     /// Write the data as CSV tables.
     #[command(after_help = "\
@@ -145,6 +199,13 @@ Example:
         #[command(subcommand)]
         what: NewCommand,
     },
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
 /// What to do with environments.

@@ -53,7 +53,7 @@ pub async fn run(
         let at_us = hub.poll_timeout();
         let wake = async {
             match at_us {
-                Some(at_us) => tokio::time::sleep_until(clock.instant(at_us)).await,
+                Some(at_us) => clock.sleep_until(at_us).await,
                 None => std::future::pending().await,
             }
         };

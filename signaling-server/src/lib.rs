@@ -20,6 +20,8 @@ pub mod keeper;
 pub mod links;
 pub mod lobby;
 pub mod memory;
+pub mod pace;
+pub mod rehearse;
 pub mod server;
 pub mod socket;
 pub mod store;

@@ -12,9 +12,11 @@ use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
 use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs, TurnArgs};
+use signaling_server::clock::Clock;
 use signaling_server::config::Limits;
+use signaling_server::pace::{self, Stop};
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{env, template, turn};
+use signaling_server::{env, rehearse, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -64,7 +66,12 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         } => {
             let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let turn = turn_at(&turn, listen, listen.ip(), 0, None);
-            serve(study, listen, None, turn, true, json).await
+            let told = Told {
+                url: None,
+                json,
+                paced: false,
+            };
+            serve(study, listen, turn, true, told).await
         }
         Command::Serve {
             study,
@@ -73,6 +80,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             turn,
             open,
             json,
+            paced,
         } => {
             // What listens for a web server on the same machine is not what pages reach for TURN.
             let ip = match listen.ip() {
@@ -81,7 +89,32 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
             };
             let turn = turn_at(&turn, listen, ip, TURN_PORT, url.as_deref());
-            serve(study, listen, url, turn, open, json).await
+            let told = Told { url, json, paced };
+            serve(study, listen, turn, open, told).await
+        }
+        Command::Rehearse {
+            study,
+            sessions,
+            faults,
+            kills,
+            arrivals_per_min,
+            seed,
+            speed,
+            data,
+            json,
+        } => {
+            let options = rehearse::Options {
+                program: std::env::current_exe().context("where this program is")?,
+                study,
+                data,
+                sessions: sessions as usize,
+                faults,
+                kills: kills as usize,
+                arrivals_per_min,
+                seed,
+                speed,
+            };
+            rehearsal(options, json).await
         }
         Command::Export {
             data,
@@ -166,14 +199,21 @@ fn done_if(fine: bool) -> ExitCode {
     }
 }
 
+/// How a server is told of, and what its clock is.
+struct Told {
+    url: Option<String>,
+    json: bool,
+    paced: bool,
+}
+
 async fn serve(
     args: StudyArgs,
     listen: SocketAddr,
-    url: Option<String>,
     turn: Option<turn::Options>,
     open: bool,
-    json: bool,
+    told: Told,
 ) -> anyhow::Result<ExitCode> {
+    let Told { url, json, paced } = told;
     let options = Options {
         study: args.study.clone(),
         data: args.data.clone(),
@@ -185,18 +225,13 @@ async fn serve(
     };
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;
-    let server = match Server::start(options).await {
+    let (clock, stop) = match paced {
+        true => pace::read().await?,
+        false => (Clock::start(), Box::pin(stopped()) as Stop),
+    };
+    let server = match Server::start_by(options, clock).await {
         Ok(server) => server,
-        Err(StartError::Study(problems)) => {
-            let file = args.study.display();
-            eprintln!(
-                "coplay: the study in {file} has {}:",
-                count(problems.len(), "problem")
-            );
-            problems.iter().for_each(|problem| eprintln!("  {problem}"));
-            return Ok(ExitCode::from(USAGE));
-        }
-        Err(StartError::Other(error)) => return Err(error),
+        Err(error) => return refused(&args.study, error),
     };
     if url.is_none() && listen.ip().is_unspecified() {
         tracing::warn!(
@@ -206,8 +241,40 @@ async fn serve(
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
     announce(url, &server, &args.data, json).context("the standard output")?;
-    server.serve(listener, stopped()).await?;
+    server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what is wrong with a study.
+fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
+    match error {
+        StartError::Study(problems) => {
+            let file = study.display();
+            eprintln!(
+                "coplay: the study in {file} has {}:",
+                count(problems.len(), "problem")
+            );
+            problems.iter().for_each(|problem| eprintln!("  {problem}"));
+            Ok(ExitCode::from(USAGE))
+        }
+        StartError::Other(error) => Err(error),
+    }
+}
+
+async fn rehearsal(options: rehearse::Options, json: bool) -> anyhow::Result<ExitCode> {
+    let study = options.study.clone();
+    let rehearsed = tokio::select! {
+        rehearsed = rehearse::rehearse(&options) => rehearsed,
+        // The server and its folder go with what is dropped here.
+        () = stopped() => anyhow::bail!("stopped before the end; nothing is left behind"),
+    };
+    match rehearsed {
+        Ok(found) => {
+            report(&found, json)?;
+            Ok(done_if(found.is_fine()))
+        }
+        Err(error) => refused(&study, error),
+    }
 }
 
 async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -76,6 +76,14 @@ impl Server {
     /// # Errors
     /// [`StartError`]; nothing runs then.
     pub async fn start(options: Options) -> Result<Self, StartError> {
+        Self::start_by(options, Clock::start()).await
+    }
+
+    /// The same, by a clock that may run at another pace than the machine's.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub async fn start_by(options: Options, clock: Clock) -> Result<Self, StartError> {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
         if study.net.needs_turn() && options.turn.is_none() {
             return Err(anyhow::anyhow!(
@@ -87,8 +95,9 @@ impl Server {
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
         let stages = env_stages(&study, facts, &modules);
-        let clock = Clock::start();
-        let (turn, issuer) = start_turn(options.turn, &data, clock).await?.unzip();
+        let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
+            .await?
+            .unzip();
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let study = Arc::new(study);
@@ -121,7 +130,7 @@ impl Server {
         };
         let driver = tokio::spawn(driver::run(
             hub,
-            clock,
+            clock.clone(),
             incoming,
             reported,
             executor,

@@ -132,7 +132,7 @@ async fn converse(
         return close;
     }
     let mut ping = interval(app.limits.ping);
-    let mut budget = Budget::new(&app.limits, Instant::now());
+    let mut budget = Budget::new(&app.limits, app.clock.now_us());
     let mut last_heard = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -155,7 +155,7 @@ async fn converse(
         last_heard = Instant::now();
         let heard = heard(frame, app.limits.message_bytes);
         let is_datagram = matches!(&heard, Heard::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
-        match budget.take(last_heard, is_datagram) {
+        match budget.take(app.clock.now_us(), is_datagram) {
             true => {}
             // What a network held back comes all at once, and nobody waits for old datagrams.
             false if is_datagram => continue,
@@ -227,29 +227,29 @@ async fn write(app: &App, socket: &mut WebSocket, message: Message) -> bool {
     )
 }
 
-/// A bucket of messages that fills steadily. Datagrams leave half of it to the others.
+/// A bucket of messages that fills steadily, by the server's clock. Datagrams leave half of it to the others.
 struct Budget {
     left: f64,
     most: f64,
     per_s: f64,
-    at: Instant,
+    at_us: u64,
 }
 
 impl Budget {
-    fn new(limits: &Limits, now: Instant) -> Self {
+    fn new(limits: &Limits, now_us: u64) -> Self {
         let most = f64::from(limits.messages_burst);
         Self {
             left: most,
             most,
             per_s: f64::from(limits.messages_per_s),
-            at: now,
+            at_us: now_us,
         }
     }
 
-    fn take(&mut self, now: Instant, is_datagram: bool) -> bool {
-        let filled: Duration = now - self.at;
+    fn take(&mut self, now_us: u64, is_datagram: bool) -> bool {
+        let filled = Duration::from_micros(now_us.saturating_sub(self.at_us));
         self.left = (self.left + filled.as_secs_f64() * self.per_s).min(self.most);
-        self.at = now;
+        self.at_us = now_us;
         let kept = if is_datagram { self.most / 2.0 } else { 0.0 };
         let enough = self.left >= kept + 1.0;
         self.left -= f64::from(u8::from(enough));
@@ -268,12 +268,12 @@ mod tests {
             messages_burst: 3,
             ..Limits::default()
         };
-        let start = Instant::now();
+        let start = 1_000_000;
         let mut budget = Budget::new(&limits, start);
         let taken = (0..5).filter(|_| budget.take(start, false)).count();
         assert_eq!(taken, 3);
-        assert!(!budget.take(start + Duration::from_millis(90), false));
-        assert!(budget.take(start + Duration::from_millis(110), false));
+        assert!(!budget.take(start + 90_000, false));
+        assert!(budget.take(start + 110_000, false));
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
             messages_burst: 8,
             ..Limits::default()
         };
-        let start = Instant::now();
+        let start = 1_000_000;
         let mut budget = Budget::new(&limits, start);
         let taken = (0..100).filter(|_| budget.take(start, true)).count();
         assert_eq!(taken, 4);

@@ -280,26 +280,27 @@ pub fn sequence(order: Order, levels: usize, row: usize) -> Vec<usize> {
     }
 }
 
-/// SplitMix64.
+/// The generator of everything that is drawn: SplitMix64.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
     /// The generator of a seed and of what it is for.
-    pub(crate) fn of(seed: u64, keys: &[u64]) -> Self {
+    pub fn of(seed: u64, keys: &[u64]) -> Self {
         keys.iter()
             .fold(Self(seed), |mut rng, key| Self(rng.bits() ^ mix(*key)))
     }
 
-    pub(crate) fn bits(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
     /// A number below `bound`, evenly: numbers of the last, incomplete round are rejected. 0 if the bound is 0.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
         let rest = (u64::MAX % bound + 1) % bound;
         loop {
@@ -311,7 +312,9 @@ impl Rng {
     }
 
     /// Source: Fisher–Yates, in Durstenfeld's form.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Puts items into an order, any evenly.
+    ///
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }

@@ -25,7 +25,7 @@ const MAY_KNOW: [(&str, &[&str]); 19] = [
     (
         "signaling-server",
         &[
-            "env-core", "formula", "module", "policy", "protocol", "rollback", "study",
+            "env-core", "formula", "module", "peer", "policy", "protocol", "rollback", "study",
         ],
     ),
     (

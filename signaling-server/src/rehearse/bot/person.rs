@@ -1,0 +1,162 @@
+//! The person in front of the page: how long they read, what they answer, when they have enough.
+
+use protocol::control::{Answer, ClientMessage, StageView};
+use study::Kind;
+use study::stage::AGREED;
+
+use super::stage::Stage;
+use super::{Bot, S};
+use crate::rehearse::answers::fill;
+use crate::rehearse::fault::Fault;
+use crate::rehearse::record::Phase;
+
+/// How often, of 100, somebody is wrong in the first attempt at a quiz that leaves another.
+const WRONG_AT_FIRST: usize = 15;
+
+/// What a person does when it is time.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    /// Is done with the stage.
+    Done(Vec<Answer>),
+    /// Leaves the study.
+    Leave,
+    /// Closes the last page.
+    Close,
+}
+
+impl Bot {
+    /// The person meets a stage.
+    ///
+    /// # Errors
+    /// The stage asks for what bots do not know.
+    pub(super) fn meet(&mut self, now_us: u64, stage: &Stage) -> Result<(), String> {
+        let act = match &stage.view {
+            StageView::Consent { sha256, .. } => {
+                self.doing("reading the consent");
+                Some((self.some(8, 40), Act::Done(self.consent(sha256))))
+            }
+            StageView::Instructions { pages } => {
+                self.doing("reading");
+                let pages = pages.len().max(1) as u64;
+                Some((self.some(5 * pages, 25 * pages), Act::Done(Vec::new())))
+            }
+            StageView::Quiz {
+                surveyjs,
+                attempt,
+                attempts,
+            } => {
+                self.doing("in a quiz");
+                let answers = self.quiz(&stage.id, surveyjs, (*attempt, *attempts))?;
+                let items = answers.len() as u64;
+                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+            }
+            StageView::Survey { surveyjs } => {
+                self.doing("in a survey");
+                let answers = fill(surveyjs, &mut self.rng);
+                let answers = answers.map_err(|why| format!("the survey `{}`: {why}", stage.id))?;
+                let items = 1 + answers.len() as u64;
+                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+            }
+            StageView::Lobby { timeout_s } => {
+                self.doing("in a lobby");
+                let patience_s = 3 * u64::from(*timeout_s) + 60;
+                Some((patience_s * S, Act::Leave))
+            }
+            StageView::Env => {
+                self.doing("before an episode");
+                self.expect(180, "for an episode to be made");
+                None
+            }
+            StageView::End { outcome, .. } => {
+                self.doing("on the last page");
+                let mut record = self.record.lock();
+                record.outcome = Some(outcome.clone());
+                record.ended_us = Some(now_us);
+                drop(record);
+                Some((S, Act::Close))
+            }
+            #[allow(unreachable_patterns, reason = "a view that is added later")]
+            other => {
+                return Err(format!(
+                    "bots do not know the stage `{}`: {other:?}",
+                    stage.id
+                ));
+            }
+        };
+        if let Some((after_us, act)) = act {
+            self.expect(after_us / S + 60, &format!("on the stage `{}`", stage.id));
+            self.act = Some((now_us + after_us, act));
+        }
+        Ok(())
+    }
+
+    /// Some time between two numbers of seconds, microseconds.
+    pub(super) fn some(&mut self, least_s: u64, most_s: u64) -> u64 {
+        let span_ms = (most_s - least_s) * 1_000 + 1;
+        least_s * S + self.rng.below(span_ms as usize) as u64 * 1_000
+    }
+
+    /// Does what it is time for; gives the end, if this is it.
+    pub(super) fn act(&mut self, now_us: u64, act: Act) -> Option<Phase> {
+        match act {
+            Act::Done(answers) => {
+                self.be_done(now_us, answers);
+                None
+            }
+            Act::Leave => {
+                self.note("has waited long enough, and leaves");
+                self.say(ClientMessage::Leave);
+                self.expect(60, "for the last page after leaving");
+                None
+            }
+            Act::Close => {
+                self.wire = None;
+                Some(Phase::Over)
+            }
+        }
+    }
+
+    fn consent(&mut self, sha256: &str) -> Vec<Answer> {
+        if self.fault == Some(Fault::Refuse) {
+            self.record.lock().happened = true;
+            return Vec::new();
+        }
+        vec![Answer {
+            name: AGREED.to_owned(),
+            value: format!("\"{sha256}\""),
+        }]
+    }
+
+    /// Right answers, from the study; or one of them wrong.
+    fn quiz(
+        &mut self,
+        id: &str,
+        surveyjs: &str,
+        (attempt, attempts): (u8, u8),
+    ) -> Result<Vec<Answer>, String> {
+        let mut stages = self.around.study.timeline.iter();
+        let quiz = stages.find_map(|stage| match &stage.kind {
+            Kind::Quiz(quiz) if stage.id == id => Some(quiz.clone()),
+            _ => None,
+        });
+        let quiz = quiz.ok_or_else(|| format!("the study has no quiz `{id}`"))?;
+        let fails = self.fault == Some(Fault::FailQuiz);
+        let errs = attempt == 1 && attempts > 1 && self.rng.below(100) < WRONG_AT_FIRST;
+        let mut wrong = (fails || errs).then(|| self.rng.below(quiz.items.len()));
+        self.record.lock().happened |= fails;
+        // As the page has them, in its order.
+        let mut answers = fill(surveyjs, &mut self.rng)?;
+        for (at, answer) in answers.iter_mut().enumerate() {
+            let question = quiz.items.iter().find(|item| item.name == answer.name);
+            let question = question.ok_or_else(|| format!("no question `{}`", answer.name))?;
+            let is_wrong = wrong.take_if(|wrong| *wrong == at).is_some();
+            let fits = |value: &serde_json::Value| (*value == question.answer) != is_wrong;
+            let mut choices = question.choices.iter().map(|choice| &choice.value);
+            let value = choices
+                .find(|value| fits(value))
+                .unwrap_or(&question.answer);
+            answer.value = value.to_string();
+        }
+        Ok(answers)
+    }
+}

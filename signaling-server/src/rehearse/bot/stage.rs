@@ -1,0 +1,137 @@
+//! The stages as the page shows them, and what it keeps until the server has taken it.
+
+use protocol::control::{Answer, ClientMessage, StageView};
+use study::Outcome;
+
+use super::Bot;
+use crate::rehearse::record::{Given, Phase, Waited};
+
+/// A stage as the server told it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stage {
+    pub(super) index: u16,
+    pub(super) count: u16,
+    pub(super) id: String,
+    pub(super) view: StageView,
+}
+
+impl Bot {
+    /// The server tells where the participant is.
+    pub(super) fn told(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
+        if matches!(stage.view, StageView::Lobby { .. }) {
+            self.lobby_us.get_or_insert(now_us);
+        }
+        let is_judged = self.is_judged(now_us);
+        if is_judged && self.outcome_us.is_some() {
+            self.next = Some(stage);
+            return Ok(());
+        }
+        let is_same = self.stage.as_ref() == Some(&stage);
+        if is_same && self.peer.is_some() && !is_judged {
+            return Ok(());
+        }
+        if is_same && stage.view != StageView::Env && self.peer.is_none() {
+            return self.told_again();
+        }
+        self.leave_play();
+        self.show(now_us, stage)
+    }
+
+    /// The same stage again: the server did not hear that it is done, or did not take it.
+    fn told_again(&mut self) -> Result<(), String> {
+        if !self.is_done_sent {
+            self.send_done();
+        } else if let Some(ClientMessage::StageDone { answers, .. }) = &self.done {
+            let given: Vec<String> = answers
+                .iter()
+                .map(|answer| format!("{}: {}", answer.name, answer.value))
+                .collect();
+            return Err(format!(
+                "the server does not take the answers {}",
+                given.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn send_done(&mut self) {
+        if let Some(done) = self.done.clone().filter(|_| self.is_welcome) {
+            self.say(done);
+            self.is_done_sent = true;
+            self.expect(60, "for the stage after one that is done");
+        }
+    }
+
+    /// The person is done with the stage.
+    pub(super) fn be_done(&mut self, now_us: u64, answers: Vec<Answer>) {
+        let Some(stage) = &self.stage else { return };
+        self.record.lock().given.push(Given {
+            stage: stage.id.clone(),
+            answers: answers.clone(),
+            is_acknowledged: false,
+        });
+        let done = ClientMessage::StageDone {
+            stage: stage.index,
+            answers,
+            elapsed_ms: ((now_us - self.since_us) / 1_000) as u32,
+        };
+        (self.done, self.is_done_sent) = (Some(done), false);
+        self.send_done();
+    }
+
+    pub(super) fn show(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
+        self.acknowledge(&stage);
+        // A match may still come to nothing.
+        if !matches!(stage.view, StageView::Lobby { .. } | StageView::Env) {
+            self.waited(now_us, Waited::Left);
+        }
+        if !matches!(stage.view, StageView::Env | StageView::End { .. }) {
+            self.stand_at(stage.index, stage.id.clone())?;
+        }
+        (self.since_us, self.act) = (now_us, None);
+        self.stage = Some(stage.clone());
+        self.meet(now_us, &stage)?;
+        self.tempt(now_us, &stage.view);
+        Ok(())
+    }
+
+    /// Whatever was done before is durable once the server shows what follows, unless it ended the way by itself.
+    fn acknowledge(&mut self, next: &Stage) {
+        let Some(ClientMessage::StageDone { stage, .. }) = self.done.take() else {
+            return;
+        };
+        let ends = [Outcome::TimedOut, Outcome::Withdrew, Outcome::Technical].map(Outcome::name);
+        let is_cut = matches!(&next.view, StageView::End { outcome, .. } if ends.contains(&outcome.as_str()));
+        let is_reload =
+            next.index == stage && self.stage.as_ref().is_some_and(|of| of.view == next.view);
+        if let Some(given) = self.record.lock().given.last_mut() {
+            given.is_acknowledged = !is_cut && !is_reload;
+        }
+    }
+
+    /// What stands at a position of the way never changes.
+    pub(super) fn stand_at(&mut self, position: u16, what: String) -> Result<(), String> {
+        let mut record = self.record.lock();
+        let before = record
+            .places
+            .entry(position)
+            .or_insert_with(|| what.clone());
+        match *before == what {
+            true => Ok(()),
+            false => Err(format!(
+                "the way has changed: at position {position} was {before}, and now is {what}"
+            )),
+        }
+    }
+
+    pub(super) fn waited(&mut self, now_us: u64, how: Waited) {
+        if let Some(since_us) = self.lobby_us.take() {
+            let waited_us = now_us.saturating_sub(since_us);
+            self.record.lock().waits.push((waited_us, how));
+        }
+    }
+
+    pub(super) fn doing(&self, what: &'static str) {
+        self.record.lock().phase = Phase::Here(what);
+    }
+}

@@ -1,0 +1,209 @@
+//! What goes wrong in a rehearsal: the scripts, and which session has which.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use study::assign::Rng;
+use study::{Kind, Study};
+
+/// A script of what goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "&'static str")]
+pub enum Fault {
+    /// Does not agree to the consent.
+    Refuse,
+    /// Is wrong in every attempt at a quiz.
+    FailQuiz,
+    /// Closes the page in a lobby and never comes back.
+    DropLobby,
+    /// Closes the page in an episode and never comes back.
+    DropPlay,
+    /// Loses the page or the network in an episode, and comes back.
+    Return,
+    /// Reloads the page anywhere, up to four times.
+    Reload,
+    /// Closes the page in a survey and never comes back.
+    CloseSurvey,
+    /// Opens the link again in a second tab.
+    SecondTab,
+    /// Datagrams of its page come late, or not at all.
+    SlowNetwork,
+    /// Withdraws.
+    Withdraw,
+    /// Stops doing anything, and closes the page long after.
+    Idle,
+    /// The page sends what no page sends.
+    Malformed,
+    /// The server is killed and started again.
+    Server,
+}
+
+use Fault::*;
+
+impl Fault {
+    /// Every script, its name, and what it does.
+    pub const ALL: [(Self, &'static str, &'static str); 13] = [
+        (Refuse, "refuse", "does not agree to the consent"),
+        (FailQuiz, "fail-quiz", "is wrong in every attempt at a quiz"),
+        (
+            DropLobby,
+            "drop-lobby",
+            "closes the page in a lobby for good",
+        ),
+        (
+            DropPlay,
+            "drop-play",
+            "closes the page in an episode for good",
+        ),
+        (
+            Return,
+            "return",
+            "loses page or network in an episode, and comes back",
+        ),
+        (
+            Reload,
+            "reload",
+            "reloads the page anywhere, up to four times",
+        ),
+        (
+            CloseSurvey,
+            "close-survey",
+            "closes the page in a survey for good",
+        ),
+        (
+            SecondTab,
+            "second-tab",
+            "opens the link again in a second tab",
+        ),
+        (
+            SlowNetwork,
+            "slow-network",
+            "its datagrams come late, or not at all",
+        ),
+        (Withdraw, "withdraw", "withdraws"),
+        (
+            Idle,
+            "idle",
+            "stops doing anything, and closes the page long after",
+        ),
+        (Malformed, "malformed", "its page sends what no page sends"),
+        (Server, "server", "the server is killed, and started again"),
+    ];
+
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Whether the study has where it could happen.
+    fn happens_in(self, study: &Study) -> bool {
+        let any = |is: fn(&Kind) -> bool| study.timeline.iter().any(|stage| is(&stage.kind));
+        match self {
+            Refuse => any(|kind| matches!(kind, Kind::Consent(_))),
+            FailQuiz => any(|kind| matches!(kind, Kind::Quiz(_))),
+            DropLobby => any(|kind| matches!(kind, Kind::Lobby(_))),
+            DropPlay | Return => any(|kind| matches!(kind, Kind::Env(_))),
+            SlowNetwork => any(|kind| matches!(kind, Kind::Env(env) if env.people() > 1)),
+            CloseSurvey => any(|kind| matches!(kind, Kind::Survey(_))),
+            Reload | SecondTab | Withdraw | Idle | Malformed | Server => true,
+        }
+    }
+
+    /// Whether whoever has this script may leave a session behind that nobody comes back to.
+    pub fn abandons(self) -> bool {
+        matches!(self, DropLobby | DropPlay | CloseSurvey | Idle)
+    }
+}
+
+impl From<Fault> for &'static str {
+    fn from(fault: Fault) -> Self {
+        fault.name()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The scripts that a rehearsal has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults(Vec<Fault>);
+
+impl FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = Fault::ALL.map(|(fault, ..)| fault);
+        let named = |name: &str| {
+            let found = all.into_iter().find(|fault| fault.name() == name);
+            let names = all.map(Fault::name).join(", ");
+            found.ok_or_else(|| {
+                format!("there is no fault `{name}`; write `none`, `all`, or some of: {names}")
+            })
+        };
+        match text {
+            "none" => Ok(Self::default()),
+            "all" => Ok(Self(all.into())),
+            names => names.split(',').map(|name| named(name.trim())).collect(),
+        }
+    }
+}
+
+impl FromIterator<Fault> for Faults {
+    fn from_iter<I: IntoIterator<Item = Fault>>(faults: I) -> Self {
+        let mut faults: Vec<Fault> = faults.into_iter().collect();
+        faults.sort();
+        faults.dedup();
+        Self(faults)
+    }
+}
+
+impl Faults {
+    /// Whether a script is among them.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.0.contains(&fault)
+    }
+
+    /// The script of each of so many sessions: half of them have none, and every other script has as many as the next
+    /// one, drawn evenly.
+    pub fn scripts(&self, study: &Study, sessions: usize, rng: &mut Rng) -> Vec<Option<Fault>> {
+        let of_sessions = self.0.iter().copied().filter(|fault| *fault != Server);
+        let possible: Vec<Fault> = of_sessions
+            .filter(|fault| fault.happens_in(study))
+            .collect();
+        let mut scripts = vec![None; sessions];
+        if possible.is_empty() {
+            return scripts;
+        }
+        let faulty = sessions.div_ceil(2);
+        for (at, script) in scripts.iter_mut().take(faulty).enumerate() {
+            *script = Some(possible[at % possible.len()]);
+        }
+        rng.shuffle(&mut scripts);
+        scripts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_named_and_a_wrong_name_is_told_with_the_right_ones() {
+        for (at, (fault, name, _)) in Fault::ALL.into_iter().enumerate() {
+            assert_eq!((fault as usize, fault.name()), (at, name));
+        }
+        let faults: Faults = "reload, server,reload".parse().unwrap();
+        assert_eq!(faults, Faults(vec![Reload, Server]));
+        assert_eq!("none".parse(), Ok(Faults::default()));
+        assert_eq!("all".parse::<Faults>().unwrap().0.len(), Fault::ALL.len());
+        let error = "relod".parse::<Faults>().unwrap_err();
+        assert!(
+            error.contains("`relod`") && error.contains("second-tab"),
+            "{error}"
+        );
+    }
+}

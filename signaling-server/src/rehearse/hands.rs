@@ -1,0 +1,103 @@
+//! Whoever plays: keys pressed by a scripted policy, or drawn.
+
+use env_core::{Action, Policy, World};
+use peer::{Now, Peer};
+use protocol::Tick;
+use study::assign::Rng;
+
+/// Any environment, natively.
+pub(super) type Native = Box<dyn World + Send>;
+
+/// The policy that people play by who know what they do, where it can play.
+const SKILLED: &str = "cook";
+
+/// Whoever plays one episode.
+pub(super) struct Hands {
+    rng: Rng,
+    policy: Option<Box<dyn Policy>>,
+    is_ready: bool,
+    /// When it was asked last, and the tick that its action enters.
+    asked: Option<(Tick, Tick)>,
+    held: Option<Action>,
+    next_us: u64,
+    seen_us: u64,
+}
+
+impl Hands {
+    pub(super) fn new(rng: Rng) -> Self {
+        Self {
+            rng,
+            policy: None,
+            is_ready: false,
+            asked: None,
+            held: None,
+            next_us: 0,
+            seen_us: 0,
+        }
+    }
+
+    /// Looks at the world and presses what is to be pressed now.
+    pub(super) fn play(&mut self, peer: &mut Peer<Native>, now: Now) {
+        let runs = peer.t0_us().is_some_and(|t0_us| now.server_us >= t0_us);
+        if !runs || !peer.takes_keys() {
+            return;
+        }
+        self.look(peer, now);
+        if let Some(action) = self.choose(peer, now) {
+            self.press(peer, now, action);
+        }
+    }
+
+    /// A frame every 100 ms.
+    fn look(&mut self, peer: &mut Peer<Native>, now: Now) {
+        if now.page_us >= self.seen_us + 100_000 {
+            self.seen_us = now.page_us;
+            peer.view(|_| ());
+            peer.handle_shown(now, now.page_us);
+        }
+    }
+
+    fn choose(&mut self, peer: &mut Peer<Native>, now: Now) -> Option<Action> {
+        let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
+        let plays_from = peer.plays_from();
+        let session = peer.session_mut()?;
+        let (current, enters) = (session.current(), session.input_tick());
+        let waits = (self.asked).is_some_and(|(asked, until)| asked == current || current <= until);
+        if current < plays_from || waits {
+            return None;
+        }
+        let world = session.world();
+        if !std::mem::replace(&mut self.is_ready, true) && self.rng.below(2) == 1 {
+            self.policy = policy::by_name(SKILLED, world.spec());
+            if let Some(policy) = &mut self.policy {
+                policy.reset(seat, seed);
+            }
+        }
+        let Some(policy) = &mut self.policy else {
+            let actions = world.spec().actions.len();
+            if now.page_us < self.next_us {
+                return None;
+            }
+            self.next_us = now.page_us + 150_000 + self.rng.below(600_000) as u64;
+            return Some(self.rng.below(actions) as Action);
+        };
+        let mut observation = Vec::new();
+        world.observe(seat, &mut observation);
+        let action = policy.act(&observation);
+        let is_still = action == world.spec().noop;
+        let until = match is_still {
+            true => Tick(current.0.saturating_sub(1)),
+            false => enters,
+        };
+        self.asked = Some((current, until));
+        (!is_still).then_some(action)
+    }
+
+    /// The key of another action goes up first, as fingers do.
+    fn press(&mut self, peer: &mut Peer<Native>, now: Now, action: Action) {
+        if let Some(held) = self.held.replace(action).filter(|held| *held != action) {
+            peer.handle_key(now, held, false, now.page_us, None);
+        }
+        peer.handle_key(now, action, true, now.page_us, Some(action));
+    }
+}

@@ -1,0 +1,372 @@
+//! Holds what the bots saw against what the data folder has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Context as _;
+use study::design::Unit;
+use study::{Assignment, Draw, Outcome, Progress, Study};
+
+use super::Played;
+use super::record::{Given, Phase, Record};
+use super::report::{Cell, Figures, Report, Stuck};
+use crate::store::{self, Session, SqliteStore, Store as _, token_hash};
+use crate::{export, verify};
+
+/// A visit in the table of responses: its stage, and the value of each item.
+type Visit = (String, BTreeMap<String, String>);
+
+/// What is wrong with a session; by its number.
+type Faulty = BTreeMap<usize, Vec<String>>;
+
+/// What the data folder has.
+struct Data {
+    sessions: BTreeMap<String, Session>,
+    visits: BTreeMap<String, Vec<Visit>>,
+    episodes: Vec<store::Episode>,
+    /// What is wrong with the data as a whole.
+    wrong: Vec<String>,
+    responses: u64,
+    steps: u64,
+}
+
+/// Holds the two against each other.
+///
+/// # Errors
+/// The data folder cannot be read.
+pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Result<Report> {
+    let mut found = read(data, out).await?;
+    let records: Vec<(String, Record)> = (played.sessions.iter())
+        .map(|(link, record)| (token_hash(link), record.lock().clone()))
+        .collect();
+    let mut faulty = Faulty::new();
+    for (link, record) in &records {
+        let session = found.sessions.get(link);
+        let wrong = faulty.entry(record.number).or_default();
+        if let Phase::Stuck(why) = &record.phase {
+            wrong.push(why.clone());
+        }
+        match session {
+            Some(session) => wrong.extend(held_against(&played.study, record, session, &found)),
+            None if record.began_us.is_some() => {
+                wrong.push("the data have no such session".to_owned())
+            }
+            None => {}
+        }
+    }
+    let drawn = drawn(&found)?;
+    for (participant, why) in redrawn(&played.snapshots, &drawn) {
+        let link = found
+            .sessions
+            .iter()
+            .find(|(_, session)| session.participant == participant);
+        let number =
+            link.and_then(|(link, _)| Some(records.iter().find(|(of, _)| of == link)?.1.number));
+        match number {
+            Some(number) => faulty.entry(number).or_default().push(why),
+            None => found.wrong.push(format!("{participant}: {why}")),
+        }
+    }
+    faulty.retain(|_, wrong| !wrong.is_empty());
+    let stuck = records.iter().filter_map(|(_, record)| {
+        Some(Stuck {
+            session: record.number,
+            fault: record.fault,
+            because: faulty.get(&record.number)?.clone(),
+            trace: record.trace.to_string(),
+        })
+    });
+    let stuck = stuck.collect();
+    let cells = cells(&played.study, &found, &drawn);
+    let sessions = records.iter().map(|(link, record)| {
+        let outcome = found
+            .sessions
+            .get(link)
+            .and_then(|session| session.outcome.clone());
+        (record, outcome)
+    });
+    let figures = Figures {
+        wrong: found.wrong,
+        responses: found.responses,
+        steps: found.steps,
+        episodes: found.episodes.len(),
+        stuck,
+        cells,
+    };
+    Ok(Report::new(&played, sessions.collect(), figures))
+}
+
+/// Exports, verifies, and reads what the database and the tables have.
+async fn read(data: &Path, out: &Path) -> anyhow::Result<Data> {
+    let summary = export::export(data, out, false).await?;
+    let mut wrong: Vec<String> = (summary.skipped.iter())
+        .map(|left| format!("not exported: {}: {}", left.path.display(), left.reason))
+        .collect();
+    let verified = verify::verify(data).await?;
+    if !verified.is_fine() {
+        wrong.push(format!("the data do not verify:\n{verified}"));
+    }
+    let store = SqliteStore::read(data).await?;
+    let sessions = store.sessions().await?;
+    let episodes = store.episodes().await?;
+    store.close().await;
+    let by_link = |session: Session| Some((session.link_hash.clone()?, session));
+    Ok(Data {
+        sessions: sessions.into_iter().filter_map(by_link).collect(),
+        visits: visits(&summary.responses_path)?,
+        episodes,
+        wrong,
+        responses: summary.responses,
+        steps: summary.steps,
+    })
+}
+
+/// The visits of each participant, in their order, from the exported table.
+fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
+    let mut reader = csv::Reader::from_path(responses)?;
+    let columns = reader.headers()?.clone();
+    let column = |name: &str| {
+        let at = columns.iter().position(|column| column == name);
+        at.with_context(|| format!("responses.csv has no column `{name}`"))
+    };
+    let (who, stage) = (column("participant_id")?, column("stage_id")?);
+    let (visit, item, value) = (column("visit")?, column("item")?, column("value")?);
+    let mut all: BTreeMap<String, BTreeMap<u64, Visit>> = BTreeMap::new();
+    for row in reader.records() {
+        let row = row?;
+        let visits = all.entry(row[who].to_owned()).or_default();
+        let (_, items) = visits
+            .entry(row[visit].parse()?)
+            .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
+        items.insert(row[item].to_owned(), row[value].to_owned());
+    }
+    let in_order = all
+        .into_iter()
+        .map(|(who, visits)| (who, visits.into_values().collect()));
+    Ok(in_order.collect())
+}
+
+/// What is wrong with one session.
+fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let known = |name: &String| Outcome::ALL.iter().any(|(known, _)| known == name);
+    match (&session.outcome, &record.outcome) {
+        (Some(kept), _) if !known(kept) => wrong.push(format!("`{kept}` is no declared outcome")),
+        (Some(kept), Some(shown)) if kept != shown => {
+            wrong.push(format!(
+                "was shown the outcome `{shown}`, and the data have `{kept}`"
+            ));
+        }
+        (None, Some(shown)) => {
+            wrong.push(format!(
+                "was shown the outcome `{shown}`, and the data have none"
+            ));
+        }
+        (None, None) if record.phase == Phase::Over => {
+            wrong.push("ended without an outcome".to_owned())
+        }
+        _ => {}
+    }
+    let visits = data.visits.get(&session.participant);
+    wrong.extend(lost_answers(
+        &record.given,
+        visits.map_or(&[], Vec::as_slice),
+    ));
+    for (id, verdict) in &record.verdicts {
+        let kept = data.episodes.iter().find(|episode| episode.id == *id);
+        let told = (verdict.reason, verdict.ticks, verdict.score, verdict.digest);
+        let ending = kept.and_then(|episode| episode.ending);
+        let kept = ending.map(|end| (end.reason, end.ticks, end.score, end.digest));
+        // An episode that never began has no file, and nobody a score.
+        if kept.is_some_and(|kept| kept != told) {
+            wrong.push(format!(
+                "was told {told:?} of the episode {id}, and the data have {kept:?}"
+            ));
+        }
+    }
+    let known = study.timeline.iter().map(|stage| stage.id.as_str());
+    let known: BTreeSet<&str> = known.collect();
+    for (stage, _) in visits.into_iter().flatten() {
+        if !known.contains(stage.as_str()) {
+            wrong.push(format!("the data have answers of a stage `{stage}`"));
+        }
+    }
+    wrong
+}
+
+/// Answers that were acknowledged and are not there, and some that were never given.
+fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
+    let as_kept = |given: &Given| {
+        let items = given.answers.iter().map(|answer| {
+            let text = serde_json::from_str::<String>(&answer.value);
+            (
+                answer.name.clone(),
+                text.unwrap_or_else(|_| answer.value.clone()),
+            )
+        });
+        (given.stage.clone(), items.collect::<BTreeMap<_, _>>())
+    };
+    let mut wrong = Vec::new();
+    let mut left: Vec<&Visit> = kept.iter().collect();
+    for given in given.iter().filter(|given| !given.answers.is_empty()) {
+        let wanted = as_kept(given);
+        match left.iter().position(|visit| **visit == wanted) {
+            Some(at) => drop(left.remove(at)),
+            None if given.is_acknowledged => wrong.push(format!(
+                "the data lack answers that were acknowledged, on the stage `{}`: {:?}",
+                wanted.0, wanted.1
+            )),
+            None => {}
+        }
+    }
+    let extra = left.into_iter();
+    wrong.extend(extra.map(|(stage, items)| {
+        format!("the data have answers that were not given, on the stage `{stage}`: {items:?}")
+    }));
+    wrong
+}
+
+/// What was drawn for each participant.
+fn drawn(data: &Data) -> anyhow::Result<BTreeMap<String, Assignment>> {
+    let drawn = data.sessions.values().map(|session| {
+        let progress: Progress = serde_json::from_str(&session.position)?;
+        Ok((session.participant.clone(), progress.assignment().clone()))
+    });
+    drawn.collect()
+}
+
+/// Participants for whom something else is drawn now than before a death of the server.
+fn redrawn(
+    before: &[BTreeMap<String, Assignment>],
+    now: &BTreeMap<String, Assignment>,
+) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    for (participant, old) in before.iter().flatten() {
+        let Some(new) = now.get(participant) else {
+            wrong.push((
+                participant.clone(),
+                "was forgotten when the server was killed".to_owned(),
+            ));
+            continue;
+        };
+        let keeps_groups = old
+            .groups
+            .iter()
+            .all(|(at, draw)| new.groups.get(at) == Some(draw));
+        if old.own != new.own || !keeps_groups {
+            let why = format!("the assignment has changed from {old:?} to {new:?}");
+            wrong.push((participant.clone(), why));
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    wrong
+}
+
+/// How many units have each treatment and each balanced sequence, and how many of them completed the study.
+fn cells(
+    study: &Study,
+    data: &Data,
+    drawn: &BTreeMap<String, Assignment>,
+) -> BTreeMap<String, Cell> {
+    let mut units: BTreeMap<String, (String, bool)> = BTreeMap::new();
+    for session in data.sessions.values() {
+        let Some(assignment) = drawn.get(&session.participant) else {
+            continue;
+        };
+        let completed = session.outcome.as_deref() == Some(Outcome::Completed.name());
+        let own = [(session.participant.clone(), &assignment.own)];
+        let groups = assignment.groups.values();
+        let of_groups: Vec<_> = groups.map(|draw| (draw.seed.to_string(), draw)).collect();
+        let of_unit: Vec<(String, &Draw)> = match study.design.unit {
+            Unit::Participant => own.into(),
+            Unit::Group => of_groups,
+        };
+        for (unit, draw) in of_unit {
+            if let Some(cell) = cell(draw) {
+                let (_, all) = units.entry(unit).or_insert((cell, true));
+                *all &= completed;
+            }
+        }
+    }
+    let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
+    for (name, completed) in units.into_values() {
+        let cell = cells.entry(name).or_default();
+        cell.assigned += 1;
+        cell.completed += usize::from(completed);
+    }
+    cells
+}
+
+/// The name of what a unit has; none if nothing varies.
+fn cell(draw: &Draw) -> Option<String> {
+    let levels = draw.levels.values().cloned();
+    let sequences = draw.sequences.iter();
+    let sequences = sequences.map(|(factor, row)| format!("{factor} #{}", row + 1));
+    let names: Vec<String> = levels.chain(sequences).collect();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::control::Answer;
+
+    use super::*;
+
+    fn given(stage: &str, value: &str, is_acknowledged: bool) -> Given {
+        let answers = vec![Answer {
+            name: "item".to_owned(),
+            value: value.to_owned(),
+        }];
+        Given {
+            stage: stage.to_owned(),
+            answers,
+            is_acknowledged,
+        }
+    }
+
+    fn kept(stage: &str, value: &str) -> Visit {
+        let item = ("item".to_owned(), value.to_owned());
+        (stage.to_owned(), BTreeMap::from([item]))
+    }
+
+    #[test]
+    fn acknowledged_answers_that_are_not_there_are_found_and_so_are_those_nobody_gave() {
+        let all = [
+            given("a", "\"x\"", true),
+            given("b", "3", true),
+            given("b", "3", false),
+        ];
+        let both = [kept("a", "x"), kept("b", "3")];
+        assert_eq!(lost_answers(&all, &both), Vec::<String>::new());
+        let lost = lost_answers(&all, &both[..1]);
+        assert!(lost.len() == 1 && lost[0].contains("lack"), "{lost:?}");
+        let more = lost_answers(&all[..1], &[kept("a", "x"), kept("a", "x")]);
+        assert!(more.len() == 1 && more[0].contains("not given"), "{more:?}");
+        let other = lost_answers(&all[..1], &[kept("a", "y")]);
+        assert_eq!(other.len(), 2, "{other:?}");
+    }
+
+    #[test]
+    fn a_draw_that_is_another_one_after_a_death_is_found_and_a_new_group_is_none() {
+        let draw = |seed| Draw {
+            seed,
+            ..Draw::default()
+        };
+        let of = |own, groups: &[(u16, u64)]| Assignment {
+            own: draw(own),
+            groups: groups.iter().map(|(at, seed)| (*at, draw(*seed))).collect(),
+        };
+        let all = |assignment| BTreeMap::from([("P-1".to_owned(), assignment)]);
+        let before = [all(of(1, &[(2, 9)]))];
+        assert_eq!(redrawn(&before, &all(of(1, &[(2, 9), (5, 8)]))), []);
+        for now in [
+            all(of(2, &[(2, 9)])),
+            all(of(1, &[(2, 7)])),
+            all(of(1, &[])),
+            BTreeMap::new(),
+        ] {
+            assert_eq!(redrawn(&before, &now).len(), 1, "{now:?}");
+        }
+    }
+}

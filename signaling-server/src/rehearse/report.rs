@@ -1,0 +1,384 @@
+//! What a rehearsal found, for people and for scripts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Played;
+use super::fault::Fault;
+use super::record::{Phase, Record, Waited};
+
+/// What a rehearsal found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The study.
+    pub study: String,
+    /// What everything was drawn from.
+    pub seed: u64,
+    /// Sessions that were to take part.
+    pub sessions: usize,
+    /// Sessions by their outcome.
+    pub outcomes: BTreeMap<String, usize>,
+    /// Sessions without an outcome whose bots have gone for good, as their script says.
+    pub left_open: usize,
+    /// Sessions that could not go on, or of which the data have something else than the bot.
+    pub stuck: Vec<Stuck>,
+    /// What is wrong with the data as a whole.
+    pub wrong: Vec<String>,
+    /// Every script: how many sessions had it, and in how many of them it came to it.
+    pub faults: BTreeMap<&'static str, Happened>,
+    /// How often the server was killed and started again.
+    pub kills: usize,
+    /// Pages that were opened again.
+    pub returns: u32,
+    /// Units by treatment and balanced sequence.
+    pub cells: BTreeMap<String, Cell>,
+    /// Minutes from being let in to the last page, of those who completed the study.
+    pub minutes: Option<Spread>,
+    /// Waiting in lobbies.
+    pub lobby: Lobby,
+    /// The tables.
+    pub tables: Tables,
+    /// The machine.
+    pub machine: Machine,
+    /// The last lines of the server's log, if something is wrong.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub log: String,
+}
+
+/// A session that could not go on, or of which the data have something else than the bot.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stuck {
+    /// Its number in the rehearsal.
+    pub session: usize,
+    /// What was to go wrong with it.
+    pub fault: Option<Fault>,
+    /// What is wrong.
+    pub because: Vec<String>,
+    /// What it said and heard, in the order of time.
+    pub trace: String,
+}
+
+/// How often a script came to it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Happened {
+    /// Sessions that had it.
+    pub sessions: usize,
+    /// Sessions in which it came to it.
+    pub happened: usize,
+}
+
+/// Units with one treatment.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Cell {
+    /// That were given it.
+    pub assigned: usize,
+    /// That completed the study.
+    pub completed: usize,
+}
+
+/// How something is spread.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// What one in ten is above.
+    pub p90: f64,
+    /// The greatest.
+    pub most: f64,
+}
+
+/// Waiting in lobbies.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Lobby {
+    /// People who came in a minute, on average.
+    pub arrivals_per_min: f64,
+    /// Seconds of waiting.
+    pub wait_s: Option<Spread>,
+    /// Times that somebody was matched with people.
+    pub matched: usize,
+    /// Times that somebody got AI partners alone.
+    pub bots: usize,
+    /// Times that somebody left without a match.
+    pub left: usize,
+}
+
+/// The tables.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Tables {
+    /// Episodes.
+    pub episodes: usize,
+    /// Rows of `steps`.
+    pub steps: u64,
+    /// Rows of `responses`.
+    pub responses: u64,
+    /// Answers that the server acknowledged; each is in the table.
+    pub acknowledged: usize,
+}
+
+/// The machine.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Machine {
+    /// Minutes of the study that the rehearsal lasted.
+    pub study_min: f64,
+    /// Seconds that it took.
+    pub took_s: f64,
+    /// Seconds of processor time that the server used.
+    pub server_cpu_s: f64,
+    /// Round trips to the server, milliseconds of the machine.
+    pub round_trip_ms: Option<Spread>,
+}
+
+/// What the data say.
+pub(super) struct Figures {
+    pub(super) wrong: Vec<String>,
+    pub(super) responses: u64,
+    pub(super) steps: u64,
+    pub(super) episodes: usize,
+    pub(super) stuck: Vec<Stuck>,
+    pub(super) cells: BTreeMap<String, Cell>,
+}
+
+impl Report {
+    pub(super) fn new(
+        played: &Played,
+        sessions: Vec<(&Record, Option<String>)>,
+        figures: Figures,
+    ) -> Self {
+        let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
+        let mut faults: BTreeMap<&'static str, Happened> = BTreeMap::new();
+        for (record, outcome) in &sessions {
+            if let Some(outcome) = outcome {
+                *outcomes.entry(outcome.clone()).or_default() += 1;
+            }
+            if let Some(fault) = record.fault {
+                let happened = faults.entry(fault.name()).or_default();
+                happened.sessions += 1;
+                happened.happened += usize::from(record.happened);
+            }
+        }
+        let is_fine = figures.stuck.is_empty() && figures.wrong.is_empty();
+        let records = || sessions.iter().map(|(record, _)| *record);
+        let open = sessions
+            .iter()
+            .filter(|(record, outcome)| outcome.is_none() && record.phase == Phase::Gone);
+        let given = records().flat_map(|record| &record.given);
+        let acknowledged = given.filter(|given| given.is_acknowledged);
+        Self {
+            study: format!("{} {}", played.study.id, played.study.version),
+            seed: played.options.seed,
+            sessions: sessions.len(),
+            outcomes,
+            left_open: open.count(),
+            faults,
+            kills: played.kills,
+            returns: records().map(|record| record.returns).sum(),
+            cells: figures.cells,
+            minutes: minutes(&sessions),
+            lobby: Lobby::new(played.options.arrivals_per_min, records()),
+            tables: Tables {
+                episodes: figures.episodes,
+                steps: figures.steps,
+                responses: figures.responses,
+                acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
+            },
+            machine: Machine {
+                study_min: played.lasted_us as f64 / 60e6,
+                took_s: played.took.as_secs_f64(),
+                server_cpu_s: played.cpu_s,
+                round_trip_ms: spread(played.round_trips.iter().map(|us| *us as f64 / 1e3)),
+            },
+            log: if is_fine {
+                String::new()
+            } else {
+                played.log.clone()
+            },
+            stuck: figures.stuck,
+            wrong: figures.wrong,
+        }
+    }
+
+    /// Whether every session went on or ended in a declared outcome, and the data are whole.
+    pub fn is_fine(&self) -> bool {
+        self.stuck.is_empty() && self.wrong.is_empty()
+    }
+}
+
+fn minutes(sessions: &[(&Record, Option<String>)]) -> Option<Spread> {
+    let completed = sessions
+        .iter()
+        .filter(|(_, outcome)| outcome.as_deref() == Some("completed"));
+    spread(completed.filter_map(|(record, _)| {
+        let us = record.ended_us?.saturating_sub(record.began_us?);
+        Some(us as f64 / 60e6)
+    }))
+}
+
+impl Lobby {
+    fn new<'a>(arrivals_per_min: f64, records: impl Iterator<Item = &'a Record>) -> Self {
+        let waits: Vec<(u64, Waited)> = records.flat_map(|record| record.waits.clone()).collect();
+        let count = |how| waits.iter().filter(|(_, of)| *of == how).count();
+        Self {
+            arrivals_per_min,
+            wait_s: spread(waits.iter().map(|(us, _)| *us as f64 / 1e6)),
+            matched: count(Waited::Matched),
+            bots: count(Waited::Bot),
+            left: count(Waited::Left),
+        }
+    }
+}
+
+/// How numbers are spread; none without any.
+fn spread(numbers: impl Iterator<Item = f64>) -> Option<Spread> {
+    let mut all: Vec<f64> = numbers.collect();
+    all.sort_by(f64::total_cmp);
+    let at = |share: f64| all.get(((all.len() as f64 - 1.0) * share).round() as usize);
+    Some(Spread {
+        median: *at(0.5)?,
+        p90: *at(0.9)?,
+        most: *all.last()?,
+    })
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { median, p90, most } = self;
+        write!(
+            f,
+            "median {median:.1}, one in ten above {p90:.1}, at most {most:.1}"
+        )
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} sessions, seed {}\n",
+            self.study, self.sessions, self.seed
+        )?;
+        self.ends(f)?;
+        self.went_wrong(f)?;
+        if !self.cells.is_empty() {
+            writeln!(f, "\nTreatments          assigned  completed")?;
+            for (name, cell) in &self.cells {
+                writeln!(
+                    f,
+                    "  {name:<20} {:>5} {:>10}",
+                    cell.assigned, cell.completed
+                )?;
+            }
+        }
+        self.times(f)?;
+        self.machine(f)?;
+        self.verdict(f)
+    }
+}
+
+impl Report {
+    fn ends(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Outcomes")?;
+        for (outcome, count) in &self.outcomes {
+            writeln!(f, "  {outcome:<20} {count:>5}")?;
+        }
+        if self.left_open > 0 {
+            writeln!(
+                f,
+                "  {:<20} {:>5}  closed the page for good, and wait for somebody to come back",
+                "(none yet)", self.left_open
+            )?;
+        }
+        Ok(())
+    }
+
+    fn went_wrong(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.faults.is_empty() && self.kills == 0 {
+            return Ok(());
+        }
+        writeln!(f, "\nWhat went wrong on purpose")?;
+        for (fault, name, what) in Fault::ALL {
+            if fault == Fault::Server && self.kills > 0 {
+                writeln!(f, "  {name:<20} {:>5}  {what}", self.kills)?;
+            }
+            if let Some(Happened { sessions, happened }) = self.faults.get(name) {
+                let rest = match sessions - happened {
+                    0 => String::new(),
+                    left => format!("; {left} more did not come to it"),
+                };
+                writeln!(f, "  {name:<20} {happened:>5}  {what}{rest}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(minutes) = &self.minutes {
+            writeln!(f, "\nMinutes to complete: {minutes}")?;
+        }
+        let Lobby {
+            arrivals_per_min,
+            wait_s,
+            matched,
+            bots,
+            left,
+        } = &self.lobby;
+        if let Some(wait_s) = wait_s {
+            writeln!(
+                f,
+                "Seconds in a lobby, at {arrivals_per_min} arrivals a minute: {wait_s}\n  \
+                 {matched} times matched with people, {bots} times with AI partners alone, {left} times left unmatched"
+            )?;
+        }
+        let Tables {
+            episodes,
+            steps,
+            responses,
+            acknowledged,
+        } = self.tables;
+        writeln!(
+            f,
+            "Data: {episodes} episodes, {steps} steps, {responses} responses; {acknowledged} answers were acknowledged"
+        )
+    }
+
+    fn machine(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Machine {
+            study_min,
+            took_s,
+            server_cpu_s,
+            round_trip_ms,
+        } = &self.machine;
+        write!(
+            f,
+            "{study_min:.1} minutes of the study in {took_s:.1} s; the server used {server_cpu_s:.1} s of processor time"
+        )?;
+        if let Some(round_trip_ms) = round_trip_ms {
+            write!(f, "\nRound trips to it in ms: {round_trip_ms}")?;
+        }
+        writeln!(f)
+    }
+
+    fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_fine() {
+            return write!(
+                f,
+                "\nEvery session went to a declared end, every acknowledged answer is there, every episode verifies."
+            );
+        }
+        writeln!(f, "\nWRONG")?;
+        self.wrong
+            .iter()
+            .try_for_each(|wrong| writeln!(f, "  {wrong}"))?;
+        for stuck in &self.stuck {
+            let fault = stuck.fault.map_or("none", Fault::name);
+            writeln!(f, "  session {}, fault {fault}:", stuck.session)?;
+            stuck
+                .because
+                .iter()
+                .try_for_each(|why| writeln!(f, "    {why}"))?;
+            writeln!(f, "{}", stuck.trace)?;
+        }
+        write!(f, "  The server's log ends with:\n{}", self.log)
+    }
+}
