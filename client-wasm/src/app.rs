@@ -18,6 +18,7 @@ use crate::module::{self, Module};
 use crate::pages::{self, Lobby, Shell};
 use crate::play::Play;
 use crate::post::{Input, Post};
+use crate::regroup::Regroup;
 use crate::rescue;
 use crate::sentences;
 use crate::socket::{News, Socket};
@@ -43,6 +44,7 @@ impl Stage {
             StageView::Quiz { .. } => "quiz",
             StageView::Lobby { .. } => "lobby",
             StageView::Env => "env",
+            StageView::Regroup => "regroup",
             StageView::Survey { .. } => "survey",
             StageView::End { .. } => "end",
         }
@@ -70,12 +72,15 @@ pub(crate) struct App {
     /// Whether it went out over this connection.
     is_done_sent: bool,
     lobby: Option<Lobby>,
+    regroup: Option<Regroup>,
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
     /// Whether the server's word on the end of the episode is there.
     is_judged: bool,
     next: Option<Stage>,
+    /// What the server has said of that stage.
+    next_messages: Vec<ServerMessage>,
     /// The report of the episode before, for tests.
     last_play: Value,
     is_marked: bool,
@@ -102,10 +107,12 @@ impl App {
             done: None,
             is_done_sent: false,
             lobby: None,
+            regroup: None,
             play: None,
             outcome_ms: None,
             is_judged: false,
             next: None,
+            next_messages: Vec::new(),
             last_play: Value::Null,
             is_marked: false,
         })
@@ -186,6 +193,9 @@ impl App {
         if let Some(lobby) = &self.lobby {
             lobby.tick(now_ms);
         }
+        if let Some(regroup) = &self.regroup {
+            regroup.tick(now_ms);
+        }
         self.with_play(Play::tick);
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
             self.onward();
@@ -259,6 +269,8 @@ impl App {
                 id,
                 view,
             }),
+            // The outcome of the episode before stays on the page until the person goes on.
+            message if self.next.is_some() => self.next_messages.push(message),
             ServerMessage::Waiting {
                 here,
                 needed,
@@ -269,6 +281,15 @@ impl App {
                 }
             }
             ServerMessage::Match(plan) => self.matched(plan),
+            ServerMessage::Missing {
+                absent,
+                of,
+                left_ms,
+            } => {
+                if let Some(regroup) = &mut self.regroup {
+                    regroup.missing(dom::page_ms(), &absent, of, left_ms);
+                }
+            }
             message => self.episode(message),
         }
     }
@@ -312,7 +333,7 @@ impl App {
     fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
         self.stopped = true;
         self.socket.stop();
-        (self.play, self.lobby) = (None, None);
+        (self.play, self.lobby, self.regroup) = (None, None, None);
         self.shell.notice(None);
         let page = pages::message(heading, sentence);
         if let Some(label) = reload {
@@ -326,6 +347,8 @@ impl App {
     fn stage(&mut self, stage: Stage) {
         // The outcome stays on the page until the person goes on, unless that was done before this came.
         if self.outcome_ms.is_some() && self.is_judged {
+            // What came after the stage before belongs to it.
+            self.next_messages.clear();
             self.next = Some(stage);
             return;
         }
@@ -365,7 +388,7 @@ impl App {
         let before = self.stage.as_ref();
         let is_again = before.is_some_and(|before| stage.follows_wrong(before));
         self.shell.notice(is_again.then_some(sentences::QUIZ_AGAIN));
-        self.lobby = None;
+        (self.lobby, self.regroup) = (None, None);
         self.done = None;
         self.since_ms = dom::page_ms();
         self.shell.progress(stage.index, stage.count);
@@ -380,6 +403,12 @@ impl App {
                 let lobby = Lobby::new(self.since_ms, *timeout_s);
                 let page = lobby.page.clone();
                 self.lobby = Some(lobby);
+                page
+            }
+            StageView::Regroup => {
+                let regroup = Regroup::new();
+                let page = regroup.page.clone();
+                self.regroup = Some(regroup);
                 page
             }
             StageView::Env => pages::message("Get ready", "The game is being prepared…"),
@@ -438,7 +467,7 @@ impl App {
     /// An episode in which this page has had no part.
     fn begin(&mut self, plan: Plan) {
         self.leave_play();
-        self.lobby = None;
+        (self.lobby, self.regroup) = (None, None);
         if dom::document().hidden() {
             dom::document().set_title("● Your partner is here");
         }
@@ -476,6 +505,9 @@ impl App {
         };
         self.leave_play();
         self.show(stage);
+        for message in std::mem::take(&mut self.next_messages) {
+            self.message(message);
+        }
     }
 
     fn leave_play(&mut self) {

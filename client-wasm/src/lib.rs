@@ -34,6 +34,8 @@ mod play;
 #[cfg(target_arch = "wasm32")]
 mod post;
 #[cfg(target_arch = "wasm32")]
+mod regroup;
+#[cfg(target_arch = "wasm32")]
 mod rescue;
 #[cfg(target_arch = "wasm32")]
 mod scene;

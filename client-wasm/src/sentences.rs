@@ -41,6 +41,8 @@ pub const WAITING_FOR_SERVER: &str =
     "The connection to the server was lost. It comes back by itself…";
 /// The world waits for several people who are all there.
 pub const WAITING_FOR_OTHERS: &str = "Waiting for the others…";
+/// Others of the group have not come to this stage yet.
+pub const REGROUP: &str = "The next round starts soon";
 /// The person of this page is about to play again.
 pub const COMING_BACK: &str = "One moment: you are coming back";
 /// The person of this page plays again.
@@ -91,6 +93,34 @@ pub fn outcome(reason: EndReason, score: i64) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Who of the group has not come yet, and whether their page is there.
+pub fn missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
+    let is_away = !absent.is_empty() && absent.iter().all(|(_, connected)| !connected);
+    let names = absent.iter().map(|(seat, _)| companion(*seat, is_alone));
+    let names: Vec<String> = names.collect();
+    let (whom, are) = match names.as_slice() {
+        [] => return WAITING_FOR_OTHERS.to_owned(),
+        [one] => (one.clone(), "is"),
+        [first @ .., last] => (format!("{} and {last}", first.join(", ")), "are"),
+    };
+    if is_away {
+        format!("{whom} {are} away and may come back…")
+    } else {
+        format!("{whom} {are} not here yet…")
+    }
+}
+
+/// How long the others of the group are waited for.
+pub fn regroup_hint(left_ms: u64) -> String {
+    if left_ms == 0 {
+        return ONE_MOMENT.to_owned();
+    }
+    let left = clock_face(left_ms);
+    format!(
+        "It goes on as soon as everybody is here, in {left} at the latest. Please stay on this page."
+    )
 }
 
 /// What another person is called, at the start of a sentence.
@@ -218,6 +248,28 @@ mod tests {
         );
         assert_eq!(button_name(&action("move_left")), "←");
         assert_eq!(button_name(&action("pickup_drop")), "pickup drop");
+    }
+
+    #[test]
+    fn who_is_missing_is_named() {
+        let all = [(Seat(0), true), (Seat(2), false), (Seat(3), false)];
+        let said = [
+            missing(&all[..1], true),
+            missing(&all[1..2], false),
+            missing(&all[1..], false),
+            missing(&all, false),
+            missing(&[], true),
+        ];
+        assert_eq!(
+            said,
+            [
+                "Your partner is not here yet…",
+                "Player 3 is away and may come back…",
+                "Player 3 and Player 4 are away and may come back…",
+                "Player 1, Player 3 and Player 4 are not here yet…",
+                WAITING_FOR_OTHERS,
+            ]
+        );
     }
 
     #[test]

@@ -184,6 +184,8 @@ pub enum StageView {
     },
     /// An episode; [`ServerMessage::Match`] follows.
     Env,
+    /// Waiting for others of the group, who are still at a stage before; [`ServerMessage::Missing`] follows.
+    Regroup,
     /// A form: a SurveyJS document, as JSON.
     Survey {
         /// The document.
@@ -298,6 +300,16 @@ pub enum EndReason {
     Technical,
 }
 
+/// Somebody of the group who has not come yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Absent {
+    /// Their place among the people of the group.
+    pub seat: Seat,
+    /// Whether their page is connected: they are busy with a stage before.
+    pub connected: bool,
+}
+
 /// From the server to the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -345,6 +357,15 @@ pub enum ServerMessage {
         /// People needed.
         needed: u16,
         /// Milliseconds until the study's choice at timeout.
+        left_ms: u32,
+    },
+    /// Who of the group has not come yet.
+    Missing {
+        /// Those who are awaited.
+        absent: Vec<Absent>,
+        /// Places in the group.
+        of: u8,
+        /// Milliseconds until the study's choice for those who do not come.
         left_ms: u32,
     },
     /// An episode was made with this participant in it.

@@ -12,11 +12,13 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::archive::{self, Episode};
 use crate::data::DataDir;
-use crate::hub::{EpisodeRow, Event, Restored, RestoredEpisode, RestoredSession, Write};
+use crate::hub::{
+    EpisodeRow, Event, GroupRow, PlaceRow, Restored, RestoredEpisode, RestoredSession, Write,
+};
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
 use crate::store::{
-    Answers, NewEpisode, NewSession, Session, SqliteStore, Store as _, StoreError, token_hash,
+    self, Answers, NewEpisode, NewSession, Session, SqliteStore, Store as _, StoreError, token_hash,
 };
 
 /// The database, and the study whose sessions it keeps.
@@ -68,6 +70,7 @@ impl Memory {
                     group,
                     stage,
                     participants,
+                    visits,
                     draw,
                 } = row;
                 let stage = self.stage_id(stage);
@@ -79,10 +82,12 @@ impl Memory {
                         stage,
                         path,
                         participants,
+                        visits,
                         draw: json(&draw),
                     })
                     .await
             }
+            Write::Group(row) => self.store.save_group(&self.group(row)).await,
             Write::EpisodeEnded {
                 episode,
                 reason,
@@ -132,6 +137,55 @@ impl Memory {
             .await
     }
 
+    fn group(&self, row: GroupRow) -> store::Group {
+        let member = |(place, row): (u8, PlaceRow)| store::Member {
+            place,
+            participant: row.participant,
+            gone: row.gone,
+        };
+        store::Group {
+            id: row.id,
+            stage: self.stage_id(row.stage),
+            draw: json(&row.draw),
+            size: row.places.len() as u8,
+            has_ai: row.has_ai,
+            members: (0..)
+                .zip(row.places)
+                .filter(|(_, row)| !row.participant.is_empty())
+                .map(member)
+                .collect(),
+        }
+    }
+
+    /// A group as the hub has it; none if no lobby of this study made it, such as that of somebody who plays alone.
+    fn restored_group(&self, group: store::Group) -> anyhow::Result<Option<GroupRow>> {
+        let timeline = &self.study.timeline;
+        let stage = timeline.iter().position(|stage| stage.id == group.stage);
+        let stage = stage.and_then(|stage| u16::try_from(stage).ok());
+        let Some(stage) = stage.filter(|stage| self.study.lobby(*stage).is_some()) else {
+            return Ok(None);
+        };
+        let draw = serde_json::from_str(&group.draw);
+        let draw = draw.with_context(|| format!("the draw of {} is damaged", group.id))?;
+        let empty = PlaceRow {
+            participant: String::new(),
+            gone: None,
+        };
+        let mut places = vec![empty; usize::from(group.size)];
+        for member in group.members {
+            if let Some(place) = places.get_mut(usize::from(member.place)) {
+                (place.participant, place.gone) = (member.participant, member.gone);
+            }
+        }
+        Ok(Some(GroupRow {
+            id: group.id,
+            stage,
+            draw,
+            places,
+            has_ai: group.has_ai,
+        }))
+    }
+
     fn stage_id(&self, index: u16) -> String {
         self.study.timeline[usize::from(index)].id.clone()
     }
@@ -173,13 +227,16 @@ impl Memory {
                 progress,
             });
         }
+        for group in self.store.groups().await? {
+            restored.groups.extend(self.restored_group(group)?);
+        }
         let mut keepers = HashMap::new();
         for row in self.store.running_episodes().await? {
             let path = data.path().join(&row.path);
             let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
             let found = read.map_err(anyhow::Error::from).and_then(|file| {
                 let draw = serde_json::from_str(&row.draw).context("the draw is damaged")?;
-                let episode = running(&self.study, row.era, draw, &file)?;
+                let episode = running(&self.study, row.era, row.visits, draw, &file)?;
                 let keeper = match episode.ending {
                     Some(_) => None,
                     None => Some(Keeper::start(
@@ -279,6 +336,7 @@ impl Memory {
 pub fn running(
     study: &Study,
     era: Era,
+    visits: Vec<u16>,
     draw: Draw,
     file: &Episode,
 ) -> anyhow::Result<RestoredEpisode> {
@@ -294,6 +352,7 @@ pub fn running(
         group: header.group.clone(),
         stage: u16::try_from(stage)?,
         participants: header.participants.clone(),
+        visits,
         draw,
     };
     Ok(RestoredEpisode {
@@ -345,6 +404,7 @@ mod tests {
                 stage: stage.clone(),
                 path: format!("episodes/{id}.coplay"),
                 participants: Vec::new(),
+                visits: Vec::new(),
                 draw: "{}".into(),
             };
             memory.store.create_episode(&new).await.unwrap();

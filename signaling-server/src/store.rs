@@ -14,6 +14,7 @@ use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 
 use crate::assets::sha256_hex;
+use crate::hub::Gone;
 
 pub use sqlite::{FILE, SqliteStore};
 
@@ -107,8 +108,38 @@ pub struct NewEpisode {
     pub path: String,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
+    /// Number of the visit of each of them, among those of the participant.
+    pub visits: Vec<u16>,
     /// What was drawn for the group, JSON.
     pub draw: String,
+}
+
+/// A group that a lobby made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Id.
+    pub id: String,
+    /// Id of the lobby.
+    pub stage: String,
+    /// What was drawn for it, JSON.
+    pub draw: String,
+    /// Places in it, those of AI partners too.
+    pub size: u8,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+    /// Its people, by place.
+    pub members: Vec<Member>,
+}
+
+/// Somebody of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The place: the how many-th of the seats of people it is in every stage that the group plays, from 0.
+    pub place: u8,
+    /// Pseudonym.
+    pub participant: String,
+    /// Why they play no more with the group.
+    pub gone: Option<Gone>,
 }
 
 /// An episode as it is stored.
@@ -126,6 +157,8 @@ pub struct Episode {
     pub path: String,
     /// What was drawn for the group, JSON.
     pub draw: String,
+    /// Number of the visit of the participant of each seat; empty if that is not known.
+    pub visits: Vec<u16>,
     /// Why it ended; none while it runs.
     pub reason: Option<EndReason>,
     /// How it ended; none while it runs, or if its replica could not say.
@@ -202,6 +235,10 @@ pub trait Store: Send + Sync {
         outcome: Option<&str>,
     ) -> Result<(), StoreError>;
 
+    /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
+    async fn save_group(&self, group: &Group) -> Result<(), StoreError>;
+    /// All groups, oldest first.
+    async fn groups(&self) -> Result<Vec<Group>, StoreError>;
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError>;
     /// Ends an episode; the first end stands.
@@ -248,6 +285,19 @@ const REASONS: [(EndReason, &str); 3] = [
     (EndReason::PartnerLeft, "partner_left"),
     (EndReason::Technical, "technical"),
 ];
+
+const GONE: [(Gone, &str); 3] = [
+    (Gone::Left, "left"),
+    (Gone::Away, "away"),
+    (Gone::Late, "late"),
+];
+
+/// The name of why somebody is gone in tables.
+pub fn gone_name(gone: Gone) -> &'static str {
+    GONE.iter()
+        .find(|(known, _)| *known == gone)
+        .map_or("", |(_, name)| name)
+}
 
 /// The name of a reason in tables.
 pub fn reason_name(reason: EndReason) -> &'static str {

@@ -1,7 +1,7 @@
 //! What the server's database has: the durable half of the hub, from which it begins again after a restart.
 
 use signaling_server::archive::Episode;
-use signaling_server::hub::{EpisodeRow, Restored, RestoredSession, Write};
+use signaling_server::hub::{EpisodeRow, GroupRow, Restored, RestoredSession, Write};
 use signaling_server::store::token_hash;
 use study::{Progress, Study};
 
@@ -18,6 +18,7 @@ struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     sessions: Vec<Row>,
+    groups: Vec<GroupRow>,
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
@@ -55,6 +56,10 @@ impl Database {
                 progress,
                 ..
             } => self.session(&participant)?.progress = progress,
+            Write::Group(row) => match self.groups.iter_mut().find(|known| known.id == row.id) {
+                Some(known) => *known = row,
+                None => self.groups.push(row),
+            },
             Write::Episode(row) => self.episodes.push((row, true)),
             Write::EpisodeEnded { episode, .. } => {
                 let found = self
@@ -102,10 +107,17 @@ impl Database {
             next_era: self.next_era,
             seed: self.seed,
             sessions: sessions.collect(),
+            groups: self.groups.clone(),
             ..Restored::default()
         };
         for (row, file) in episodes {
-            let running = signaling_server::memory::running(study, row.era, row.draw.clone(), file);
+            let running = signaling_server::memory::running(
+                study,
+                row.era,
+                row.visits.clone(),
+                row.draw.clone(),
+                file,
+            );
             restored
                 .episodes
                 .push(running.map_err(|error| format!("{}: {error}", row.episode))?);

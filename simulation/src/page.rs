@@ -386,7 +386,9 @@ impl Page {
                 self.clock.answer(sent_us, server_us, page_us);
             }
             ServerMessage::Stage { index, view, .. } => self.stage(now_us, index, &view),
-            ServerMessage::Waiting { .. } | ServerMessage::Signal { .. } => {}
+            ServerMessage::Waiting { .. }
+            | ServerMessage::Missing { .. }
+            | ServerMessage::Signal { .. } => {}
             ServerMessage::Match(plan) => {
                 self.with_peer(now_us, |peer, now| peer.flush(now));
                 self.deeds.push_back(Deed::Load(plan.era));
@@ -405,7 +407,7 @@ impl Page {
 
     fn stage(&mut self, now_us: u64, index: u16, view: &StageView) {
         match view {
-            StageView::Env => {}
+            StageView::Env | StageView::Regroup => {}
             // No study of the simulation asks for an answer that must be given.
             StageView::Consent { .. }
             | StageView::Instructions { .. }

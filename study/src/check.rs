@@ -174,14 +174,10 @@ impl Study {
             let Kind::Env(env) = &stage.kind else {
                 continue;
             };
-            if let (Some(lobby), Some(at)) = (self.lobby_before(index), self.lobbies.get(&index)) {
+            for at in self.lobbies.get(&index).into_iter().flatten() {
                 let path = format!("{}.bot.policy", self.paths[usize::from(*at)]);
-                called.extend(
-                    lobby
-                        .bot
-                        .as_ref()
-                        .map(|bot| (path, bot, index, "that follows")),
-                );
+                let bot = self.lobby(*at).and_then(|lobby| lobby.bot.as_ref());
+                called.extend(bot.map(|bot| (path, bot, index, "that follows")));
             }
             let path = &self.paths[usize::from(index)];
             let own = format!("{path}.on_disconnect.bot.policy");

@@ -42,6 +42,6 @@ pub use load::{FILE, Study, load};
 pub use outline::Outline;
 pub use page::Page;
 pub use problem::Problem;
-pub use progress::{Episode, Event, Facts, Progress, Refusal, Step};
+pub use progress::{Episode, Event, Facts, Progress, Refusal, Round, Step};
 pub use schema::schema;
 pub use stage::{Kind, ModuleFile, Outcome, Stage};

@@ -1,6 +1,6 @@
 //! Reads a study folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -61,8 +61,8 @@ pub struct Study {
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.
     pub hash: String,
-    /// The lobby before each env stage that has one.
-    pub(crate) lobbies: BTreeMap<u16, u16>,
+    /// The lobbies that make the group of each stage that people play together.
+    pub(crate) lobbies: BTreeMap<u16, BTreeSet<u16>>,
     /// What names can stand for at each stage.
     pub(crate) scopes: BTreeMap<u16, Scope>,
     /// Where each stage stands in the file, such as `timeline[2].block[0]`.
@@ -79,13 +79,18 @@ impl Study {
             .expect("a timeline that was checked has an end stage")
     }
 
-    /// The lobby that makes the group of an env stage.
-    pub fn lobby_before(&self, stage: u16) -> Option<&Lobby> {
-        let lobby = self.lobbies.get(&stage)?;
-        match &self.timeline.get(usize::from(*lobby))?.kind {
+    /// The lobby at an index.
+    pub fn lobby(&self, stage: u16) -> Option<&Lobby> {
+        match &self.timeline.get(usize::from(stage))?.kind {
             Kind::Lobby(lobby) => Some(lobby),
             _ => None,
         }
+    }
+
+    /// Whether people play a stage together, as the group that a lobby made.
+    pub fn is_together(&self, stage: u16) -> bool {
+        let stage = self.timeline.get(usize::from(stage));
+        matches!(stage.map(|stage| &stage.kind), Some(Kind::Env(env)) if env.people() > 1)
     }
 }
 
@@ -360,7 +365,7 @@ fn language(place: &Place<'_>) -> Option<String> {
 struct Walked {
     timeline: Vec<Stage>,
     tree: Vec<Node>,
-    lobbies: BTreeMap<u16, u16>,
+    lobbies: BTreeMap<u16, BTreeSet<u16>>,
     scopes: BTreeMap<u16, Scope>,
     paths: Vec<String>,
 }
@@ -384,14 +389,17 @@ fn timeline<'a>(
     let known = design.unwrap_or(&usual);
     stage::check(&read.places, &read.stages);
     timeline::check::length(&read, known, place);
-    let lobbies = timeline::groups::lobbies(&read, known);
-    timeline::groups::bots(&mut read, &lobbies);
+    let makers = timeline::groups::groups(&read, known);
+    timeline::groups::bots(&mut read, &makers);
     timeline::groups::shared(&mut read, known);
+    let lobbies = makers
+        .into_iter()
+        .map(|(stage, makers)| (stage, makers.lobbies));
     let scopes = timeline::names::check(&mut read, design?, root);
     Some(Walked {
         timeline: read.stages.into_iter().collect::<Option<_>>()?,
         tree: read.tree,
-        lobbies,
+        lobbies: lobbies.collect(),
         scopes,
         paths: read.places.iter().map(|place| place.path.clone()).collect(),
     })

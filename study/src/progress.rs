@@ -118,6 +118,11 @@ impl Episode {
         .into()
     }
 
+    /// Whether nothing of it was played.
+    pub fn is_unplayed(&self) -> bool {
+        self.reason != EndReason::Played && self.ticks == 0
+    }
+
     /// Whether it was played to its end with a score above 0.
     pub fn is_success(&self) -> bool {
         self.reason == EndReason::Played && self.score > 0
@@ -145,6 +150,18 @@ pub enum Event<'a> {
     Cut(Outcome),
     /// The participant leaves on purpose.
     Left,
+}
+
+/// Where a participant is among the visits that a group makes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// The seed of what was drawn for the group.
+    pub group: u64,
+    /// Those visits that lie behind the participant, made or passed over: so it is the number of the visit that comes
+    /// next, or is made now, and the same for all of the group.
+    pub number: u16,
+    /// Whether the participant is at that visit.
+    pub is_here: bool,
 }
 
 /// What an event led to.
@@ -256,15 +273,8 @@ impl Progress {
     /// at the lobby, and each visit that they will make together.
     pub fn company(&self, study: &Study) -> String {
         let route = timeline::route(study, &self.assignment);
-        let kind = |visit: &Visit<'_>| {
-            study
-                .timeline
-                .get(usize::from(visit.stage))
-                .map(|stage| &stage.kind)
-        };
-        let is_lobby = |visit: &Visit<'_>| matches!(kind(visit), Some(Kind::Lobby(_)));
-        let is_together =
-            |visit: &Visit<'_>| matches!(kind(visit), Some(Kind::Env(env)) if env.people() > 1);
+        let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
+        let is_together = |visit: &Visit<'_>| study.is_together(visit.stage);
         let here = route.iter().skip(usize::from(self.at));
         let ahead = here
             .clone()
@@ -280,6 +290,26 @@ impl Progress {
         };
         let all: Vec<Value> = here.take(1).chain(ahead).map(names).collect();
         crate::canonical::canonical(&json!(all))
+    }
+
+    /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
+    /// the end.
+    pub fn round(&self, study: &Study) -> Option<Round> {
+        let route = timeline::route(study, &self.assignment);
+        let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
+        let here = usize::from(self.at);
+        let passed = route.iter().take(here + 1).rposition(is_lobby)?;
+        let group = self.assignment.groups.get(&(passed as u16))?;
+        if passed == here || self.outcome(study).is_some() {
+            return None;
+        }
+        let made = route[passed..here].iter();
+        let made = made.filter(|visit| study.is_together(visit.stage)).count();
+        Some(Round {
+            group: group.seed,
+            number: made as u16,
+            is_here: study.is_together(self.stage),
+        })
     }
 
     /// The outcome, once the participant is in an end stage.
@@ -360,7 +390,11 @@ impl Progress {
                 });
                 let episodes = self.facts.episodes.entry(stage.id.clone()).or_default();
                 episodes.push(episode);
-                Ok(self.next(study))
+                // What follows in its copy is about an episode that was not.
+                Ok(match episode.is_unplayed() {
+                    true => self.pass_over(study),
+                    false => self.next(study),
+                })
             }
             (Event::Matched { .. } | Event::EpisodeEnded(_), _) => Ok(Step::Stay),
         }
@@ -403,6 +437,13 @@ impl Progress {
     fn leave(&mut self, study: &Study, outcome: Outcome) -> Step {
         self.cut = Some(outcome);
         self.enter(study, u16::MAX)
+    }
+
+    /// Goes on after the copy that the current visit belongs to.
+    fn pass_over(&mut self, study: &Study) -> Step {
+        let route = timeline::route(study, &self.assignment);
+        let past = route.get(usize::from(self.at)).map(|visit| visit.past);
+        self.enter(study, past.unwrap_or(u16::MAX))
     }
 
     fn next(&mut self, study: &Study) -> Step {

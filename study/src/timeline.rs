@@ -168,6 +168,8 @@ pub struct Visit<'a> {
     pub bindings: Arc<Bindings>,
     /// The guards of the copies that begin here, the outermost first.
     pub when: Vec<Gate<'a>>,
+    /// The position of what follows the innermost copy that it belongs to; of what follows it, outside of all blocks.
+    pub past: u16,
 }
 
 /// The guard of a copy, and where the route goes on if it does not hold.
@@ -192,6 +194,9 @@ pub fn route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
         visits: Vec::new(),
     };
     walk.nodes(&study.tree, &Arc::default());
+    for (at, visit) in walk.visits.iter_mut().enumerate() {
+        visit.past = visit.past.max(at as u16 + 1);
+    }
     walk.visits
 }
 
@@ -228,6 +233,7 @@ impl<'a, 'd> Walk<'a, 'd> {
             stage,
             bindings,
             when: Vec::new(),
+            past: 0,
         });
     }
 
@@ -315,6 +321,10 @@ impl<'a, 'd> Walk<'a, 'd> {
         let begin = self.visits.len();
         self.nodes(chosen.into_iter().map(|child| &block.block[child]), bound);
         let past = self.visits.len() as u16;
+        let inner = self.visits[begin..].iter_mut();
+        inner
+            .filter(|visit| visit.past == 0)
+            .for_each(|visit| visit.past = past);
         if let (Some(guard), Some(first)) = (&block.when, self.visits.get_mut(begin)) {
             first.when.insert(0, Gate { guard, past });
         }

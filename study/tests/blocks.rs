@@ -496,7 +496,7 @@ fn names_and_factors_that_do_not_fit_are_told_at_their_place() {
 }
 
 #[test]
-fn groups_always_come_from_the_lobby_right_before() {
+fn groups_always_come_from_a_lobby_before() {
     let one = |name: &str, timeline: &str| {
         let mut found = faults(name, "", timeline);
         assert_eq!(found.len(), 1, "{found:#?}");
@@ -510,18 +510,33 @@ fn groups_always_come_from_the_lobby_right_before() {
             &format!("{lobby}\n{}", DYAD.replace("id: lobby", "id: again"))
         ),
         [
-            "4:5: timeline[0]: the lobby `again` can come right after this lobby, and a group that plays nothing is of no use; \
-             put the env stage right after each lobby, or remove one"
+            "4:5: timeline[0]: a lobby makes a group, but no stage that people play together follows it, up to the next lobby; \
+             put an env stage with `partner` among its players after it, or remove the lobby"
         ]
     );
     let repeated = DYAD.replace("{id: play,", "{id: play, repeat: 2,");
-    assert_eq!(
-        one("repeated-env", &repeated),
-        "5:61: timeline[1].players: 2 people, and an earlier copy of itself can come right before this stage instead of the lobby, so \
-         there would be no group; put lobby and stage next to each other into one block that is repeated, shuffled or guarded as a whole"
+    let after_a_page = format!(
+        "{lobby}\n  - <a>\n{}\n",
+        repeated.lines().nth(1).expect("the env stage")
     );
+    good("repeated-env", "", &repeated);
+    good("repeated-env-after-a-page", "", &after_a_page);
     let shuffled = format!("  - shuffle: true\n    block:\n{}", inside(DYAD));
     assert!(!faults("shuffled-lobby", "", &shuffled).is_empty());
+    let guarded = DYAD.replace(
+        "{id: lobby,",
+        "{id: lobby, when: \"size(play.episodes) > 3\",",
+    );
+    assert_eq!(
+        one("guarded-lobby", &guarded),
+        "5:50: timeline[1].players: 2 people, but this stage can be reached without passing a lobby, so there would be no \
+         group; put lobby and stage into one block that is shuffled, chosen or guarded as a whole"
+    );
+    let larger = DYAD.replace("group_size: 2", "group_size: 3");
+    assert_eq!(
+        one("larger-group", &larger),
+        "4:30: timeline[0].group_size: groups of 3, but an env stage that follows has 2 people; make the two equal"
+    );
     let whole = format!(
         "  - shuffle: true\n    block:\n      - <a>\n      - block:\n{}",
         inside(&inside(DYAD))

@@ -307,7 +307,7 @@ fn ids_versions_and_keys_are_checked() {
 fn nobody_gets_stuck() {
     assert_eq!(
         fault("[self, partner]", "[self, partner, partner]"),
-        "study.yaml:14:5: timeline[1].group_size: groups of 2, but the env stage that follows has 3 people; \
+        "study.yaml:14:5: timeline[1].group_size: groups of 2, but an env stage that follows has 3 people; \
          make the two equal"
     );
     assert_eq!(
@@ -335,15 +335,15 @@ fn nobody_gets_stuck() {
         ..STUDY.find("  - id: play").expect("an env stage");
     assert_eq!(
         fault(&STUDY[lobby], ""),
-        "study.yaml:15:5: timeline[1].players: 2 people, but no lobby comes right before this stage, so nobody would \
+        "study.yaml:15:5: timeline[1].players: 2 people, but no lobby comes before this stage, so nobody would \
          ever have a partner; add one: `- {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}`"
     );
     let play = STUDY.find("  - id: play").expect("an env stage")
         ..STUDY.find("  - id: after").expect("a survey");
     assert_eq!(
         fault(&STUDY[play], ""),
-        "study.yaml:12:5: timeline[1]: a lobby makes a group, but no env stage follows it; put the env stage right \
-         after the lobby, or remove the lobby"
+        "study.yaml:12:5: timeline[1]: a lobby makes a group, but no stage that people play together follows it, up to \
+         the next lobby; put an env stage with `partner` among its players after it, or remove the lobby"
     );
     assert_eq!(
         fault(

@@ -106,6 +106,7 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
         stage: header.stage.clone(),
         path: "episodes/e-1.coplay".into(),
         participants: vec![],
+        visits: Vec::new(),
         draw: "{}".into(),
     };
     store.create_episode(&new).await.unwrap();

@@ -182,7 +182,7 @@ impl Hub {
             let Some(who) = self.member(era, seat) else {
                 return;
             };
-            let shown = self.stage_message(who, stage);
+            let shown = self.stage_message(who, stage, None);
             self.tell(who, shown);
         }
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use study::assign::{self, Counts, Standing};
 use study::design::{Design, Quota, Unit};
-use study::timeline::Bindings;
-use study::{Draw, Kind, Outcome, Progress};
+use study::{Draw, Outcome, Progress};
 
-use super::{Effect, Hub, Session, SessionId, Write};
+use super::{Effect, Hub, Session, Write};
 
 impl Hub {
     /// Takes the seed that the study names or the data folder has, or draws and keeps one.
@@ -52,33 +51,11 @@ impl Hub {
         fresh.next().unwrap_or_default()
     }
 
-    /// What is drawn for people who are about to play, their env stage, and what names stand for there. Who plays without
-    /// a lobby before is at the stage already, and draws nothing.
-    pub(super) fn ahead(&self, people: &[SessionId]) -> (Draw, u16, Bindings) {
-        let first = people.first().map_or(0, |who| who.0);
-        let mut ahead = self.sessions[first].progress.clone();
-        let is_group = matches!(ahead.stage(&self.study).kind, Kind::Lobby(_));
-        let draw = if is_group {
-            self.draw_group()
-        } else {
-            Draw::default()
-        };
-        let event = study::Event::Matched { draw: &draw };
-        // A lobby takes every group, and anywhere else nothing happens.
-        let _ = ahead.handle(&self.study, event);
-        let bindings = ahead.bindings(&self.study);
-        (draw, ahead.index(), bindings)
-    }
-
     /// What was drawn for groups, those included that are about to play, and the sessions of each.
     fn groups_drawn(&self) -> BTreeMap<u64, (&Draw, Vec<&Session>)> {
-        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = BTreeMap::new();
-        let groups = self.groups.values();
-        for group in groups.filter(|group| self.study.lobby_before(group.stage).is_some()) {
-            drawn
-                .entry(group.draw.seed)
-                .or_insert((&group.draw, Vec::new()));
-        }
+        let parties = self.parties.values();
+        let parties = parties.map(|party| (party.draw.seed, (&party.draw, Vec::new())));
+        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = parties.collect();
         for session in &self.sessions {
             for draw in session.progress.assignment().groups.values() {
                 let (_, members) = drawn.entry(draw.seed).or_insert((draw, Vec::new()));

@@ -7,13 +7,15 @@ use protocol::change::Change;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Era, Life, Seat, Tick};
+use study::Study;
 use study::terms::Then;
-use study::{Draw, Study};
 
 use super::group::{Group, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
-use super::{ConnId, Effect, EnvStages, EpisodeRow, Hub, Place, Random, Session, SessionId, Write};
+use super::{
+    ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Place, Random, Session, SessionId, Write,
+};
 use crate::config::Limits;
 use crate::store::token_hash;
 
@@ -24,6 +26,8 @@ pub struct Restored {
     pub links: Vec<String>,
     /// Sessions.
     pub sessions: Vec<RestoredSession>,
+    /// Groups, in the order in which they were made.
+    pub groups: Vec<GroupRow>,
     /// Episodes that were running.
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
@@ -93,12 +97,17 @@ impl Hub {
             rooms: BTreeMap::new(),
             seed: 0,
             crowd_changed: BTreeSet::new(),
+            parties: BTreeMap::new(),
+            parties_changed: BTreeSet::new(),
             groups: BTreeMap::new(),
             effects: VecDeque::new(),
         };
         hub.settle_seed(restored.seed);
         for session in restored.sessions {
             hub.keep(session);
+        }
+        for group in restored.groups {
+            hub.restore_party(group);
         }
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
@@ -125,6 +134,7 @@ impl Hub {
             progress,
             conn: None,
             place,
+            party: None,
             since_us: None,
             failed: 0,
         });
@@ -134,8 +144,9 @@ impl Hub {
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
         let (row, ending) = (episode.row, episode.ending);
         let (era, stage) = (row.era, row.stage);
-        let members: Vec<_> = (row.participants.iter())
-            .map(|name| self.restore_member(era, stage, name, &row.draw))
+        let members: Vec<_> = (0..)
+            .zip(&row.participants)
+            .map(|(seat, name)| self.restore_member(&row, name, row.visits.get(seat).copied()))
             .collect();
         let until_us = now_us + self.limits.restart.as_micros() as u64;
         let (through, header) = (episode.through, episode.header);
@@ -162,12 +173,16 @@ impl Hub {
             Some(ending) => Phase::Ending {
                 reason: ending.reason,
                 open: true,
+                lost: Vec::new(),
             },
             None => Phase::Playing(Box::new(play)),
         };
+        let parties = self.parties.iter();
+        let party = parties.rev().find(|(_, party)| party.id == row.group);
         let group = Group {
             stage,
             header,
+            party: party.map(|(key, _)| *key),
             draw: row.draw,
             members,
             delay: self.input_delays(stage),
@@ -184,19 +199,17 @@ impl Hub {
     /// Who had a seat when the server stopped; nobody if they have left on purpose.
     fn restore_member(
         &mut self,
-        era: Era,
-        stage: u16,
+        row: &EpisodeRow,
         name: &str,
-        draw: &Draw,
+        visit: Option<u16>,
     ) -> Option<SessionId> {
         let mut names = self.sessions.iter().map(|session| &session.participant);
         let who = SessionId(names.position(|known| known == name)?);
-        // Others had their place stored before the stop, and may be further on.
-        if self.stage_of(who) + 1 == stage {
-            self.advance(who, study::Event::Matched { draw });
-        }
-        let stays = self.stage_of(who) == stage;
-        stays.then(|| self.sessions[who.0].place = Place::Episode(era, true));
+        // Others had their place stored before the stop, and may be further on, also at the same stage again.
+        let progress = &self.sessions[who.0].progress;
+        let is_visit = visit.is_none_or(|visit| progress.visit() == visit);
+        let stays = self.stage_of(who) == row.stage && is_visit;
+        stays.then(|| self.sessions[who.0].place = Place::Episode(row.era, true));
         stays.then_some(who)
     }
 
@@ -283,6 +296,7 @@ impl Hub {
             self.effects.push_back(Effect::Close(old));
         }
         self.by_conn.insert(conn, who);
+        self.touch_party(who);
         let (title, language) = (self.study.title.clone(), self.study.language.clone());
         let stages = self.stages.values().map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
@@ -300,7 +314,7 @@ impl Hub {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
             }
-            Place::Page | Place::Lobby(_) => self.show(now_us, who),
+            Place::Page | Place::Lobby(_) | Place::Party(_) => self.show(now_us, who),
         }
     }
 
@@ -324,8 +338,9 @@ impl Hub {
             return;
         };
         self.sessions[who.0].conn = None;
+        self.touch_party(who);
         match self.sessions[who.0].place {
-            Place::Page => {}
+            Place::Page | Place::Party(_) => {}
             Place::Lobby(room) => {
                 self.leave_lobby(room, who);
                 self.sessions[who.0].since_us = None;

@@ -1,8 +1,9 @@
 //! The way of one participant: stages shown, answers taken, the lobby.
 
-use protocol::control::{Answer, EndReason, Refusal, ServerMessage};
+use protocol::control::{Answer, Refusal, ServerMessage, StageView};
 use study::{Episode, Kind};
 
+use super::party::Seated;
 use super::{Answers, Effect, Hub, Place, Room, Session, SessionId, Write};
 use crate::lobby::{Lobby, Refused, Rules};
 
@@ -63,17 +64,23 @@ impl Hub {
             answers,
         };
         self.effects.push_back(Effect::Store(write));
+        self.touch_party(who);
     }
 
     /// The message that shows a stage: the one at which a session is, or the env stage for which it is about to leave the
-    /// lobby.
-    pub(super) fn stage_message(&self, who: SessionId, index: u16) -> ServerMessage {
+    /// lobby; with another view than the stage's own, if there is one.
+    pub(super) fn stage_message(
+        &self,
+        who: SessionId,
+        index: u16,
+        other: Option<StageView>,
+    ) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
         let progress = &self.sessions[who.0].progress;
-        let view = match self.stage_of(who) == index {
+        let view = other.unwrap_or_else(|| match self.stage_of(who) == index {
             true => progress.view(&self.study),
             false => stage.view(&self.study.language),
-        };
+        });
         let ahead = u16::from(self.stage_of(who) != index);
         ServerMessage::Stage {
             index: progress.position() + ahead,
@@ -94,11 +101,10 @@ impl Hub {
             _ => None,
         };
         match people {
-            Some(1) => self.form(now_us, vec![who]),
-            // The group of this stage is gone: only a crash between two writes leaves this behind.
-            Some(_) => self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical)),
+            Some(1) => self.form(now_us, None, &[Seated::Person(who)]),
+            Some(_) => self.arrive(now_us, who),
             None => {
-                let message = self.stage_message(who, stage);
+                let message = self.stage_message(who, stage, None);
                 self.tell(who, message);
                 if matches!(self.kind(stage), Kind::Lobby(_)) {
                     self.join_lobby(now_us, who, stage);
@@ -163,7 +169,7 @@ impl Hub {
         for room in rooms {
             while let Some(people) = self.lobbies.get_mut(&room).and_then(Lobby::poll_formed) {
                 self.crowd_changed.insert(room);
-                self.form(now_us, people);
+                self.matched(now_us, &people);
             }
         }
         while let Some(room) = self.crowd_changed.pop_first() {
@@ -230,6 +236,7 @@ impl Hub {
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
         match self.sessions[who.0].place {
             Place::Page => {}
+            Place::Party(_) => self.sessions[who.0].place = Place::Page,
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who.0].place = Place::Page;

@@ -7,6 +7,7 @@ use study::Draw;
 use study::terms::Then;
 
 use super::SessionId;
+use super::party::PartyId;
 use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 
@@ -20,6 +21,8 @@ pub(super) struct Group {
     pub stage: u16,
     /// What its file begins with; without time and input delay until its pages are ready.
     pub header: Header,
+    /// The group that a lobby made; none for who plays alone.
+    pub party: Option<PartyId>,
     /// What was drawn for it.
     pub draw: Draw,
     /// Who has each seat; nobody for an AI partner.
@@ -49,6 +52,8 @@ pub(super) enum Phase {
         reason: EndReason,
         /// Whether the database knows the episode: not if it ends before its file was durable.
         open: bool,
+        /// Seats whose people did not come back to it.
+        lost: Vec<Seat>,
     },
 }
 
@@ -248,6 +253,14 @@ impl Group {
 }
 
 impl Play {
+    /// Seats whose people were away for longer than the study grants, and did not come back.
+    pub(super) fn lost(&self) -> Vec<Seat> {
+        let people = self.seats.people();
+        let is_back = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
+        let lost = people.filter(|(_, state)| state.verdict.is_some() && !is_back(state.page));
+        lost.map(|(seat, _)| seat).collect()
+    }
+
     /// How the episode ends because of people who are away, if it does.
     fn verdict(&self, now_us: u64) -> Option<EndReason> {
         let verdicts = self.seats.each().filter_map(|(_, state)| state.verdict);

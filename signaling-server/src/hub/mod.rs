@@ -9,6 +9,7 @@ mod draws;
 mod entry;
 mod flow;
 mod group;
+mod party;
 mod play;
 mod routes;
 mod seats;
@@ -34,6 +35,8 @@ use crate::lobby::Lobby;
 
 pub use entry::{Restored, RestoredEpisode, RestoredSession};
 use group::Group;
+pub use party::Gone;
+use party::{Party, PartyId};
 
 /// A connection of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,6 +139,8 @@ pub enum Write {
         /// Answers of the survey that it left.
         answers: Option<Answers>,
     },
+    /// A group is made, or has changed.
+    Group(GroupRow),
     /// An episode starts.
     Episode(EpisodeRow),
     /// An episode is over.
@@ -188,6 +193,30 @@ pub struct Answers {
     pub elapsed_ms: u32,
 }
 
+/// A group as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRow {
+    /// Id of the group.
+    pub id: String,
+    /// Index of the lobby that made it.
+    pub stage: u16,
+    /// What was drawn for it.
+    pub draw: Draw,
+    /// Who has each place.
+    pub places: Vec<PlaceRow>,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+}
+
+/// A place in a group: a seat of people in every stage that the group plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceRow {
+    /// Pseudonym of the participant; empty for an AI partner.
+    pub participant: String,
+    /// Why the participant plays no more with the group.
+    pub gone: Option<Gone>,
+}
+
 /// A running episode as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpisodeRow {
@@ -201,6 +230,8 @@ pub struct EpisodeRow {
     pub stage: u16,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
+    /// Number of the visit of each of them, among those of the participant; empty if that is not known.
+    pub visits: Vec<u16>,
     /// What was drawn for the group.
     pub draw: Draw,
 }
@@ -261,6 +292,8 @@ struct Session {
     conn: Option<ConnId>,
     /// Where it is beyond its stage.
     place: Place,
+    /// The group that the last lobby made.
+    party: Option<PartyId>,
     /// When it first came to the lobby, microseconds; a match that comes to nothing does not reset it.
     since_us: Option<u64>,
     /// Matches for which its page did not get ready.
@@ -273,6 +306,8 @@ enum Place {
     Page,
     /// Waiting in this room.
     Lobby(Room),
+    /// At a stage that it plays with this group, once the others have come too.
+    Party(PartyId),
     /// In the group of this episode; whether its page has the episode in memory.
     Episode(Era, bool),
 }
@@ -322,6 +357,10 @@ pub struct Hub {
     crowd_changed: BTreeSet<Room>,
     /// What everything is drawn from.
     seed: u64,
+    /// Groups from their match on.
+    parties: BTreeMap<PartyId, Party>,
+    /// Groups of which somebody has moved.
+    parties_changed: BTreeSet<PartyId>,
     groups: BTreeMap<u16, Group>,
     effects: VecDeque<Effect>,
 }
@@ -394,8 +433,10 @@ impl Hub {
     /// When [`Self::handle_timeout`] wants to be called, microseconds.
     pub fn poll_timeout(&self) -> Option<u64> {
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
+        let parties = self.parties.values().filter_map(|party| party.wake_us);
         let groups = self.groups.values().map(|group| group.wake_us);
         lobbies
+            .chain(parties)
             .chain(groups.filter(|at_us| *at_us < u64::MAX))
             .min()
     }

@@ -3,11 +3,12 @@
 use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Era, Life, Seat};
-use study::stage::{Bot, Player};
+use study::stage::Player;
 use study::timeline::Bindings;
 use study::{Episode, Kind};
 
 use super::group::{Group, Phase, Play};
+use super::party::{Gone, PartyId, Seated};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::Terms;
@@ -32,11 +33,25 @@ impl Hub {
         }
     }
 
-    /// Makes an episode for people who were matched; AI partners take the seats that are left over.
-    pub(super) fn form(&mut self, now_us: u64, people: Vec<SessionId>) {
+    /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
+    /// seat of people. Who plays alone has no group.
+    pub(super) fn form(&mut self, now_us: u64, party: Option<PartyId>, seated: &[Seated]) {
+        let people = seated.iter().filter_map(|seated| match seated {
+            Seated::Person(who) => Some(*who),
+            Seated::Ai(_) => None,
+        });
+        let people: Vec<SessionId> = people.collect();
+        let Some(&first) = people.first() else {
+            return;
+        };
         let era = self.fresh_era();
-        let (draw, stage, bindings) = self.ahead(&people);
-        let Some(mut header) = self.header(stage, &bindings, people.len()) else {
+        let known = party.and_then(|party| self.parties.get(&party));
+        let draw = known.map(|party| party.draw.clone()).unwrap_or_default();
+        let id = known.map(|party| party.id.clone());
+        let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
+        let ahead = self.ahead(first, &draw);
+        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
+        let Some(mut header) = self.header(stage, &bindings, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
             return people
@@ -60,6 +75,7 @@ impl Hub {
         let group = Group {
             stage,
             header,
+            party,
             draw,
             members,
             delay,
@@ -69,7 +85,7 @@ impl Hub {
         };
         for (seat, who) in group.people() {
             self.sessions[who.0].place = Place::Episode(era, true);
-            let shown = self.stage_message(who, stage);
+            let shown = self.stage_message(who, stage, None);
             self.tell(who, shown);
             if let Some(plan) = self.plan(now_us, era, &group, seat) {
                 self.tell(who, ServerMessage::Match(plan));
@@ -92,28 +108,31 @@ impl Hub {
 
     /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
     /// are fixed once its pages are ready.
-    fn header(&mut self, stage: u16, bindings: &Bindings, people: usize) -> Option<Header> {
+    fn header(
+        &mut self,
+        stage: u16,
+        bindings: &Bindings,
+        seated: &[Seated],
+        group: String,
+    ) -> Option<Header> {
         let seed = self.random_u64();
         let episode = format!("E-{}", self.random_name(10));
-        let group = format!("G-{}", self.random_name(8));
         let Kind::Env(env) = self.kind(stage) else {
             return None;
         };
         let params = env.params(bindings).to_string();
         let playing = self.stages.get(&(stage, params.clone()))?;
-        let (bot, mut left) = (self.bot(stage), people);
-        let ai = |bot: &Bot| Controller::Ai {
-            policy: bot.policy.clone(),
+        let ai = |policy: &String| Controller::Ai {
+            policy: policy.clone(),
         };
-        // People take the seats of people in order; the lobby's AI partner takes those that are left over.
+        let mut seated = seated.iter();
         let controller = |player: &Player| match player {
-            Player::Bot(bot) => Some(ai(bot)),
+            Player::Bot(bot) => Some(ai(&bot.policy)),
             Player::Vacant => Some(Controller::Vacant),
-            Player::Own | Player::Partner if left > 0 => {
-                left -= 1;
-                Some(Controller::Human)
-            }
-            Player::Own | Player::Partner => bot.map(ai),
+            Player::Own | Player::Partner => seated.next().map(|seated| match seated {
+                Seated::Person(_) => Controller::Human,
+                Seated::Ai(policy) => ai(policy),
+            }),
         };
         if env.players.len() != usize::from(playing.facts.seats) {
             return None;
@@ -139,11 +158,6 @@ impl Hub {
         })
     }
 
-    /// The AI partner of the lobby before an env stage.
-    fn bot(&self, stage: u16) -> Option<&Bot> {
-        self.study.lobby_before(stage)?.bot.as_ref()
-    }
-
     /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
     pub(super) fn plan(&self, now_us: u64, era: Era, group: &Group, seat: Seat) -> Option<Plan> {
         let Kind::Env(env) = self.kind(group.stage) else {
@@ -155,7 +169,8 @@ impl Hub {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
         });
-        let called = self.bot(group.stage).or(env.on_disconnect.bot.as_ref());
+        let called = self.bot(group.party);
+        let called = called.into_iter().chain(&env.on_disconnect.bot);
         let header = &group.header;
         Some(Plan {
             era,
@@ -185,6 +200,10 @@ impl Hub {
             return;
         };
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
+        group
+            .party
+            .into_iter()
+            .for_each(|party| self.dissolve(party));
         for &who in &people {
             self.sessions[who.0].place = Place::Page;
         }
@@ -287,19 +306,28 @@ impl Hub {
         play.open = true;
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
         let group = &self.groups[&era.0];
+        let (draw, party) = (group.draw.clone(), group.party);
+        let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
+        // The group cannot come to nothing any more.
+        let is_new = |party: &PartyId| self.parties.get(party).is_some_and(|party| !party.is_kept);
+        party
+            .filter(is_new)
+            .into_iter()
+            .for_each(|party| self.keep_party(party));
+        let group = &self.groups[&era.0];
+        let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, &draw).visit());
         let row = EpisodeRow {
             episode: group.header.episode.clone(),
             era,
             group: group.header.group.clone(),
             stage: group.stage,
             participants: self.participants(&group.members),
-            draw: group.draw.clone(),
+            visits: group.members.iter().map(visit).collect(),
+            draw: draw.clone(),
         };
-        let draw = group.draw.clone();
-        let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
-            // A solo stage has no lobby before it: its participant is there already.
+            // Who does not come from a lobby is there already.
             self.advance(who, study::Event::Matched { draw: &draw });
         }
         for who in people {
@@ -320,8 +348,8 @@ impl Hub {
             return;
         };
         if let Phase::Playing(play) = &group.phase {
-            let open = play.open;
-            group.phase = Phase::Ending { reason, open };
+            let (open, lost) = (play.open, play.lost());
+            group.phase = Phase::Ending { reason, open, lost };
             self.effects
                 .push_back(Effect::Archive(era, Work::End(reason)));
         }
@@ -352,11 +380,19 @@ impl Hub {
         let Some(group) = self.groups.remove(&era.0) else {
             return;
         };
-        let Phase::Ending { reason, open } = group.phase else {
+        let Phase::Ending {
+            reason,
+            open,
+            ref lost,
+        } = group.phase
+        else {
             return;
         };
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
+        if let Some(party) = group.party {
+            self.note_lost(&group, party, lost, reason);
+        }
         let episode = group.header.episode.clone();
         let (ticks, score, digest) = ending
             .map(|end| (end.ticks, end.score, end.digest))
@@ -393,10 +429,22 @@ impl Hub {
         }
     }
 
+    /// Those who did not come back to an episode play no more with their group.
+    fn note_lost(&mut self, group: &Group, party: PartyId, lost: &[Seat], reason: EndReason) {
+        // Nobody else can have played on for them to the end.
+        if reason == EndReason::Played && !lost.is_empty() {
+            self.note_ai(party);
+        }
+        for who in lost.iter().filter_map(|seat| group.at(*seat)) {
+            self.give_up(party, who, Gone::Away);
+        }
+    }
+
     /// Does what is due, for the groups that something happened to and those whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
         self.settle_groups(now_us);
         self.settle_lobbies(now_us);
+        self.settle_parties(now_us);
         // Those that were made just now.
         self.settle_groups(now_us);
     }

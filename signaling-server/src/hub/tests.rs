@@ -3,6 +3,7 @@
 mod changes;
 mod chaos;
 mod episodes;
+mod parties;
 mod restart;
 mod returns;
 mod routes;
@@ -193,8 +194,26 @@ impl Stage {
         env.players[0] = Player::Own;
         terms(env);
         let seats = env.players.len() as u8;
-        let stage = |(index, mut facts): ((u16, String), EnvFacts)| {
+        let facts = facts.into_iter().map(|(index, mut facts)| {
             facts.seats = seats;
+            (index, facts)
+        });
+        Self::with(study, facts.collect(), limits)
+    }
+
+    /// A study with this timeline.
+    fn read(timeline: &str, limits: Limits) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let head = "format: 1\nstudy: {id: parties, version: 1.0.0, title: Parties, contact: lab@example.edu}\n";
+        let text = format!("{head}{timeline}");
+        std::fs::write(dir.path().join("study.yaml"), text).unwrap();
+        std::fs::write(dir.path().join("page.md"), "# Page\n").unwrap();
+        let (study, facts) = crate::server::read_study(dir.path()).unwrap();
+        Self::with(study, facts, limits)
+    }
+
+    fn with(study: Study, facts: study::Playable, limits: Limits) -> Self {
+        let stage = |(index, facts): ((u16, String), EnvFacts)| {
             let module = "ab".repeat(32);
             (index, EnvStage { facts, module })
         };

@@ -1,12 +1,13 @@
 //! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::control::EndReason;
 use protocol::log::Ending;
-use protocol::{Era, Seat, Tick};
+use protocol::{Era, Tick};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
@@ -14,15 +15,23 @@ use sqlx::sqlite::{
 use sqlx::{Row as _, raw_sql};
 
 use super::{
-    Answers, Episode, Link, NewEpisode, NewSession, REASONS, Response, Session, Store, StoreError,
-    reason_name, token_hash,
+    Answers, Episode, GONE, Group, Link, Member, NewEpisode, NewSession, REASONS, Response,
+    Session, Store, StoreError, gone_name, reason_name, token_hash,
 };
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 2] = [include_str!("1_tables.sql"), include_str!("2_visits.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("1_tables.sql"),
+    include_str!("2_visits.sql"),
+    include_str!("3_groups.sql"),
+];
+
+/// Episodes with what was drawn for their group, and the visits of their seats as JSON.
+const EPISODES: &str = "SELECT episodes.*, draw, (SELECT json_group_object(seat, visit) FROM players \
+                        WHERE players.episode = episodes.id) AS visits FROM episodes JOIN groups ON groups.id = group_id";
 
 /// The store in one SQLite file.
 #[derive(Clone, Debug)]
@@ -212,27 +221,90 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
+    async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "INSERT INTO groups (id, stage, draw, size, has_ai) VALUES (?, ?, ?, ?, ?) \
+                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai)";
+        sqlx::query(sql)
+            .bind(&group.id)
+            .bind(&group.stage)
+            .bind(&group.draw)
+            .bind(group.size)
+            .bind(group.has_ai)
+            .execute(&mut *transaction)
+            .await?;
+        for member in &group.members {
+            let sql = "INSERT INTO members (group_id, seat, participant, gone, gone_at) VALUES (?1, ?2, ?3, ?4, \
+                       iif(?4 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) ON CONFLICT DO UPDATE SET \
+                       gone = coalesce(gone, excluded.gone), gone_at = coalesce(gone_at, excluded.gone_at)";
+            sqlx::query(sql)
+                .bind(&group.id)
+                .bind(member.place)
+                .bind(&member.participant)
+                .bind(member.gone.map(gone_name))
+                .execute(&mut *transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn groups(&self) -> Result<Vec<Group>, StoreError> {
+        let sql = "SELECT id, stage, draw, size, has_ai, seat, participant, gone FROM groups \
+                   LEFT JOIN members ON group_id = id ORDER BY groups.rowid, seat";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let mut groups: Vec<Group> = Vec::new();
+        for row in &rows {
+            let id: String = row.try_get("id")?;
+            if groups.last().is_none_or(|group| group.id != id) {
+                groups.push(Group {
+                    id,
+                    stage: row.try_get("stage")?,
+                    draw: row.try_get("draw")?,
+                    size: row.try_get("size")?,
+                    has_ai: row.try_get("has_ai")?,
+                    members: Vec::new(),
+                });
+            }
+            let participant: Option<String> = row.try_get("participant")?;
+            if let (Some(group), Some(participant)) = (groups.last_mut(), participant) {
+                let gone: Option<&str> = row.try_get("gone")?;
+                let known = gone.and_then(|name| GONE.iter().find(|(_, known)| *known == name));
+                group.members.push(Member {
+                    place: row.try_get("seat")?,
+                    participant,
+                    gone: known.map(|(gone, _)| *gone),
+                });
+            }
+        }
+        Ok(groups)
+    }
+
     async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "INSERT INTO groups (id, stage, draw) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        let people = || {
+            let seats = (0_u8..).zip(&new.participants);
+            seats.filter(|(_, participant)| !participant.is_empty())
+        };
+        // Of a group that a lobby made, everything is there already.
+        let sql =
+            "INSERT INTO groups (id, stage, draw, size) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        let made = sqlx::query(sql)
             .bind(&new.group)
             .bind(&new.stage)
             .bind(&new.draw)
+            .bind(people().count() as u8)
             .execute(&mut *transaction)
             .await?;
-        let people = (0_u8..)
-            .map(Seat)
-            .zip(&new.participants)
-            .filter(|(_, participant)| !participant.is_empty());
-        for (seat, participant) in people {
-            let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-            sqlx::query(sql)
-                .bind(&new.group)
-                .bind(seat.0)
-                .bind(participant)
-                .execute(&mut *transaction)
-                .await?;
+        if made.rows_affected() > 0 {
+            for (place, (_, participant)) in (0_u8..).zip(people()) {
+                let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?)";
+                sqlx::query(sql)
+                    .bind(&new.group)
+                    .bind(place)
+                    .bind(participant)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
         }
         let sql = "INSERT INTO episodes (id, era, group_id, stage, path) VALUES (?, ?, ?, ?, ?)";
         sqlx::query(sql)
@@ -243,6 +315,19 @@ impl Store for SqliteStore {
             .bind(&new.path)
             .execute(&mut *transaction)
             .await?;
+        for (seat, participant) in people() {
+            let Some(visit) = new.visits.get(usize::from(seat)) else {
+                continue;
+            };
+            let sql = "INSERT INTO players (episode, seat, participant, visit) VALUES (?, ?, ?, ?)";
+            sqlx::query(sql)
+                .bind(&new.id)
+                .bind(seat)
+                .bind(participant)
+                .bind(visit)
+                .execute(&mut *transaction)
+                .await?;
+        }
         Ok(transaction.commit().await?)
     }
 
@@ -273,15 +358,18 @@ impl Store for SqliteStore {
     }
 
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
-        let sql = "SELECT episodes.*, draw FROM episodes JOIN groups ON groups.id = group_id ORDER BY episodes.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let sql = format!("{EPISODES} ORDER BY episodes.rowid");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.pool)
+            .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
     async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError> {
-        let sql = "SELECT episodes.*, draw FROM episodes JOIN groups ON groups.id = group_id \
-                   WHERE state = 'running' ORDER BY episodes.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let sql = format!("{EPISODES} WHERE state = 'running' ORDER BY episodes.rowid");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.pool)
+            .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
@@ -357,7 +445,11 @@ fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         }
         _ => None,
     };
+    let visits: BTreeMap<u8, u16> = json(row.try_get("visits")?)?;
+    let seats = visits.last_key_value().map_or(0, |(seat, _)| seat + 1);
+    let visits = (0..seats).map(|seat| visits.get(&seat).copied().unwrap_or(0));
     Ok(Episode {
+        visits: visits.collect(),
         id: row.try_get("id")?,
         era: Era(row.try_get("era")?),
         group: row.try_get("group_id")?,
@@ -367,6 +459,10 @@ fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         reason,
         ending,
     })
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {

@@ -210,6 +210,7 @@ async fn known(store: &SqliteStore, header: &Header) {
         group: header.group.clone(),
         stage: header.stage.clone(),
         participants: vec![],
+        visits: Vec::new(),
         draw: "{}".into(),
     };
     store.create_episode(&new).await.unwrap();

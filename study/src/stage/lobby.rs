@@ -22,6 +22,8 @@ pub struct Lobby {
     pub timeout_s: u32,
     /// What happens then.
     pub on_timeout: OnTimeout,
+    /// Seconds for which the people of a group wait for each other before a later stage that they play together.
+    pub regroup_s: u32,
     /// The AI partner; there if `on_timeout` is `bot`.
     pub bot: Option<Bot>,
     /// The outcome of those who leave without a group.
@@ -116,6 +118,10 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
                `leave`: the person leaves by `else`. `ask`: the person chooses.";
     let on_timeout = fields.key("on_timeout", doc);
     let on_timeout = on_timeout.need("bot", |place| place.word("choice", &ON_TIMEOUT));
+    let doc = "Seconds for which the people of a group wait for each other before a later stage that they play together; then \
+               `on_disconnect` of that stage says what follows for those who did not come.";
+    let regroup_s = fields.key("regroup_s", doc);
+    let regroup_s = regroup_s.or(300, |place| place.whole(5..=3600, "seconds"));
     let bot = fields.key(
         "bot",
         "The AI partner, needed with `on_timeout: bot` and `ask`.",
@@ -133,6 +139,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
         presence: presence?,
         timeout_s: timeout_s?,
         on_timeout,
+        regroup_s: regroup_s?,
         bot: bot?,
         or_else: or_else?,
     })

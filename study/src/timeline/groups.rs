@@ -1,132 +1,151 @@
-//! Checks of groups: the lobby that makes each, the stages that it plays, the AI partners that stand in, and the blocks
-//! for which it draws.
+//! Groups: which lobbies make the group of each stage that people play together, and what a group draws.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::{Design, Unit};
 use crate::read::Place;
-use crate::stage::{Env, Kind, Lobby, Stage};
+use crate::stage::{Env, Kind, Lobby};
 
 use super::adjacency::Adjacency;
 use super::read::Read;
 use super::{ForEach, Node};
 
-/// Reports lobbies without their env stage and groups without their lobby. A stage that has faults of its own is not
-/// judged. Gives the lobby before each env stage that has one.
-pub(crate) fn lobbies(read: &Read<'_>, design: &Design) -> BTreeMap<u16, u16> {
+/// What makes the group of a stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Makers {
+    /// The lobbies that can be passed last before it.
+    pub lobbies: BTreeSet<u16>,
+    /// What can come right before it on a way without a lobby: a stage, or the beginning.
+    without: Option<Option<u16>>,
+    /// Whether a stage that could not be read comes before it, which may be a lobby.
+    pub is_unsure: bool,
+}
+
+/// Reports lobbies whose group plays nothing, groups of another size than the stage that they play, and stages without
+/// a group. A stage that has faults of its own is not judged. Gives what makes the group of each stage that people play
+/// together.
+pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> {
     let adjacency = Adjacency::of(&read.tree, &read.stages, design);
-    let mut lobbies = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for (index, place) in (0..).zip(&read.places) {
         match read.kind(index) {
-            Some(Kind::Lobby(lobby)) => after_lobby(
-                place,
-                lobby,
-                &adjacency.after(index).collect::<Vec<_>>(),
-                read,
-            ),
-            Some(Kind::Env(env)) => {
-                let before: Vec<_> = adjacency.before(index).collect();
-                before_env(place, env, index, &before, read);
-                let is_lobby = |stage: &u16| matches!(read.kind(*stage), Some(Kind::Lobby(_)));
-                lobbies.extend(
-                    before
-                        .into_iter()
-                        .flatten()
-                        .find(is_lobby)
-                        .map(|lobby| (index, lobby)),
-                );
+            Some(Kind::Lobby(lobby)) => of_lobby(place, lobby, index, &adjacency, read),
+            Some(Kind::Env(env)) if env.people() > 1 => {
+                let makers = makers(index, &adjacency, read);
+                of_env(place, env, index, &makers, read);
+                all.insert(index, makers);
             }
             _ => {}
         }
     }
-    lobbies
+    all
 }
 
-fn after_lobby(place: &Place<'_>, lobby: &Lobby, after: &[Option<u16>], read: &Read<'_>) {
-    let mut told = BTreeSet::new();
-    for next in after {
-        let message = match next.map(|next| read.stages[usize::from(next)].as_ref()) {
-            Some(None) => continue,
-            Some(Some(Stage { kind: Kind::Env(env), .. })) if env.people() == usize::from(lobby.group_size) => continue,
-            Some(Some(Stage { kind: Kind::Env(env), .. })) => {
-                let players = env.people();
-                let message = format!(
-                    "groups of {}, but the env stage that follows has {players} {}; make the two equal",
-                    lobby.group_size,
-                    if players == 1 { "person" } else { "people" },
-                );
-                place.wrong_at("group_size", message);
-                continue;
+/// Goes back from a stage on every way, up to the lobby that is found first.
+fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
+    let mut makers = Makers::default();
+    let (mut seen, mut open) = (BTreeSet::new(), vec![(index, None)]);
+    while let Some((stage, first)) = open.pop() {
+        for before in adjacency.before(stage) {
+            // The stage by which this way comes to the one that is asked for.
+            let first = first.unwrap_or(before);
+            match before.map(|before| (before, read.kind(before))) {
+                None => makers.without = makers.without.or(Some(first)),
+                Some((_, None)) => makers.is_unsure = true,
+                Some((lobby, Some(Kind::Lobby(_)))) => drop(makers.lobbies.insert(lobby)),
+                Some((before, _)) if seen.insert(before) => open.push((before, Some(first))),
+                Some(_) => {}
             }
-            Some(Some(Stage { id, kind: Kind::Lobby(_) })) => {
-                format!("the lobby `{id}` can come right after this lobby, and a group that plays nothing is of no use; put the env stage right after each lobby, or remove one")
-            }
-            _ => "a lobby makes a group, but no env stage follows it; put the env stage right after the lobby, or remove the lobby".to_owned(),
-        };
-        if told.insert(message.clone()) {
-            place.wrong(message);
         }
+    }
+    makers
+}
+
+/// What the group of a lobby plays, over every way up to the next lobby: the sizes of groups, and whether something
+/// could not be read.
+fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize>, bool) {
+    let (mut sizes, mut is_unsure) = (BTreeSet::new(), false);
+    let (mut seen, mut open) = (BTreeSet::new(), vec![index]);
+    while let Some(stage) = open.pop() {
+        for after in adjacency.after(stage).flatten() {
+            match read.kind(after) {
+                None => is_unsure = true,
+                Some(Kind::Lobby(_)) => {}
+                Some(kind) => {
+                    let people = match kind {
+                        Kind::Env(env) => env.people(),
+                        _ => 1,
+                    };
+                    sizes.extend((people > 1).then_some(people));
+                    if seen.insert(after) {
+                        open.push(after);
+                    }
+                }
+            }
+        }
+    }
+    (sizes, is_unsure)
+}
+
+fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency, read: &Read<'_>) {
+    let (sizes, is_unsure) = played(index, adjacency, read);
+    let size = usize::from(lobby.group_size);
+    if sizes.is_empty() && !is_unsure {
+        place.wrong(
+            "a lobby makes a group, but no stage that people play together follows it, up to the next lobby; put an env \
+             stage with `partner` among its players after it, or remove the lobby",
+        );
+    }
+    if let Some(people) = sizes.into_iter().find(|people| *people != size) {
+        let message = format!(
+            "groups of {size}, but an env stage that follows has {people} people; make the two equal"
+        );
+        place.wrong_at("group_size", message);
     }
 }
 
-fn before_env(place: &Place<'_>, env: &Env, index: u16, before: &[Option<u16>], read: &Read<'_>) {
+fn of_env(place: &Place<'_>, env: &Env, index: u16, makers: &Makers, read: &Read<'_>) {
     let players = env.people();
-    let is_fit = |before: &Option<u16>| {
-        let stage = before.map(|before| read.stages[usize::from(before)].as_ref());
-        matches!(
-            stage,
-            Some(
-                None | Some(Stage {
-                    kind: Kind::Lobby(_),
-                    ..
-                })
-            )
-        )
-    };
-    let Some(other) = before
-        .iter()
-        .find(|before| !is_fit(before))
-        .filter(|_| players > 1)
-    else {
+    let Some(without) = makers.without.filter(|_| !makers.is_unsure) else {
         return;
     };
     let lobby = format!(
         "`- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
     );
-    let message = match other {
-        Some(other) if before.iter().any(is_fit) => {
-            let id = read.stages[usize::from(*other)]
-                .as_ref()
-                .map_or("", |stage| stage.id.as_str());
-            let id = if *other == index {
-                "an earlier copy of itself".to_owned()
-            } else {
-                format!("`{id}`")
+    let message = match without {
+        _ if makers.lobbies.is_empty() => format!(
+            "{players} people, but no lobby comes before this stage, so nobody would ever have a partner; add one: {lobby}"
+        ),
+        before => {
+            let before = before.and_then(|before| read.stages[usize::from(before)].as_ref());
+            let by = match before {
+                Some(_) if without == Some(index) => " over an earlier copy of itself".to_owned(),
+                Some(stage) => format!(" over `{}`", stage.id),
+                None => String::new(),
             };
             format!(
-                "{players} people, and {id} can come right before this stage instead of the lobby, so there would be no group; \
-                 put lobby and stage next to each other into one block that is repeated, shuffled or guarded as a whole"
+                "{players} people, but this stage can be reached{by} without passing a lobby, so there would be no group; \
+                 put lobby and stage into one block that is shuffled, chosen or guarded as a whole"
             )
         }
-        _ => format!(
-            "{players} people, but no lobby comes right before this stage, so nobody would ever have a partner; add one: {lobby}"
-        ),
     };
     place.wrong_at("players", message);
 }
 
 /// Gives every env stage that calls an AI partner for a person who is gone the one of the lobby before it, unless it
 /// names its own; reports those that have neither.
-pub(crate) fn bots(read: &mut Read<'_>, lobbies: &BTreeMap<u16, u16>) {
+pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
     for index in 0..read.stages.len() as u16 {
-        let lobby = lobbies
-            .get(&index)
-            .and_then(|lobby| match read.kind(*lobby) {
-                Some(Kind::Lobby(lobby)) => lobby.bot.clone(),
-                _ => None,
-            });
-        // The lobby may be what could not be read.
-        let is_unsure = index > 0 && read.stages[usize::from(index) - 1].is_none();
+        let makers = makers.get(&index);
+        let named = makers.into_iter().flat_map(|makers| &makers.lobbies);
+        let named = named.map(|lobby| match read.kind(*lobby) {
+            Some(Kind::Lobby(lobby)) => lobby.bot.clone(),
+            _ => None,
+        });
+        // Of several lobbies, each must name one.
+        let named: Option<Vec<_>> = named.collect();
+        let lobby = named.and_then(|named| named.into_iter().next());
+        let is_unsure = makers.is_some_and(|makers| makers.is_unsure);
         let Some(Kind::Env(env)) = read.stages[usize::from(index)]
             .as_mut()
             .map(|stage| &mut stage.kind)

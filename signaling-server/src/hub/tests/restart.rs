@@ -34,6 +34,10 @@ impl Stage {
                     let session = sessions.find(|session| session.participant == participant);
                     session.unwrap().progress = progress;
                 }
+                Write::Group(row) => {
+                    restored.groups.retain(|known| known.id != row.id);
+                    restored.groups.push(row);
+                }
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),

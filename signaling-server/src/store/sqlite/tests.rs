@@ -22,6 +22,7 @@ fn episode(id: &str) -> NewEpisode {
         stage: "play".into(),
         path: format!("episodes/{id}.coplay"),
         participants: vec!["P-A".into(), String::new()],
+        visits: Vec::new(),
         draw: "{\"seed\":5}".into(),
     }
 }

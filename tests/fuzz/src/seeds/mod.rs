@@ -6,8 +6,8 @@ mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Misprediction, Plan,
-    Refusal, Report, Return, ServerMessage, StageView, Timing, Upload, encode,
+    Absent, Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Misprediction,
+    Plan, Refusal, Report, Return, ServerMessage, StageView, Timing, Upload, encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
@@ -207,6 +207,7 @@ fn server_messages() -> Vec<ServerMessage> {
         },
         StageView::Lobby { timeout_s: 60 },
         StageView::Env,
+        StageView::Regroup,
         StageView::Survey {
             surveyjs: "{}".into(),
         },
@@ -252,6 +253,14 @@ fn server_messages() -> Vec<ServerMessage> {
             here: 1,
             needed: 2,
             left_ms: 30_000,
+        },
+        ServerMessage::Missing {
+            absent: vec![Absent {
+                seat: Seat(1),
+                connected: true,
+            }],
+            of: 2,
+            left_ms: 300_000,
         },
         ServerMessage::Match(plan()),
         ServerMessage::Start {

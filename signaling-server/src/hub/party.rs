@@ -1,0 +1,456 @@
+//! A group of people from its match to the last stage that they play together: who belongs to it, who has come to the
+//! next of these stages, and what follows when somebody does not come.
+//!
+//! Where its people stand is told by their own progress; what is kept here is who they are, and who is missing for good.
+
+use std::collections::BTreeSet;
+
+use protocol::Seat;
+use protocol::control::{Absent, EndReason, ServerMessage, StageView};
+use study::stage::Bot;
+use study::terms::Then;
+use study::{Draw, Episode, Kind, Outcome, Progress, Round};
+
+use super::{Effect, GroupRow, Hub, Place, PlaceRow, SessionId, Write};
+
+/// A group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PartyId(pub usize);
+
+/// People who were matched, and the AI partners that their lobby gave them.
+#[derive(Debug)]
+pub(super) struct Party {
+    /// Id in the data, `G-` and eight letters.
+    pub id: String,
+    /// Index of the lobby that made it.
+    pub lobby: u16,
+    /// What was drawn for it.
+    pub draw: Draw,
+    /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
+    pub places: Vec<Option<Member>>,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+    /// Whether it is durable: not before its first episode starts, as until then it may come to nothing.
+    pub is_kept: bool,
+    /// Which visit somebody waits for, and since when, microseconds.
+    since: Option<(u16, u64)>,
+    /// The pages that show who is missing.
+    shown: BTreeSet<SessionId>,
+    /// Who is missing, as those were told who wait.
+    told: Vec<Absent>,
+    /// When it is to be settled though nothing happens, microseconds.
+    pub wake_us: Option<u64>,
+}
+
+/// Somebody of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub who: SessionId,
+    /// Why they play no more with the group.
+    pub gone: Option<Gone>,
+}
+
+/// Why somebody plays no more with their group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// Their way has ended, or leads past what the group plays.
+    Left,
+    /// They were away from an episode for longer than the study grants.
+    Away,
+    /// They did not come to a stage in time.
+    Late,
+}
+
+/// Who takes a seat of people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Seated {
+    Person(SessionId),
+    /// The policy of an AI partner.
+    Ai(String),
+}
+
+/// Who of a group is where, seen from the visit that is to be made next.
+struct Muster {
+    /// The number of that visit.
+    round: u16,
+    /// Who has come.
+    here: Vec<SessionId>,
+    /// Who may still come: their place, and who.
+    coming: Vec<(Seat, SessionId)>,
+}
+
+impl Party {
+    pub(super) fn new(id: String, lobby: u16, draw: Draw, places: Vec<Option<Member>>) -> Self {
+        let has_ai = places.iter().any(Option::is_none);
+        Self {
+            id,
+            lobby,
+            draw,
+            places,
+            has_ai,
+            is_kept: false,
+            since: None,
+            shown: BTreeSet::new(),
+            told: Vec::new(),
+            wake_us: None,
+        }
+    }
+
+    /// Its people, with the seat that each has among those of people.
+    fn members(&self) -> impl Iterator<Item = (Seat, Member)> + '_ {
+        let places = (0..).map(Seat).zip(&self.places);
+        places.filter_map(|(seat, member)| Some((seat, (*member)?)))
+    }
+
+    fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {
+        let members = self.places.iter_mut().flatten();
+        members.into_iter().find(|member| member.who == who)
+    }
+}
+
+impl Hub {
+    /// A lobby has put people together; AI partners take the places that are left over.
+    pub(super) fn matched(&mut self, now_us: u64, people: &[SessionId]) {
+        let Some(&first) = people.first() else {
+            return;
+        };
+        let lobby = self.stage_of(first);
+        let draw = self.draw_group();
+        let id = format!("G-{}", self.random_name(8));
+        let size = self.study.lobby(lobby).map_or(0, |lobby| lobby.group_size);
+        let places = people.iter().map(|&who| Some(Member { who, gone: None }));
+        let places = places.chain(std::iter::repeat(None));
+        let places = places.take(people.len().max(usize::from(size))).collect();
+        let key = PartyId(
+            self.parties
+                .last_key_value()
+                .map_or(0, |(last, _)| last.0 + 1),
+        );
+        let party = Party::new(id, lobby, draw.clone(), places);
+        self.parties.insert(key, party);
+        for who in people {
+            self.sessions[who.0].party = Some(key);
+        }
+        let together = |who: &SessionId| {
+            let round = self.ahead(*who, &draw).round(&self.study);
+            round.is_some_and(|round| round.is_here && round.number == 0)
+        };
+        if people.iter().all(together) {
+            return self.play_on(now_us, key, people);
+        }
+        // Each goes on by themselves for now, so nothing can undo the group any more.
+        self.keep_party(key);
+        for &who in people {
+            self.sessions[who.0].place = Place::Page;
+            self.advance(who, study::Event::Matched { draw: &draw });
+        }
+        people.iter().for_each(|&who| self.show(now_us, who));
+    }
+
+    /// Where somebody who leaves a lobby with a group will be.
+    pub(super) fn ahead(&self, who: SessionId, draw: &Draw) -> Progress {
+        let mut ahead = self.sessions[who.0].progress.clone();
+        // A lobby takes every group, and anywhere else nothing happens.
+        let _ = ahead.handle(&self.study, study::Event::Matched { draw });
+        ahead
+    }
+
+    /// Makes a group durable as it is now.
+    pub(super) fn keep_party(&mut self, key: PartyId) {
+        let Some(party) = self.parties.get_mut(&key) else {
+            return;
+        };
+        party.is_kept = true;
+        let place = |member: &Option<Member>| PlaceRow {
+            participant: member.map_or(String::new(), |member| {
+                self.sessions[member.who.0].participant.clone()
+            }),
+            gone: member.and_then(|member| member.gone),
+        };
+        let row = GroupRow {
+            id: party.id.clone(),
+            stage: party.lobby,
+            draw: party.draw.clone(),
+            places: party.places.iter().map(place).collect(),
+            has_ai: party.has_ai,
+        };
+        self.effects.push_back(Effect::Store(Write::Group(row)));
+    }
+
+    /// Has the group of a session settled.
+    pub(super) fn touch_party(&mut self, who: SessionId) {
+        self.parties_changed.extend(self.sessions[who.0].party);
+    }
+
+    /// Where somebody is with this group; nothing once their way leads to it no more.
+    fn round_in(&self, key: PartyId, who: SessionId) -> Option<Round> {
+        let draw = &self.parties.get(&key)?.draw;
+        let round = self.sessions[who.0].progress.round(&self.study);
+        round.filter(|round| round.group == draw.seed)
+    }
+
+    /// Somebody has come to a stage that their group plays together.
+    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) {
+        let key = self.sessions[who.0].party;
+        let key = key.filter(|&key| self.round_in(key, who).is_some());
+        let member = key.and_then(|key| self.parties.get_mut(&key)?.member_mut(who).copied());
+        let (Some(key), Some(member)) = (key, member) else {
+            // The lobby has let them go on without a group.
+            return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
+        };
+        if member.gone.is_some() {
+            self.sessions[who.0].place = Place::Page;
+            self.advance(who, study::Event::Cut(Outcome::TimedOut));
+            return self.show(now_us, who);
+        }
+        self.sessions[who.0].place = Place::Party(key);
+        if let Some(party) = self.parties.get_mut(&key) {
+            party.shown.remove(&who);
+        }
+        self.parties_changed.insert(key);
+    }
+
+    /// Lets those groups begin of which everybody has come who can, and tells the others whom they wait for.
+    pub(super) fn settle_parties(&mut self, now_us: u64) {
+        let due = self.parties.iter();
+        let due = due.filter(|(_, party)| party.wake_us.is_some_and(|at_us| at_us <= now_us));
+        self.parties_changed.extend(due.map(|(key, _)| *key));
+        while let Some(key) = self.parties_changed.pop_first() {
+            self.settle_party(now_us, key);
+        }
+    }
+
+    fn settle_party(&mut self, now_us: u64, key: PartyId) {
+        self.part(key);
+        let muster = self.muster(key);
+        let Some(party) = self.parties.get_mut(&key) else {
+            return;
+        };
+        let Some(muster) = muster else {
+            (party.since, party.wake_us) = (None, None);
+            return;
+        };
+        if party.since.is_none_or(|(round, _)| round != muster.round) {
+            party.since = Some((muster.round, now_us));
+        }
+        let since_us = party.since.map_or(now_us, |(_, since_us)| since_us);
+        let lobby = self.study.lobby(party.lobby);
+        let until_us = since_us + lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000);
+        if !muster.coming.is_empty() && now_us < until_us {
+            party.wake_us = Some(until_us);
+            return self.tell_missing(key, &muster, until_us - now_us);
+        }
+        (party.since, party.wake_us) = (None, None);
+        for &(_, who) in &muster.coming {
+            self.give_up(key, who, Gone::Late);
+        }
+        self.play_on(now_us, key, &muster.here);
+    }
+
+    /// Marks those whose way has ended before that of the group.
+    fn part(&mut self, key: PartyId) {
+        let Some(party) = self.parties.get(&key).filter(|party| party.is_kept) else {
+            return;
+        };
+        let here = party.members().filter(|(_, member)| member.gone.is_none());
+        let left = here.filter(|(_, member)| self.has_left(member.who));
+        let left: Vec<SessionId> = left.map(|(_, member)| member.who).collect();
+        left.into_iter()
+            .for_each(|who| self.give_up(key, who, Gone::Left));
+    }
+
+    /// Whether somebody's way has ended otherwise than behind the last stage of a group.
+    fn has_left(&self, who: SessionId) -> bool {
+        use Outcome::{Completed, PartnerLeft, Technical};
+        let outcome = self.sessions[who.0].progress.outcome(&self.study);
+        outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
+    }
+
+    /// Somebody plays no more with their group.
+    pub(super) fn give_up(&mut self, key: PartyId, who: SessionId, why: Gone) {
+        let Some(party) = self.parties.get_mut(&key) else {
+            return;
+        };
+        let Some(member) = party.member_mut(who) else {
+            return;
+        };
+        if member.gone.is_none() {
+            member.gone = Some(why);
+            self.keep_party(key);
+        }
+        self.parties_changed.insert(key);
+    }
+
+    /// Who has come to the visit that is to be made next; nothing if nobody waits.
+    fn muster(&self, key: PartyId) -> Option<Muster> {
+        let party = self.parties.get(&key)?;
+        let left = party.members().filter(|(_, member)| member.gone.is_none());
+        let left = left.filter_map(|(seat, member)| {
+            Some((seat, member.who, self.round_in(key, member.who)?.number))
+        });
+        let left: Vec<(Seat, SessionId, u16)> = left.collect();
+        let waits = |who: SessionId| {
+            let session = &self.sessions[who.0];
+            session.place == Place::Party(key) && session.conn.is_some()
+        };
+        let waiting = left.iter().filter(|(_, who, _)| waits(*who));
+        let round = waiting.map(|(.., round)| *round).min()?;
+        let (mut here, mut coming) = (Vec::new(), Vec::new());
+        for (seat, who, number) in left {
+            match waits(who) {
+                true if number == round => here.push(who),
+                false if number <= round => coming.push((seat, who)),
+                // They are past this visit: nobody waits for them.
+                _ => {}
+            }
+        }
+        Some(Muster {
+            round,
+            here,
+            coming,
+        })
+    }
+
+    fn tell_missing(&mut self, key: PartyId, muster: &Muster, left_us: u64) {
+        let absent = |&(seat, who): &(Seat, SessionId)| Absent {
+            seat,
+            connected: self.sessions[who.0].conn.is_some(),
+        };
+        let absent: Vec<Absent> = muster.coming.iter().map(absent).collect();
+        let Some(party) = self.parties.get_mut(&key) else {
+            return;
+        };
+        let is_news = party.told != absent;
+        let of = party.places.len() as u8;
+        party.told.clone_from(&absent);
+        let fresh: Vec<bool> = muster
+            .here
+            .iter()
+            .map(|who| party.shown.insert(*who))
+            .collect();
+        let left_ms = (left_us / 1_000).min(u64::from(u32::MAX)) as u32;
+        for (&who, is_fresh) in muster.here.iter().zip(fresh) {
+            if is_fresh {
+                let shown = self.stage_message(who, self.stage_of(who), Some(StageView::Regroup));
+                self.tell(who, shown);
+            }
+            if is_fresh || is_news {
+                let absent = absent.clone();
+                let message = ServerMessage::Missing {
+                    absent,
+                    of,
+                    left_ms,
+                };
+                self.tell(who, message);
+            }
+        }
+    }
+
+    /// A group plays on with those who are here; what follows for those who are missing, the stage says.
+    fn play_on(&mut self, now_us: u64, key: PartyId, here: &[SessionId]) {
+        let Some((party, &first)) = self.parties.get(&key).zip(here.first()) else {
+            return;
+        };
+        let stage = self.ahead(first, &party.draw).index();
+        let Kind::Env(env) = self.kind(stage) else {
+            return;
+        };
+        let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
+        let is_missing = |member: &Member| !here.contains(&member.who);
+        let then = env.on_disconnect.first_half;
+        let missing = party.places.iter().flatten().any(is_missing);
+        if let Some(reason) = reason(then).filter(|_| missing) {
+            let unplayed = Episode::unplayed(reason);
+            here.iter()
+                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
+            return;
+        }
+        let seated = |member: &Option<Member>| match member {
+            Some(member) if !is_missing(member) => Some(Seated::Person(member.who)),
+            Some(_) => Some(Seated::Ai(own.or(called)?.policy.clone())),
+            None => Some(Seated::Ai(called?.policy.clone())),
+        };
+        let seated: Option<Vec<Seated>> = party.places.iter().map(seated).collect();
+        let Some(seated) = seated else {
+            tracing::error!(
+                stage,
+                "a stage has no AI partner for somebody who is missing"
+            );
+            let unplayed = Episode::unplayed(EndReason::Technical);
+            here.iter()
+                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
+            return;
+        };
+        if missing && !party.has_ai {
+            self.note_ai(key);
+        }
+        self.form(now_us, Some(key), &seated);
+    }
+
+    /// An AI partner plays in a group for somebody who is missing.
+    pub(super) fn note_ai(&mut self, key: PartyId) {
+        if let Some(party) = self.parties.get_mut(&key).filter(|party| !party.has_ai) {
+            party.has_ai = true;
+            self.keep_party(key);
+        }
+    }
+
+    /// The AI partner that the lobby of a group calls.
+    pub(super) fn bot(&self, key: Option<PartyId>) -> Option<&Bot> {
+        let party = self.parties.get(&key?)?;
+        self.study.lobby(party.lobby)?.bot.as_ref()
+    }
+
+    /// A group comes to nothing before its first episode.
+    pub(super) fn dissolve(&mut self, key: PartyId) {
+        if self.parties.get(&key).is_none_or(|party| party.is_kept) {
+            return;
+        }
+        let party = self.parties.remove(&key);
+        for member in party.into_iter().flat_map(|party| party.places).flatten() {
+            self.sessions[member.who.0].party = None;
+        }
+    }
+
+    /// Takes up a group that the data folder remembers. A match whose people were not all moved on is made good.
+    pub(super) fn restore_party(&mut self, row: GroupRow) {
+        let key = PartyId(self.parties.len());
+        let found = |place: &PlaceRow| {
+            let mut names = self.sessions.iter().map(|session| &session.participant);
+            let who = names.position(|known| *known == place.participant)?;
+            let (who, gone) = (SessionId(who), place.gone);
+            Some(Member { who, gone })
+        };
+        let places: Vec<Option<Member>> = row.places.iter().map(found).collect();
+        for member in places.iter().flatten() {
+            let who = member.who;
+            let groups = &self.sessions[who.0].progress.assignment().groups;
+            let is_in = |groups: &std::collections::BTreeMap<u16, Draw>| {
+                groups.values().any(|draw| draw.seed == row.draw.seed)
+            };
+            if !is_in(groups) && self.stage_of(who) == row.stage {
+                self.advance(who, study::Event::Matched { draw: &row.draw });
+            }
+            let groups = &self.sessions[who.0].progress.assignment().groups;
+            if groups
+                .values()
+                .next_back()
+                .is_some_and(|draw| draw.seed == row.draw.seed)
+            {
+                self.sessions[who.0].party = Some(key);
+            }
+        }
+        let mut party = Party::new(row.id, row.stage, row.draw, places);
+        (party.has_ai, party.is_kept) = (row.has_ai, true);
+        self.parties.insert(key, party);
+    }
+}
+
+/// How an episode ends without having begun, if the stage wants it so when somebody is missing.
+fn reason(then: Then) -> Option<EndReason> {
+    match then {
+        Then::Bot => None,
+        Then::PartnerLeft => Some(EndReason::PartnerLeft),
+        Then::Technical => Some(EndReason::Technical),
+    }
+}
