@@ -12,6 +12,7 @@ mod net;
 mod options;
 mod parity;
 mod python;
+mod rehearse;
 mod setup;
 mod tally;
 mod test;
@@ -30,6 +31,7 @@ cargo xtask COMMAND [OPTIONS]
   setup     what the other commands need and this machine lacks
   dst       whole studies in simulated networks, by seed
   net       matches of real browsers across bad networks, every pairing
+  rehearse  the server dies twenty times in a study of 200 sessions
   parity    recorded trajectories through the library and the module
   python    the Python package, its tests and its types
   bench     the figures of docs/benchmarks.md
@@ -55,6 +57,7 @@ fn dispatch() -> Result<()> {
             Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
+            Some("rehearse") => rehearse::command(parser),
             Some("setup") => setup::command(parser),
             Some("test") => test::command(parser),
             Some("tidy") => tidy::command(parser),

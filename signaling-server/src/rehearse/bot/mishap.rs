@@ -7,6 +7,7 @@ use protocol::control::{Answer, ClientMessage, MAX_MESSAGE, StageView, encode};
 use protocol::{Era, Seat};
 use tokio_tungstenite::tungstenite::Message;
 
+use super::stage::Stage;
 use super::{Bot, S};
 use crate::rehearse::fault::Fault;
 use crate::rehearse::record::Phase;
@@ -16,12 +17,13 @@ const RELOADS: u32 = 4;
 
 impl Bot {
     /// Whether something goes wrong on a stage, and when.
-    pub(super) fn tempt(&mut self, now_us: u64, view: &StageView) {
+    pub(super) fn tempt(&mut self, now_us: u64, stage: &Stage) {
+        let view = &stage.view;
         let Some(fault) = self.fault else { return };
         let chance = match (fault, view) {
             (_, StageView::End { .. } | StageView::Env) => 0,
-            (Fault::DropLobby, StageView::Lobby { .. }) => 60,
-            (Fault::CloseSurvey, StageView::Survey { .. }) => 60,
+            (Fault::DropLobby, StageView::Lobby { .. })
+            | (Fault::CloseSurvey, StageView::Survey { .. }) => self.this_or_later(&stage.id),
             (Fault::Withdraw, _) => 30,
             (Fault::Idle, StageView::Lobby { .. }) => 0,
             (Fault::Idle | Fault::SecondTab | Fault::Malformed, _) => 40,
@@ -33,7 +35,8 @@ impl Bot {
             return;
         }
         let after_us = match view {
-            StageView::Lobby { timeout_s } => self.some(0, u64::from((*timeout_s).min(20))),
+            // Others may come soon.
+            StageView::Lobby { .. } => self.some(0, 3),
             _ => self.some(0, 8),
         };
         if fault == Fault::Idle {
@@ -45,10 +48,25 @@ impl Bot {
         self.mishap_us = Some(now_us + after_us);
     }
 
+    /// How often, of 100, what happens at one kind of stage happens at this one; at the last one of its kind surely.
+    fn this_or_later(&self, id: &str) -> usize {
+        let stages = &self.around.study.timeline;
+        let here = stages.iter().position(|stage| stage.id == id);
+        let mut after = stages.iter().skip(here.map_or(0, |here| here + 1));
+        let kind = here.map(|here| stages[here].kind.name());
+        match after.any(|stage| Some(stage.kind.name()) == kind) {
+            true => 50,
+            false => 100,
+        }
+    }
+
     /// Whether something goes wrong in an episode of so many seconds, and when.
     pub(super) fn tempt_play(&mut self, now_us: u64, horizon_s: u64) {
         let chance = match self.fault {
-            Some(Fault::DropPlay | Fault::Return) => 60,
+            Some(Fault::DropPlay | Fault::Return) => {
+                let id = self.stage.as_ref().map(|stage| stage.id.clone());
+                self.this_or_later(&id.unwrap_or_default())
+            }
             Some(Fault::Reload) if self.mishaps < RELOADS => 50,
             Some(Fault::Withdraw) => 30,
             Some(Fault::SecondTab | Fault::Malformed) => 40,
@@ -84,9 +102,7 @@ impl Bot {
             Fault::SecondTab => self.second_tab(now_us),
             Fault::Withdraw => {
                 self.note("withdraws");
-                self.act = None;
-                self.say(ClientMessage::Leave);
-                self.expect(60, "for the last page after withdrawing");
+                self.leave();
             }
             Fault::Malformed => self.malform(),
             Fault::Refuse | Fault::FailQuiz | Fault::SlowNetwork | Fault::Server => {}

@@ -377,6 +377,9 @@ impl Bot {
                 self.token = Some(session);
                 (self.is_welcome, self.failures) = (true, 0);
                 self.with_peer(now_us, |peer, now| peer.handle_connection(now, true));
+                if self.done == Some(ClientMessage::Leave) {
+                    self.send_done();
+                }
             }
             ServerMessage::Refused { why } => self.refused(now_us, why)?,
             ServerMessage::Superseded => {

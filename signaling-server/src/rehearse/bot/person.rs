@@ -105,8 +105,7 @@ impl Bot {
             }
             Act::Leave => {
                 self.note("has waited long enough, and leaves");
-                self.say(ClientMessage::Leave);
-                self.expect(60, "for the last page after leaving");
+                self.leave();
                 None
             }
             Act::Close => {
@@ -114,6 +113,13 @@ impl Bot {
                 Some(Phase::Over)
             }
         }
+    }
+
+    /// Leaves the study, and says so again if that is lost.
+    pub(super) fn leave(&mut self) {
+        self.act = None;
+        (self.done, self.is_done_sent) = (Some(ClientMessage::Leave), false);
+        self.send_done();
     }
 
     fn consent(&mut self, sha256: &str) -> Vec<Answer> {

@@ -18,8 +18,9 @@ pub(super) struct Stage {
 impl Bot {
     /// The server tells where the participant is.
     pub(super) fn told(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
-        if matches!(stage.view, StageView::Lobby { .. }) {
-            self.lobby_us.get_or_insert(now_us);
+        if matches!(stage.view, StageView::Lobby { .. }) && self.lobby_us.is_none() {
+            self.lobby_us = Some(now_us);
+            self.tempt(now_us, &stage);
         }
         let is_judged = self.is_judged(now_us);
         if is_judged && self.outcome_us.is_some() {
@@ -31,27 +32,22 @@ impl Bot {
             return Ok(());
         }
         if is_same && stage.view != StageView::Env && self.peer.is_none() {
-            return self.told_again();
+            self.told_again();
+            return Ok(());
         }
         self.leave_play();
         self.show(now_us, stage)
     }
 
-    /// The same stage again: the server did not hear that it is done, or did not take it.
-    fn told_again(&mut self) -> Result<(), String> {
+    /// The same stage again: the server did not hear that it is done, does not take it, or has only now let the page in.
+    fn told_again(&mut self) {
         if !self.is_done_sent {
-            self.send_done();
-        } else if let Some(ClientMessage::StageDone { answers, .. }) = &self.done {
-            let given: Vec<String> = answers
-                .iter()
-                .map(|answer| format!("{}: {}", answer.name, answer.value))
-                .collect();
-            return Err(format!(
-                "the server does not take the answers {}",
-                given.join(", ")
-            ));
+            return self.send_done();
         }
-        Ok(())
+        if let Some(done) = &self.done {
+            let what = format!("for the server to take {done:?}");
+            self.expect(60, &what);
+        }
     }
 
     pub(super) fn send_done(&mut self) {
@@ -91,7 +87,9 @@ impl Bot {
         (self.since_us, self.act) = (now_us, None);
         self.stage = Some(stage.clone());
         self.meet(now_us, &stage)?;
-        self.tempt(now_us, &stage.view);
+        if !matches!(stage.view, StageView::Lobby { .. }) {
+            self.tempt(now_us, &stage);
+        }
         Ok(())
     }
 

@@ -1,0 +1,131 @@
+//! Rehearsals of a study that has every kind of stage, short enough for every day. The long ones are
+//! `cargo xtask rehearse`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+fn study() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal")
+}
+
+fn rehearse(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
+    let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .arg("rehearse")
+        .arg(study)
+        .args(args)
+        .arg("--json")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    let report = serde_json::from_slice(&done.stdout).unwrap_or(Value::Null);
+    (done.status.code(), report, said)
+}
+
+#[test]
+fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
+    let args = [
+        "--sessions",
+        "24",
+        "--faults",
+        "all",
+        "--kills",
+        "2",
+        "--arrivals-per-min",
+        "60",
+    ];
+    let (code, report, said) = rehearse(&study(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    let ended = report["outcomes"].as_object().unwrap().values();
+    let ended: u64 = ended.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(ended + report["left_open"].as_u64().unwrap(), 24);
+    assert!(
+        report["outcomes"]["completed"].as_u64() >= Some(8),
+        "{report:#}"
+    );
+    assert_eq!(
+        report["faults"].as_object().unwrap().len(),
+        12,
+        "{report:#}"
+    );
+    assert_eq!(report["kills"], 2);
+    let cells = report["cells"].as_object().unwrap();
+    assert!(
+        cells
+            .keys()
+            .any(|cell| cell.starts_with("cramped_room/kitchen #")),
+        "{cells:?}"
+    );
+    for figure in [
+        "/minutes/median",
+        "/lobby/wait_s/p90",
+        "/machine/server_cpu_s",
+    ] {
+        assert!(
+            report.pointer(figure).unwrap().as_f64() > Some(0.0),
+            "{figure}"
+        );
+    }
+    let acknowledged = report["tables"]["acknowledged"].as_u64().unwrap();
+    assert!(report["tables"]["responses"].as_u64() >= Some(acknowledged));
+    assert!(acknowledged > 100 && report["tables"]["steps"].as_u64() > Some(2_000));
+}
+
+#[test]
+fn a_rehearsal_that_is_stopped_leaves_nothing_behind() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut rehearsal = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .arg("rehearse")
+        .arg(study())
+        .args([
+            "--sessions",
+            "40",
+            "--arrivals-per-min",
+            "1",
+            "--speed",
+            "1",
+        ])
+        .env("TMPDIR", scratch.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut progress = String::new();
+    let mut said = BufReader::new(rehearsal.stderr.take().unwrap());
+    said.read_line(&mut progress).unwrap();
+    assert!(progress.contains("0 of 40 done"), "{progress}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    let pid = rehearsal.id().to_string();
+    let asked = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert!(asked.success());
+    assert_eq!(rehearsal.wait().unwrap().code(), Some(1));
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_cannot_be_rehearsed_is_told_before_anything_runs() {
+    let (code, _, said) = rehearse(&study(), &["--faults", "all,relod"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("`all`") && said.contains("second-tab"),
+        "{said}"
+    );
+
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("coplay.sqlite");
+    std::fs::write(&file, "somebody's data").unwrap();
+    let (code, _, said) = rehearse(&study(), &["--data", scratch.path().to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("holds data already"), "{said}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "somebody's data");
+
+    let (code, _, said) = rehearse(scratch.path(), &[]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("study.yaml"), "{said}");
+}

@@ -1,0 +1,40 @@
+//! `rehearse`: the kill test, 200 sessions of every kind of stage while the server dies twenty times.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+
+use crate::workspace::{Workspace, become_program};
+
+/// The study that has every kind of stage.
+const STUDY: &str = "signaling-server/tests/rehearsal";
+
+/// What the kill test is made with, unless something else is asked for.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("--sessions", "200"),
+    ("--faults", "all"),
+    ("--kills", "20"),
+    ("--arrivals-per-min", "60"),
+];
+
+/// `cargo xtask rehearse`: the program reads its own options.
+pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
+    let options: Vec<OsString> = parser.raw_args()?.collect();
+    let workspace = Workspace::find()?;
+    let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "signaling-server"]);
+    coplay.args(["--bin", "coplay", "--", "rehearse"]);
+    coplay.arg(workspace.root.join(STUDY));
+    for (name, value) in DEFAULTS {
+        let is_given = |option: &OsString| {
+            let option = option.to_string_lossy();
+            option == name || option.starts_with(&format!("{name}="))
+        };
+        if !options.iter().any(is_given) {
+            coplay.args([name, value]);
+        }
+    }
+    become_program({
+        coplay.args(options);
+        coplay
+    })
+}
