@@ -172,11 +172,7 @@ impl Rehearsal {
         facts: &Playable,
         place: Place,
     ) -> anyhow::Result<Self> {
-        let hz = facts
-            .iter()
-            .map(|(_, facts)| facts.tick_hz)
-            .max()
-            .unwrap_or(0);
+        let hz = facts.values().map(|facts| facts.tick_hz).max().unwrap_or(0);
         let pace = Pace::REAL;
         let host = Host::start(&place, 0, &pace).await?;
         anyhow::ensure!(

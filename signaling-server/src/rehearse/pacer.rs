@@ -112,13 +112,7 @@ impl Pacer {
 
     /// Takes what was measured, and sets the pace by it.
     pub(super) async fn look(&mut self, host: &mut Host, playing: usize, is_empty: bool) {
-        let all = self
-            .round_trips
-            .lock()
-            .unwrap_or_else(|all| all.into_inner());
-        let slowest_us = all[self.seen..].iter().copied().max().unwrap_or(0);
-        self.seen = all.len();
-        drop(all);
+        let slowest_us = self.slowest_us();
         let late_us = self.lag.0.swap(0, Ordering::Relaxed);
         if self.late_us.len() == LOOKS {
             self.late_us.pop_front();
@@ -140,6 +134,17 @@ impl Pacer {
         if (speed / self.speed - 1.0).abs() > 0.05 {
             self.set(host, speed).await;
         }
+    }
+
+    /// The slowest round trip since the last look.
+    fn slowest_us(&mut self) -> u64 {
+        let all = self
+            .round_trips
+            .lock()
+            .unwrap_or_else(|all| all.into_inner());
+        let fresh = &all[self.seen..];
+        self.seen = all.len();
+        fresh.iter().copied().max().unwrap_or(0)
     }
 
     /// Slow enough for a server that starts.
