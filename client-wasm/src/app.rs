@@ -20,6 +20,7 @@ use crate::play::Play;
 use crate::post::{Input, Post};
 use crate::regroup::Regroup;
 use crate::rescue;
+use crate::rest::Rest;
 use crate::sentences;
 use crate::socket::{News, Socket};
 use crate::survey::Form;
@@ -45,6 +46,7 @@ impl Stage {
             StageView::Lobby { .. } => "lobby",
             StageView::Env => "env",
             StageView::Regroup => "regroup",
+            StageView::Rest { .. } => "rest",
             StageView::Survey { .. } => "survey",
             StageView::End { .. } => "end",
         }
@@ -73,6 +75,7 @@ pub(crate) struct App {
     is_done_sent: bool,
     lobby: Option<Lobby>,
     regroup: Option<Regroup>,
+    rest: Option<Rest>,
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
@@ -108,6 +111,7 @@ impl App {
             is_done_sent: false,
             lobby: None,
             regroup: None,
+            rest: None,
             play: None,
             outcome_ms: None,
             is_judged: false,
@@ -196,6 +200,9 @@ impl App {
         if let Some(regroup) = &self.regroup {
             regroup.tick(now_ms);
         }
+        if let Some(rest) = &self.rest {
+            rest.tick(now_ms);
+        }
         self.with_play(Play::tick);
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
             self.onward();
@@ -279,6 +286,9 @@ impl App {
                 if let Some(lobby) = &mut self.lobby {
                     lobby.waiting(dom::page_ms(), here, needed, left_ms);
                 }
+                if let Some(rest) = &mut self.rest {
+                    rest.wait();
+                }
             }
             ServerMessage::Match(plan) => self.matched(plan),
             ServerMessage::Missing {
@@ -333,7 +343,8 @@ impl App {
     fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
         self.stopped = true;
         self.socket.stop();
-        (self.play, self.lobby, self.regroup) = (None, None, None);
+        self.play = None;
+        (self.lobby, self.regroup, self.rest) = (None, None, None);
         self.shell.notice(None);
         let page = pages::message(heading, sentence);
         if let Some(label) = reload {
@@ -346,7 +357,9 @@ impl App {
 
     fn stage(&mut self, stage: Stage) {
         // The outcome stays on the page until the person goes on, unless that was done before this came.
-        if self.outcome_ms.is_some() && self.is_judged {
+        let is_rest = matches!(stage.view, StageView::Rest { .. });
+        // A rest tells the outcome itself.
+        if self.outcome_ms.is_some() && self.is_judged && !is_rest {
             // What came after the stage before belongs to it.
             self.next_messages.clear();
             self.next = Some(stage);
@@ -388,7 +401,7 @@ impl App {
         let before = self.stage.as_ref();
         let is_again = before.is_some_and(|before| stage.follows_wrong(before));
         self.shell.notice(is_again.then_some(sentences::QUIZ_AGAIN));
-        (self.lobby, self.regroup) = (None, None);
+        (self.lobby, self.regroup, self.rest) = (None, None, None);
         self.done = None;
         self.since_ms = dom::page_ms();
         self.shell.progress(stage.index, stage.count);
@@ -409,6 +422,19 @@ impl App {
                 let regroup = Regroup::new();
                 let page = regroup.page.clone();
                 self.regroup = Some(regroup);
+                page
+            }
+            StageView::Rest {
+                page,
+                round,
+                score,
+                min_ms,
+                max_ms,
+            } => {
+                let rest = Rest::new(&self.post, self.shell.title(), page, *round, *score);
+                let rest = rest.left(self.since_ms, *min_ms, *max_ms);
+                let page = rest.page.clone();
+                self.rest = Some(rest);
                 page
             }
             StageView::Env => pages::message("Get ready", "The game is being prepared…"),
@@ -467,7 +493,7 @@ impl App {
     /// An episode in which this page has had no part.
     fn begin(&mut self, plan: Plan) {
         self.leave_play();
-        (self.lobby, self.regroup) = (None, None);
+        (self.lobby, self.regroup, self.rest) = (None, None, None);
         if dom::document().hidden() {
             dom::document().set_title("● Your partner is here");
         }

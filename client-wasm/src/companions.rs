@@ -218,6 +218,10 @@ mod tests {
             relay_only: false,
             life: Life(0),
             running: false,
+            rules: Default::default(),
+            round: (0, 1),
+            countdown_s: None,
+            hud: Vec::new(),
         }
     }
 

@@ -38,6 +38,8 @@ mod regroup;
 #[cfg(target_arch = "wasm32")]
 mod rescue;
 #[cfg(target_arch = "wasm32")]
+mod rest;
+#[cfg(target_arch = "wasm32")]
 mod scene;
 #[cfg(target_arch = "wasm32")]
 mod socket;

@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+mod bind;
 mod error;
 mod eval;
 mod expr;

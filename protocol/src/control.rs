@@ -9,6 +9,7 @@ mod upload;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
+use crate::rules::{Gauge, Rules};
 use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
 
 pub use upload::{KeyEvent, Misprediction, Timing, Upload};
@@ -186,6 +187,20 @@ pub enum StageView {
     Env,
     /// Waiting for others of the group, who are still at a stage before; [`ServerMessage::Missing`] follows.
     Regroup,
+    /// The rest between two episodes of a visit. Done without answers once the person goes on; then they wait for the
+    /// others ([`ServerMessage::Waiting`]), and the next episode begins once all go on, or when the time is up.
+    Rest {
+        /// Sanitised HTML.
+        page: String,
+        /// How many episodes were played, and how many there are at most.
+        round: (u16, u16),
+        /// Score of the last one.
+        score: i64,
+        /// Milliseconds until the person may go on.
+        min_ms: u32,
+        /// Milliseconds until the next episode begins by itself; none for never.
+        max_ms: Option<u32>,
+    },
     /// A form: a SurveyJS document, as JSON.
     Survey {
         /// The document.
@@ -230,7 +245,7 @@ pub struct IceServer {
 }
 
 /// An episode, as one of its peers needs it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Plan {
     /// Tells its datagrams apart.
@@ -268,6 +283,14 @@ pub struct Plan {
     /// Whether the episode runs already: [`ServerMessage::Return`] follows instead of [`ServerMessage::Start`]
     /// once the page is [`ClientMessage::Ready`].
     pub running: bool,
+    /// What the study adds to the rules of the environment.
+    pub rules: Rules,
+    /// Which episode of the visit it is, from 0, and how many there are at most.
+    pub round: (u16, u16),
+    /// Seconds that are counted down before tick 0; none if the study does not say.
+    pub countdown_s: Option<u8>,
+    /// What is told beside the picture.
+    pub hud: Vec<Gauge>,
 }
 
 /// Why a page is refused. The page has the sentence for each.

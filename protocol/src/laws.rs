@@ -1,11 +1,13 @@
 //! Laws of the control messages and of the episode log, by property test; and that `PROTOCOL.md` is up to date.
 
+use formula::{Expr, Op, Piece, Template};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::change::Change;
 use crate::control::{self, ClientMessage, EndReason, Link, MAX_MESSAGE, ServerMessage, Timing};
 use crate::log::{self, Ending, Header, LogError, Record};
+use crate::rules::Rules;
 use crate::signal::{self, Signal};
 use crate::{Controller, DecodeError, Life, MAX_SEATS, Seat, Tick, VERSION};
 
@@ -15,6 +17,25 @@ fn header(seats: usize) -> impl Strategy<Value = Header> {
         controllers: vec![Controller::Human; seats],
         ..header
     })
+}
+
+/// Some formulas.
+pub(crate) fn exprs() -> impl Strategy<Value = Expr> {
+    let expr = |op, args| Expr::new(op, args).unwrap();
+    (any::<f64>(), "[a-z_]{1,8}").prop_map(move |(number, name)| {
+        let number = if number.is_finite() { number } else { 0.0 };
+        let args = [Op::Variable(name), Op::Number(number)].map(|op| expr(op, Vec::new()));
+        expr(Op::GreaterEqual, args.into())
+    })
+}
+
+/// Some texts with formulas.
+pub(crate) fn templates() -> impl Strategy<Value = Template> {
+    let piece = prop_oneof![
+        any::<String>().prop_map(Piece::Text),
+        exprs().prop_map(Piece::Formula)
+    ];
+    vec(piece, 0..3).prop_map(Template)
 }
 
 #[derive(Clone, Debug)]
@@ -358,7 +379,25 @@ fn sample() -> Header {
         tick_hz: 10,
         input_delay: 1,
         t0_us: 0,
+        rules: Rules::default(),
+        course: None,
     }
+}
+
+#[test]
+fn the_header_of_an_earlier_program_is_read() {
+    let header = sample();
+    let now = log::begin(&header).unwrap();
+    let later = postcard::to_allocvec(&(&header.rules, &header.course)).unwrap();
+    let body = &now[log::MAGIC.len() + 8..now.len() - later.len()];
+    let len = u32::try_from(body.len()).unwrap().to_le_bytes();
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&len);
+    hasher.update(body);
+    let sum = hasher.finalize().to_le_bytes();
+    let before = [&log::MAGIC[..], &len, &sum, body].concat();
+    assert!(before.len() < now.len());
+    assert_eq!(log::read(&before).unwrap().header, header);
 }
 
 /// The definitions of the wire types in `source`, without comments, attributes and white space.
@@ -396,6 +435,7 @@ fn hash_of_the_wire_types() -> u64 {
         include_str!("control.rs"),
         include_str!("control/upload.rs"),
         include_str!("log.rs"),
+        include_str!("rules.rs"),
         include_str!("datagram.rs"),
         include_str!("change.rs"),
         include_str!("seen.rs"),

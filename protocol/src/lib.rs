@@ -9,6 +9,7 @@ pub mod change;
 pub mod control;
 pub mod datagram;
 pub mod log;
+pub mod rules;
 pub mod seen;
 pub mod signal;
 

@@ -4,10 +4,11 @@
 //! A frame is the length of the body (`u32`, little-endian), the CRC-32 of those four bytes and the body
 //! (`u32`, little-endian), and the body: the postcard encoding of a [`Header`] or a [`Record`], never empty.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
 use crate::control::{EndReason, Link, MAX_MESSAGE, Timing};
+use crate::rules::{Course, Rules};
 use crate::{Controller, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 /// The first bytes of a file: the version, and what tells the file apart from others.
@@ -20,7 +21,7 @@ pub const MAX_RECORD: usize = 2 * MAX_MESSAGE;
 const FRAME: usize = 8;
 
 /// The first record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Header {
     /// Id of the episode in the archive.
@@ -55,6 +56,16 @@ pub struct Header {
     pub input_delay: u8,
     /// When tick 0 was due, microseconds since the Unix epoch, server clock.
     pub t0_us: u64,
+    /// What the study adds to the rules of the environment.
+    pub rules: Rules,
+    /// Where the episode stands in the study; none if that was not written down.
+    pub course: Option<Course>,
+}
+
+/// The fields of a header that earlier programs did not write, encoded.
+fn later_fields() -> Vec<u8> {
+    let later = (Rules::default(), None::<Course>);
+    postcard::to_allocvec(&later).expect("a record has no map of unknown length")
 }
 
 /// What follows the header.
@@ -151,7 +162,7 @@ pub struct Ending {
 }
 
 /// A log that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Log {
     /// The header.
     pub header: Header,
@@ -272,7 +283,7 @@ fn body(bytes: &[u8]) -> Option<&[u8]> {
     (checksum(len, body) == sum).then_some(body)
 }
 
-fn parse<'a, T: Deserialize<'a>>(body: &'a [u8], offset: usize) -> Result<T, LogError> {
+fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError> {
     match postcard::take_from_bytes(body) {
         Ok((value, [])) => Ok(value),
         _ => Err(LogError::Corrupt {
@@ -280,6 +291,12 @@ fn parse<'a, T: Deserialize<'a>>(body: &'a [u8], offset: usize) -> Result<T, Log
             what: "a record of unknown form",
         }),
     }
+}
+
+/// A header, of this program or of an earlier one.
+fn header(body: &[u8]) -> Result<Header, LogError> {
+    let read = |body: &[u8]| parse(body, MAGIC.len());
+    read(body).or_else(|error| read(&[body, &later_fields()].concat()).map_err(|_| error))
 }
 
 /// Reads a log.
@@ -303,7 +320,7 @@ pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
         };
     };
     let mut log = Log {
-        header: parse(first, MAGIC.len())?,
+        header: header(first)?,
         records: Vec::new(),
         through: Tick(0),
         ending: None,

@@ -2,12 +2,13 @@
 
 use env_core::{Action, Spec};
 use protocol::datagram::MAX_INPUTS;
+use protocol::rules::Rules;
 use protocol::{Controller, Era, Seat};
 
 use crate::roster::Seats;
 
 /// What all peers of an episode agree on, and which seat is here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Tells this episode's packets apart.
     pub era: Era,
@@ -25,6 +26,8 @@ pub struct Config {
     pub window: u8,
     /// When tick 0 is due, shared clock, microseconds.
     pub t0_us: u64,
+    /// What the study adds to the rules of the world.
+    pub rules: Rules,
 }
 
 impl Config {

@@ -60,6 +60,7 @@ mod config;
 mod effects;
 mod inputs;
 mod link;
+mod live;
 mod pace;
 mod presses;
 mod rebuild;
@@ -69,5 +70,6 @@ mod session;
 
 pub use config::{Config, Predictor};
 pub use effects::{ChangeError, DatagramError, Event, Refusals, ResumeError, Stats, Transmit};
+pub use live::Live;
 pub use rebuild::{RebuildError, Rebuilder, Record, rebuild};
 pub use session::Session;

@@ -51,6 +51,7 @@ fn a_tick_allocates_nothing() {
             input_delay: 1,
             window: 12,
             t0_us: 0,
+            rules: Default::default(),
         };
         let partners = vec![None, None, Some(Box::new(Partner::new(false)) as _)];
         Session::new(config, Toy::new(3, 10_000, 10_000), partners)

@@ -40,6 +40,7 @@ fn sent(conditions: Conditions, patience: u32) -> Vec<Sent> {
             input_delay: INPUT_DELAY,
             window: WINDOW,
             t0_us: 0,
+            rules: Default::default(),
         };
         Session::new(config, Toy::new(2, TICKS, TICKS), Vec::new())
     });

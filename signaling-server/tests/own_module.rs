@@ -110,6 +110,8 @@ fn header(module: &str) -> Header {
         tick_hz: 10,
         input_delay: 0,
         t0_us: 0,
+        rules: Default::default(),
+        course: None,
     }
 }
 

@@ -412,6 +412,7 @@ impl Page {
             StageView::Consent { .. }
             | StageView::Instructions { .. }
             | StageView::Quiz { .. }
+            | StageView::Rest { .. }
             | StageView::Survey { .. } => {
                 self.deeds.push_back(Deed::Send(ClientMessage::StageDone {
                     stage: index,

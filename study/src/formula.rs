@@ -40,7 +40,7 @@ pub struct Formula {
 }
 
 /// A text of the file with formulas in it: `Soups: {{ score / 20 }} of 3`. As JSON it is its text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
     source: String,
     pieces: formula::Template,
@@ -95,6 +95,17 @@ impl Template {
         };
         let pieces: Vec<Option<Piece>> = parts.into_iter().map(piece).collect();
         let pieces = formula::Template(pieces.into_iter().collect::<Option<_>>()?);
+        Some(Self { source, pieces })
+    }
+
+    /// Reads a formula that gives a number or text or, if it has double braces, a text with such formulas.
+    pub(crate) fn read_value(place: &Place<'_>, scope: &Types) -> Option<Self> {
+        let source = source(place)?;
+        if source.contains("{{") {
+            return Self::read(place, scope);
+        }
+        let expr = part_of_text(place, &source, 0..source.len(), scope)?;
+        let pieces = formula::Template(vec![Piece::Formula(expr)]);
         Some(Self { source, pieces })
     }
 

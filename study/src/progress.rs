@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::assign::{Assignment, Draw};
 use crate::load::Study;
-use crate::stage::{Kind, Outcome, Quiz, Stage};
+use crate::stage::course::Seeding;
+use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage};
 use crate::timeline::{self, Bindings, Visit};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
@@ -26,10 +27,23 @@ pub struct Progress {
     visit: u16,
     /// What replaces the outcome that the end stage declares.
     cut: Option<Outcome>,
+    /// Episodes of the current visit that are over, and how many of them succeeded.
+    #[serde(skip_serializing_if = "is_none")]
+    played: u16,
+    #[serde(skip_serializing_if = "is_none")]
+    successes: u16,
+    /// Whether the participant rests between two episodes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    resting: bool,
     /// Attempts at a quiz that were not right, by its position.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tries: BTreeMap<u16, u8>,
     facts: Facts,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(number: &u16) -> bool {
+    *number == 0
 }
 
 /// What formulas can ask about a participant.
@@ -169,7 +183,7 @@ pub struct Round {
 pub enum Step {
     /// Nothing: the event was for a visit that is not the current one, such as a message sent again.
     Stay,
-    /// The participant is now at this position of the route.
+    /// The participant is now at this position of the route; again, if another episode of the visit follows.
     Enter(u16),
 }
 
@@ -242,6 +256,43 @@ impl Progress {
     /// Visits before the current one. No two visits have the same number, also not two of the same stage.
     pub fn visit(&self) -> u16 {
         self.visit
+    }
+
+    /// Which episode of the current visit is played or comes next, from 0, and how many there are at most.
+    pub fn episode(&self, study: &Study) -> (u16, u16) {
+        match &self.stage(study).kind {
+            Kind::Env(env) => (self.played, env.course.limit()),
+            _ => (0, 0),
+        }
+    }
+
+    /// How many episodes of the current visit succeeded.
+    pub fn successes(&self) -> u16 {
+        self.successes
+    }
+
+    /// The rest that the participant takes between two episodes.
+    pub fn rest<'a>(&self, study: &'a Study) -> Option<&'a Rest> {
+        match &self.stage(study).kind {
+            Kind::Env(env) if self.resting => env.screen.rest.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The seed of the next episode, if the study says what it is drawn from; `seed` is what everything is drawn from.
+    pub fn seed(&self, study: &Study, seed: u64) -> Option<u64> {
+        let Kind::Env(env) = &self.stage(study).kind else {
+            return None;
+        };
+        let participant = self.assignment.own.seed;
+        let group = self.assignment.groups.range(..self.at).next_back();
+        env.course.seed(Seeding {
+            study: seed,
+            participant,
+            group: group.map_or(participant, |(_, draw)| draw.seed),
+            episode: self.played,
+            names: &self.bindings(study),
+        })
     }
 
     /// Length of the route, as far as it is drawn.
@@ -322,6 +373,9 @@ impl Progress {
 
     /// What the participant's page shows.
     pub fn view(&self, study: &Study) -> StageView {
+        if let Some(rest) = self.rest(study) {
+            return self.rest_view(study, rest);
+        }
         let mut view = self.stage(study).view(&study.language);
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
@@ -333,6 +387,20 @@ impl Progress {
             }
         }
         view
+    }
+
+    /// The page of a rest that has just begun.
+    fn rest_view(&self, study: &Study, rest: &Rest) -> StageView {
+        let episodes = self.facts.episodes.get(&self.stage(study).id);
+        StageView::Rest {
+            page: rest.page.html(&study.language).to_owned(),
+            round: self.episode(study),
+            score: episodes
+                .and_then(|all| all.last())
+                .map_or(0, |last| last.score),
+            min_ms: rest.min_s * 1_000,
+            max_ms: rest.max_s.map(|max_s| max_s * 1_000),
+        }
     }
 
     /// Takes an event.
@@ -374,6 +442,10 @@ impl Progress {
                 self.keep(&stage.id, answers);
                 Ok(self.next(study))
             }
+            (Event::StageDone { .. }, Kind::Env(_)) if self.resting => {
+                self.resting = false;
+                Ok(Step::Enter(self.at))
+            }
             (Event::StageDone { .. }, Kind::Lobby(_) | Kind::Env(_)) => Err(Refusal::NotByPage {
                 stage: stage.id.clone(),
             }),
@@ -381,7 +453,7 @@ impl Progress {
                 self.assignment.groups.insert(self.at, draw.clone());
                 Ok(self.next(study))
             }
-            (Event::EpisodeEnded(episode), Kind::Env(_)) => {
+            (Event::EpisodeEnded(episode), Kind::Env(env)) => {
                 // The first thing that went wrong names the outcome; the rest of the study is still theirs.
                 self.cut = self.cut.or(match episode.reason {
                     EndReason::Played => None,
@@ -393,11 +465,24 @@ impl Progress {
                 // What follows in its copy is about an episode that was not.
                 Ok(match episode.is_unplayed() {
                     true => self.pass_over(study),
-                    false => self.next(study),
+                    false => self.another(study, env, episode),
                 })
             }
             (Event::Matched { .. } | Event::EpisodeEnded(_), _) => Ok(Step::Stay),
         }
+    }
+
+    /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
+    /// could not be played ends with it.
+    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> Step {
+        self.played = self.played.saturating_add(1);
+        self.successes += u16::from(episode.is_success());
+        let is_whole = episode.reason == EndReason::Played;
+        if !is_whole || !env.course.goes_on(self.played, self.successes) {
+            return self.next(study);
+        }
+        self.resting = env.screen.rest.is_some();
+        Step::Enter(self.at)
     }
 
     /// Keeps answers for formulas to ask about.
@@ -469,6 +554,7 @@ impl Progress {
             .get(usize::from(self.at))
             .map_or(u16::MAX, |visit| visit.stage);
         self.visit = self.visit.saturating_add(1);
+        (self.played, self.successes, self.resting) = (0, 0, false);
         Step::Enter(self.at)
     }
 }

@@ -93,9 +93,9 @@ impl<'a> Place<'a> {
         self.report.add(self.node.at, &self.path, message);
     }
 
-    /// The value of a key of this block, if it is there.
+    /// The value of a key of this block, or at a path from here, if it is there.
     pub(crate) fn at(&self, key: &str) -> Option<Place<'a>> {
-        let node = self.node.get(key)?;
+        let node = self.node.at(key)?;
         Some(Place {
             node,
             path: join(&self.path, key),

@@ -5,7 +5,7 @@ use crate::read::Place;
 
 /// Keys by stage type, which is empty for the top of the file; with a word, that word alone. A stage type without a key
 /// is not played at all.
-const UNPLAYED: [(&str, &str, Option<&str>); 30] = [
+const UNPLAYED: [(&str, &str, Option<&str>); 25] = [
     ("", "bonus", None),
     ("", "study.retention_days", None),
     ("", "study.on_withdraw", None),
@@ -23,15 +23,10 @@ const UNPLAYED: [(&str, &str, Option<&str>); 30] = [
     ("lobby", "presence", None),
     ("lobby", "on_timeout", Some("leave")),
     ("lobby", "on_timeout", Some("ask")),
-    ("env", "until", None),
-    ("env", "episodes", None),
-    ("env", "seed", None),
     ("env", "mode", Some("turns")),
     ("env", "capture", Some("press")),
     ("env", "touch", Some("false")),
-    ("env", "countdown_s", None),
     ("env", "hud", None),
-    ("env", "rest", None),
     ("env", "fullscreen", Some("true")),
     ("debrief", "allow_withdraw", Some("true")),
     ("chat", "", None),

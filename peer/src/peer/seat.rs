@@ -90,6 +90,7 @@ impl<W: World> Peer<W> {
             input_delay,
             window: self.plan.window,
             t0_us,
+            rules: self.plan.rules.clone(),
         }
     }
 

@@ -81,6 +81,10 @@ impl Server {
             relay_only: false,
             life: if running { life.next() } else { life },
             running,
+            rules: Default::default(),
+            round: (0, 1),
+            countdown_s: None,
+            hud: Vec::new(),
         }
     }
 

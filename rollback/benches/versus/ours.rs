@@ -49,6 +49,7 @@ impl Player {
             input_delay: terms.delay,
             window: terms.window,
             t0_us: T0_US,
+            rules: Default::default(),
         };
         Self {
             session: Session::new(config.clone(), world(players), Vec::new()),

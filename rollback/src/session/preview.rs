@@ -42,7 +42,7 @@ impl<W: World> Session<W> {
                 };
             }
             self.current += 1;
-            if self.world.step(&row[..seats]).over {
+            if self.world.step(&row[..seats]).over || self.is_ended_by_study(self.current) {
                 break;
             }
         }

@@ -5,6 +5,7 @@ use protocol::{Seat, Tick, digest_ticks};
 
 use super::Session;
 use crate::effects::Event;
+use crate::live::Live;
 use crate::roster::Hand;
 
 impl<W: World> Session<W> {
@@ -36,7 +37,7 @@ impl<W: World> Session<W> {
             self.note(tick, seat, action);
             self.inputs.set(tick, seat, action);
         }
-        let over = self.world.step(self.inputs.row(tick)).over;
+        let over = self.world.step(self.inputs.row(tick)).over || self.is_ended_by_study(tick + 1);
         self.current += 1;
         self.sound = self.current;
         self.reached = self.reached.max(self.current);
@@ -45,6 +46,12 @@ impl<W: World> Session<W> {
         if over || self.current.is_multiple_of(spacing) {
             self.digests.push((Tick(self.current), self.world.digest()));
         }
+    }
+
+    /// Whether the study ends the episode where the world is, after so many ticks.
+    pub(super) fn is_ended_by_study(&mut self, ticks: u32) -> bool {
+        let until = self.config.rules.until.as_ref();
+        until.is_some_and(|until| Live::of(&mut self.world, ticks, self.config.tick_hz).ends(until))
     }
 
     /// Notes what is guessed for an input that is not here.

@@ -28,6 +28,7 @@ fn config(people: u8, local: u8) -> Config {
         input_delay: 0,
         window: 8,
         t0_us: 0,
+        rules: Default::default(),
     }
 }
 

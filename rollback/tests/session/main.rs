@@ -33,6 +33,7 @@ fn config(local: u8) -> Config {
         input_delay: 0,
         window: 4,
         t0_us: T0_US,
+        rules: Default::default(),
     }
 }
 

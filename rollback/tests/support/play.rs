@@ -144,6 +144,7 @@ pub(crate) fn config(scenario: &Scenario, local: Option<Seat>) -> Config {
         input_delay: scenario.input_delay,
         window: scenario.window,
         t0_us: READY_US + 500_000,
+        rules: Default::default(),
     }
 }
 

@@ -5,7 +5,9 @@
 use env_core::{Action, Outcome, Policy, Spec, World};
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
+use protocol::rules::Rules;
 use protocol::{Controller, Seat, Tick};
+use rollback::Live;
 
 use crate::assets::sha256_hex;
 use crate::hub::Snapshot;
@@ -120,6 +122,8 @@ pub struct Replica {
     /// Changes whose tick is not reached, in their order, and who plays from then on.
     waiting: Vec<(Change, Player)>,
     seed: u64,
+    tick_hz: u16,
+    rules: Rules,
     /// What each seat plays in the next tick, unless a person does.
     chosen: Vec<Option<Action>>,
     observation: Vec<f32>,
@@ -176,6 +180,8 @@ impl Replica {
             players: Vec::new(),
             waiting: Vec::new(),
             seed: header.seed,
+            tick_hz: header.tick_hz,
+            rules: header.rules.clone(),
             chosen: vec![None; here],
             observation: Vec::new(),
             outcome: Outcome::default(),
@@ -280,6 +286,7 @@ impl Replica {
             }
         }
         self.outcome.clone_from(self.world.step(row));
+        self.end_by_study();
         let (digest, score) = (self.world.digest(), self.world.score());
         if let Some(fault) = self.world.fault() {
             tracing::error!(fault, "the environment of an episode was stopped");
@@ -294,6 +301,17 @@ impl Replica {
             (0..row.len()).for_each(|seat| self.choose(seat));
         }
         Ok(())
+    }
+
+    /// The study may end the episode where the environment would go on: that cuts off whoever has not reached an end.
+    fn end_by_study(&mut self) {
+        let ticks = self.ticks().0 + 1;
+        let ends = |until| Live::of(&mut *self.world, ticks, self.tick_hz).ends(until);
+        if !self.outcome.over && self.rules.until.as_ref().is_some_and(ends) {
+            let all = (1_u32 << self.chosen.len()) - 1;
+            self.outcome.over = true;
+            self.outcome.truncated |= all as u16 & !self.outcome.terminated;
+        }
     }
 
     /// What the parameters of the environment fix.

@@ -117,6 +117,7 @@ impl<'a> Screens<'a> {
             // The page's own is not larger.
             window: MAX_INPUTS as u8,
             t0_us: header.t0_us,
+            rules: header.rules.clone(),
         };
         let record = rollback::Record {
             changes: &self.changes,

@@ -36,6 +36,8 @@ pub(crate) fn header(controllers: [Controller; 2], horizon: u32) -> Header {
         tick_hz: 4,
         input_delay: 0,
         t0_us: 1_700_000_000_000_000,
+        rules: Default::default(),
+        course: None,
     }
 }
 

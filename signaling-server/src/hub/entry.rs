@@ -100,6 +100,7 @@ impl Hub {
             parties: BTreeMap::new(),
             parties_changed: BTreeSet::new(),
             groups: BTreeMap::new(),
+            rests: BTreeMap::new(),
             effects: VecDeque::new(),
         };
         hub.settle_seed(restored.seed);
@@ -136,6 +137,7 @@ impl Hub {
             place,
             party: None,
             since_us: None,
+            rest_us: None,
             failed: 0,
         });
         who
@@ -144,9 +146,13 @@ impl Hub {
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
         let (row, ending) = (episode.row, episode.ending);
         let (era, stage) = (row.era, row.stage);
+        let course = episode.header.course.as_ref();
+        let number = course.map(|course| course.episode);
         let members: Vec<_> = (0..)
             .zip(&row.participants)
-            .map(|(seat, name)| self.restore_member(&row, name, row.visits.get(seat).copied()))
+            .map(|(seat, name)| {
+                self.restore_member(&row, name, row.visits.get(seat).copied(), number)
+            })
             .collect();
         let until_us = now_us + self.limits.restart.as_micros() as u64;
         let (through, header) = (episode.through, episode.header);
@@ -196,19 +202,23 @@ impl Hub {
         }
     }
 
-    /// Who had a seat when the server stopped; nobody if they have left on purpose.
+    /// Who had a seat when the server stopped; nobody if they have left on purpose, or are past the episode: their visit
+    /// and its number in it, if that is known.
     fn restore_member(
         &mut self,
         row: &EpisodeRow,
         name: &str,
         visit: Option<u16>,
+        episode: Option<u16>,
     ) -> Option<SessionId> {
         let mut names = self.sessions.iter().map(|session| &session.participant);
         let who = SessionId(names.position(|known| known == name)?);
         // Others had their place stored before the stop, and may be further on, also at the same stage again.
         let progress = &self.sessions[who.0].progress;
         let is_visit = visit.is_none_or(|visit| progress.visit() == visit);
-        let stays = self.stage_of(who) == row.stage && is_visit;
+        let played = progress.episode(&self.study).0;
+        let is_next = episode.is_none_or(|episode| played == episode);
+        let stays = self.stage_of(who) == row.stage && is_visit && is_next;
         stays.then(|| self.sessions[who.0].place = Place::Episode(row.era, true));
         stays.then_some(who)
     }

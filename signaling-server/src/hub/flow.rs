@@ -101,6 +101,7 @@ impl Hub {
             _ => None,
         };
         match people {
+            Some(_) if self.is_resting(who) => self.show_rest(now_us, who),
             Some(1) => self.form(now_us, None, &[Seated::Person(who)]),
             Some(_) => self.arrive(now_us, who),
             None => {
@@ -118,6 +119,7 @@ impl Hub {
         self.sessions[who.0].place = Place::Page;
         self.sessions[who.0].failed = 0;
         self.sessions[who.0].since_us = None;
+        self.sessions[who.0].rest_us = None;
         // An episode that never started has left its people in the lobby.
         if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
             let draw = self.draw_group();
@@ -203,6 +205,9 @@ impl Hub {
     ) {
         let too_long =
             |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_bytes;
+        if self.rests_too_short(now_us, who) {
+            return self.show(now_us, who);
+        }
         let too_much = answers.len() > self.limits.answers || answers.iter().any(too_long);
         let event = study::Event::StageDone {
             at,

@@ -11,6 +11,7 @@ mod flow;
 mod group;
 mod party;
 mod play;
+mod rest;
 mod routes;
 mod seats;
 mod steps;
@@ -296,6 +297,8 @@ struct Session {
     party: Option<PartyId>,
     /// When it first came to the lobby, microseconds; a match that comes to nothing does not reset it.
     since_us: Option<u64>,
+    /// Since when it rests between two episodes, microseconds.
+    rest_us: Option<u64>,
     /// Matches for which its page did not get ready.
     failed: u8,
 }
@@ -362,6 +365,8 @@ pub struct Hub {
     /// Groups of which somebody has moved.
     parties_changed: BTreeSet<PartyId>,
     groups: BTreeMap<u16, Group>,
+    /// When the rest of a session is over, microseconds.
+    rests: BTreeMap<SessionId, u64>,
     effects: VecDeque<Effect>,
 }
 
@@ -438,6 +443,7 @@ impl Hub {
         lobbies
             .chain(parties)
             .chain(groups.filter(|at_us| *at_us < u64::MAX))
+            .chain(self.rests.values().copied())
             .min()
     }
 

@@ -2,10 +2,10 @@
 
 use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
+use protocol::rules::Course;
 use protocol::{Controller, Era, Life, Seat};
-use study::stage::Player;
-use study::timeline::Bindings;
-use study::{Episode, Kind};
+use study::stage::{Mode, Player, Told, names};
+use study::{Draw, Episode, Kind, Progress};
 
 use super::group::{Group, Phase, Play};
 use super::party::{Gone, PartyId, Seated};
@@ -13,6 +13,9 @@ use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::Terms;
 use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
+
+/// So much time all pages need to hear of the start, microseconds.
+const LEAST_COUNTDOWN_US: u64 = 500_000;
 
 impl Hub {
     /// Bounds of the input delay of an env stage, ticks.
@@ -50,8 +53,8 @@ impl Hub {
         let id = known.map(|party| party.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.ahead(first, &draw);
-        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
-        let Some(mut header) = self.header(stage, &bindings, seated, id) else {
+        let stage = ahead.index();
+        let Some(mut header) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
             return people
@@ -67,6 +70,7 @@ impl Hub {
         };
         let members: Vec<_> = header.controllers.iter().map(seated).collect();
         header.participants = self.participants(&members);
+        header.course = Some(self.course(&ahead, &members, &draw));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
             until_us,
@@ -108,19 +112,15 @@ impl Hub {
 
     /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
     /// are fixed once its pages are ready.
-    fn header(
-        &mut self,
-        stage: u16,
-        bindings: &Bindings,
-        seated: &[Seated],
-        group: String,
-    ) -> Option<Header> {
-        let seed = self.random_u64();
+    fn header(&mut self, ahead: &Progress, seated: &[Seated], group: String) -> Option<Header> {
+        let seed = ahead.seed(&self.study, self.seed);
+        let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
+        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
         let Kind::Env(env) = self.kind(stage) else {
             return None;
         };
-        let params = env.params(bindings).to_string();
+        let params = env.params(&bindings).to_string();
         let playing = self.stages.get(&(stage, params.clone()))?;
         let ai = |policy: &String| Controller::Ai {
             policy: policy.clone(),
@@ -155,7 +155,21 @@ impl Hub {
             tick_hz: playing.facts.tick_hz,
             input_delay: 0,
             t0_us: 0,
+            rules: env.rules(&names(&bindings)),
+            course: None,
         })
+    }
+
+    /// Where an episode of these people, for whom this was drawn, stands in the study.
+    fn course(&self, ahead: &Progress, members: &[Option<SessionId>], draw: &Draw) -> Course {
+        let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, draw).visit());
+        let (episode, episodes) = ahead.episode(&self.study);
+        Course {
+            visits: members.iter().map(visit).collect(),
+            episode,
+            episodes,
+            names: names(&ahead.bindings(&self.study)),
+        }
     }
 
     /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
@@ -172,6 +186,14 @@ impl Hub {
         let called = self.bot(group.party);
         let called = called.into_iter().chain(&env.on_disconnect.bot);
         let header = &group.header;
+        let course = header.course.clone().unwrap_or_default();
+        let progress = group.at(seat).map(|who| &self.sessions[who.0].progress);
+        let told = Told {
+            episode: course.episode,
+            episodes: course.episodes,
+            successes: progress.map_or(0, Progress::successes),
+            seat: seat.0,
+        };
         Some(Plan {
             era,
             episode: header.episode.clone(),
@@ -190,6 +212,10 @@ impl Hub {
             relay_only: self.study.net.ice == study::terms::Ice::Relay,
             life: Life(0),
             running: false,
+            rules: header.rules.clone(),
+            round: (course.episode, course.episodes),
+            countdown_s: env.screen.countdown_s,
+            hud: env.hud(&self.study.language, &course.names, told),
         })
     }
 
@@ -268,8 +294,11 @@ impl Hub {
         if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
             return;
         }
-        let input_delay = group.input_delay();
-        let t0_us = now_us + self.limits.countdown.as_micros() as u64;
+        let (input_delay, stage) = (group.input_delay(), group.stage);
+        let t0_us = now_us + self.countdown_us(stage);
+        let Some(group) = self.groups.get_mut(&era.0) else {
+            return;
+        };
         (group.header.t0_us, group.header.input_delay) = (t0_us, input_delay);
         let (header, stage) = (group.header.clone(), group.stage);
         let seats = Seats::new(self.terms(stage, &header.params), &header.controllers);
@@ -280,6 +309,20 @@ impl Hub {
         self.effects
             .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
         self.note_routes(now_us, era);
+    }
+
+    /// Time from the last page being ready to tick 0, microseconds.
+    fn countdown_us(&self, stage: u16) -> u64 {
+        let Kind::Env(env) = self.kind(stage) else {
+            return 0;
+        };
+        let is_timed = env.course.mode == Mode::Ticks;
+        match env.screen.countdown_s {
+            Some(seconds) if is_timed => (u64::from(seconds) * 1_000_000).max(LEAST_COUNTDOWN_US),
+            Some(seconds) => u64::from(seconds) * 1_000_000,
+            None if is_timed => self.limits.countdown.as_micros() as u64,
+            None => 0,
+        }
     }
 
     /// The pseudonym of the participant of each seat; empty for nobody.
@@ -315,14 +358,14 @@ impl Hub {
             .into_iter()
             .for_each(|party| self.keep_party(party));
         let group = &self.groups[&era.0];
-        let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, &draw).visit());
+        let course = group.header.course.as_ref();
         let row = EpisodeRow {
             episode: group.header.episode.clone(),
             era,
             group: group.header.group.clone(),
             stage: group.stage,
             participants: self.participants(&group.members),
-            visits: group.members.iter().map(visit).collect(),
+            visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
         };
         self.effects.push_back(Effect::Store(Write::Episode(row)));
@@ -443,6 +486,7 @@ impl Hub {
     /// Does what is due, for the groups that something happened to and those whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
         self.settle_groups(now_us);
+        self.settle_rests(now_us);
         self.settle_lobbies(now_us);
         self.settle_parties(now_us);
         // Those that were made just now.

@@ -33,6 +33,7 @@ pub(crate) fn opened(plan: &Plan, t0_us: u64, input_delay: u8) -> (Config, Insta
         input_delay,
         window: plan.window,
         t0_us,
+        rules: plan.rules.clone(),
     };
     (config, world)
 }

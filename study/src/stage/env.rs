@@ -6,7 +6,9 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::course::{self, Course};
 use crate::canonical::sha256;
+use crate::formula::Template;
 use crate::keys;
 use crate::page::{self, Page, Source};
 use crate::read::{Fields, Place};
@@ -46,45 +48,6 @@ pub struct Env {
     pub hidden_tab: HiddenTab,
 }
 
-/// How many episodes an env stage has, what they begin with and what ends them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Course {
-    /// Episodes at most.
-    pub episodes: u16,
-    /// What ends an episode, or the stage, before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
-    /// What the seeds of episodes are drawn from; empty for a seed of its own for each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub seed: Vec<String>,
-    /// Whether time goes on by itself.
-    pub mode: Mode,
-}
-
-/// What ends an episode, or the stage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Until {
-    /// Ends an episode on the first confirmed tick on which it holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub formula: Option<String>,
-    /// Ends the stage after so many episodes with a positive score.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_successes: Option<u16>,
-    /// Ends the stage after so many episodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_episodes: Option<u16>,
-}
-
-/// Whether time goes on by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// At the tick rate.
-    Ticks,
-    /// With every action of the participant.
-    Turns,
-}
-
 /// What people do and see around the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Screen {
@@ -92,8 +55,9 @@ pub struct Screen {
     pub capture: Capture,
     /// Whether there are buttons to touch.
     pub touch: bool,
-    /// Seconds that are counted before tick 0.
-    pub countdown_s: u8,
+    /// Seconds that are counted before tick 0; none for a short while, or none at all in turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub countdown_s: Option<u8>,
     /// What is shown beside the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hud: Vec<Gauge>,
@@ -120,7 +84,7 @@ pub struct Gauge {
     /// What it is.
     pub label: Text,
     /// What it shows.
-    pub value: String,
+    pub value: Template,
 }
 
 /// What is shown between episodes.
@@ -240,7 +204,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         place.entries("the environment's parameters")?;
         Some(place.json())
     });
-    let course = course(fields);
+    let course = course::read(fields);
     let doc = "Bounds within which the input delay follows from the round trip when an episode starts; it is the same for all.";
     let input_delay = fields.key("input_delay", doc);
     let input_delay = input_delay.or(InputDelay { min: 0, max: 3 }, |place| {
@@ -289,75 +253,6 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     })
 }
 
-/// The most episodes of a stage.
-const MAX_EPISODES: u16 = 1_000;
-
-fn course(fields: &mut Fields<'_>) -> Option<Course> {
-    let episodes = fields.key(
-        "episodes",
-        "How many episodes are played, one after the other.",
-    );
-    let episodes = episodes.or(1, |place| place.whole(1..=MAX_EPISODES, "episodes"));
-    let doc = "A formula, which ends an episode on the first confirmed tick on which it holds; or a block of such \
-               criteria. Without it an episode ends as the environment says.";
-    let until = fields.key("until", doc).maybe(|place| until(&place));
-    let doc = "What the seeds of episodes are drawn from: `participant`, `group`, and names of factors and of `for_each`; \
-               episodes for which all of these are the same have the same seed. Without it every episode has its own.";
-    let seed = fields.key("seed", doc).or(Vec::new(), |place| {
-        let names = place.list("names", 8)?;
-        names
-            .iter()
-            .map(Place::id)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect()
-    });
-    let modes = [("ticks", Mode::Ticks), ("turns", Mode::Turns)];
-    let doc = "`ticks`: time goes on at the tick rate. `turns`: with every action of the participant, who plays alone.";
-    let mode = fields
-        .key("mode", doc)
-        .or(Mode::Ticks, |place| place.word("mode", &modes));
-    Some(Course {
-        episodes: episodes?,
-        until: until?,
-        seed: seed?,
-        mode: mode?,
-    })
-}
-
-fn until(place: &Place<'_>) -> Option<Until> {
-    let plain = place.may(!place.is_block()).then(|| {
-        let formula = Some(place.text(1_000)?);
-        Some(Until {
-            formula,
-            ..Until::default()
-        })
-    });
-    let block = place.may(place.is_block()).then(|| {
-        let mut fields = place.fields("what ends an episode or the stage")?;
-        let doc = "Ends an episode on the first confirmed tick on which it holds.";
-        let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
-        let count = |place: Place<'_>| place.whole(1..=MAX_EPISODES, "episodes");
-        let doc = "Ends the stage after so many episodes with a score above 0.";
-        let min_successes = fields.key("min_successes", doc).maybe(count);
-        let doc = "Ends the stage after so many episodes, whatever came of them.";
-        let max_episodes = fields.key("max_episodes", doc).maybe(count);
-        fields.done();
-        let (min_successes, max_episodes) = (min_successes?, max_episodes?);
-        if min_successes.is_some() && max_episodes.is_none() {
-            let message = "missing, so somebody who never succeeds would never go on; write for example `max_episodes: 20`";
-            place.wrong_at("max_episodes", message);
-            return None;
-        }
-        Some(Until {
-            formula: formula?,
-            min_successes,
-            max_episodes,
-        })
-    });
-    plain.or(block).flatten()
-}
-
 fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     let ways = [("hold", Capture::Hold), ("press", Capture::Press)];
     let doc = "What a key does that is held: `hold`, its action again on every tick; `press`, its action once.";
@@ -366,10 +261,11 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
         .or(Capture::Hold, |place| place.word("choice", &ways));
     let doc = "Whether there are buttons to touch on phones and tablets.";
     let touch = fields.key("touch", doc).or(true, |place| place.flag());
-    let doc = "Seconds that are counted down before the first tick.";
+    let doc =
+        "Seconds that are counted down before the first tick. Without it 3.5, and none in turns.";
     let countdown_s = fields
         .key("countdown_s", doc)
-        .or(0, |place| place.whole(0..=10, "seconds"));
+        .maybe(|place| place.whole(0..=10, "seconds"));
     let doc = "Numbers beside the picture.";
     let hud = fields.key("hud", doc).or(Vec::new(), |place| {
         let places = place.list("numbers", 8)?;
@@ -397,12 +293,15 @@ fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
     let mut fields = place.fields("a number beside the picture")?;
     let label = fields.key("label", "What it is.");
     let label = label.need("Score", |place| text::read(&place, source.language, 60));
-    let value = fields.key("value", "A formula over the confirmed state.");
+    let doc = "What it shows: a formula, or a text with formulas in double braces.";
+    let value = fields.key("value", doc);
     let value = value.need("score", |place| place.text(1_000));
     fields.done();
+    value?;
+    // It is read once it is known what names stand for.
     Some(Gauge {
         label: label?,
-        value: value?,
+        value: Template::default(),
     })
 }
 

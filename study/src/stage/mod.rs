@@ -12,6 +12,7 @@ use crate::unplayed;
 
 mod chat;
 mod consent;
+pub(crate) mod course;
 mod debrief;
 mod end;
 pub(crate) mod env;
@@ -23,11 +24,12 @@ mod quiz;
 
 pub use chat::{Chat, Members};
 pub use consent::{AGREED, Consent};
+pub use course::{Course, Mode, Told, Until, live, names};
 pub use debrief::Debrief;
 pub use end::End;
 pub(crate) use end::way_out;
 pub(crate) use env::bot;
-pub use env::{Bot, Capture, Course, Env, Gauge, Mode, ModuleFile, Player, Rest, Screen, Until};
+pub use env::{Bot, Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
 pub use external::External;
 pub use instructions::Instructions;
 pub use lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};

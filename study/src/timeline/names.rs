@@ -9,6 +9,7 @@ use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
 use crate::problem::hint;
 use crate::read::Place;
+use crate::stage::course::{self, Formulas};
 use crate::stage::{Env, Kind};
 use crate::yaml;
 
@@ -37,15 +38,23 @@ pub(crate) fn check(
         scopes: BTreeMap::new(),
         used: BTreeSet::new(),
         guards: BTreeMap::new(),
+        formulas: BTreeMap::new(),
     };
     walk.nodes(&read.tree, &Scope::new(), false);
     let Names {
         scopes,
         used,
         mut guards,
+        formulas,
         ..
     } = walk;
     set(&mut read.tree, &mut guards);
+    for (stage, formulas) in formulas {
+        let stage = read.stages[usize::from(stage)].as_mut();
+        if let Some(Kind::Env(env)) = stage.map(|stage| &mut stage.kind) {
+            formulas.enter(env);
+        }
+    }
     for name in design.names() {
         clash(name, read, root, &path_of(design, name));
         let is_within = design.within(name).is_some();
@@ -177,6 +186,14 @@ fn never_holds(guard: &Formula, names: &Scope) -> bool {
     !all.is_empty() && all.iter().all(|known| is_false(known))
 }
 
+/// The types of what names can stand for.
+fn types_of(scope: &Scope) -> Types {
+    let types = scope.iter();
+    types
+        .map(|(name, levels)| (name.clone(), type_of(levels)))
+        .collect()
+}
+
 /// The type of what a name can stand for.
 fn type_of(levels: &[Level]) -> Type {
     let of = |value: &Value| match value {
@@ -204,6 +221,8 @@ struct Names<'r, 'a> {
     facts: Types,
     /// The guards of blocks, by their number.
     guards: BTreeMap<u16, Guard>,
+    /// The formulas of env stages, by their index.
+    formulas: BTreeMap<u16, Formulas>,
 }
 
 impl Names<'_, '_> {
@@ -246,12 +265,7 @@ impl Names<'_, '_> {
             return;
         };
         let mut types = self.facts.clone();
-        let names = self.with_treatment(scope, lobby);
-        types.extend(
-            names
-                .iter()
-                .map(|(name, levels)| (name.clone(), type_of(levels))),
-        );
+        types.extend(types_of(&self.with_treatment(scope, lobby)));
         let guard = Formula::read(&place, &types, &Type::Bool);
         if guard
             .as_ref()
@@ -327,7 +341,13 @@ impl Names<'_, '_> {
         let is_lobby = matches!(kind, Some(Kind::Lobby(_)));
         let scope = self.with_treatment(scope, lobby);
         if let Some(Kind::Env(env)) = kind {
-            self.config(&self.read.places[usize::from(stage)], env, &scope);
+            let place = &self.read.places[usize::from(stage)];
+            self.config(place, env, &scope);
+            let names: Vec<&str> = scope.keys().map(String::as_str).collect();
+            course::check_seed(place, env, &names, lobby);
+            course::check_alone(place, env);
+            let formulas = Formulas::read(place, env, types_of(&scope));
+            self.formulas.insert(stage, formulas);
         }
         self.scopes.insert(stage, scope);
         lobby || is_lobby

@@ -59,6 +59,10 @@ fn plan(seat: usize, how: u8) -> Plan {
         relay_only: false,
         life: Life(how >> 1 & 3),
         running: how & 1 == 1,
+        rules: Default::default(),
+        round: (0, 1),
+        countdown_s: None,
+        hud: Vec::new(),
     }
 }
 

@@ -78,6 +78,7 @@ fn config(seat: usize, first: u8) -> Config {
         input_delay: first & 3,
         window: first >> 2 & 15,
         t0_us: 0,
+        rules: Default::default(),
     }
 }
 
@@ -109,6 +110,8 @@ fn header(first: u8) -> Header {
         tick_hz: 10,
         input_delay: first & 3,
         t0_us: 0,
+        rules: Default::default(),
+        course: None,
     }
 }
 

@@ -7,10 +7,10 @@ use super::Finding;
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
 const MAY_KNOW: [(&str, &[&str]); 19] = [
     ("env-core", &[]),
-    ("protocol", &[]),
+    ("protocol", &["formula"]),
     ("formula", &[]),
     ("study", &["formula", "protocol"]),
-    ("rollback", &["env-core", "protocol"]),
+    ("rollback", &["env-core", "formula", "protocol"]),
     ("policy", &["env-core"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
     ("picture", &["env-core"]),

@@ -32,6 +32,7 @@ fn peer(header: &Header, seat: Seat) -> Peer {
         input_delay: header.input_delay,
         window: 16,
         t0_us: header.t0_us,
+        rules: header.rules.clone(),
     };
     let world = env_core::envs::open(&header.env, &header.params).unwrap();
     let partners = header

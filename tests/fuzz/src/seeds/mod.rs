@@ -196,6 +196,10 @@ fn plan() -> Plan {
         relay_only: false,
         life: Life(0),
         running: false,
+        rules: Default::default(),
+        round: (0, 1),
+        countdown_s: None,
+        hud: Vec::new(),
     }
 }
 
@@ -208,6 +212,13 @@ fn server_messages() -> Vec<ServerMessage> {
         StageView::Lobby { timeout_s: 60 },
         StageView::Env,
         StageView::Regroup,
+        StageView::Rest {
+            page: "<p>Rest.</p>".into(),
+            round: (1, 3),
+            score: 20,
+            min_ms: 0,
+            max_ms: Some(60_000),
+        },
         StageView::Survey {
             surveyjs: "{}".into(),
         },
@@ -412,6 +423,8 @@ fn logs() -> Vec<(String, Vec<u8>)> {
         tick_hz: plan.tick_hz,
         input_delay: 1,
         t0_us: 1_700_000_000_000_000,
+        rules: Default::default(),
+        course: None,
     };
     let records = [
         Record::Actions {

@@ -1,0 +1,79 @@
+//! The rest between two episodes of a visit: from when on a person may go on, and when the next episode begins by itself.
+
+use protocol::control::{ServerMessage, StageView};
+
+use super::{Hub, Place, SessionId};
+
+impl Hub {
+    /// Whether a session rests between two episodes.
+    pub(super) fn is_resting(&self, who: SessionId) -> bool {
+        self.sessions[who.0].progress.rest(&self.study).is_some()
+    }
+
+    /// For how long a session has rested, and for how long it must and may, microseconds.
+    fn rest_us(&self, now_us: u64, who: SessionId) -> Option<(u64, u64, Option<u64>)> {
+        let session = &self.sessions[who.0];
+        let rest = session.progress.rest(&self.study)?;
+        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        let rested_us = now_us.saturating_sub(session.rest_us.unwrap_or(now_us));
+        Some((rested_us, us(rest.min_s), rest.max_s.map(us)))
+    }
+
+    /// Whether a page says too early that its person goes on.
+    pub(super) fn rests_too_short(&self, now_us: u64, who: SessionId) -> bool {
+        let rest = self.rest_us(now_us, who);
+        rest.is_some_and(|(rested_us, least_us, _)| rested_us < least_us)
+    }
+
+    /// Shows a connected participant the rest, with the time that is left of it, unless that is over.
+    pub(super) fn show_rest(&mut self, now_us: u64, who: SessionId) {
+        self.sessions[who.0].rest_us.get_or_insert(now_us);
+        let Some((rested_us, least_us, most_us)) = self.rest_us(now_us, who) else {
+            return;
+        };
+        if most_us.is_some_and(|most_us| most_us <= rested_us) {
+            return self.end_rest(now_us, who);
+        }
+        let left_us = most_us.map(|most_us| most_us - rested_us);
+        self.rests
+            .extend(left_us.map(|left_us| (who, now_us + left_us)));
+        let ms = |us: u64| u32::try_from(us / 1_000).unwrap_or(u32::MAX);
+        let mut message = self.stage_message(who, self.stage_of(who), None);
+        if let ServerMessage::Stage {
+            view: StageView::Rest { min_ms, max_ms, .. },
+            ..
+        } = &mut message
+        {
+            *min_ms = ms(least_us.saturating_sub(rested_us));
+            *max_ms = left_us.map(ms);
+        }
+        self.tell(who, message);
+    }
+
+    /// The next episode begins, if the participant is there.
+    fn end_rest(&mut self, now_us: u64, who: SessionId) {
+        let at = self.sessions[who.0].progress.position();
+        let done = study::Event::StageDone { at, answers: &[] };
+        self.sessions[who.0].rest_us = None;
+        if self.advance(who, done) {
+            self.show(now_us, who);
+        }
+    }
+
+    /// Ends the rests whose time is up; those of people who are away end when they are back.
+    pub(super) fn settle_rests(&mut self, now_us: u64) {
+        let due: Vec<SessionId> = self
+            .rests
+            .iter()
+            .filter(|(_, at_us)| **at_us <= now_us)
+            .map(|(who, _)| *who)
+            .collect();
+        for who in due {
+            self.rests.remove(&who);
+            let session = &self.sessions[who.0];
+            if session.conn.is_some() && session.place == Place::Page && self.is_resting(who) {
+                self.end_rest(now_us, who);
+            }
+        }
+    }
+}
