@@ -249,7 +249,8 @@ pub(crate) fn check_seed(place: &Place<'_>, env: &Env, names: &[&str], has_group
                     "several people play here, and all need the same seed; write `group`",
                 );
             }
-            "group" if !has_group => {
+            // Where several play, that there is a lobby is asked of the stage itself.
+            "group" if !has_group && env.people() == 1 => {
                 place.wrong_at(&key, "there is no group here, as no lobby comes before this stage; write `participant`");
             }
             "participant" | "group" | "episode" => {}

@@ -265,7 +265,8 @@ impl Names<'_, '_> {
             return;
         };
         let mut types = self.facts.clone();
-        types.extend(types_of(&self.with_treatment(scope, lobby)));
+        let names = self.with_treatment(scope, lobby);
+        types.extend(types_of(&names));
         let guard = Formula::read(&place, &types, &Type::Bool);
         if guard
             .as_ref()
