@@ -1,10 +1,11 @@
 //! The command line.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::changed::Changed;
 use crate::rehearse::Faults;
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
@@ -15,8 +16,12 @@ use crate::rehearse::Faults;
     max_term_width = 100,
     after_help = "\
 Examples:
-  coplay dev examples/overcooked-dyad
-      Try a study on this machine: open the two printed links in two windows.
+  coplay new overcooked my-study
+      Begin a study from a template; `coplay new` lists them.
+  coplay dev my-study
+      Try it on this machine: open the two printed links in two windows, and change the study while it runs.
+  coplay lint my-study
+      Check it, and say what it is.
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40 --url http://lab.example.edu:8080
       Run it for participants, who each get one of 40 links.
   coplay verify --data /srv/my-study
@@ -38,6 +43,31 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Check a study: everything that is wrong or odd, and what the study is.
+    #[command(after_help = "\
+Each fault is told with file, line, column, field, what is wrong and how to mend it, all in one run.
+A study without faults is told in figures: stages, seats, treatments, orders, outcomes and what they pay, time.
+Exits with 0 if the study can run, also with warnings, and with 2 if it has faults.
+
+Examples:
+  coplay lint my-study
+  coplay lint my-study --json | jq '.faults[] | [.line, .message]'")]
+    Lint {
+        /// Folder that holds study.yaml.
+        #[arg(value_parser = study_folder)]
+        study: PathBuf,
+        /// Print one JSON object for scripts: {\"faults\":[…],\"warnings\":[…],\"outline\":{…}}.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of study files, for editors.
+    #[command(after_help = "\
+An editor that knows JSON Schema completes, explains and checks the keys of a study file that begins with
+  # yaml-language-server: $schema=study.schema.json
+
+Example:
+  coplay schema > my-study/study.schema.json")]
+    Schema,
     /// Try a study on this machine.
     #[command(after_help = "\
 Opens on 127.0.0.1 only and prints participant links; a page without a link gets a new session too.
@@ -84,7 +114,7 @@ Examples:
         #[arg(long, value_name = "ADDR")]
         listen: SocketAddr,
         /// Address under which participants reach the server, for the printed links.
-        #[arg(long)]
+        #[arg(long, value_parser = address)]
         url: Option<String>,
         /// STUN and TURN.
         #[command(flatten)]
@@ -93,6 +123,9 @@ Examples:
         /// have not finished, also those who never come back.
         #[arg(long)]
         open: bool,
+        /// What becomes of participants who are on their way through another version of the study.
+        #[arg(long, value_enum, default_value_t = Changed::Refuse)]
+        changed: Changed,
         /// Print one JSON line on the standard output instead of text.
         #[arg(long)]
         json: bool,
@@ -123,6 +156,7 @@ Examples:
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
     Rehearse {
         /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+        #[arg(value_parser = study_folder)]
         study: PathBuf,
         /// Number of sessions.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -221,6 +255,8 @@ pub enum EnvCommand {
     #[command(after_help = "\
 Examples:
   coplay env show overcooked
+  coplay env show overcooked@2.0.0
+      The way a study names it.
   coplay env show my_env.wasm --params '{\"horizon\": 50}' --json")]
     Show {
         /// An id, such as overcooked, or the file of a module.
@@ -324,6 +360,7 @@ pub struct TurnArgs {
 #[derive(Clone, Debug, Args)]
 pub struct StudyArgs {
     /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder; it is made if it is not there.
     #[arg(long, default_value = "coplay-data")]
@@ -336,6 +373,40 @@ pub struct StudyArgs {
     pub dist: Option<PathBuf>,
 }
 
+/// The folder of a study, also if its file was named.
+fn study_folder(named: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(named);
+    if !path.is_file() {
+        return Ok(path);
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new(".")).to_owned();
+    match path.file_name() {
+        Some(name) if name == study::FILE => Ok(folder),
+        _ => Err(format!(
+            "it is a file; name the folder that holds {}, such as {}",
+            study::FILE,
+            folder.display()
+        )),
+    }
+}
+
+/// An address that participants open.
+fn address(named: &str) -> Result<String, String> {
+    let host = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| named.strip_prefix(scheme));
+    match host {
+        Some(host) if !host.is_empty() && !host.starts_with('/') => {
+            Ok(named.trim_end_matches('/').to_owned())
+        }
+        Some(_) => Err("it names no host; write one such as https://study.example.edu".to_owned()),
+        None => Err(format!(
+            "it does not begin with https:// or http://; write https://{named}"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -345,5 +416,38 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host() {
+        let address = |text| address(text);
+        assert_eq!(
+            address("https://lab.example.edu/").as_deref(),
+            Ok("https://lab.example.edu")
+        );
+        assert_eq!(
+            address("http://127.0.0.1:80").as_deref(),
+            Ok("http://127.0.0.1:80")
+        );
+        let told = address("lab.example.edu:80").unwrap_err();
+        assert!(told.ends_with("write https://lab.example.edu:80"), "{told}");
+        assert!(address("https://").unwrap_err().contains("no host"));
+    }
+
+    #[test]
+    fn the_file_of_a_study_stands_for_its_folder_and_no_other_file_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            study_folder(path.to_str().unwrap())
+        };
+        assert_eq!(file("study.yaml"), Ok(dir.path().to_owned()));
+        assert!(
+            file("how.md")
+                .unwrap_err()
+                .contains("it is a file; name the folder")
+        );
+        assert_eq!(study_folder("nowhere"), Ok("nowhere".into()));
     }
 }

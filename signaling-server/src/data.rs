@@ -1,11 +1,14 @@
-//! The data folder: `episodes/`, `modules/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
+//! The data folder: `episodes/`, `modules/`, `studies/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use study::Study;
+
 use crate::app::Module;
 use crate::assets::{Assets, Bytes, sha256_hex};
+use crate::store;
 
 /// A data folder that this process alone writes to.
 #[derive(Debug)]
@@ -89,6 +92,33 @@ impl DataDir {
         self.keep(env, bytes.to_vec().into())
     }
 
+    /// Keeps a study in canonical form under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn keep_study(&self, study: &Study) -> Result<(), DataError> {
+        let path = self.study(&study.hash);
+        let mut options = OpenOptions::new();
+        let kept = fs::create_dir_all(self.dir.join("studies"))
+            .and_then(|()| write_once(&path, options.write(true), study.canonical.as_bytes()));
+        kept.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
+    }
+
+    /// File of a study in canonical form, by its hash.
+    pub fn study(&self, hash: &str) -> PathBuf {
+        self.dir.join("studies").join(format!("{hash}.json"))
+    }
+
+    /// The file that says that participants of one study, by its hash, went on in another.
+    pub fn carried(&self, from: &str, to: &str) -> PathBuf {
+        self.dir
+            .join("studies")
+            .join(format!("{from}-{to}.carried"))
+    }
+
     fn keep(&self, env: &str, bytes: Bytes) -> Result<Module, DataError> {
         let hash = sha256_hex(&bytes);
         let path = self.modules().join(format!("{hash}.wasm"));
@@ -103,6 +133,11 @@ impl DataDir {
             bytes,
         })
     }
+}
+
+/// Whether a server has kept data in a folder.
+pub fn is_there(dir: &Path) -> bool {
+    dir.join("episodes").is_dir() || dir.join(store::FILE).is_file()
 }
 
 /// Reads a secret of a data folder, and makes it, for its owner alone, if it is not there.

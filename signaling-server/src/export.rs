@@ -21,6 +21,7 @@ use protocol::log::Header;
 use serde::Serialize;
 
 use crate::archive;
+use crate::data;
 use crate::store::{self, SqliteStore, Store as _, reason_name};
 use notes::Notes;
 use seen::SEEN_COLUMNS;
@@ -181,8 +182,8 @@ const RESPONSE_COLUMNS: [&str; 11] = [
 /// What the disk or the database says, or that the data folder is not there.
 pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summary> {
     anyhow::ensure!(
-        data.is_dir(),
-        "there is no data folder {}; name one with --data",
+        data::is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
     fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;

@@ -7,6 +7,7 @@
 pub mod app;
 pub mod archive;
 pub mod assets;
+pub mod changed;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -18,6 +19,7 @@ pub mod http;
 pub mod hub;
 pub mod keeper;
 pub mod links;
+pub mod lint;
 pub mod lobby;
 pub mod memory;
 pub mod pace;

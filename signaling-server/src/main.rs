@@ -11,12 +11,13 @@ use clap::Parser as _;
 use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
+use signaling_server::changed::Changed;
 use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs, TurnArgs};
 use signaling_server::clock::Clock;
 use signaling_server::config::Limits;
 use signaling_server::pace::{self, Stop};
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{env, rehearse, template, turn};
+use signaling_server::{env, lint, rehearse, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -71,7 +72,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 json,
                 paced: false,
             };
-            serve(study, listen, turn, true, told).await
+            serve(study, listen, turn, true, Changed::End, told).await
         }
         Command::Serve {
             study,
@@ -79,6 +80,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             url,
             turn,
             open,
+            changed,
             json,
             paced,
         } => {
@@ -90,7 +92,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             };
             let turn = turn_at(&turn, listen, ip, TURN_PORT, url.as_deref());
             let told = Told { url, json, paced };
-            serve(study, listen, turn, open, told).await
+            serve(study, listen, turn, open, changed, told).await
         }
         Command::Rehearse {
             study,
@@ -130,6 +132,20 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let found = signaling_server::verify::verify(&data).await?;
             report(&found, json)?;
             Ok(done_if(found.is_fine()))
+        }
+        Command::Lint { study, json } => {
+            let linted = lint::lint(&study);
+            report(&linted, json)?;
+            Ok(if linted.is_fine() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(USAGE)
+            })
+        }
+        Command::Schema => {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{}", serde_json::to_string_pretty(&study::schema())?)?;
+            Ok(ExitCode::SUCCESS)
         }
         Command::Env { command } => environments(command),
         Command::New { what } => start(what),
@@ -211,6 +227,7 @@ async fn serve(
     listen: SocketAddr,
     turn: Option<turn::Options>,
     open: bool,
+    changed: Changed,
     told: Told,
 ) -> anyhow::Result<ExitCode> {
     let Told { url, json, paced } = told;
@@ -222,6 +239,7 @@ async fn serve(
         assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
         limits: Limits::default(),
         turn,
+        changed,
     };
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;
@@ -254,7 +272,8 @@ fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
                 "coplay: the study in {file} has {}:",
                 count(problems.len(), "problem")
             );
-            problems.iter().for_each(|problem| eprintln!("  {problem}"));
+            let problems = lint::found(study, problems);
+            problems.iter().for_each(|problem| eprintln!("{problem}\n"));
             Ok(ExitCode::from(USAGE))
         }
         StartError::Other(error) => Err(error),

@@ -7,10 +7,11 @@ use anyhow::Context as _;
 use protocol::Era;
 use protocol::control::EndReason;
 use serde::Serialize;
-use study::{Draw, Kind, Study};
+use study::{Draw, Kind, Outcome, Progress, Study};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::archive::{self, Episode};
+use crate::changed::{self, Changed};
 use crate::data::DataDir;
 use crate::hub::{
     EpisodeRow, Event, GroupRow, PlaceRow, Restored, RestoredEpisode, RestoredSession, Write,
@@ -200,6 +201,7 @@ impl Memory {
         &self,
         data: &DataDir,
         results: &UnboundedSender<Event>,
+        changed: Changed,
     ) -> anyhow::Result<(Restored, HashMap<Era, Keeper>)> {
         let mut restored = Restored {
             next_era: self.store.next_era().await?.0,
@@ -215,9 +217,15 @@ impl Memory {
             .collect();
         let sessions = self.store.sessions().await?;
         self.check_study(&sessions)?;
+        let stale = changed::stale(&self.study, data, &sessions, changed)?;
         for session in sessions {
-            let progress = serde_json::from_str(&session.position)
+            let mut progress: Progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
+            if stale.contains(&session.participant) {
+                // An end is never refused.
+                let _ = progress.handle(&self.study, study::Event::Cut(Outcome::Technical));
+                self.place(&session.participant, &progress, None).await?;
+            }
             let (participant, token_hash, link_hash) =
                 (session.participant, session.token_hash, session.link_hash);
             restored.sessions.push(RestoredSession {
@@ -265,7 +273,6 @@ impl Memory {
     }
 
     /// A place only means something in its own study: another study needs a data folder of its own.
-    /// A new version of the same study is taken, because a study grows while it is tried.
     fn check_study(&self, sessions: &[Session]) -> anyhow::Result<()> {
         let own = &self.study;
         if let Some(other) = sessions.iter().find(|session| session.study != own.id) {
@@ -273,17 +280,6 @@ impl Memory {
                 "the data folder holds sessions of the study `{}`, and this one is `{}`; name another folder with --data",
                 other.study,
                 own.id
-            );
-        }
-        let open = sessions.iter().filter(|session| session.outcome.is_none());
-        let changed = open
-            .filter(|session| session.study_hash != own.hash)
-            .count();
-        if changed > 0 {
-            tracing::warn!(
-                sessions = changed,
-                "the study has changed under participants who are on their way; each goes on at the stage of the \
-                 same number, so give them a data folder of their own unless only texts have changed"
             );
         }
         Ok(())
@@ -415,7 +411,10 @@ mod tests {
             }
         }
         let (results, _reports) = tokio::sync::mpsc::unbounded_channel();
-        let (restored, keepers) = memory.restore(&data, &results).await.unwrap();
+        let (restored, keepers) = memory
+            .restore(&data, &results, Changed::Refuse)
+            .await
+            .unwrap();
         let ends = restored.episodes.iter();
         let ends: Vec<_> = ends
             .map(|episode| episode.ending.map(|end| end.reason))

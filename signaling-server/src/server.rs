@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, Module};
 use crate::assets::Assets;
+use crate::changed::Changed;
 use crate::clock::Clock;
 use crate::config::Limits;
 use crate::data::{self, DataDir};
@@ -46,6 +47,8 @@ pub struct Options {
     pub limits: Limits,
     /// The STUN and TURN server; none if there is to be none.
     pub turn: Option<turn::Options>,
+    /// What becomes of participants who are on their way through another version of the study.
+    pub changed: Changed,
 }
 
 /// Why a server does not start.
@@ -93,6 +96,7 @@ impl Server {
             .into());
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
+        data.keep_study(&study).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
         let stages = env_stages(&study, facts, &modules);
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
@@ -102,7 +106,7 @@ impl Server {
         let (results, reported) = mpsc::unbounded_channel();
         let study = Arc::new(study);
         let memory = Memory::open(&data, Arc::clone(&study)).await?;
-        let (mut restored, keepers) = memory.restore(&data, &results).await?;
+        let (mut restored, keepers) = memory.restore(&data, &results, options.changed).await?;
         let links = memory.links(&data, &mut restored, options.links).await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::archive::{self, ReplayError, Replica, ReplicaError, replay};
 use crate::assets::sha256_hex;
+use crate::data;
 use crate::export::Progress;
 use crate::store::{self, reason_name};
 
@@ -111,8 +112,8 @@ impl Verified {
 /// What the disk or the database says, or that the data folder is not there. What differs is in the [`Report`].
 pub async fn verify(data: &Path) -> anyhow::Result<Report> {
     anyhow::ensure!(
-        data.is_dir(),
-        "there is no data folder {}; name one with --data",
+        data::is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
     let known = store::episodes(data).await?;

@@ -143,3 +143,69 @@ fn a_port_in_use_and_a_typo_in_the_study_are_told_in_a_sentence() {
     );
     assert!(!data.exists());
 }
+
+#[test]
+fn lint_tells_every_fault_with_its_line_and_what_a_clean_study_is() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    let done = coplay(&["lint", path(&example)]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(said.contains("play (env, 2 seats, 2 people)"), "{said}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(example.join("study.yaml")).unwrap();
+    let text = text.replace("timeout_s: 30", "timeout_s: soon");
+    let text = text.replace("layout: cramped_room", "layout: cramped-room");
+    std::fs::write(dir.path().join("study.yaml"), text).unwrap();
+    for page in ["how.md", "thanks.md"] {
+        std::fs::copy(example.join(page), dir.path().join(page)).unwrap();
+    }
+    let file = dir.path().join("study.yaml");
+    let done = coplay(&["lint", path(&file), "--json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let fault = &told["faults"][0];
+    assert_eq!(
+        (&fault["line"], &fault["text"]),
+        (&21.into(), &"    timeout_s: soon".into())
+    );
+    let done = coplay(&["lint", path(dir.path())]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert!(
+        said.contains("\n  21 |     timeout_s: soon\n     |                ^\n"),
+        "{said}"
+    );
+    let nowhere = coplay(&["lint", path(&dir.path().join("nowhere"))]);
+    assert_eq!(nowhere.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_no_data_folder_is_not_taken_for_an_empty_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    for args in [
+        &["verify", "--data", path(dir.path())][..],
+        &["export", "--data", path(dir.path()), "--out", path(&out)],
+    ] {
+        let done = coplay(args);
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        assert!(said.contains("is no data folder"), "{said}");
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn an_environment_is_shown_by_the_name_that_a_study_gives_it() {
+    let done = coplay(&["env", "show", "overcooked@2.0.0"]);
+    assert_eq!(done.status.code(), Some(0));
+    for (name, part) in [
+        ("overcooked@1.0.0", "this program has `overcooked@2.0.0`"),
+        ("overcoked@2.0.0", "did you mean `overcooked`?"),
+    ] {
+        let done = coplay(&["env", "show", name]);
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        assert!(said.contains(part), "{said}");
+    }
+}

@@ -33,6 +33,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         assets: Assets::Folder(dist),
         limits: Limits::default(),
         turn: None,
+        changed: Default::default(),
     };
     Server::start(options).await.unwrap()
 }

@@ -163,7 +163,15 @@ fn an_unknown_parameter_or_choice_is_refused_with_the_nearest() {
             ),
             (
                 "config:\n  horizon: long",
-                "study.yaml:8:7: timeline[0].config.horizon: invalid type: string \"long\", expected a whole number",
+                "study.yaml:8:7: timeline[0].config.horizon: expected a whole number, 0 or more, found `long`",
+            ),
+            (
+                "for_each: {kitchen: [cramped_room, moon]}\nconfig:\n  layout: '{{ kitchen }}'\nplayers: [self, vacant]",
+                "study.yaml:7:40: timeline[0].for_each.kitchen[1]: there is no layout `moon`",
+            ),
+            (
+                "for_each: {kitchen: [cramped_room, coordination_ring]}\nconfig:\n  layout: '{{ kitchen }}'\n  horizon: sixty",
+                "study.yaml:10:7: timeline[0].config.horizon: expected a whole number, 0 or more, found `sixty`",
             ),
             (
                 "config:\n  rewards:\n    - {kind: delivry, worth: 20}",

@@ -248,13 +248,14 @@ impl Study {
         report: &Report,
     ) {
         let stage = &self.timeline[usize::from(index)];
+        let reason = &plain(reason);
         let path = join(&self.paths[usize::from(index)], "config");
         let path = match field.is_empty() {
             true => path,
             false => join(&path, field),
         };
         if let Some(value) = self.brought(index, field, bound) {
-            let message = format!("{reason} (it is `config.{field}` of `{}`)", stage.id);
+            let message = format!("{reason}; it is `config.{field}` of `{}`", stage.id);
             return self.fault(&value, message, report);
         }
         let levels = bound
@@ -350,6 +351,31 @@ impl Study {
     }
 }
 
+/// What an environment says of a value that it cannot read, in the words of this file's other messages.
+fn plain(reason: &str) -> String {
+    let parts = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| reason.strip_prefix(start)?.split_once(", expected "));
+    let Some((found, wanted)) = parts else {
+        return reason.to_owned();
+    };
+    let inner = |quote: char| Some(found.split_once(quote)?.1.rsplit_once(quote)?.0);
+    let found = match found {
+        "map" => "a block of keys".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "null" => "nothing".to_owned(),
+        found => format!("`{}`", inner('"').or(inner('`')).unwrap_or(found)),
+    };
+    let wanted = match wanted {
+        "a string" => "text",
+        "a boolean" => "true or false",
+        "a map" => "a block of keys",
+        "a sequence" => "a list",
+        wanted => wanted,
+    };
+    format!("expected {wanted}, found {found}")
+}
+
 fn plural(count: usize, noun: &str) -> String {
     format!("{noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -380,5 +406,34 @@ impl Env {
             .filter_map(|(action, codes)| Some((index(action)?, codes)))
             .flat_map(|(index, codes)| codes.iter().map(move |code| (code.clone(), index)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_an_environment_cannot_read_are_told_in_plain_words() {
+        for (said, told) in [
+            (
+                "invalid type: string \"sixty\", expected a whole number",
+                "expected a whole number, found `sixty`",
+            ),
+            (
+                "invalid value: integer `256`, expected a whole number from 0 to 255",
+                "expected a whole number from 0 to 255, found `256`",
+            ),
+            (
+                "invalid type: map, expected a sequence",
+                "expected a list, found a block of keys",
+            ),
+            (
+                "unknown layout `moon`; did you mean `room`?",
+                "unknown layout `moon`; did you mean `room`?",
+            ),
+        ] {
+            assert_eq!(plain(said), told);
+        }
     }
 }

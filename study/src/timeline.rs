@@ -331,6 +331,21 @@ impl<'a, 'd> Walk<'a, 'd> {
     }
 }
 
+impl Study {
+    /// Whether participants of another version, given in its canonical form, walk the same way in this one: the same
+    /// stages by id and type, the same blocks with their guards, the same factors.
+    pub fn walks_as(&self, canonical: &str) -> bool {
+        let way = |canonical: &str| {
+            let whole: serde_json::Value = serde_json::from_str(canonical).ok()?;
+            let stages = whole["timeline"].as_array()?.iter();
+            let stages = stages.map(|stage| (stage["id"].clone(), stage["type"].clone()));
+            let stages: Vec<_> = stages.collect();
+            Some((stages, whole["tree"].clone(), whole["design"].clone()))
+        };
+        way(canonical).is_some_and(|other| way(&self.canonical) == Some(other))
+    }
+}
+
 /// A formula that decides whether a copy of a block is walked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]

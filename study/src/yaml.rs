@@ -8,6 +8,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::problem::{At, Report};
 
+mod mend;
+
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -206,9 +208,12 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
         match item {
             Ok((event, span)) => build.event(event, span),
             Err(error) => {
-                let (at, mend) = mend(text, at(error.marker()));
-                let message = format!("this is not well-formed: {}; {mend}", error.info());
-                report.add(at, "", message);
+                let noticed = at(error.marker());
+                let (at, why) = mend::cause(text, noticed).unwrap_or_else(|| {
+                    let mend = "check the indentation, quotes and brackets of this line and the one before";
+                    (noticed, format!("{}; {mend}", error.info()))
+                });
+                report.add(at, "", format!("this is not well-formed: {why}"));
                 return None;
             }
         }
@@ -217,28 +222,6 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
         report.add(At { line: 1, column: 1 }, "", "the file is empty");
     }
     build.root
-}
-
-/// The usual cause of text that does not parse, and where it stands: a tab is noticed a line too early.
-fn mend(text: &str, at: At) -> (At, &'static str) {
-    let lines = || {
-        (1..)
-            .zip(text.lines())
-            .skip_while(|(number, _)| *number < at.line)
-    };
-    let tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
-    if let Some((line, _)) = lines().take(2).find(|(_, line)| tab(line)) {
-        return (At { line, column: 1 }, "indent with spaces, not tabs");
-    }
-    let colons = lines()
-        .next()
-        .is_some_and(|(_, line)| line.matches(": ").count() > 1);
-    let mend = if colons {
-        "put text that contains a colon in quotes"
-    } else {
-        "check the indentation, quotes and brackets of this line and the one before"
-    };
-    (at, mend)
 }
 
 fn at(marker: &granit_parser::Marker) -> At {
@@ -383,7 +366,7 @@ fn key(node: Node, report: &Report) -> Key {
             report.add(
                 node.at,
                 "",
-                "a key must be a word, not a list or a block of keys",
+                "a key must be a word, not a list or a block of keys; a name in braces stands in quotes: `\"{{ name }}\"`",
             );
             String::new()
         }

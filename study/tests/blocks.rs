@@ -277,7 +277,7 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
     assert_eq!(
         told,
         [
-            "study.yaml:8:35: design.within.layout.levels[2]: no such kitchen (it is `config.layout` of `play`)"
+            "study.yaml:8:35: design.within.layout.levels[2]: no such kitchen; it is `config.layout` of `play`"
         ]
     );
     let told = |refuses: &dyn Fn(&study::stage::Env) -> bool| {

@@ -446,6 +446,72 @@ fn yaml_on_which_programs_differ_is_refused() {
 }
 
 #[test]
+fn text_that_is_no_yaml_is_told_where_its_cause_stands() {
+    assert_eq!(
+        fault("pages: [how.md]", "pages: [how.md"),
+        "study.yaml:11:12: this is not well-formed: `[` is never closed; write `]` where the list ends"
+    );
+    assert_eq!(
+        fault("bot: {policy: cook}", "bot: {policy: cook"),
+        "study.yaml:17:10: this is not well-formed: `{` is never closed; write `}` where the block ends"
+    );
+    assert_eq!(
+        fault("title: Small", "title: \"Small"),
+        "study.yaml:5:10: this is not well-formed: the quote `\"` is never closed; write `\"` where the text ends"
+    );
+    assert_eq!(
+        fault("title: Small", "title:Small"),
+        "study.yaml:5:8: this is not well-formed: no space after the colon; write `title: Small`"
+    );
+    assert_eq!(
+        fault("    group_size: 2", "   group_size: 2"),
+        "study.yaml:14:4: this is not well-formed: indented by 3, and the lines before by 0, 2, 4; put keys of one block below each other"
+    );
+    assert_eq!(
+        fault("layout: cramped_room", "layout: {{ kitchen }}"),
+        "study.yaml:23:16: a key must be a word, not a list or a block of keys; a name in braces stands in quotes: `\"{{ name }}\"`"
+    );
+}
+
+/// A guard of the survey, which stands on line 30.
+fn guard(formula: &str) -> String {
+    let with = format!("  - id: after\n    when: {formula}");
+    fault("  - id: after", &with)
+}
+
+#[test]
+fn guards_are_typed_and_can_hold() {
+    assert_eq!(
+        guard("play.episodes[0].scor > 3"),
+        "study.yaml:31:28: timeline[3].when: unknown field `scor`; did you mean `score`? Known here: reason, score, success, ticks"
+    );
+    assert_eq!(
+        guard("play.episodes[0].score"),
+        "study.yaml:31:11: timeline[3].when: the formula gives a number, and true or false is wanted here; compare it, as in `score >= 20`"
+    );
+    assert_eq!(
+        guard("1 > 2"),
+        "study.yaml:31:11: timeline[3].when: never holds, so nobody reaches what it guards; mend the formula, or remove what it guards"
+    );
+    let in_copies = guard("'place == \"moon\"'\n    for_each: {place: [sun, stars]}");
+    assert!(
+        in_copies.starts_with("study.yaml:31:11: timeline[3].when: never holds"),
+        "{in_copies}"
+    );
+    assert_eq!(
+        faults("minus", |_, text| {
+            swap(text, "id: play", "id: first-round");
+            swap(
+                text,
+                "  - id: after",
+                "  - id: after\n    when: size(first-round.episodes) > 0",
+            );
+        })[0],
+        "study.yaml:31:16: timeline[3].when: `-` is a minus here, so `first-round` cannot be named in a formula; call it `first_round`"
+    );
+}
+
+#[test]
 fn text_fields_take_scalars_as_they_are_written() {
     let folder = Folder::new("as-written");
     folder.write("study.yaml", STUDY.replace("title: Small", "title: No"));

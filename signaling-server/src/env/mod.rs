@@ -25,20 +25,31 @@ enum Source {
 }
 
 impl Source {
-    /// Finds what a person named.
+    /// Finds what a person named: an id, also with the version as a study names it, or a file.
     fn find(name: &str) -> anyhow::Result<Self> {
+        if let Some((id, version)) = name
+            .split_once('@')
+            .filter(|(id, _)| envs::IDS.contains(id))
+        {
+            let found = envs::open(id, "")?.spec().version.clone();
+            if found != version {
+                bail!("version {version} of `{id}` is not here; this program has `{id}@{found}`");
+            }
+            return Ok(Self::Native(id.to_owned()));
+        }
         if envs::IDS.contains(&name) {
             return Ok(Self::Native(name.to_owned()));
         }
         let path = Path::new(name);
         if !path.is_file() {
             let ids = envs::IDS.join(", ");
-            if path.extension().is_some() {
+            if path.extension().is_some() && !name.contains('@') {
                 bail!(
                     "there is no file {name}; build the module first, or name an environment: {ids}"
                 );
             }
-            let near = nearest(name).map(|id| format!("; did you mean `{id}`?"));
+            let id = name.split('@').next().unwrap_or(name);
+            let near = nearest(id).map(|id| format!("; did you mean `{id}`?"));
             bail!(
                 "there is no environment `{name}`{} There is: {ids}, or any module by its file, such as my_env.wasm",
                 near.as_deref().unwrap_or(".")

@@ -16,7 +16,8 @@ use std::path::Path;
 use futures_util::SinkExt as _;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use protocol::{Life, Seat};
-use signaling_server::server::Server;
+use signaling_server::changed::Changed;
+use signaling_server::server::{Options, Server};
 use tokio_tungstenite::tungstenite::Message;
 
 use game::meet;
@@ -214,4 +215,52 @@ async fn a_data_folder_of_another_study_is_left_alone() {
         said.contains("`overcooked-dyad`") && said.contains("--data"),
         "{said}"
     );
+}
+
+/// Replaces a text of the study file.
+fn change(host: &Host, from: &str, to: &str) {
+    let file = host.dir.path().join("study/study.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{from}");
+    std::fs::write(&file, text.replace(from, to)).unwrap();
+}
+
+#[tokio::test]
+async fn a_study_that_changed_under_people_on_their_way_is_not_served_unless_told() {
+    let host = Host::new();
+    let server = host.start().await;
+    let link = server.links[0].clone();
+    Page::enter(&server, Entry::Invite(link.clone())).await;
+    server.stop().await;
+    let with = |changed| Options {
+        changed,
+        ..host.options()
+    };
+    let refusal = async |changed| {
+        let error = Server::start(with(changed)).await.err().unwrap();
+        error.to_string()
+    };
+
+    change(&host, "title: About the round", "title: The round");
+    let said = refusal(Changed::Refuse).await;
+    assert!(
+        said.contains("one participant is on the way") && said.contains("--changed carry"),
+        "{said}"
+    );
+    drop(Server::start(with(Changed::Carry)).await.unwrap());
+    drop(Server::start(with(Changed::Refuse)).await.unwrap());
+
+    change(
+        &host,
+        "timeline:\n",
+        "timeline:\n  - {id: more, type: instructions, pages: [how.md]}\n",
+    );
+    let said = refusal(Changed::Refuse).await;
+    assert!(!said.contains("--changed carry"), "{said}");
+    let said = refusal(Changed::Carry).await;
+    assert!(said.contains("other stages, blocks or factors"), "{said}");
+    let server = Server::start(with(Changed::End)).await.unwrap();
+    assert!(!server.links.contains(&link), "the session is over");
+    drop(server);
+    drop(Server::start(with(Changed::Refuse)).await.unwrap());
 }
