@@ -33,6 +33,8 @@ const start = async () => {
   setInterval(() => {
     if (performance.now() - beaten > 500) coplay.tick();
   }, 16);
+  // What is printed on the keys, where a browser tells.
+  navigator.keyboard?.getLayoutMap?.().then(keys => keys.forEach((name, code) => coplay.name_key(code, name))).catch(() => {});
   // A page that holds a lock is not frozen while it is out of sight: the partner plays on.
   navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(() => {}));
 };

@@ -11,6 +11,7 @@ use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, Sta
 use serde_json::Value;
 
 use crate::agree;
+use crate::controls::Layout;
 use crate::dom;
 use crate::entry::Door;
 use crate::form;
@@ -87,6 +88,7 @@ pub(crate) struct App {
     /// The report of the episode before, for tests.
     last_play: Value,
     is_marked: bool,
+    layout: Layout,
 }
 
 impl App {
@@ -119,14 +121,14 @@ impl App {
             next_messages: Vec::new(),
             last_play: Value::Null,
             is_marked: false,
+            layout: Layout::new(),
         })
     }
 
-    /// The action of a key, if keys belong to the world now.
-    pub(crate) fn wants(&self, code: &str) -> bool {
-        self.play
-            .as_ref()
-            .is_some_and(|play| play.takes_keys() && play.action_of(code).is_some())
+    /// Whether a key belongs to a world now, rather than to the page.
+    pub(crate) fn owns(&mut self, code: &str) -> bool {
+        let now = self.now();
+        (self.play.as_ref()).is_some_and(|play| play.owns(now, code))
     }
 
     /// Whether frames are wanted.
@@ -144,19 +146,16 @@ impl App {
             Input::Tick => self.tick(),
             Input::Frame(at_ms) => self.with_play(|play, now| play.frame(now, at_ms)),
             Input::Loaded(era, module) => self.loaded(era, *module),
-            Input::Key { code, down, at_ms } => self.with_play(|play, now| {
-                if let Some(action) = play.action_of(&code) {
-                    play.key(now, &code, action, down, at_ms);
-                }
-            }),
+            Input::Key { code, down, at_ms } => {
+                self.with_play(|play, now| play.key(now, &code, down, at_ms));
+            }
             Input::Pad {
+                finger,
                 action,
-                down,
                 at_ms,
-            } => {
-                self.with_play(|play, now| {
-                    play.key(now, &format!("pad {action}"), action, down, at_ms)
-                });
+            } => self.with_play(|play, now| play.touch(now, finger, action, at_ms)),
+            Input::Printed { code, name } => {
+                self.layout.insert(code, name);
             }
             Input::Blurred => self.with_play(Play::blurred),
             Input::Hidden(hidden) => self.hidden(hidden),
@@ -508,9 +507,11 @@ impl App {
             return;
         }
         let mut outcome = Ok(());
+        let layout = std::mem::take(&mut self.layout);
         self.with_play(|play, now| {
-            outcome = module.and_then(|module| play.loaded(now, module));
+            outcome = module.and_then(|module| play.loaded(now, module, &layout));
         });
+        self.layout = layout;
         if let Err(error) = outcome {
             self.trouble(&error);
             self.shell.notice(Some(sentences::NO_MODULE));

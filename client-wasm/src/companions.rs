@@ -215,6 +215,8 @@ mod tests {
             keys: Vec::new(),
             disclose_ai,
             ice: Vec::new(),
+            touch: true,
+            fullscreen: false,
             relay_only: false,
             life: Life(0),
             running: false,

@@ -2,7 +2,9 @@
 //!
 //! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
 
+use js_sys::{Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, Element, Event, EventTarget, HtmlElement, Window};
 
 /// The window.
@@ -93,6 +95,36 @@ pub(crate) fn fill(parent: &Element, children: &[&Element]) {
 pub(crate) fn reload() {
     // A browser that refuses leaves the page as it is, and its own button beside it.
     window().location().reload().ok();
+}
+
+/// Whether a media query holds.
+pub(crate) fn matches(query: &str) -> bool {
+    let list = window().match_media(query).ok().flatten();
+    list.is_some_and(|list| list.matches())
+}
+
+/// Asks the browser to show the page on the whole screen; it may refuse, and then the page stays as it is.
+pub(crate) fn fill_screen() {
+    let Some(page) = document().document_element() else {
+        return;
+    };
+    let ask = Reflect::get(&page, &"requestFullscreen".into()).ok();
+    let ask = ask.and_then(|ask| ask.dyn_into::<Function>().ok());
+    let asked = ask.and_then(|ask| ask.call0(&page).ok()?.dyn_into::<Promise>().ok());
+    if let Some(asked) = asked {
+        wasm_bindgen_futures::spawn_local(async move {
+            JsFuture::from(asked).await.ok();
+        });
+    }
+}
+
+/// Whether the page fills the screen, and whether it could.
+pub(crate) fn screen() -> (bool, bool) {
+    let document = document();
+    (
+        document.fullscreen_element().is_some(),
+        document.fullscreen_enabled(),
+    )
 }
 
 /// Shows or hides an element.

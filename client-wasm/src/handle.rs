@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Event, HtmlElement, KeyboardEvent};
+use web_sys::{Element, Event, KeyboardEvent};
 
 use crate::app::App;
 use crate::dom;
@@ -63,6 +63,11 @@ impl Coplay {
             .unwrap_or_default()
     }
 
+    /// Tells what is printed on a key of the person's keyboard, by its `KeyboardEvent.code`.
+    pub fn name_key(&self, code: String, name: String) {
+        self.post.send(Input::Printed { code, name });
+    }
+
     /// The page failed outside of this module, or inside an environment module: tells the person and the server.
     pub fn fail(&self, message: &str) {
         rescue::fail(message);
@@ -90,6 +95,12 @@ fn subscribe(post: &Post) {
     dom::listen(&dom::window(), "blur", move |_: Event| {
         blurred.send(Input::Blurred)
     });
+    let typing = post.clone();
+    dom::listen(&dom::window(), "focusin", move |event: Event| {
+        if is_elsewhere(&event) {
+            typing.send(Input::Blurred);
+        }
+    });
     let leaving = post.clone();
     dom::listen(&dom::window(), "pagehide", move |_: Event| {
         leaving.send(Input::Leaving)
@@ -104,6 +115,8 @@ fn subscribe(post: &Post) {
     }
 }
 
+/// A key goes down or up. Keys of the world do nothing else on the page; those that are typed somewhere, and what the
+/// browser has them for, are none of the world's.
 fn key(post: &Post, event: &KeyboardEvent, down: bool) {
     let code = event.code();
     // While the command key is down, macOS tells of no other key that goes up.
@@ -111,11 +124,13 @@ fn key(post: &Post, event: &KeyboardEvent, down: bool) {
         post.send(Input::Blurred);
     }
     let shortcut = event.ctrl_key() || event.alt_key() || event.meta_key();
-    if (down && shortcut) || is_field(event) || post.ask(|app| app.wants(&code)) != Some(true) {
-        return;
+    let is_typed = event.is_composing() || is_elsewhere(event);
+    let is_own = !is_typed && post.ask(|app| app.owns(&code)) == Some(true);
+    if is_own && !(down && shortcut) {
+        event.prevent_default();
     }
-    event.prevent_default();
-    if !event.repeat() {
+    // A key that goes up is let go wherever that happens.
+    if !down || (is_own && !shortcut && !event.repeat()) {
         post.send(Input::Key {
             code,
             down,
@@ -124,15 +139,16 @@ fn key(post: &Post, event: &KeyboardEvent, down: bool) {
     }
 }
 
-/// Whether the key goes into a field that people type into.
-fn is_field(event: &KeyboardEvent) -> bool {
+/// What has keys of its own.
+const ELSEWHERE: &str = "input, textarea, select, form, dialog, [role=dialog], [role=textbox], \
+                         [contenteditable]:not([contenteditable=false]), .ask";
+
+/// Whether an event is about something that has keys of its own.
+fn is_elsewhere(event: &Event) -> bool {
     let target = event
         .target()
-        .and_then(|target| target.dyn_into::<HtmlElement>().ok());
-    target.is_some_and(|target| {
-        ["INPUT", "TEXTAREA", "SELECT"].contains(&target.tag_name().as_str())
-            || target.is_content_editable()
-    })
+        .and_then(|target| target.dyn_into::<Element>().ok());
+    target.is_some_and(|target| matches!(target.closest(ELSEWHERE), Ok(Some(_))))
 }
 
 type Frames = Rc<RefCell<Option<Closure<dyn FnMut(f64)>>>>;

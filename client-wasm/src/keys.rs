@@ -1,107 +1,237 @@
-//! What the person wants, from keys and touch buttons that go down and up.
+//! What the person wants, from keys, chords and touch buttons that go down and up.
 //!
-//! Of several lasting actions held at once, the one pressed last counts; when it is let go, the one pressed
-//! before it counts again. A press of a momentary action counts once, however long it is held.
-//! This module must not know of browsers: a source is any text that names a key or a button.
+//! A chord is meant once all its keys are down, and those parts of it that mean something by themselves are not meant
+//! then: the longest chord wins. Of several lasting actions held at once, the one pressed last counts; when it is let
+//! go, the one pressed before it counts again. A press of a momentary action counts once, however long it is held, and
+//! so does every press where the study captures presses.
+//! This module must not know of browsers.
 
 use env_core::{Action, Spec};
 
-/// A source that is down.
+/// An action began or ceased to be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The action.
+    pub action: Action,
+    /// Whether it began.
+    pub down: bool,
+    /// The action that the person wants by it, if that is another than before.
+    pub wanted: Option<Action>,
+}
+
+/// Something that is down.
+#[derive(Debug, PartialEq)]
+enum Down {
+    /// A key, by its `KeyboardEvent.code`.
+    Key(String),
+    /// A finger on the button of an action.
+    Finger(i32, Action),
+}
+
+/// By what an action is meant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Binding(usize),
+    Finger(i32),
+}
+
+/// What means an action: keys that are down together.
 #[derive(Debug)]
-struct Held {
-    source: String,
+struct Binding {
+    /// As the study writes it.
+    name: String,
     action: Action,
 }
 
-/// The state of the keys of one person.
+impl Binding {
+    fn codes(&self) -> impl Iterator<Item = &str> {
+        self.name.split('+')
+    }
+
+    fn has(&self, code: &str) -> bool {
+        self.codes().any(|own| own == code)
+    }
+
+    /// Whether it is that chord and more.
+    fn exceeds(&self, other: &Self) -> bool {
+        self.codes().count() > other.codes().count() && other.codes().all(|code| self.has(code))
+    }
+}
+
+/// The keys and buttons of one person.
 #[derive(Debug, Default)]
 pub struct Keys {
-    bindings: Vec<(String, Action)>,
-    momentary: Vec<bool>,
+    bindings: Vec<Binding>,
+    /// By action: whether it lasts while it is held.
+    lasts: Vec<bool>,
     noop: Action,
-    held: Vec<Held>,
+    /// In the order in which they went down.
+    down: Vec<Down>,
+    /// What is meant, that which was completed last at the end.
+    held: Vec<(By, Action)>,
 }
 
 impl Keys {
-    /// Keys for an environment; `bindings` replaces the environment's own if it is not empty.
-    pub fn new(spec: &Spec, bindings: &[(String, Action)]) -> Self {
-        let own = || {
-            let of = |(action, spec): (usize, &env_core::contract::ActionSpec)| {
-                spec.keys
-                    .iter()
-                    .map(move |key| (key.clone(), action as Action))
-                    .collect::<Vec<_>>()
-            };
-            spec.actions.iter().enumerate().flat_map(of).collect()
+    /// Keys for an environment. `bindings` are chords with `+` between their keys, and replace the environment's own
+    /// keys if there are any. With `press` every press counts once.
+    pub fn new(spec: &Spec, bindings: &[(String, Action)], press: bool) -> Self {
+        let own = (0..).zip(&spec.actions);
+        let own = own.flat_map(|(action, of)| of.keys.iter().map(move |key| (key, action)));
+        let bindings: Vec<_> = match bindings {
+            [] => own.collect(),
+            _ => bindings
+                .iter()
+                .map(|(name, action)| (name, *action))
+                .collect(),
+        };
+        let bind = |(name, action): (&String, Action)| Binding {
+            name: name.clone(),
+            action,
         };
         Self {
-            bindings: if bindings.is_empty() {
-                own()
-            } else {
-                bindings.to_vec()
-            },
-            momentary: spec.actions.iter().map(|action| action.momentary).collect(),
+            bindings: bindings.into_iter().map(bind).collect(),
+            lasts: (spec
+                .actions
+                .iter()
+                .map(|action| !press && !action.momentary))
+            .collect(),
             noop: spec.noop,
-            held: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// The action of a key, by its `KeyboardEvent.code`.
-    pub fn action_of(&self, code: &str) -> Option<Action> {
-        self.bindings
-            .iter()
-            .find(|(key, _)| key == code)
-            .map(|&(_, action)| action)
+    /// Whether a key means something, alone or with others.
+    pub fn has(&self, code: &str) -> bool {
+        self.bindings.iter().any(|binding| binding.has(code))
     }
 
-    /// The keys of an action, in the order of the bindings.
-    pub fn keys_of(&self, action: Action) -> impl Iterator<Item = &str> {
-        self.bindings
-            .iter()
-            .filter(move |&&(_, bound)| bound == action)
-            .map(|(key, _)| key.as_str())
+    /// The keys and chords of an action, in the order of the bindings.
+    pub fn of(&self, action: Action) -> impl Iterator<Item = &str> {
+        let bindings = self.bindings.iter();
+        let own = bindings.filter(move |binding| binding.action == action);
+        own.map(|binding| binding.name.as_str())
     }
 
-    /// A source goes down. Gives the action that is wanted from now on, or none if it was down already.
-    pub fn press(&mut self, source: &str, action: Action) -> Option<Action> {
-        if self.held.iter().any(|held| held.source == source) {
-            return None;
+    /// A key goes down, by its `KeyboardEvent.code`.
+    pub fn press(&mut self, code: &str) -> Vec<Change> {
+        let key = Down::Key(code.to_owned());
+        if self.down.contains(&key) {
+            return Vec::new();
         }
-        self.held.push(Held {
-            source: source.to_owned(),
-            action,
-        });
-        Some(action)
+        self.down.push(key);
+        self.settle(|binding| binding.has(code))
     }
 
-    /// A source goes up. Gives what it meant and, if the wish changed, the action wanted from now on.
-    pub fn release(&mut self, source: &str) -> Option<(Action, Option<Action>)> {
-        let before = self.lasting();
-        let index = self.held.iter().position(|held| held.source == source)?;
-        let action = self.held.remove(index).action;
-        let now = self.lasting();
-        Some((action, (now != before).then_some(now)))
+    /// A key goes up.
+    pub fn release(&mut self, code: &str) -> Vec<Change> {
+        self.down
+            .retain(|down| !matches!(down, Down::Key(key) if key == code));
+        self.settle(|_| false)
     }
 
-    /// Everything is let go, as when the page loses the focus. Gives what was held.
-    pub fn release_all(&mut self) -> Vec<Action> {
-        self.held.drain(..).map(|held| held.action).collect()
+    /// A finger lies on the button of an action from now on, or on none.
+    pub fn touch(&mut self, finger: i32, action: Option<Action>) -> Vec<Change> {
+        let now = action.map(|action| Down::Finger(finger, action));
+        if now.as_ref().is_none_or(|now| !self.down.contains(now)) {
+            self.down
+                .retain(|down| !matches!(down, Down::Finger(own, _) if *own == finger));
+            self.down.extend(now);
+        }
+        self.settle(|_| false)
+    }
+
+    /// Everything is let go, as when the page loses the focus.
+    pub fn release_all(&mut self) -> Vec<Change> {
+        self.down.clear();
+        self.settle(|_| false)
     }
 
     /// The lasting action that counts now.
-    pub fn lasting(&self) -> Action {
-        let lasts = |held: &&Held| {
-            !self
-                .momentary
-                .get(usize::from(held.action))
-                .copied()
-                .unwrap_or(true)
+    fn lasting(&self) -> Action {
+        let last = self.held.iter().rfind(|(_, action)| self.lasts(*action));
+        last.map_or(self.noop, |&(_, action)| action)
+    }
+
+    fn lasts(&self, action: Action) -> bool {
+        self.lasts.get(usize::from(action)) == Some(&true)
+    }
+
+    /// What is meant by all that is down, that which was completed last at the end.
+    fn meant(&self) -> Vec<(By, Action)> {
+        let at = |code: &str| {
+            let is = |down: &Down| matches!(down, Down::Key(key) if key == code);
+            self.down.iter().position(is)
         };
-        self.held
-            .iter()
-            .rev()
-            .find(lasts)
-            .map_or(self.noop, |held| held.action)
+        let completed = |binding: &Binding| {
+            binding
+                .codes()
+                .map(at)
+                .try_fold(0, |last, at| Some(last.max(at?)))
+        };
+        let wins = |binding: &Binding| {
+            let mut others = self.bindings.iter();
+            !others.any(|other| other.exceeds(binding) && completed(other).is_some())
+        };
+        let chords = self.bindings.iter().enumerate();
+        let chords = chords.filter_map(|(index, binding)| {
+            let at = completed(binding).filter(|_| wins(binding))?;
+            Some((at, (By::Binding(index), binding.action)))
+        });
+        let fingers = self.down.iter().enumerate();
+        let fingers = fingers.filter_map(|(at, down)| match down {
+            Down::Finger(finger, action) => Some((at, (By::Finger(*finger), *action))),
+            Down::Key(_) => None,
+        });
+        let mut meant: Vec<_> = chords.chain(fingers).collect();
+        meant.sort_by_key(|&(at, _)| at);
+        meant.into_iter().map(|(_, meant)| meant).collect()
+    }
+
+    /// Makes what is held follow from what is down. A momentary action that is not held begins only by a finger, or by
+    /// a binding that was `pressed`: when a chord is let go, its parts are not pressed anew.
+    fn settle(&mut self, pressed: impl Fn(&Binding) -> bool) -> Vec<Change> {
+        let (before, meant) = (self.lasting(), self.meant());
+        let old = std::mem::take(&mut self.held);
+        let gone = old.iter().filter(|held| !meant.contains(held));
+        let up = |&(_, action): &(By, Action)| Change {
+            action,
+            down: false,
+            wanted: None,
+        };
+        let mut changes: Vec<Change> = gone.map(up).collect();
+        for (by, action) in meant {
+            let lasts = self.lasts(action);
+            let begins = match by {
+                By::Binding(index) => lasts || pressed(&self.bindings[index]),
+                By::Finger(_) => true,
+            };
+            let is_held = old.contains(&(by, action));
+            if begins && !is_held {
+                changes.push(Change {
+                    action,
+                    down: true,
+                    wanted: (!lasts).then_some(action),
+                });
+            }
+            if begins || is_held {
+                self.held.push((by, action));
+            }
+        }
+        let now = self.lasting();
+        if now != before {
+            let began = |change: &&mut Change| change.down && change.action == now;
+            let by = match changes
+                .iter()
+                .any(|change| change.down && change.action == now)
+            {
+                true => changes.iter_mut().rfind(began),
+                false => changes.iter_mut().rfind(|change| change.wanted.is_none()),
+            };
+            if let Some(change) = by {
+                change.wanted = Some(now);
+            }
+        }
+        changes
     }
 }
 
@@ -116,13 +246,13 @@ mod tests {
     const USE: Action = 2;
     const NOOP: Action = 3;
 
-    fn keys() -> Keys {
+    fn spec() -> Spec {
         let action = |name: &str, momentary, keys: &[&str]| ActionSpec {
             name: name.to_owned(),
             momentary,
             keys: keys.iter().map(|&key| key.to_owned()).collect(),
         };
-        let spec = Spec {
+        Spec {
             id: "test".to_owned(),
             version: "1.0.0".to_owned(),
             title: "Test".to_owned(),
@@ -139,65 +269,176 @@ mod tests {
             horizon: 10,
             events: Vec::new(),
             compact: false,
-        };
-        Keys::new(&spec, &[])
+        }
+    }
+
+    fn keys() -> Keys {
+        Keys::new(&spec(), &[], false)
+    }
+
+    fn bound(bindings: &[(&str, Action)], press: bool) -> Keys {
+        let named = |&(name, action): &(&str, Action)| (name.to_owned(), action);
+        Keys::new(
+            &spec(),
+            &bindings.iter().map(named).collect::<Vec<_>>(),
+            press,
+        )
+    }
+
+    fn down(action: Action, wanted: Option<Action>) -> Change {
+        Change {
+            action,
+            down: true,
+            wanted,
+        }
+    }
+
+    fn up(action: Action, wanted: Option<Action>) -> Change {
+        Change {
+            down: false,
+            ..down(action, wanted)
+        }
     }
 
     #[test]
     fn the_last_pressed_wins_and_release_falls_back() {
         let mut keys = keys();
-        assert_eq!(keys.press("ArrowUp", UP), Some(UP));
-        assert_eq!(keys.press("ArrowLeft", LEFT), Some(LEFT));
-        assert_eq!(keys.release("ArrowLeft"), Some((LEFT, Some(UP))));
-        assert_eq!(keys.release("ArrowUp"), Some((UP, Some(NOOP))));
-        assert_eq!(keys.release("ArrowUp"), None);
+        assert_eq!(keys.press("ArrowUp"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press("ArrowLeft"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(keys.release("ArrowLeft"), [up(LEFT, Some(UP))]);
+        assert_eq!(keys.release("ArrowUp"), [up(UP, Some(NOOP))]);
+        assert_eq!(keys.release("ArrowUp"), []);
     }
 
     #[test]
     fn letting_go_of_what_does_not_count_changes_nothing() {
         let mut keys = keys();
-        keys.press("ArrowUp", UP);
-        keys.press("ArrowLeft", LEFT);
-        assert_eq!(keys.release("ArrowUp"), Some((UP, None)));
+        keys.press("ArrowUp");
+        keys.press("ArrowLeft");
+        assert_eq!(keys.release("ArrowUp"), [up(UP, None)]);
         assert_eq!(keys.lasting(), LEFT);
     }
 
     #[test]
     fn a_momentary_press_counts_once_and_keeps_the_lasting_one() {
         let mut keys = keys();
-        keys.press("ArrowUp", UP);
-        assert_eq!(keys.press("Space", USE), Some(USE));
-        assert_eq!(keys.press("Space", USE), None);
+        keys.press("ArrowUp");
+        assert_eq!(keys.press("Space"), [down(USE, Some(USE))]);
+        assert_eq!(keys.press("Space"), []);
         assert_eq!(keys.lasting(), UP);
-        assert_eq!(keys.release("Space"), Some((USE, None)));
+        assert_eq!(keys.release("Space"), [up(USE, None)]);
     }
 
     #[test]
     fn two_keys_of_one_action_hold_it_together() {
         let mut keys = keys();
-        keys.press("ArrowUp", UP);
-        keys.press("KeyW", UP);
-        assert_eq!(keys.release("ArrowUp"), Some((UP, None)));
-        assert_eq!(keys.release("KeyW"), Some((UP, Some(NOOP))));
+        keys.press("ArrowUp");
+        assert_eq!(keys.press("KeyW"), [down(UP, None)]);
+        assert_eq!(keys.release("ArrowUp"), [up(UP, None)]);
+        assert_eq!(keys.release("KeyW"), [up(UP, Some(NOOP))]);
     }
 
     #[test]
     fn losing_the_focus_lets_everything_go() {
         let mut keys = keys();
-        keys.press("ArrowUp", UP);
-        keys.press("Space", USE);
-        assert_eq!(keys.release_all(), [UP, USE]);
-        assert_eq!(keys.lasting(), NOOP);
-        assert_eq!(keys.press("ArrowUp", UP), Some(UP));
+        keys.press("ArrowUp");
+        keys.press("Space");
+        keys.touch(1, Some(LEFT));
+        assert_eq!(
+            keys.release_all(),
+            [up(UP, None), up(USE, None), up(LEFT, Some(NOOP))]
+        );
+        assert_eq!(keys.release("ArrowUp"), []);
+        assert_eq!(keys.press("ArrowUp"), [down(UP, Some(UP))]);
     }
 
     #[test]
     fn a_study_may_bind_other_keys() {
+        let keys = bound(&[("KeyI", UP), ("ShiftLeft+KeyI", LEFT)], false);
+        assert_eq!(keys.of(UP).collect::<Vec<_>>(), ["KeyI"]);
+        assert_eq!(keys.of(LEFT).collect::<Vec<_>>(), ["ShiftLeft+KeyI"]);
+        assert!(keys.has("ShiftLeft") && keys.has("KeyI") && !keys.has("KeyW"));
+    }
+
+    #[test]
+    fn the_longest_chord_wins() {
+        let mut keys = bound(
+            &[
+                ("KeyI", UP),
+                ("ShiftLeft+KeyI", LEFT),
+                ("ShiftLeft+KeyI+KeyJ", USE),
+            ],
+            false,
+        );
+        assert_eq!(keys.press("ShiftLeft"), []);
+        assert_eq!(keys.press("KeyI"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(
+            keys.press("KeyJ"),
+            [up(LEFT, Some(NOOP)), down(USE, Some(USE))]
+        );
+        assert_eq!(keys.release("KeyI"), [up(USE, None)]);
+        // In any order.
+        keys.release_all();
+        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(
+            keys.press("ShiftLeft"),
+            [up(UP, None), down(LEFT, Some(LEFT))]
+        );
+        // What is left of a chord is meant again, and goes on to be what was pressed before others.
+        assert_eq!(
+            keys.release("ShiftLeft"),
+            [up(LEFT, None), down(UP, Some(UP))]
+        );
+    }
+
+    #[test]
+    fn what_is_left_of_a_chord_is_not_pressed_anew() {
+        let mut keys = bound(&[("KeyI", USE), ("ShiftLeft+KeyI", LEFT)], false);
+        keys.press("ShiftLeft");
+        keys.press("KeyI");
+        assert_eq!(keys.release("ShiftLeft"), [up(LEFT, Some(NOOP))]);
+        assert_eq!(keys.press("KeyX"), []);
+        assert_eq!(keys.release("KeyI"), []);
+        assert_eq!(keys.press("KeyI"), [down(USE, Some(USE))]);
+    }
+
+    #[test]
+    fn a_key_that_is_held_does_not_overtake_one_pressed_after_it() {
+        let mut keys = bound(
+            &[("KeyI", UP), ("ShiftLeft+KeyI", USE), ("KeyJ", LEFT)],
+            false,
+        );
+        keys.press("ShiftLeft");
+        keys.press("KeyI");
+        keys.press("KeyJ");
+        assert_eq!(keys.release("ShiftLeft"), [up(USE, None), down(UP, None)]);
+        assert_eq!(keys.lasting(), LEFT);
+    }
+
+    #[test]
+    fn where_presses_are_captured_every_press_counts_once() {
+        let mut keys = bound(&[("KeyI", UP), ("KeyJ", LEFT)], true);
+        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press("KeyI"), []);
+        assert_eq!(keys.press("KeyJ"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(keys.release("KeyJ"), [up(LEFT, None)]);
+        assert_eq!(keys.release("KeyI"), [up(UP, None)]);
+        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(keys.lasting(), NOOP);
+    }
+
+    #[test]
+    fn fingers_slide_from_button_to_button_and_hold_beside_each_other() {
         let mut keys = keys();
-        assert_eq!(keys.action_of("KeyW"), Some(UP));
-        assert_eq!(keys.keys_of(UP).collect::<Vec<_>>(), ["ArrowUp", "KeyW"]);
-        keys.bindings = vec![("KeyI".to_owned(), UP)];
-        assert_eq!(keys.action_of("KeyI"), Some(UP));
-        assert_eq!(keys.action_of("KeyW"), None);
+        assert_eq!(keys.touch(7, Some(UP)), [down(UP, Some(UP))]);
+        assert_eq!(keys.touch(7, Some(UP)), []);
+        assert_eq!(keys.touch(9, Some(USE)), [down(USE, Some(USE))]);
+        assert_eq!(
+            keys.touch(7, Some(LEFT)),
+            [up(UP, None), down(LEFT, Some(LEFT))]
+        );
+        assert_eq!(keys.touch(9, None), [up(USE, None)]);
+        assert_eq!(keys.touch(7, None), [up(LEFT, Some(NOOP))]);
+        assert_eq!(keys.touch(7, None), []);
     }
 }

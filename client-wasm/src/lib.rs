@@ -2,10 +2,11 @@
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one).
 //! What can be decided without a browser is decided in the crate `peer`, or in modules that know none
-//! ([`companions`], [`keys`], [`survey`], [`tween`]), and is tested natively;
+//! ([`companions`], [`controls`], [`keys`], [`survey`], [`tween`]), and is tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
 pub mod companions;
+pub mod controls;
 pub mod keys;
 pub mod sentences;
 pub mod survey;
@@ -25,6 +26,8 @@ mod form;
 mod handle;
 #[cfg(target_arch = "wasm32")]
 mod module;
+#[cfg(target_arch = "wasm32")]
+mod pad;
 #[cfg(target_arch = "wasm32")]
 mod pages;
 #[cfg(target_arch = "wasm32")]

@@ -17,6 +17,7 @@ use protocol::control::{Plan, ServerMessage};
 use protocol::{Controller, Era, Life, Tick};
 
 use crate::companions::Companions;
+use crate::controls::Layout;
 use crate::dom;
 use crate::keys::Keys;
 use crate::module::Module;
@@ -108,15 +109,21 @@ impl Play {
         matches!(self.peer.status(now), Status::Over(_))
     }
 
-    /// The module is there: shows the first state.
+    /// The module is there: shows the first state. `layout` is that of the person's keyboard.
     ///
     /// # Errors
     /// The browser's error, if there is no picture to be had.
-    pub(crate) fn loaded(&mut self, now: Now, module: Module) -> Result<(), String> {
+    pub(crate) fn loaded(
+        &mut self,
+        now: Now,
+        module: Module,
+        layout: &Layout,
+    ) -> Result<(), String> {
         if self.view.is_none() {
-            let spec = module.spec().clone();
-            self.keys = Keys::new(&spec, &self.peer.plan().keys);
-            self.scene.explain(&self.post, &spec, &self.keys);
+            let (spec, plan) = (module.spec().clone(), self.peer.plan());
+            self.keys = Keys::new(&spec, &plan.keys, plan.rules.press);
+            self.scene
+                .explain(&self.post, &spec, &self.keys, layout, plan.touch);
             let (canvas, seat) = (self.scene.canvas.clone(), self.peer.plan().seat.index());
             let view = View::new(canvas, &module.facts().sprites, seat);
             self.view = Some(view.map_err(|error| format!("{error:?}"))?);

@@ -24,7 +24,7 @@ pub(crate) enum Input {
     Frame(f64),
     /// A module is loaded, or could not be.
     Loaded(Era, Box<Result<Module, String>>),
-    /// A key that means an action.
+    /// A key that means something, alone or with others.
     Key {
         /// `KeyboardEvent.code`.
         code: String,
@@ -33,14 +33,21 @@ pub(crate) enum Input {
         /// `event.timeStamp`.
         at_ms: f64,
     },
-    /// A touch button.
+    /// A finger went to a touch button, or away from one.
     Pad {
-        /// What it means.
-        action: Action,
-        /// Down or up.
-        down: bool,
+        /// Which finger.
+        finger: i32,
+        /// What its button means.
+        action: Option<Action>,
         /// `event.timeStamp`.
         at_ms: f64,
+    },
+    /// What is printed on a key of the person's keyboard.
+    Printed {
+        /// `KeyboardEvent.code`.
+        code: String,
+        /// What it is called.
+        name: String,
     },
     /// The page lost the focus.
     Blurred,

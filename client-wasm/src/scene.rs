@@ -1,4 +1,4 @@
-//! The page of an episode: figures, canvas, key hints, touch buttons, overlay.
+//! The page of an episode: figures, canvas, key hints, touch buttons, overlay, and the way to the whole screen.
 //!
 //! This module must not know of sessions; it is told what to show.
 
@@ -6,8 +6,10 @@ use env_core::Spec;
 use web_sys::{HtmlElement, PointerEvent};
 
 use crate::companions::Line;
+use crate::controls::{self, Hint, Layout};
 use crate::dom;
 use crate::keys::Keys;
+use crate::pad;
 use crate::post::{Input, Post};
 use crate::sentences;
 
@@ -51,8 +53,9 @@ pub(crate) struct Scene {
     link: HtmlElement,
     words: HtmlElement,
     keys: HtmlElement,
-    pad: HtmlElement,
     overlay: HtmlElement,
+    ask: HtmlElement,
+    asked: HtmlElement,
     news: HtmlElement,
     /// What the overlay shows.
     shown: String,
@@ -75,14 +78,15 @@ impl Scene {
         dom::set(&canvas, "role", "img");
         let words = dom::make("p.sr-only");
         dom::set(&words, "aria-live", "polite");
-        let (keys, pad) = (dom::make("div.keys"), dom::make("div.pad"));
+        let keys = dom::make("div.keys");
+        let (ask, asked) = ask(&canvas);
         let (overlay, news) = (dom::make("div.overlay"), dom::make("div.news"));
         for told in [&overlay, &news] {
             dom::set(told, "role", "status");
         }
         dom::fill(
             &page,
-            &[&hud, &canvas, &words, &keys, &pad, &news, &overlay],
+            &[&hud, &canvas, &words, &keys, &news, &overlay, &ask],
         );
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
@@ -94,8 +98,9 @@ impl Scene {
             link,
             words,
             keys,
-            pad,
             overlay,
+            ask,
+            asked,
             news,
             shown: String::new(),
             told: Vec::new(),
@@ -105,35 +110,51 @@ impl Scene {
         scene
     }
 
-    /// Names the world and its controls.
-    pub(crate) fn explain(&self, post: &Post, spec: &Spec, keys: &Keys) {
+    /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
+    pub(crate) fn explain(
+        &self,
+        post: &Post,
+        spec: &Spec,
+        keys: &Keys,
+        layout: &Layout,
+        touch: bool,
+    ) {
         dom::set(&self.canvas, "aria-label", &spec.title);
-        for (index, action) in spec.actions.iter().enumerate() {
-            let action_index = index as u16;
-            // What no key reaches does nothing here.
-            if keys.keys_of(action_index).next().is_none() {
-                continue;
-            }
-            let hint = dom::make("span");
-            for code in keys.keys_of(action_index).take(2) {
-                dom::fill(&hint, &[&dom::text("kbd", &sentences::key_name(code))]);
-            }
+        for hint in controls::hints(spec, keys, layout) {
+            dom::fill(&self.keys, &[&tell(&hint)]);
+        }
+        if touch {
             dom::fill(
-                &hint,
-                &[&dom::text(
-                    "span",
-                    &format!(" {}", sentences::action_name(action)),
-                )],
+                &self.page,
+                &[&pad::make(post, &controls::buttons(spec, keys))],
             );
-            dom::fill(&self.keys, &[&hint]);
-            let button = dom::text("button", &sentences::button_name(action));
-            dom::set(&button, "type", "button");
-            dom::set(&button, "data-action", &action.name);
-            dom::set(&button, "aria-label", &sentences::action_name(action));
-            touch(post, &button, action_index);
-            dom::fill(&self.pad, &[&button]);
+            // Machines that have both a mouse and a screen to touch show the buttons once they are of use.
+            let page = self.page.clone();
+            let touched = move || drop(page.class_list().add_1("touched"));
+            if dom::matches("(pointer: coarse)") {
+                touched();
+            }
+            dom::listen(&self.page, "pointerdown", move |event: PointerEvent| {
+                if event.pointer_type() == "touch" {
+                    touched();
+                }
+            });
         }
         self.canvas.focus().ok();
+    }
+
+    /// Asks for the whole screen before the world runs, or beside it once it does; or not at all.
+    pub(crate) fn ask(&self, asks: bool, runs: bool) {
+        dom::show(&self.ask, asks);
+        let class = if runs { "ask beside" } else { "ask" };
+        if self.ask.class_name() != class {
+            self.ask.set_class_name(class);
+        }
+        let sentence = match runs {
+            true => sentences::FULLSCREEN_LEFT,
+            false => sentences::ASK_FULLSCREEN,
+        };
+        dom::say(&self.asked, sentence);
     }
 
     /// Shows the score and the time left.
@@ -236,26 +257,38 @@ impl Scene {
     }
 }
 
-/// A touch button goes the same way as a key.
-fn touch(post: &Post, button: &HtmlElement, action: u16) {
-    let send = |down: bool| {
-        let (post, button) = (post.clone(), button.clone());
-        move |event: PointerEvent| {
-            event.prevent_default();
-            button.class_list().toggle_with_force("down", down).ok();
-            post.send(Input::Pad {
-                action,
-                down,
-                at_ms: event.time_stamp(),
-            });
+/// What keys do, in elements.
+fn tell(hint: &Hint) -> HtmlElement {
+    let element = dom::make("span");
+    for press in &hint.keys {
+        let together = dom::make(if press.is_chord {
+            "span.chord"
+        } else {
+            "span.group"
+        });
+        for (at, name) in press.names.iter().enumerate() {
+            if press.is_chord && at > 0 {
+                dom::fill(&together, &[&dom::text("span", "+")]);
+            }
+            dom::fill(&together, &[&dom::text("kbd", name)]);
         }
-    };
-    dom::listen(button, "pointerdown", send(true));
-    for end in ["pointerup", "pointercancel", "pointerleave"] {
-        dom::listen(button, end, send(false));
+        dom::fill(&element, &[&together]);
     }
-    // A long press must not open a menu.
-    dom::listen(button, "contextmenu", |event: web_sys::Event| {
-        event.prevent_default()
+    dom::fill(&element, &[&dom::text("span", &hint.label)]);
+    element
+}
+
+/// The question for the whole screen, and its sentence.
+fn ask(canvas: &HtmlElement) -> (HtmlElement, HtmlElement) {
+    let (ask, asked) = (dom::make("div.ask"), dom::make("p"));
+    dom::set(&ask, "role", "status");
+    ask.set_hidden(true);
+    let canvas = canvas.clone();
+    let button = dom::button("primary", sentences::FULLSCREEN, move || {
+        dom::fill_screen();
+        // The keys belong to the world again.
+        canvas.focus().ok();
     });
+    dom::fill(&ask, &[&asked, &button]);
+    (ask, asked)
 }

@@ -2,7 +2,6 @@
 //!
 //! This module must not know where the sentences are shown.
 
-use env_core::contract::ActionSpec;
 use protocol::Seat;
 use protocol::control::{EndReason, Refusal};
 
@@ -30,6 +29,12 @@ pub const LOADING: &str = "Getting the game ready…";
 pub const LINKING: &str = "Connecting…";
 /// This page is ready, others are not.
 pub const READY: &str = "Waiting for everybody to be ready…";
+/// The page may fill the screen.
+pub const ASK_FULLSCREEN: &str = "This game is best played in full screen.";
+/// The page does not fill the screen any more.
+pub const FULLSCREEN_LEFT: &str = "The game is not in full screen.";
+/// The button to fill the screen.
+pub const FULLSCREEN: &str = "Full screen";
 /// The episode is about to start.
 pub const GET_READY: &str = "Get ready";
 /// The episode has ended here, and the server has not said so yet.
@@ -188,43 +193,6 @@ fn in_a_sentence(name: &str) -> String {
     name.replacen("Your", "your", 1)
 }
 
-/// What a key is called on a keyboard, by its `KeyboardEvent.code`.
-pub fn key_name(code: &str) -> String {
-    let arrow = match code {
-        "ArrowUp" => "↑",
-        "ArrowDown" => "↓",
-        "ArrowLeft" => "←",
-        "ArrowRight" => "→",
-        _ => "",
-    };
-    let plain = code
-        .strip_prefix("Key")
-        .or_else(|| code.strip_prefix("Digit"))
-        .unwrap_or(code);
-    if arrow.is_empty() {
-        plain.to_owned()
-    } else {
-        arrow.to_owned()
-    }
-}
-
-/// What an action is called: its name in words.
-pub fn action_name(action: &ActionSpec) -> String {
-    action.name.replace('_', " ")
-}
-
-/// What a touch button for an action shows: an arrow for a direction, else its name.
-pub fn button_name(action: &ActionSpec) -> String {
-    let last = action.name.rsplit('_').next().unwrap_or_default();
-    match last {
-        "up" => "↑".to_owned(),
-        "down" => "↓".to_owned(),
-        "left" => "←".to_owned(),
-        "right" => "→".to_owned(),
-        _ => action_name(action),
-    }
-}
-
 /// Time left as `m:ss`, rounded up to whole seconds.
 pub fn clock_face(left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1_000);
@@ -234,21 +202,6 @@ pub fn clock_face(left_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_and_actions_have_short_names() {
-        let action = |name: &str| ActionSpec {
-            name: name.to_owned(),
-            momentary: false,
-            keys: Vec::new(),
-        };
-        assert_eq!(
-            ["ArrowUp", "KeyW", "Digit3", "Space"].map(key_name),
-            ["↑", "W", "3", "Space"]
-        );
-        assert_eq!(button_name(&action("move_left")), "←");
-        assert_eq!(button_name(&action("pickup_drop")), "pickup drop");
-    }
 
     #[test]
     fn who_is_missing_is_named() {

@@ -361,6 +361,8 @@ mod tests {
             keys: Vec::new(),
             disclose_ai: false,
             ice: Vec::new(),
+            touch: true,
+            fullscreen: false,
             relay_only: false,
             life: Life(0),
             running: false,

@@ -211,7 +211,8 @@ impl Recorder {
             + note.holds.len()
             + note.hidden.len()
             + note.delays.len()
-            + note.mispredictions.len();
+            + note.mispredictions.len()
+            + note.screens.len();
         entries >= NOTE_ENTRIES || self.frames.len() >= NOTE_FRAMES
     }
 }

@@ -203,6 +203,26 @@ fn whoever_does_not_see_the_world_plays_the_no_op_and_it_is_told() {
 }
 
 #[test]
+fn leaving_the_whole_screen_is_noted_once() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.with(Seat(0), |page, _| page.handle_screen(true));
+    rig.run_s(3);
+    let screen = |rig: &mut Rig, is_whole| {
+        rig.with(Seat(0), |page, _| page.handle_screen(is_whole));
+        rig.current(0)
+    };
+    let whole = screen(&mut rig, true);
+    rig.run_ms(500);
+    screen(&mut rig, true);
+    rig.run_ms(500);
+    let left = screen(&mut rig, false);
+    rig.run_s(9);
+    let notes = rig.server.notes_of(Seat(0));
+    let screens: Vec<_> = notes.flat_map(|note| note.screens.clone()).collect();
+    assert_eq!(screens, [(Tick(whole), true), (Tick(left), false)]);
+}
+
+#[test]
 fn silence_is_told_once_and_so_is_its_end() {
     let mut rig = Rig::new(&[HUMAN, HUMAN, HUMAN], 20 * HZ);
     rig.run_s(5);

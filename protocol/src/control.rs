@@ -270,8 +270,13 @@ pub struct Plan {
     pub tick_hz: u16,
     /// The longest prediction, ticks.
     pub window: u8,
-    /// Keys for actions: `KeyboardEvent.code` and action; replaces the environment's own if not empty.
+    /// Keys for actions: `KeyboardEvent.code`, or several with `+` between them that are down together, and the action;
+    /// replaces the environment's own if not empty.
     pub keys: Vec<(String, u16)>,
+    /// Whether there are buttons to touch.
+    pub touch: bool,
+    /// Whether the page asks for the whole screen.
+    pub fullscreen: bool,
     /// Whether people are told which partner is an AI.
     pub disclose_ai: bool,
     /// ICE servers.

@@ -275,6 +275,39 @@ fn a_record_over_the_limit_is_refused_whole() {
 }
 
 #[test]
+fn a_log_of_before_has_zeros_for_the_fields_that_came_later() {
+    let header = Header {
+        participants: vec![String::new(); 2],
+        controllers: vec![Controller::Human; 2],
+        ..sample()
+    };
+    let timing = Timing {
+        refused: 3,
+        ..Timing::default()
+    };
+    let note = Record::Timing {
+        seat: Seat(1),
+        life: Life(0),
+        timing,
+    };
+    let (bytes, ends) = file(&header, &[note.clone()]);
+    // Each body without its last byte, which is that of a field that came later.
+    let shorter = |frame: &[u8]| {
+        let body = &frame[8..frame.len() - 1];
+        assert_eq!(frame.last(), Some(&0));
+        let len = u32::try_from(body.len()).unwrap().to_le_bytes();
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&len);
+        hasher.update(body);
+        [&len[..], &hasher.finalize().to_le_bytes(), body].concat()
+    };
+    let (head, tail) = (&bytes[log::MAGIC.len()..ends[0]], &bytes[ends[0]..]);
+    let before = [&log::MAGIC[..], &shorter(head), &shorter(tail)].concat();
+    let read = log::read(&before).unwrap();
+    assert_eq!((read.header, read.records), (header, vec![note]));
+}
+
+#[test]
 fn records_out_of_order_are_refused_at_their_place() {
     let header = Header {
         participants: vec![String::new(); 2],

@@ -20,6 +20,9 @@ pub const MAX_RECORD: usize = 2 * MAX_MESSAGE;
 /// Bytes of a frame before its body.
 const FRAME: usize = 8;
 
+/// Fields that were added at the end of a header or a record since this version of the format came up, at most.
+const ADDED: usize = 8;
+
 /// The first record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -60,12 +63,6 @@ pub struct Header {
     pub rules: Rules,
     /// Where the episode stands in the study; none if that was not written down.
     pub course: Option<Course>,
-}
-
-/// The fields of a header that earlier programs did not write, encoded.
-fn later_fields() -> Vec<u8> {
-    let later = (Rules::default(), None::<Course>);
-    postcard::to_allocvec(&later).expect("a record has no map of unknown length")
 }
 
 /// What follows the header.
@@ -283,20 +280,19 @@ fn body(bytes: &[u8]) -> Option<&[u8]> {
     (checksum(len, body) == sum).then_some(body)
 }
 
+/// Reads a body. One that ends before fields that were added at the end since has zeros for them: false, 0, none,
+/// nothing.
 fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError> {
-    match postcard::take_from_bytes(body) {
-        Ok((value, [])) => Ok(value),
-        _ => Err(LogError::Corrupt {
-            offset,
-            what: "a record of unknown form",
-        }),
-    }
-}
-
-/// A header, of this program or of an earlier one.
-fn header(body: &[u8]) -> Result<Header, LogError> {
-    let read = |body: &[u8]| parse(body, MAGIC.len());
-    read(body).or_else(|error| read(&[body, &later_fields()].concat()).map_err(|_| error))
+    let whole = |body: &[u8]| match postcard::take_from_bytes(body) {
+        Ok((value, [])) => Some(value),
+        _ => None,
+    };
+    let older = |added: usize| whole(&[body, &[0; ADDED][..added]].concat());
+    let value = whole(body).or_else(|| (1..=ADDED).find_map(older));
+    value.ok_or(LogError::Corrupt {
+        offset,
+        what: "a record of unknown form",
+    })
 }
 
 /// Reads a log.
@@ -320,7 +316,7 @@ pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
         };
     };
     let mut log = Log {
-        header: header(first)?,
+        header: parse(first, MAGIC.len())?,
         records: Vec::new(),
         through: Tick(0),
         ending: None,

@@ -17,6 +17,8 @@ pub struct Rules {
     pub until: Option<Expr>,
     /// Whether a tick goes by with every action of the only person instead of with time.
     pub turns: bool,
+    /// Whether every press enters one tick, however long it is held: as if all actions were momentary.
+    pub press: bool,
 }
 
 /// Where an episode stands in the study.

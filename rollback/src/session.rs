@@ -103,7 +103,10 @@ impl<W: World> Session<W> {
         first: u32,
         mut partner: impl FnMut(usize, &str) -> Option<Box<dyn Policy>>,
     ) -> Self {
-        let spec = world.spec().clone();
+        let mut spec = world.spec().clone();
+        if config.rules.press {
+            spec.actions.iter_mut().for_each(|of| of.momentary = true);
+        }
         let seats = usize::from(spec.seats).min(MAX_SEATS);
         let config = config.clamped(seats);
         let roster = Roster::new((0..seats).map(|seat| {

@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use crate::problem::{hint, nearest};
 use crate::read::Place;
 
-/// Reads which keys mean which action: no key twice, and only keys that there are.
+/// The most keys of a chord.
+const MAX_CHORD: usize = 3;
+
+/// Reads which keys and chords mean which action: none twice, and only keys that there are.
 pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {
     let mut keys = BTreeMap::new();
-    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    let mut taken: BTreeMap<Vec<String>, &str> = BTreeMap::new();
     let mut whole = true;
     for (action, place) in place.entries("actions and their keys")? {
         let codes: Option<Vec<String>> = place.list("key codes", 8).and_then(|places| {
             places
                 .iter()
-                .map(code)
+                .map(chord)
                 .collect::<Vec<_>>()
                 .into_iter()
                 .collect()
@@ -24,7 +27,10 @@ pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {
             continue;
         };
         for code in &codes {
-            if let Some(other) = taken.insert(code.clone(), action) {
+            // The order in which the keys of a chord are written tells no chords apart.
+            let mut chord: Vec<String> = code.split('+').map(str::to_owned).collect();
+            chord.sort();
+            if let Some(other) = taken.insert(chord, action) {
                 place.wrong(format!(
                     "`{code}` is already a key of `{other}`; a key can mean one action only"
                 ));
@@ -36,11 +42,37 @@ pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {
     whole.then_some(keys)
 }
 
-/// A `KeyboardEvent.code`.
+/// A key, or several with `+` between them that are down together.
+fn chord(place: &Place<'_>) -> Option<String> {
+    let text = place.text(80)?;
+    let codes: Vec<&str> = text.split('+').map(str::trim).collect();
+    let fault = codes.iter().find_map(|code| fault(code)).or_else(|| {
+        let twice = |(at, code): &(usize, &&str)| codes[..*at].contains(code);
+        let twice = codes.iter().enumerate().find(twice);
+        match twice {
+            Some((_, code)) => Some(format!(
+                "`{code}` is there twice in `{text}`; a chord is of different keys"
+            )),
+            None => (codes.len() > MAX_CHORD).then(|| {
+                format!(
+                    "`{text}` is a chord of {} keys; people hold {MAX_CHORD} at most",
+                    codes.len()
+                )
+            }),
+        }
+    });
+    if let Some(fault) = fault {
+        place.wrong(fault);
+        return None;
+    }
+    Some(codes.join("+"))
+}
+
+/// Why this is not a `KeyboardEvent.code` that can be a key.
 ///
 /// Source: UI Events KeyboardEvent code Values, §3.1.
-fn code(place: &Place<'_>) -> Option<String> {
-    const NAMED: [&str; 22] = [
+fn fault(text: &str) -> Option<String> {
+    const NAMED: [&str; 18] = [
         "ArrowUp",
         "ArrowDown",
         "ArrowLeft",
@@ -51,10 +83,6 @@ fn code(place: &Place<'_>) -> Option<String> {
         "Tab",
         "ShiftLeft",
         "ShiftRight",
-        "ControlLeft",
-        "ControlRight",
-        "AltLeft",
-        "AltRight",
         "Comma",
         "Period",
         "Slash",
@@ -64,32 +92,39 @@ fn code(place: &Place<'_>) -> Option<String> {
         "Equal",
         "NumpadEnter",
     ];
-    let text = place.text(40)?;
+    if ["Control", "Alt", "Meta"]
+        .iter()
+        .any(|of| text.starts_with(of))
+    {
+        return Some(format!(
+            "`{text}` cannot be a key: what is pressed with Ctrl, Alt or Meta belongs to the browser; take another one, such as `ShiftLeft`"
+        ));
+    }
     let last = |prefix: &str| {
         text.strip_prefix(prefix)
             .filter(|rest| rest.len() == 1)
             .and_then(|rest| rest.chars().next())
     };
-    let known = NAMED.contains(&text.as_str())
+    let known = NAMED.contains(&text)
         || last("Key").is_some_and(|c| c.is_ascii_uppercase())
         || last("Digit")
             .or(last("Numpad"))
             .is_some_and(|c| c.is_ascii_digit());
-    if !known {
-        let hint = match text.chars().next() {
-            Some(c) if text.len() == 1 && c.is_ascii_alphabetic() => {
-                format!("did you mean `Key{}`?", c.to_ascii_uppercase())
-            }
-            Some(c) if text.len() == 1 && c.is_ascii_digit() => format!("did you mean `Digit{c}`?"),
-            _ => match nearest(&text, &NAMED) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => hint(
-                    &text,
-                    &["KeyA to KeyZ", "Digit0 to Digit9", &NAMED.join(", ")],
-                ),
-            },
-        };
-        place.wrong(format!("`{text}` is not the code of a key; {hint}"));
+    if known {
+        return None;
     }
-    known.then_some(text)
+    let hint = match text.chars().next() {
+        Some(c) if text.len() == 1 && c.is_ascii_alphabetic() => {
+            format!("did you mean `Key{}`?", c.to_ascii_uppercase())
+        }
+        Some(c) if text.len() == 1 && c.is_ascii_digit() => format!("did you mean `Digit{c}`?"),
+        _ => match nearest(text, &NAMED) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => hint(
+                text,
+                &["KeyA to KeyZ", "Digit0 to Digit9", &NAMED.join(", ")],
+            ),
+        },
+    };
+    Some(format!("`{text}` is not the code of a key; {hint}"))
 }

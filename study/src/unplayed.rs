@@ -5,7 +5,7 @@ use crate::read::Place;
 
 /// Keys by stage type, which is empty for the top of the file; with a word, that word alone. A stage type without a key
 /// is not played at all.
-const UNPLAYED: [(&str, &str, Option<&str>); 25] = [
+const UNPLAYED: [(&str, &str, Option<&str>); 22] = [
     ("", "bonus", None),
     ("", "study.retention_days", None),
     ("", "study.on_withdraw", None),
@@ -24,10 +24,7 @@ const UNPLAYED: [(&str, &str, Option<&str>); 25] = [
     ("lobby", "on_timeout", Some("leave")),
     ("lobby", "on_timeout", Some("ask")),
     ("env", "mode", Some("turns")),
-    ("env", "capture", Some("press")),
-    ("env", "touch", Some("false")),
     ("env", "hud", None),
-    ("env", "fullscreen", Some("true")),
     ("debrief", "allow_withdraw", Some("true")),
     ("chat", "", None),
     ("external", "", None),

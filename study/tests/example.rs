@@ -54,6 +54,31 @@ fn blocks(kind: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// The block of YAML in the documentation that has this in it.
+fn yaml_with(words: &str) -> &'static str {
+    let found = blocks("yaml").into_iter().find(|text| text.contains(words));
+    found.unwrap_or_else(|| panic!("no example with {words}"))
+}
+
+#[test]
+fn the_documented_keys_load() {
+    let whole = blocks("yaml")[0];
+    let (head, rest) = whole.split_once("    keys:\n").expect("keys");
+    let (_, tail) = rest.split_once("    on_disconnect:").expect("what follows");
+    let folder = Folder::new("documented-keys");
+    let keys = yaml_with("capture: press");
+    folder.write(
+        "study.yaml",
+        &format!("{head}{keys}    on_disconnect:{tail}"),
+    );
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let Kind::Env(env) = &study.timeline[2].kind else {
+        panic!("not an env stage")
+    };
+    assert_eq!(env.keys["pick_up_or_drop"], ["Space", "ShiftLeft+KeyE"]);
+    assert_eq!(env.screen.capture, study::stage::Capture::Press);
+}
+
 #[test]
 fn the_documented_study_loads() {
     let folder = Folder::new("documented");
@@ -67,9 +92,8 @@ fn the_documented_study_loads() {
 
 #[test]
 fn the_documented_block_and_design_load() {
-    let [whole, block, design, _] = blocks("yaml")[..] else {
-        panic!("examples of a study, a block, a design and of faults")
-    };
+    let whole = blocks("yaml")[0];
+    let (block, design) = (yaml_with("- id: rounds"), yaml_with("unit: participant"));
     let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
     let folder = Folder::new("documented-block");
     let visits = |text: String| {
@@ -91,7 +115,7 @@ fn the_documented_block_and_design_load() {
 #[test]
 fn the_documented_errors_are_the_ones_reported() {
     let folder = Folder::new("documented-errors");
-    folder.write("study.yaml", blocks("yaml")[3]);
+    folder.write("study.yaml", yaml_with("titel:"));
     let problems = study::load(&folder.path).expect_err("a study with faults");
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(told, blocks("text")[0].lines().collect::<Vec<_>>());

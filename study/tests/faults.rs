@@ -294,6 +294,33 @@ fn ids_versions_and_keys_are_checked() {
          a key can mean one action only"
     );
     assert_eq!(
+        fault("[Space]", "[ShiftLeft+W]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `W` is not the code of a key; did you mean `KeyW`?"
+    );
+    assert_eq!(
+        fault(
+            "[KeyW, ArrowUp]",
+            "[KeyW+ShiftLeft]\n      move_down: [ShiftLeft+KeyW]"
+        ),
+        "study.yaml:28:18: timeline[2].keys.move_down: `ShiftLeft+KeyW` is already a key of `move_up`; \
+         a key can mean one action only"
+    );
+    assert_eq!(
+        fault("[Space]", "[KeyQ+KeyQ]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `KeyQ` is there twice in `KeyQ+KeyQ`; \
+         a chord is of different keys"
+    );
+    assert_eq!(
+        fault("[Space]", "[KeyQ+KeyW+KeyE+KeyR]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `KeyQ+KeyW+KeyE+KeyR` is a chord of 4 keys; \
+         people hold 3 at most"
+    );
+    assert_eq!(
+        fault("[Space]", "[ControlLeft]"),
+        "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `ControlLeft` cannot be a key: what is pressed with \
+         Ctrl, Alt or Meta belongs to the browser; take another one, such as `ShiftLeft`"
+    );
+    assert_eq!(
         fault("language: en", "language: english"),
         "study.yaml:7:13: study.language: `english` is not a language tag; write one like en, de or pt-BR"
     );

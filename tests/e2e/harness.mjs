@@ -38,6 +38,9 @@ const LOOPBACK = {
 /** Why no test can drive Firefox here; nothing if one can. */
 export const noFirefox = existsSync(FIREFOX) ? false : `there is no Firefox at ${FIREFOX}; COPLAY_FIREFOX names one`;
 
+/** A phone, held upright. */
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
+
 /** Milliseconds within which something that needs no person happens, on a loaded machine. */
 export const SOON = 30_000;
 
@@ -166,13 +169,14 @@ const STAGES = {
 export class Participant {
   /**
    * Opens a link, in a window of its own or in a tab `beside` that of somebody. `network` is `{ latency_ms, loss }`;
-   * `before` is a script, or several, that run before the page's own.
+   * `before` is a script, or several, that run before the page's own; `device` is what the browser's context is made
+   * with, such as `PHONE`.
    */
-  static async open(browser, link, { name = 'page', network, before, beside } = {}) {
+  static async open(browser, link, { name = 'page', network, before, beside, device } = {}) {
     const person = new Participant();
     person.name = name;
     person.errors = [];
-    person.context = beside?.context ?? await browser.newContext({ viewport: { width: 900, height: 700 } });
+    person.context = beside?.context ?? await browser.newContext({ viewport: { width: 900, height: 700 }, ...device });
     if (browser.engine === 'chromium' && !browser.place) {
       await person.context.grantPermissions(['microphone', 'camera']);
     }

@@ -4,53 +4,48 @@ use env_core::Action;
 use peer::Now;
 
 use super::Play;
+use crate::keys::Change;
 
 impl Play {
-    /// Whether keys belong to the world now.
-    pub(crate) fn takes_keys(&self) -> bool {
-        self.peer.takes_keys()
-    }
-
-    /// The action of a key.
-    pub(crate) fn action_of(&self, code: &str) -> Option<Action> {
-        self.keys.action_of(code)
+    /// Whether a key belongs to the world: it means something there, and the outcome is not told yet.
+    pub(crate) fn owns(&self, now: Now, code: &str) -> bool {
+        self.keys.has(code) && !self.is_judged(now)
     }
 
     /// The first key of an action.
     pub(crate) fn key_for(&self, action: Action) -> Option<String> {
-        self.keys.keys_of(action).next().map(str::to_owned)
+        self.keys.of(action).next().map(str::to_owned)
     }
 
-    /// A key or button goes down or up; `at_ms` is the time of the event.
-    pub(crate) fn key(&mut self, now: Now, source: &str, action: Action, down: bool, at_ms: f64) {
-        if !self.takes_keys() {
-            return;
-        }
-        let (meant, wanted) = if down {
-            (action, self.keys.press(source, action))
-        } else {
-            let Some(released) = self.keys.release(source) else {
-                return;
-            };
-            released
+    /// A key goes down or up; `at_ms` is the time of the event.
+    pub(crate) fn key(&mut self, now: Now, code: &str, down: bool, at_ms: f64) {
+        let changes = match down {
+            false => self.keys.release(code),
+            true if self.peer.takes_keys() => self.keys.press(code),
+            true => return,
         };
-        if down && wanted.is_none() {
-            return;
-        }
-        let at_us = (at_ms * 1_000.0) as u64;
-        self.peer.handle_key(now, meant, down, at_us, wanted);
-        // The next frame answers the press.
-        self.pictured = None;
+        self.tell(now, &changes, at_ms);
+    }
+
+    /// A finger goes to the button of an action, or away from one; `at_ms` is the time of the event.
+    pub(crate) fn touch(&mut self, now: Now, finger: i32, action: Option<Action>, at_ms: f64) {
+        let action = action.filter(|_| self.peer.takes_keys());
+        let changes = self.keys.touch(finger, action);
+        self.tell(now, &changes, at_ms);
     }
 
     /// The page lost the focus: nothing is held any more.
     pub(crate) fn blurred(&mut self, now: Now) {
-        let held = self.keys.release_all();
-        let mut wanted = Some(self.keys.lasting());
-        for action in held {
-            let wanted = wanted.take();
-            self.peer
-                .handle_key(now, action, false, now.page_us, wanted);
+        let changes = self.keys.release_all();
+        self.tell(now, &changes, now.page_us as f64 / 1_000.0);
+    }
+
+    fn tell(&mut self, now: Now, changes: &[Change], at_ms: f64) {
+        let at_us = (at_ms * 1_000.0) as u64;
+        for change in changes {
+            let (action, down, wanted) = (change.action, change.down, change.wanted);
+            self.peer.handle_key(now, action, down, at_us, wanted);
+            // The next frame answers the press.
             self.pictured = None;
         }
     }

@@ -2,11 +2,12 @@
 
 use env_core::{Spec, World};
 use peer::{Now, Status};
-use protocol::Tick;
 use protocol::control::Link;
+use protocol::{Controller, Tick};
 
 use super::Play;
 use crate::companions::Line;
+use crate::dom;
 use crate::scene::{Badge, Veil};
 use crate::sentences;
 
@@ -22,6 +23,10 @@ impl Play {
             return;
         };
         let session = self.peer.session();
+        // Where a page comes back to, the world is not as it is at first.
+        if session.is_none() && self.peer.plan().running {
+            return;
+        }
         let shown = session.map_or((Tick(0), 0), |s| (s.current(), s.stats().rollbacks));
         let due_us = session.map_or(now.page_us, |s| now.page_us_of(s.poll_timeout()));
         if self.pictured == Some(shown) {
@@ -52,6 +57,7 @@ impl Play {
     pub(super) fn show(&mut self, now: Now, is_connected: bool) {
         let status = self.peer.status(now);
         let mut is_missing = false;
+        self.show_screen(&status);
         match &status {
             Status::Over(verdict) => {
                 self.scene.news(&[]);
@@ -64,6 +70,7 @@ impl Play {
             }
             Status::Loading => self.veil(sentences::LOADING),
             Status::Linking => self.veil(sentences::LINKING),
+            Status::Ready if self.is_alone() => self.veil(sentences::LOADING),
             Status::Ready => self.veil(sentences::READY),
             Status::Returning | Status::Lost => self.show_return(now),
             Status::Stopped => self.veil(sentences::STOPPED),
@@ -94,6 +101,25 @@ impl Play {
             Some(Link::Direct) => Badge::Direct,
             Some(Link::Relay) => Badge::Relay,
         });
+    }
+
+    /// Whether no other person plays.
+    fn is_alone(&self) -> bool {
+        let controllers = self.peer.plan().controllers.iter();
+        controllers.filter(|of| **of == Controller::Human).count() < 2
+    }
+
+    /// Asks for the whole screen where the study does and the page has it not, and notes whether it has.
+    fn show_screen(&mut self, status: &Status) {
+        let (is_whole, can_be) = dom::screen();
+        let wants = self.peer.plan().fullscreen;
+        if wants {
+            self.peer.handle_screen(is_whole);
+        }
+        let is_over = matches!(status, Status::Over(_) | Status::Finished | Status::Stopped);
+        let runs = self.peer.session().is_some_and(|s| s.current() > Tick(0));
+        self.scene
+            .ask(wants && can_be && !is_whole && !is_over, runs);
     }
 
     fn veil(&mut self, sentence: &str) {

@@ -201,6 +201,11 @@ pub trait GridWorld: Sized + Debug {
         Now::default()
     }
 
+    /// Whether an action ever does something here: one that does not has no keys.
+    fn is_of_use(&self, _motion: Motion) -> bool {
+        true
+    }
+
     /// A feature of the world's own: its shape for one seat, if it knows the name.
     fn feature(&self, _tables: &Tables, _name: &str) -> Option<FieldSpec> {
         None
@@ -308,7 +313,9 @@ impl<W: GridWorld> Environment for Grid<W> {
             version: W::VERSION.into(),
             title: W::TITLE.into(),
             seats: self.tables.seats as u8,
-            actions: self.tables.action_specs(),
+            actions: self
+                .tables
+                .action_specs(|motion| self.world.is_of_use(motion)),
             noop: self.tables.noop,
             observation: self.observer.fields(),
             tick_hz: self.tick_hz,

@@ -413,9 +413,16 @@ impl Tables {
         Ok(())
     }
 
-    /// The action space.
-    pub fn action_specs(&self) -> Vec<ActionSpec> {
-        self.motions.iter().map(|&motion| action(motion)).collect()
+    /// The action space. Actions that are of no use have no keys.
+    pub fn action_specs(&self, is_of_use: impl Fn(Motion) -> bool) -> Vec<ActionSpec> {
+        let own = |&motion: &Motion| {
+            let mut spec = action(motion);
+            if !is_of_use(motion) {
+                spec.keys.clear();
+            }
+            spec
+        };
+        self.motions.iter().map(own).collect()
     }
 }
 

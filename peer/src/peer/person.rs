@@ -22,6 +22,8 @@ struct Unseen {
 pub(super) struct Person {
     /// The tick at which the page went out of sight.
     hidden: Option<Tick>,
+    /// Whether the page has the whole screen, as noted last.
+    screen: Option<bool>,
     unseen: Vec<Unseen>,
     /// What was viewed and is not being drawn, and what is being drawn and was not presented.
     viewed: Option<Frame>,
@@ -207,6 +209,18 @@ impl<W: World> Peer<W> {
             }
         }
         self.settle(now);
+    }
+
+    /// A page that asks for the whole screen has it now, or has it not. It is noted if it is news.
+    pub fn handle_screen(&mut self, is_whole: bool) {
+        if let Stage::Playing(session) = &self.stage
+            && self.person.screen != Some(is_whole)
+        {
+            self.person.screen = Some(is_whole);
+            let mut recorder = self.recorder.borrow_mut();
+            let screens = &mut recorder.timing().screens;
+            screens.push((session.current(), is_whole));
+        }
     }
 
     pub(super) fn tell_hidden(&mut self) {

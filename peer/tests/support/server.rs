@@ -78,6 +78,8 @@ impl Server {
             keys: Vec::new(),
             disclose_ai: false,
             ice: Vec::new(),
+            touch: true,
+            fullscreen: false,
             relay_only: false,
             life: if running { life.next() } else { life },
             running,

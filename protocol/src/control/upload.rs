@@ -47,6 +47,8 @@ pub struct Timing {
     pub refused: u32,
     /// Inputs that contradicted earlier ones of the same seat and tick.
     pub equivocations: u32,
+    /// Where the page asked for the whole screen: from which ticks on it had it, or had it not.
+    pub screens: Vec<(Tick, bool)>,
 }
 
 /// A wrong prediction, and how long it was on the screen.

@@ -92,6 +92,21 @@ fn a_right_prediction_costs_nothing() {
 }
 
 #[test]
+fn where_presses_are_captured_a_step_of_a_peer_is_not_predicted_again() {
+    for (press, steps) in [(true, 1), (false, 3)] {
+        let mut session = session(Config {
+            rules: Rules { press, ..PRESSES },
+            ..config(0)
+        });
+        session
+            .handle_datagram(due(0), Seat(1), &packet(0, &[UP]))
+            .unwrap();
+        (0..3).for_each(|tick| session.handle_timeout(due(tick)));
+        assert_eq!(session.world().state.places[1], steps);
+    }
+}
+
+#[test]
 fn a_press_of_a_peer_is_not_predicted_again() {
     let mut session = session(config(0));
     session

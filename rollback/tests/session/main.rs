@@ -9,6 +9,7 @@ mod support;
 
 use env_core::{Action, Spec, World};
 use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::rules::Rules;
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, DatagramError, Event, Session};
 use support::toy::{NOOP, PRESS, Partner, Toy};
@@ -22,6 +23,12 @@ const LAYOUT: Layout = Layout {
 };
 const UP: Action = 1;
 const DOWN: Action = 2;
+/// Every press enters one tick.
+const PRESSES: Rules = Rules {
+    until: None,
+    turns: false,
+    press: true,
+};
 
 fn config(local: u8) -> Config {
     Config {
@@ -237,6 +244,22 @@ fn a_lasting_action_holds_and_a_press_enters_one_tick() {
     peers[0].handle_action(due(4), NOOP);
     run(&mut peers, 5..8);
     assert_eq!(column(&peers[1], 0)[..6], [UP, UP, PRESS, UP, UP, NOOP]);
+}
+
+#[test]
+fn where_presses_are_captured_every_wish_enters_one_tick() {
+    let mut peers = [0, 1].map(|seat| {
+        session(Config {
+            rules: PRESSES,
+            ..config(seat)
+        })
+    });
+    run(&mut peers, 0..1);
+    for action in [UP, UP, DOWN] {
+        peers[0].handle_action(due(0), action);
+    }
+    run(&mut peers, 1..6);
+    assert_eq!(column(&peers[1], 0)[..5], [NOOP, UP, UP, DOWN, NOOP]);
 }
 
 #[test]

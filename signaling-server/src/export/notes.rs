@@ -246,6 +246,10 @@ fn events<'a>(
         count: Some(end.0.saturating_sub(first.0)),
         ..event("hidden")
     }));
+    rows.extend(timing.screens.iter().map(|(tick, is_whole)| EventRow {
+        tick: Some(tick.0),
+        ..event(if *is_whole { "fullscreen" } else { "windowed" })
+    }));
     let trips = (0..).zip(&timing.rtt_us).filter(|(_, rtt_us)| **rtt_us > 0);
     rows.extend(trips.map(|(seat, rtt_us)| EventRow {
         ms: Some(rtt_us.div_ceil(1_000)),

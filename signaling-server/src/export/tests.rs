@@ -210,6 +210,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         }],
         refused: 4,
         equivocations: 1,
+        screens: vec![(Tick(0), false), (Tick(3), true)],
         ..Timing::default()
     };
     let upload = Upload {
@@ -291,6 +292,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             ["0", "hold", "4", "", "120", "", "", "", ""],
             ["0", "delay", "6", "", "75", "", "", "", ""],
             ["0", "hidden", "5", "4", "", "", "", "", ""],
+            ["0", "windowed", "0", "", "", "", "", "", ""],
+            ["0", "fullscreen", "3", "", "", "", "", "", ""],
             ["0", "round_trip", "", "", "31", "0", "", "", ""],
             ["0", "refused", "", "4", "", "", "", "", ""],
             ["0", "equivocation", "", "1", "", "", "", "", ""],
@@ -307,8 +310,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             ],
         ]
     );
-    assert_eq!(events[10][6], "1");
-    assert_eq!(summary.events, 10);
+    assert_eq!(events[12][6], "1");
+    assert_eq!(summary.events, 12);
     let presence = table(&summary.presence_path);
     assert_eq!(presence.len(), 3);
     assert_eq!(presence[1][4..7], ["e-1", "P-B", "1"]);

@@ -207,6 +207,8 @@ impl Hub {
             tick_hz: header.tick_hz,
             window: env.window(facts),
             keys: env.key_map(facts),
+            touch: env.screen.touch,
+            fullscreen: env.screen.fullscreen,
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
             relay_only: self.study.net.ice == study::terms::Ice::Relay,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use protocol::rules::{Gauge, Rules};
 use serde::Serialize;
 
-use super::env::Env;
+use super::env::{Capture, Env};
 use crate::assign::Rng;
 use crate::formula::{Formula, Template, Type, Types};
 use crate::read::{Fields, Place};
@@ -130,6 +130,7 @@ impl Env {
         Rules {
             until: until.map(|until| until.expr().bind(&values(names))),
             turns: self.course.mode == Mode::Turns,
+            press: self.screen.capture == Capture::Press,
         }
     }
 

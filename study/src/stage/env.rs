@@ -218,7 +218,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         .key("window", doc)
         .maybe(|place| terms::window(&place, greatest));
     let doc = "Key codes by action; replaces all of the environment's keys. Codes are those of `KeyboardEvent.code`, such \
-               as `KeyW`, `ArrowUp`, `Space`; a chord has `+` between them: `ShiftLeft+KeyW`.";
+               as `KeyW`, `ArrowUp`, `Space`; a chord of up to three keys has `+` between them: `ShiftLeft+KeyW`. The longest chord that is \
+               down wins.";
     let keys = fields
         .key("keys", doc)
         .or(BTreeMap::new(), |place| keys::read(&place));
@@ -255,11 +256,12 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
 
 fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     let ways = [("hold", Capture::Hold), ("press", Capture::Press)];
-    let doc = "What a key does that is held: `hold`, its action again on every tick; `press`, its action once.";
+    let doc = "What a key does that is held, and a button that is touched: `hold`, its action again on every tick; `press`, its \
+               action once, in one tick. Actions that the environment calls momentary count once in both.";
     let capture = fields
         .key("capture", doc)
         .or(Capture::Hold, |place| place.word("choice", &ways));
-    let doc = "Whether there are buttons to touch on phones and tablets.";
+    let doc = "Whether there are buttons to touch, for every action that has a key, on phones, tablets and whatever else is touched.";
     let touch = fields.key("touch", doc).or(true, |place| place.flag());
     let doc =
         "Seconds that are counted down before the first tick. Without it 3.5, and none in turns.";
@@ -274,8 +276,8 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     });
     let doc = "What is shown between the episodes of the stage.";
     let rest = fields.key("rest", doc).maybe(|place| rest(source, &place));
-    let doc =
-        "Whether the page asks for the whole screen; leaving it is noted, and the page asks again.";
+    let doc = "Whether the page asks for the whole screen, which it is given by a click alone; whether it had it is noted, and \
+         where it has it not, it asks again. Nobody has to wait for it.";
     let fullscreen = fields
         .key("fullscreen", doc)
         .or(false, |place| place.flag());

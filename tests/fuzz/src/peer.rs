@@ -56,6 +56,8 @@ fn plan(seat: usize, how: u8) -> Plan {
         keys: Vec::new(),
         disclose_ai: true,
         ice: Vec::new(),
+        touch: true,
+        fullscreen: false,
         relay_only: false,
         life: Life(how >> 1 & 3),
         running: how & 1 == 1,

@@ -364,6 +364,10 @@ impl GridWorld for World {
         out[0] = state.extra.goals[seat] as f32;
     }
 
+    fn is_of_use(&self, motion: Motion) -> bool {
+        motion != Motion::Toggle
+    }
+
     fn describe(&self, _tables: &Tables, state: &State<Collected>, seat: usize, out: &mut String) {
         // Writing into a String cannot fail.
         let _ = writeln!(out, "Goals you took away: {}.", state.extra.goals[seat]);

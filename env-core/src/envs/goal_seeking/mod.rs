@@ -166,6 +166,10 @@ impl GridWorld for World {
         ]
     }
 
+    fn is_of_use(&self, motion: Motion) -> bool {
+        !matches!(motion, Motion::Reach | Motion::Toggle)
+    }
+
     fn plan(params: &Params) -> Result<Plan, ParamError> {
         check(params)?;
         let (seats, targets) = (usize::from(params.seats), params.values.len());

@@ -308,6 +308,11 @@ impl<V: Variant> GridWorld for Cooking<V> {
         })
     }
 
+    /// Nothing but the buttons of the second version is toggled.
+    fn is_of_use(&self, motion: Motion) -> bool {
+        V::V2 || motion != Motion::Toggle
+    }
+
     fn kitchen_now(&self, state: &State<Extra>) -> Now {
         let extra = &state.extra;
         Now {

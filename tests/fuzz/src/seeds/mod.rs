@@ -88,6 +88,7 @@ fn timing() -> Timing {
         seen: vec![1, 2, 3],
         refused: 1,
         equivocations: 0,
+        screens: vec![(Tick(0), false), (Tick(2), true)],
         number: 4,
     }
 }
@@ -193,6 +194,8 @@ fn plan() -> Plan {
             username: None,
             credential: Some("x".into()),
         }],
+        touch: true,
+        fullscreen: false,
         relay_only: false,
         life: Life(0),
         running: false,
