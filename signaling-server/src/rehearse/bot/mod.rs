@@ -404,7 +404,9 @@ impl Bot {
                 };
                 self.told(now_us, stage)?;
             }
-            ServerMessage::Waiting { .. } | ServerMessage::Signal { .. } => {}
+            ServerMessage::Waiting { .. }
+            | ServerMessage::Missing { .. }
+            | ServerMessage::Signal { .. } => {}
             message => self.of_episode(now_us, message)?,
         }
         Ok(())

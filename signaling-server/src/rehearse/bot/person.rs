@@ -67,6 +67,17 @@ impl Bot {
                 self.expect(180, "for an episode to be made");
                 None
             }
+            StageView::Regroup => {
+                self.doing("waiting for the group");
+                let stages = self.around.study.timeline.iter();
+                let lobbies = stages.filter_map(|stage| match &stage.kind {
+                    Kind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
+                    _ => None,
+                });
+                let longest_s = lobbies.max().unwrap_or(0);
+                self.expect(longest_s + 180, "for the others of the group");
+                None
+            }
             StageView::End { outcome, .. } => {
                 self.doing("on the last page");
                 let mut record = self.record.lock();

@@ -78,10 +78,16 @@ impl Bot {
     pub(super) fn show(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
         self.acknowledge(&stage);
         // A match may still come to nothing.
-        if !matches!(stage.view, StageView::Lobby { .. } | StageView::Env) {
+        if !matches!(
+            stage.view,
+            StageView::Lobby { .. } | StageView::Env | StageView::Regroup
+        ) {
             self.waited(now_us, Waited::Left);
         }
-        if !matches!(stage.view, StageView::Env | StageView::End { .. }) {
+        if !matches!(
+            stage.view,
+            StageView::Env | StageView::Regroup | StageView::End { .. }
+        ) {
             self.stand_at(stage.index, stage.id.clone())?;
         }
         (self.since_us, self.act) = (now_us, None);
