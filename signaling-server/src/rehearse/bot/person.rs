@@ -67,6 +67,11 @@ impl Bot {
                 self.expect(180, "for an episode to be made");
                 None
             }
+            StageView::Rest { min_ms, .. } => {
+                self.doing("resting");
+                let most_s = u64::from(*min_ms) / 1_000 + 1;
+                Some((self.some(most_s, most_s + 6), Act::Done(Vec::new())))
+            }
             StageView::Regroup => {
                 self.doing("waiting for the group");
                 let stages = self.around.study.timeline.iter();

@@ -54,7 +54,11 @@ impl Bot {
         if let Some(done) = self.done.clone().filter(|_| self.is_welcome) {
             self.say(done);
             self.is_done_sent = true;
-            self.expect(60, "for the stage after one that is done");
+            let is_rest =
+                (self.stage.as_ref()).is_some_and(|of| matches!(of.view, StageView::Rest { .. }));
+            // Others may rest longer.
+            let patience_s = if is_rest { 600 } else { 60 };
+            self.expect(patience_s, "for the stage after one that is done");
         }
     }
 
@@ -77,17 +81,13 @@ impl Bot {
 
     pub(super) fn show(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
         self.acknowledge(&stage);
+        use StageView::{End, Env, Lobby, Regroup, Rest};
         // A match may still come to nothing.
-        if !matches!(
-            stage.view,
-            StageView::Lobby { .. } | StageView::Env | StageView::Regroup
-        ) {
+        if !matches!(stage.view, Lobby { .. } | Env | Regroup) {
             self.waited(now_us, Waited::Left);
         }
-        if !matches!(
-            stage.view,
-            StageView::Env | StageView::Regroup | StageView::End { .. }
-        ) {
+        // Of an env stage, what is played is compared.
+        if !matches!(stage.view, Env | Regroup | Rest { .. } | End { .. }) {
             self.stand_at(stage.index, stage.id.clone())?;
         }
         (self.since_us, self.act) = (now_us, None);
