@@ -14,6 +14,7 @@ use crate::agree;
 use crate::controls::Layout;
 use crate::dom;
 use crate::entry::Door;
+use crate::farewell::Last;
 use crate::form;
 use crate::module::{self, Module};
 use crate::pages::{self, Lobby, Shell};
@@ -77,6 +78,7 @@ pub(crate) struct App {
     lobby: Option<Lobby>,
     regroup: Option<Regroup>,
     rest: Option<Rest>,
+    last: Option<Last>,
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
@@ -114,6 +116,7 @@ impl App {
             lobby: None,
             regroup: None,
             rest: None,
+            last: None,
             play: None,
             outcome_ms: None,
             is_judged: false,
@@ -201,6 +204,9 @@ impl App {
         }
         if let Some(rest) = &self.rest {
             rest.tick(now_ms);
+        }
+        if let Some(last) = &mut self.last {
+            last.tick(now_ms);
         }
         self.with_play(Play::tick);
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
@@ -327,7 +333,6 @@ impl App {
             // The server comes back; the socket goes on trying.
             Refusal::Stopping => self.shell.notice(Some(sentences::refusal(why))),
             Refusal::UnknownLink if self.door.forget() => self.socket.lost(dom::page_ms()),
-            Refusal::Finished => self.stop("All done", sentences::refusal(why), None),
             Refusal::OldPage | Refusal::Malformed | Refusal::Full => {
                 let heading = "This page cannot go on";
                 self.stop(heading, sentences::refusal(why), Some("Reload"));
@@ -445,7 +450,16 @@ impl App {
                     }
                 }
             }
-            StageView::End { page, .. } => pages::end(self.shell.title(), page),
+            StageView::End {
+                outcome,
+                page,
+                farewell,
+            } => {
+                let last = Last::new(self.since_ms, self.shell.title(), outcome, page, farewell);
+                let page = last.page.clone();
+                self.last = Some(last);
+                page
+            }
         };
         self.shell.turn_to(&page);
         self.stage = Some(stage);

@@ -127,6 +127,12 @@ pub(crate) fn screen() -> (bool, bool) {
     )
 }
 
+/// Copies a text, where the browser lets pages do so.
+pub(crate) fn copy(content: &str) {
+    // A promise that fails leaves the text to be copied by hand.
+    drop(window().navigator().clipboard().write_text(content));
+}
+
 /// Shows or hides an element.
 pub(crate) fn show(element: &HtmlElement, shown: bool) {
     if element.hidden() == shown {

@@ -21,6 +21,8 @@ mod dom;
 #[cfg(target_arch = "wasm32")]
 mod entry;
 #[cfg(target_arch = "wasm32")]
+mod farewell;
+#[cfg(target_arch = "wasm32")]
 mod form;
 #[cfg(target_arch = "wasm32")]
 mod handle;

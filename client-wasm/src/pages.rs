@@ -237,11 +237,3 @@ impl Lobby {
         dom::say(&self.hint, &hint);
     }
 }
-
-/// The last page.
-pub(crate) fn end(title: &str, page: &str) -> HtmlElement {
-    let card = dom::make("section.card.end");
-    dom::fill(&card, &[&dom::prose(page)]);
-    ensure_heading(&card, title);
-    card
-}

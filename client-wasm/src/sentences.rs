@@ -63,14 +63,46 @@ pub const STOPPED: &str = "The game had a technical problem and was stopped. One
 /// The environment could not be loaded.
 pub const NO_MODULE: &str = "The game could not be loaded. Please reload this page; if this stays, write to the researchers.";
 
+/// Names the completion code.
+pub const CODE: &str = "Your completion code";
+/// The button that copies the code.
+pub const COPY: &str = "Copy";
+/// The code was copied.
+pub const COPIED: &str = "Copied.";
+/// Before the address of the researchers; a space at its end.
+pub const QUESTIONS: &str = "Questions? Write to ";
+/// The button of the next person at the same computer.
+pub const NEXT_PERSON: &str = "Next participant";
+/// The button of those who want to read on.
+pub const STAY: &str = "Stay on this page";
+/// The button that hands the work in.
+pub const SUBMIT: &str = "Submit to Mechanical Turk";
+
+/// The number of a visit.
+pub fn receipt(number: &str) -> String {
+    format!("The number of your visit is {number}.")
+}
+
+/// What somebody is paid.
+pub fn pay(amount: &str) -> String {
+    format!("Your pay is {amount}.")
+}
+
+/// The button that leads back to whoever sent the participant.
+pub fn back_to(name: &str) -> String {
+    format!("Back to {name}")
+}
+
+/// The page is about to lead away.
+pub fn leaving(name: &str, left_s: u32) -> String {
+    format!("You go back to {name} in {left_s} s. Everything is saved.")
+}
+
 /// The sentences for a refusal.
 pub fn refusal(why: Refusal) -> &'static str {
     match why {
         Refusal::UnknownLink => {
             "This link is not known here. Please check that you copied all of it, or ask the researchers for a new one."
-        }
-        Refusal::Finished => {
-            "This link was used already and its session is over. Thank you: there is nothing left to do."
         }
         Refusal::Full => {
             "There is no free place in this study at the moment. Please try the same link again later."

@@ -229,7 +229,50 @@ pub enum StageView {
         outcome: String,
         /// Sanitised HTML.
         page: String,
+        /// What the participant takes along: everything of theirs is durable.
+        farewell: Farewell,
     },
+}
+
+/// What a participant takes along from the last page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Farewell {
+    /// The completion code of the outcome; empty for none.
+    pub code: String,
+    /// A number of their own, by which they can name their visit; empty for none.
+    pub receipt: String,
+    /// What they are paid, such as `GBP 4.87`; empty for nothing.
+    pub pay: String,
+    /// Whom they can write to.
+    pub contact: String,
+    /// Where they go from there.
+    pub onward: Onward,
+}
+
+/// Where a participant goes from the last page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Onward {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// To an address of the provider, which has the code in it.
+    To {
+        /// The address.
+        url: String,
+        /// What people call the provider.
+        name: String,
+    },
+    /// Back to the provider by a form.
+    Form {
+        /// Where it is sent.
+        url: String,
+        /// Names and values.
+        fields: Vec<(String, String)>,
+    },
+    /// The next person begins at this computer.
+    Again,
 }
 
 /// An ICE server.
@@ -304,8 +347,6 @@ pub struct Plan {
 pub enum Refusal {
     /// No such link or session.
     UnknownLink,
-    /// The session of this link is over.
-    Finished,
     /// The study has no room now.
     Full,
     /// The page speaks another version: reload.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::changed::Changed;
+use crate::pay::Format;
 use crate::rehearse::Faults;
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
@@ -28,6 +29,8 @@ Examples:
       Simulate every stored episode again and compare.
   coplay export --data /srv/my-study --out tables
       Write the data as CSV tables.
+  coplay pay /srv/my-study --csv prolific --out bonuses.csv --mark-paid
+      Write the file of bonuses that Prolific takes, and remember that they are paid.
   coplay new environment my_env && coplay env check my_env.wasm
       Write an environment, and check the module that it is built into.
 
@@ -217,6 +220,43 @@ Example:
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say who is paid what, and write the file that a recruiter takes.
+    #[command(after_help = "\
+What a session is paid is computed once, when it ends: base, bonus (from the scores of the server's own simulation) and
+time, by the rule of its outcome in the study file. This command pays nothing by itself: it shows what is due, and with
+--csv writes what a provider does not pay by its own approval. With --mark-paid those payments are never written again.
+The file must not be there yet; until it is whole it has the ending .part. The server may be running.
+
+Examples:
+  coplay pay /srv/my-study
+      What would be paid: outcome, base, bonus, time and total of every session, and the median wage.
+  coplay pay /srv/my-study --csv prolific --out bonuses.csv --mark-paid
+      Then paste the lines of bonuses.csv into Bulk bonus payments on Prolific.
+  coplay pay /srv/my-study --verify C7K3QX2M
+      What a completion code, or the number of a visit, stands for; exits with 1 if nobody has it.")]
+    Pay {
+        /// Data folder.
+        #[arg(default_value = "coplay-data")]
+        data: PathBuf,
+        /// Only show what would be paid; this is the default.
+        #[arg(long, conflicts_with_all = ["csv", "mark_paid"])]
+        dry_run: bool,
+        /// Write what is due as a file of this kind.
+        #[arg(long, value_enum, requires = "out")]
+        csv: Option<Format>,
+        /// The file to write.
+        #[arg(long, value_name = "FILE", requires = "csv")]
+        out: Option<PathBuf>,
+        /// Count what is in the file as paid from now on.
+        #[arg(long, requires = "csv")]
+        mark_paid: bool,
+        /// Say what a completion code, or the number of a visit, stands for.
+        #[arg(long, value_name = "CODE", conflicts_with_all = ["csv", "dry_run"])]
+        verify: Option<String>,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,

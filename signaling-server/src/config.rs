@@ -44,6 +44,8 @@ pub struct Limits {
     pub countdown: Duration,
     /// Matches that a page may fail to get ready for, until its participant moves on.
     pub attempts: u8,
+    /// The longest absence that still counts as time of the visit.
+    pub pause: Duration,
     /// Time that the other pages have to upload their last rows once one page has uploaded the end.
     pub closing: Duration,
     /// Time without a new archived tick after which an episode ends as technical.
@@ -93,6 +95,7 @@ impl Default for Limits {
             ready: Duration::from_secs(20),
             countdown: Duration::from_millis(3_500),
             attempts: 3,
+            pause: Duration::from_mins(15),
             closing: Duration::from_secs(3),
             stalled: Duration::from_secs(60),
             restart: Duration::from_secs(60),

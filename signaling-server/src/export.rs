@@ -6,6 +6,7 @@
 mod notes;
 mod seen;
 mod steps;
+mod visits;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +39,8 @@ pub struct Summary {
     pub steps: u64,
     /// Rows of `responses`.
     pub responses: u64,
+    /// Rows of `sessions`.
+    pub sessions: u64,
     /// Rows of `keys`.
     pub keys: u64,
     /// Rows of `events`.
@@ -52,6 +55,10 @@ pub struct Summary {
     pub steps_path: PathBuf,
     /// Where the table of responses is.
     pub responses_path: PathBuf,
+    /// Where the table of sessions is.
+    pub sessions_path: PathBuf,
+    /// Where the table of episodes is.
+    pub episodes_path: PathBuf,
     /// Where the table of key events is.
     pub keys_path: PathBuf,
     /// Where the table of events is.
@@ -87,6 +94,8 @@ impl fmt::Display for Summary {
         if let (Some(path), Some(rows)) = (&self.seen_path, self.seen) {
             writeln!(f, "{}: {rows} rows", path.display())?;
         }
+        let (path, rows) = (self.sessions_path.display(), self.sessions);
+        writeln!(f, "{path}: {rows} rows")?;
         write!(
             f,
             "{}: {} rows",
@@ -190,6 +199,8 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     let mut summary = Summary {
         steps_path: out.join("steps.csv"),
         responses_path: out.join("responses.csv"),
+        sessions_path: out.join("sessions.csv"),
+        episodes_path: out.join("episodes.csv"),
         keys_path: out.join("keys.csv"),
         events_path: out.join("events.csv"),
         presence_path: out.join("presence.csv"),
@@ -199,11 +210,13 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     };
     // The database first: a file is never behind it.
     let known = store::episodes(data).await?;
+    visits::episodes(&known, &summary)?;
     let known = known
         .into_iter()
         .filter_map(|episode| Some((episode.id, episode.reason?)));
     episodes(data, &known.collect(), &mut summary)?;
     responses(data, &mut summary).await?;
+    visits::sessions(data, &mut summary).await?;
     Ok(summary)
 }
 

@@ -23,6 +23,7 @@ pub mod lint;
 pub mod lobby;
 pub mod memory;
 pub mod pace;
+pub mod pay;
 pub mod rehearse;
 pub mod server;
 pub mod socket;

@@ -16,8 +16,9 @@ use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs, Tur
 use signaling_server::clock::Clock;
 use signaling_server::config::Limits;
 use signaling_server::pace::{self, Stop};
+use signaling_server::pay::Order;
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{env, lint, rehearse, template, turn};
+use signaling_server::{env, lint, pay, rehearse, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -147,9 +148,39 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", serde_json::to_string_pretty(&study::schema())?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Pay {
+            data,
+            csv,
+            out,
+            mark_paid,
+            verify,
+            json,
+            ..
+        } => match verify {
+            Some(code) => verify_code(&data, &code, json).await,
+            None => {
+                let order = csv.zip(out).map(|(format, out)| Order {
+                    format,
+                    out,
+                    mark: mark_paid,
+                });
+                report(&pay::pay(&data, order.as_ref()).await?, json)?;
+                Ok(ExitCode::SUCCESS)
+            }
+        },
         Command::Env { command } => environments(command),
         Command::New { what } => start(what),
     }
+}
+
+async fn verify_code(data: &Path, code: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let found = pay::verify(data, code).await?;
+    let mut out = io::stdout().lock();
+    match json {
+        true => writeln!(out, "{}", json!({ "code": code, "payments": found }))?,
+        false => writeln!(out, "{}", pay::told(code, &found))?,
+    }
+    Ok(done_if(!found.is_empty()))
 }
 
 fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
@@ -327,7 +358,10 @@ fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<(
     let turn_port = server.turn_port();
     if json {
         let url = format!("{url}/");
-        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port });
+        let codes: Vec<_> = (server.codes.iter())
+            .map(|(outcome, deed, code)| json!({ "outcome": outcome, "do": deed, "code": code }))
+            .collect();
+        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes });
         return writeln!(out, "{told}");
     }
     writeln!(out, "The study runs at {url}/\n")?;
@@ -338,6 +372,13 @@ fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<(
             links
                 .iter()
                 .try_for_each(|link| writeln!(out, "  {link}"))?;
+        }
+    }
+    if !server.codes.is_empty() {
+        writeln!(out, "\nCompletion codes, one for each outcome:")?;
+        for (outcome, deed, code) in &server.codes {
+            let (outcome, deed) = (outcome.name(), deed.name());
+            writeln!(out, "  {outcome:<14} {deed:<16} {code}")?;
         }
     }
     if let Some(port) = turn_port {

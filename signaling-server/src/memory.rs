@@ -14,12 +14,14 @@ use crate::archive::{self, Episode};
 use crate::changed::{self, Changed};
 use crate::data::DataDir;
 use crate::hub::{
-    EpisodeRow, Event, GroupRow, PlaceRow, Restored, RestoredEpisode, RestoredSession, Write,
+    Attendance, EpisodeRow, Event, GroupRow, PlaceRow, Restored, RestoredEpisode, RestoredSession,
+    Write,
 };
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
 use crate::store::{
-    self, Answers, NewEpisode, NewSession, Session, SqliteStore, Store as _, StoreError, token_hash,
+    self, Answers, NewEpisode, NewSession, Place, Session, SqliteStore, Store as _, StoreError,
+    token_hash,
 };
 
 /// The database, and the study whose sessions it keeps.
@@ -37,6 +39,7 @@ impl Memory {
         let store = SqliteStore::open(data.path())
             .await
             .context("the database cannot be opened")?;
+        store.keep_study(&study.hash, &study.canonical).await?;
         Ok(Self { store, study })
     }
 
@@ -56,13 +59,23 @@ impl Memory {
                 token,
                 link,
                 progress,
-            } => self.new_session(participant, token, link, &progress).await,
+                attendance,
+                payment,
+            } => {
+                let place = place(&progress, attendance, payment);
+                self.new_session(participant, token, link, place).await
+            }
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Place {
                 participant,
                 progress,
                 answers,
-            } => self.place(&participant, &progress, answers).await,
+                attendance,
+                payment,
+            } => {
+                let place = place(&progress, attendance, payment);
+                self.save_place(&participant, &place, answers).await
+            }
             Write::Episode(row) => {
                 let path = format!("episodes/{}.{}", row.episode, archive::EXTENSION);
                 let EpisodeRow {
@@ -73,7 +86,12 @@ impl Memory {
                     participants,
                     visits,
                     draw,
+                    bindings,
                 } = row;
+                let names = bindings
+                    .into_iter()
+                    .map(|(name, level)| (name, level.value));
+                let bindings = names.collect::<serde_json::Map<_, _>>();
                 let stage = self.stage_id(stage);
                 self.store
                     .create_episode(&NewEpisode {
@@ -85,6 +103,7 @@ impl Memory {
                         participants,
                         visits,
                         draw: json(&draw),
+                        bindings: json(&bindings),
                     })
                     .await
             }
@@ -104,7 +123,7 @@ impl Memory {
         participant: String,
         token: String,
         link: Option<String>,
-        progress: &study::Progress,
+        place: Place,
     ) -> Result<(), StoreError> {
         let new = NewSession {
             participant,
@@ -113,15 +132,15 @@ impl Memory {
             study: self.study.id.clone(),
             study_version: self.study.version.clone(),
             study_hash: self.study.hash.clone(),
-            position: json(progress),
+            place,
         };
         self.store.create_session(&new).await
     }
 
-    async fn place(
+    async fn save_place(
         &self,
         participant: &str,
-        progress: &study::Progress,
+        place: &Place,
         answers: Option<crate::hub::Answers>,
     ) -> Result<(), StoreError> {
         let answers = answers.map(|given| Answers {
@@ -131,10 +150,8 @@ impl Memory {
             answers: given.answers,
             elapsed_ms: given.elapsed_ms,
         });
-        let outcome = progress.outcome(&self.study).map(study::Outcome::name);
-        let position = json(progress);
         self.store
-            .save_place(participant, &position, answers.as_ref(), outcome)
+            .save_place(participant, place, answers.as_ref())
             .await
     }
 
@@ -218,21 +235,36 @@ impl Memory {
         let sessions = self.store.sessions().await?;
         self.check_study(&sessions)?;
         let stale = changed::stale(&self.study, data, &sessions, changed)?;
-        for session in sessions {
+        let payments = self.store.payments().await?.into_iter();
+        let mut payments: HashMap<String, study::Payment> = payments
+            .map(|payment| (payment.participant, payment.what))
+            .collect();
+        for (number, session) in (0..).zip(sessions) {
             let mut progress: Progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
             if stale.contains(&session.participant) {
                 // An end is never refused.
                 let _ = progress.handle(&self.study, study::Event::Cut(Outcome::Technical));
-                self.place(&session.participant, &progress, None).await?;
+                let attendance = attendance(&session);
+                let payment = progress.outcome(&self.study).map(|outcome| {
+                    let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();
+                    let time_ms = attendance.spent_us / 1_000;
+                    study::Payment::of(&self.study, &progress, outcome, time_ms, seed, number)
+                });
+                let place = place(&progress, attendance, payment.clone().map(Box::new));
+                self.save_place(&session.participant, &place, None).await?;
+                payments.extend(payment.map(|payment| (session.participant.clone(), payment)));
             }
+            let attendance = attendance(&session);
             let (participant, token_hash, link_hash) =
                 (session.participant, session.token_hash, session.link_hash);
             restored.sessions.push(RestoredSession {
+                payment: payments.remove(&participant),
                 participant,
                 token_hash,
                 link_hash,
                 progress,
+                attendance,
             });
         }
         for group in self.store.groups().await? {
@@ -350,6 +382,8 @@ pub fn running(
         participants: header.participants.clone(),
         visits,
         draw,
+        // They were stored when it began, and nothing asks for them any more.
+        bindings: study::timeline::Bindings::new(),
     };
     Ok(RestoredEpisode {
         row,
@@ -358,6 +392,27 @@ pub fn running(
         through: file.through(),
         ending: file.ending(),
     })
+}
+
+fn attendance(session: &Session) -> Attendance {
+    Attendance {
+        spent_us: session.spent_us,
+        seen_us: session.seen_us,
+    }
+}
+
+/// Where a session stands, as it is stored.
+fn place(
+    progress: &study::Progress,
+    attendance: Attendance,
+    payment: Option<Box<study::Payment>>,
+) -> Place {
+    Place {
+        position: json(progress),
+        spent_us: attendance.spent_us,
+        seen_us: attendance.seen_us,
+        payment: payment.map(|payment| *payment),
+    }
 }
 
 /// A place in the study, or a draw, as it is stored.
@@ -402,6 +457,7 @@ mod tests {
                 participants: Vec::new(),
                 visits: Vec::new(),
                 draw: "{}".into(),
+                bindings: "{}".into(),
             };
             memory.store.create_episode(&new).await.unwrap();
             // A crash came after the end was in the file, and before it was in the database.

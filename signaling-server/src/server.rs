@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
+use study::recruitment::Deed;
 use study::stage::Env;
-use study::{EnvFacts, EnvFault, Kind, Playable, Problem, Study};
+use study::{EnvFacts, EnvFault, Kind, Outcome, Playable, Problem, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -68,6 +69,8 @@ pub struct Server {
     pub app: Arc<App>,
     /// Tokens of the participant links that nobody has finished.
     pub links: Vec<String>,
+    /// What each outcome tells the recruiter, and its completion code; none without recruitment.
+    pub codes: Vec<(Outcome, Deed, String)>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
@@ -119,6 +122,7 @@ impl Server {
             Box::new(os_random),
             restored,
         );
+        let codes = hub.codes();
         let hub = match issuer {
             Some(issuer) => hub.with_ice(Box::new(move |now_us, episode, seat| {
                 issuer.ice_servers(now_us, episode, seat)
@@ -155,6 +159,7 @@ impl Server {
         Ok(Self {
             app,
             links,
+            codes,
             driver,
             data,
             turn,

@@ -6,12 +6,14 @@
 
 mod sqlite;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use async_trait::async_trait;
 use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
+use serde::Serialize;
 
 use crate::assets::sha256_hex;
 use crate::hub::Gone;
@@ -49,8 +51,77 @@ pub struct NewSession {
     pub study_version: String,
     /// SHA-256 of the canonical study, lower-case hex.
     pub study_hash: String,
+    /// Its place in the study.
+    pub place: Place,
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
     /// Its place in the study, JSON.
     pub position: String,
+    /// Time of the visit until its participant was last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds since the Unix epoch; 0 for never.
+    pub seen_us: u64,
+    /// How it ended, and what it is paid, once it is over.
+    pub payment: Option<study::Payment>,
+}
+
+/// Whom a provider calls how.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identifier {
+    /// Pseudonym of the session.
+    pub session: String,
+    /// The provider, such as `prolific`.
+    pub provider: String,
+    /// What it calls the participant.
+    pub participant: String,
+    /// What else it told, by name.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Whether a payment was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PayState {
+    /// It is to be made.
+    Due,
+    /// It was made.
+    Paid,
+    /// There is nothing to pay.
+    Skipped,
+}
+
+impl PayState {
+    const ALL: [(Self, &'static str); 3] = [
+        (Self::Due, "due"),
+        (Self::Paid, "paid"),
+        (Self::Skipped, "skipped"),
+    ];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// A payment as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Payment {
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// What is paid.
+    #[serde(flatten)]
+    pub what: study::Payment,
+    /// Whether it was made.
+    pub state: PayState,
+    /// When it was computed, ISO-8601 UTC.
+    pub at: String,
+    /// When it was made, ISO-8601 UTC.
+    pub paid_at: Option<String>,
 }
 
 /// A session as it is stored.
@@ -66,10 +137,16 @@ pub struct Session {
     pub link_hash: Option<String>,
     /// Id of the study that its position belongs to.
     pub study: String,
+    /// Version that the study gives itself.
+    pub study_version: String,
     /// SHA-256 of that study in canonical form.
     pub study_hash: String,
     /// Its place in the study, JSON.
     pub position: String,
+    /// Time of the visit until its participant was last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds since the Unix epoch; 0 for never.
+    pub seen_us: u64,
     /// The declared outcome, once it is over.
     pub outcome: Option<String>,
     /// ISO-8601 UTC.
@@ -112,6 +189,8 @@ pub struct NewEpisode {
     pub visits: Vec<u16>,
     /// What was drawn for the group, JSON.
     pub draw: String,
+    /// What names stood for at the stage, JSON.
+    pub bindings: String,
 }
 
 /// A group that a lobby made.
@@ -155,10 +234,18 @@ pub struct Episode {
     pub stage: String,
     /// Its file, relative to the data folder.
     pub path: String,
+    /// Id of the study of its people, and the version that it gives itself.
+    pub study: Option<(String, String)>,
     /// What was drawn for the group, JSON.
     pub draw: String,
     /// Number of the visit of the participant of each seat; empty if that is not known.
     pub visits: Vec<u16>,
+    /// What names stood for at the stage, JSON.
+    pub bindings: String,
+    /// ISO-8601 UTC.
+    pub created_at: String,
+    /// ISO-8601 UTC.
+    pub ended_at: Option<String>,
     /// Why it ended; none while it runs.
     pub reason: Option<EndReason>,
     /// How it ended; none while it runs, or if its replica could not say.
@@ -209,6 +296,9 @@ pub enum StoreError {
     /// There is no session or episode of this name.
     #[error("there is no {0} of this name")]
     Unknown(&'static str),
+    /// Somebody else has marked a payment meanwhile.
+    #[error("a payment was marked by another run meanwhile")]
+    Marked,
 }
 
 /// Durable memory. A method returns once what it wrote is on the disk.
@@ -225,15 +315,29 @@ pub trait Store: Send + Sync {
     async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError>;
     /// All sessions, oldest first.
     async fn sessions(&self) -> Result<Vec<Session>, StoreError>;
-    /// Moves a session to another place in the study, all of it or nothing: with the answers that brought it
-    /// there, and with its outcome if that is the last place. The first answer to an item and the first outcome stand.
+    /// Moves a session to another place in the study, all of it or nothing: with the answers that brought it there, and
+    /// with its outcome and payment if that is the last place. The first answer to an item, the first outcome and the
+    /// first payment stand.
     async fn save_place(
         &self,
         participant: &str,
-        position: &str,
+        place: &Place,
         answers: Option<&Answers>,
-        outcome: Option<&str>,
     ) -> Result<(), StoreError>;
+    /// All payments, oldest session first.
+    async fn payments(&self) -> Result<Vec<Payment>, StoreError>;
+    /// Marks the payments of these sessions as made, all or none: none if one of them is not due. Gives how many.
+    async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError>;
+    /// Whom providers call how, oldest session first.
+    async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError>;
+
+    /// The groups that participants were in, by pseudonym, oldest first.
+    async fn groups_of_participants(&self) -> Result<BTreeMap<String, Vec<String>>, StoreError>;
+
+    /// Keeps a study in canonical form under its hash; makes it the last one.
+    async fn keep_study(&self, hash: &str, canonical: &str) -> Result<(), StoreError>;
+    /// The studies in canonical form, the last one last.
+    async fn studies(&self) -> Result<Vec<String>, StoreError>;
 
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     async fn save_group(&self, group: &Group) -> Result<(), StoreError>;

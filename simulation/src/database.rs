@@ -1,9 +1,9 @@
 //! What the server's database has: the durable half of the hub, from which it begins again after a restart.
 
 use signaling_server::archive::Episode;
-use signaling_server::hub::{EpisodeRow, GroupRow, Restored, RestoredSession, Write};
+use signaling_server::hub::{Attendance, EpisodeRow, GroupRow, Restored, RestoredSession, Write};
 use signaling_server::store::token_hash;
-use study::{Progress, Study};
+use study::{Payment, Progress, Study};
 
 /// A session.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ struct Row {
     token_hash: String,
     link_hash: Option<String>,
     progress: Progress,
+    attendance: Attendance,
+    payment: Option<Payment>,
 }
 
 /// The tables.
@@ -37,6 +39,8 @@ impl Database {
                 token,
                 link,
                 progress,
+                attendance,
+                payment,
             } => {
                 if self.session(&participant).is_ok() {
                     return Err(format!("a second session of {participant}"));
@@ -46,6 +50,8 @@ impl Database {
                     token_hash: token_hash(&token),
                     link_hash: link.as_deref().map(token_hash),
                     progress,
+                    attendance,
+                    payment: payment.map(|payment| *payment),
                 });
             }
             Write::Token { participant, token } => {
@@ -54,8 +60,14 @@ impl Database {
             Write::Place {
                 participant,
                 progress,
+                attendance,
+                payment,
                 ..
-            } => self.session(&participant)?.progress = progress,
+            } => {
+                let row = self.session(&participant)?;
+                (row.progress, row.attendance) = (progress, attendance);
+                row.payment = row.payment.take().or(payment.map(|payment| *payment));
+            }
             Write::Group(row) => match self.groups.iter_mut().find(|known| known.id == row.id) {
                 Some(known) => *known = row,
                 None => self.groups.push(row),
@@ -102,6 +114,8 @@ impl Database {
             token_hash: row.token_hash,
             link_hash: row.link_hash,
             progress: row.progress,
+            attendance: row.attendance,
+            payment: row.payment,
         });
         let mut restored = Restored {
             next_era: self.next_era,

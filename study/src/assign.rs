@@ -239,8 +239,12 @@ fn treatment(
     ))
 }
 
-/// Sets the numbers that permuted blocks are drawn from apart from those of units.
+/// What else than units the seed of a study is for; units are 0 and 1.
 const BLOCKS: u64 = 2;
+/// Completion codes.
+pub(crate) const CODES: u64 = 3;
+/// The numbers that participants take along.
+pub(crate) const RECEIPTS: u64 = 4;
 
 /// One of the least filled, evenly.
 fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {

@@ -54,6 +54,14 @@ impl Formula {
         Some(Self { source, expr })
     }
 
+    /// A formula that the program brings.
+    pub(crate) fn known(source: &str, scope: &Types) -> Self {
+        let written = parse::parse(source).expect("the program writes its formulas correctly");
+        let (expr, _) = check::check(&written, scope).expect("the program names what there is");
+        let source = source.to_owned();
+        Self { source, expr }
+    }
+
     /// Its text.
     pub fn source(&self) -> &str {
         &self.source

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::canonical::{canonical, sha256};
 use crate::design::{self, Design};
+use crate::formula::{Formula, Type, Types};
 use crate::page::{Page, Source};
 use crate::problem::{At, Problem, Report};
 use crate::read::{Fields, Place};
@@ -46,6 +47,8 @@ pub struct Study {
     pub keeping: Keeping,
     /// Whence participants come, and what they are paid.
     pub recruitment: Recruitment,
+    /// What they are paid beside the base, by what was played and answered.
+    pub bonus: Option<Formula>,
     /// Who can take part; none for everybody.
     pub screening: Option<Screening>,
     /// How pages reach each other.
@@ -160,6 +163,7 @@ fn file(dir: &Path, report: &Report) -> Option<String> {
 pub(crate) struct Parts {
     about: About,
     recruitment: Option<Recruitment>,
+    bonus: Option<Formula>,
     screening: Option<Screening>,
     net: Net,
     design: Design,
@@ -179,8 +183,6 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
         "recruitment",
         "Whence participants come, and what they are paid.",
     );
-    let recruitment =
-        recruitment.maybe(|place| recruitment::read(Source { dir, language }, &place));
     let screening = fields.key(
         "screening",
         "Who can take part, as far as their device and connection say; asked before anything else.",
@@ -199,18 +201,32 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
         "timeline",
         "What a participant goes through: stages and blocks of stages, in order.",
     );
+    let mut facts = Types::new();
     let walked = walked.need("a list of stages", |place| {
-        timeline(dir, language, &place, design.as_ref(), root)
+        timeline(dir, language, &place, design.as_ref(), root, &mut facts)
     });
     let doc =
         "What a participant is paid beside the base: a formula over what was played and answered.";
-    let _ = fields.key("bonus", doc).maybe(|place| place.text(1_000));
+    let bonus = fields.key("bonus", doc);
+    let has_bonus = bonus.place.is_some();
+    let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));
+    let source = Source { dir, language };
+    let recruitment =
+        recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
     fields.done();
     unplayed::report("", root);
+    if let (Some(Some(_)), Some(recruitment)) = (&bonus, &recruitment) {
+        let wage = recruitment.as_ref().map(|recruitment| &recruitment.wage);
+        if wage.is_none_or(|wage| wage.currency.is_none()) {
+            root.wrong_at("bonus", "pays something, but in which currency is not said; write for example `recruitment: {currency: GBP, base: 4.50}`");
+            return None;
+        }
+    }
     format?;
     Some(Parts {
         about: about?,
         recruitment: recruitment?,
+        bonus: bonus?,
         screening: screening?,
         net: net?,
         design: design?,
@@ -223,6 +239,7 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     let Parts {
         about,
         recruitment,
+        bonus,
         screening,
         net,
         design,
@@ -242,6 +259,9 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     }
     if let Some(recruitment) = &recruitment {
         whole["recruitment"] = json!(recruitment);
+    }
+    if let Some(bonus) = &bonus {
+        whole["bonus"] = json!(bonus);
     }
     if let Some(screening) = &screening {
         whole["screening"] = json!(screening);
@@ -266,6 +286,7 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         protocol,
         keeping,
         recruitment: recruitment.unwrap_or_default(),
+        bonus,
         screening,
         net,
         timeline,
@@ -370,15 +391,18 @@ struct Walked {
     paths: Vec<String>,
 }
 
-/// Reads and checks the timeline; a design that has faults of its own takes nothing from the checks that need none.
+/// Reads and checks the timeline, and tells what formulas about a whole visit can ask; a design that has faults of its
+/// own takes nothing from the checks that need none.
 fn timeline<'a>(
     dir: &Path,
     language: &str,
     place: &Place<'a>,
     design: Option<&Design>,
     root: &Place<'a>,
+    facts: &mut Types,
 ) -> Option<Walked> {
     let mut read = timeline::read::read(dir, language, place)?;
+    *facts = timeline::names::visit(&read, design);
     timeline::check::ids(&read);
     if !timeline::check::ends(&read) {
         read.tree.push(Node::Stage(read.stages.len() as u16));

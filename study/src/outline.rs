@@ -195,7 +195,7 @@ impl Study {
         let way = self.recruitment.outcomes.get(&outcome);
         Ending {
             outcome,
-            pay: way.map(|way| way.pay.clone()),
+            pay: way.map(|way| way.rule().to_owned()),
         }
     }
 

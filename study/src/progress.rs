@@ -380,7 +380,8 @@ impl Progress {
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
         }
-        if let (StageView::End { outcome, page }, Some(own)) = (&mut view, self.outcome(study)) {
+        if let (StageView::End { outcome, page, .. }, Some(own)) = (&mut view, self.outcome(study))
+        {
             own.name().clone_into(outcome);
             if let Some(own) = crate::stage::way_out(study, own) {
                 *page = own.html(&study.language).to_owned();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use crate::formula::{Formula, Type, Types};
 use crate::page::{self, Page, Source};
 use crate::problem::hint;
 use crate::read::{Fields, Place};
@@ -20,7 +21,7 @@ pub struct Recruitment {
     /// What they are paid with.
     #[serde(flatten)]
     pub wage: Wage,
-    /// The ways out that the file says something of.
+    /// Every way out, those with what is usual included that the file says nothing of; empty without the block.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<Outcome, WayOut>,
 }
@@ -68,8 +69,9 @@ pub struct WayOut {
     /// What the recruiter is told.
     #[serde(rename = "do")]
     pub deed: Deed,
-    /// What is paid: `none`, `time`, `base`, or a formula over `base`, `bonus` and `time`.
-    pub pay: String,
+    /// What is paid, a formula over `base`, `bonus`, `time` and what was played and answered; nothing for `none`.
+    #[serde(serialize_with = "pay")]
+    pub pay: Option<Formula>,
     /// The completion code; none for one that the server draws once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -78,11 +80,37 @@ pub struct WayOut {
     pub page: Option<Page>,
 }
 
+impl WayOut {
+    /// What is paid, as it is written: `none` or a formula.
+    pub fn rule(&self) -> &str {
+        self.pay.as_ref().map_or(NOTHING, Formula::source)
+    }
+
+    /// Whether its pay names one of `base`, `bonus` and `time`.
+    pub fn pays(&self, name: &str) -> bool {
+        let mut words = self
+            .rule()
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.any(|word| word == name)
+    }
+}
+
+fn pay<S: Serializer>(pay: &Option<Formula>, to: S) -> Result<S::Ok, S::Error> {
+    match pay {
+        Some(formula) => formula.serialize(to),
+        None => to.serialize_str(NOTHING),
+    }
+}
+
+/// The pay of a way out that pays nothing.
+const NOTHING: &str = "none";
+
 /// What the recruiter is told of a way out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
     /// The submission is approved.
+    #[default]
     Approve,
     /// The participant is asked to return it.
     Return,
@@ -110,8 +138,31 @@ const DEEDS: [(&str, Deed); 4] = [
 /// The greatest amount of money, in any currency.
 const MAX_MONEY: f64 = 100_000.0;
 
-/// Reads the block.
-pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Recruitment> {
+impl Deed {
+    /// Every deed and its name.
+    pub const ALL: [(&'static str, Self); 4] = DEEDS;
+
+    /// Its name in files and tables.
+    pub fn name(self) -> &'static str {
+        DEEDS[self as usize].0
+    }
+}
+
+/// The variables of what is paid, beside what was played and answered.
+fn money(facts: &Types) -> Types {
+    let mut types = facts.clone();
+    types.extend(["base", "bonus", "time"].map(|name| (name.to_owned(), Type::Number)));
+    types
+}
+
+/// Reads the block. `facts` are the variables of what was played and answered; `bonus` says whether there is one.
+pub(crate) fn read(
+    source: Source<'_>,
+    place: &Place<'_>,
+    facts: &Types,
+    bonus: bool,
+) -> Option<Recruitment> {
+    let types = money(facts);
     let mut fields = place.fields("whence participants come")?;
     let doc = "Whence participants come. `none`: by links that are handed out. `prolific`: reads `PROLIFIC_PID`, `STUDY_ID` \
                and `SESSION_ID`. `mturk`: reads `workerId`, `assignmentId` and `hitId`. `parameters`: reads those below. \
@@ -126,7 +177,7 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Recruitment>
     let doc = "Every way out that is not as usual: what the recruiter is told, and what is paid.";
     let outcomes = fields
         .key("outcomes", doc)
-        .or(BTreeMap::new(), |place| outcomes(source, &place));
+        .or(BTreeMap::new(), |place| outcomes(source, &place, &types));
     fields.done();
     let (provider, wage, outcomes) = (provider?, wage?, outcomes?);
     let parameters = match (provider, parameters?) {
@@ -142,7 +193,8 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Recruitment>
             return None;
         }
     };
-    check_pay(place, &wage, &outcomes)?;
+    check_pay(place, &wage, &outcomes, bonus)?;
+    let outcomes = with_usual(outcomes, &wage, bonus, &types);
     Some(Recruitment {
         provider,
         parameters,
@@ -208,12 +260,16 @@ fn currency_of(place: &Place<'_>) -> Option<String> {
     good.then_some(text)
 }
 
-fn outcomes(source: Source<'_>, place: &Place<'_>) -> Option<BTreeMap<Outcome, WayOut>> {
+fn outcomes(
+    source: Source<'_>,
+    place: &Place<'_>,
+    types: &Types,
+) -> Option<BTreeMap<Outcome, WayOut>> {
     let mut ways = BTreeMap::new();
     let mut whole = true;
     for (name, place) in place.entries("outcomes")? {
         let outcome = Outcome::ALL.iter().find(|(known, _)| *known == name);
-        let way = way_out(source, &place);
+        let way = way_out(source, &place, types);
         match (outcome, way) {
             (Some((_, outcome)), Some(way)) => drop(ways.insert(*outcome, way)),
             (None, _) => {
@@ -229,7 +285,7 @@ fn outcomes(source: Source<'_>, place: &Place<'_>) -> Option<BTreeMap<Outcome, W
     whole.then_some(ways)
 }
 
-fn way_out(source: Source<'_>, place: &Place<'_>) -> Option<WayOut> {
+fn way_out(source: Source<'_>, place: &Place<'_>, types: &Types) -> Option<WayOut> {
     let mut fields = place.fields("a way out")?;
     let doc = "What the recruiter is told. `approve`: the submission is approved. `return`: the participant is asked to \
                return it. `return_then_pay`: the same, and the pay follows as a bonus. `screen_out`: the participant is \
@@ -240,9 +296,9 @@ fn way_out(source: Source<'_>, place: &Place<'_>) -> Option<WayOut> {
     let doc = "What is paid: `none`; `base`; `time`, by the rate an hour; or a formula over `base`, `bonus` and `time`.";
     let pay = fields
         .key("pay", doc)
-        .need("base + bonus", |place| place.text(1_000));
-    let doc = "The completion code, if the recruiter has given one; otherwise the server draws one and keeps it.";
-    let code = fields.key("code", doc).maybe(|place| place.text(60));
+        .need("base + bonus", |place| pay_of(&place, types));
+    let doc = "The completion code, if the recruiter has given one; otherwise one is drawn from the seed of the study.";
+    let code = fields.key("code", doc).maybe(|place| code_of(&place));
     let doc =
         "What participants read who come to this way out; otherwise the program brings a page.";
     let page = fields
@@ -257,36 +313,123 @@ fn way_out(source: Source<'_>, place: &Place<'_>) -> Option<WayOut> {
     })
 }
 
-/// Reports ways out that pay what is not said.
-fn check_pay(place: &Place<'_>, wage: &Wage, outcomes: &BTreeMap<Outcome, WayOut>) -> Option<()> {
+fn pay_of(place: &Place<'_>, types: &Types) -> Option<Option<Formula>> {
+    match place.node.is_text(NOTHING) {
+        true => Some(None),
+        false => Formula::read(place, types, &Type::Number).map(Some),
+    }
+}
+
+/// A code travels in a link.
+fn code_of(place: &Place<'_>) -> Option<String> {
+    let text = place.text(60)?;
+    let good = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if !good {
+        place.wrong(format!(
+            "`{text}` is not a completion code; use letters, digits, `-` and `_`"
+        ));
+    }
+    good.then_some(text)
+}
+
+/// Reports ways out that pay what is not said, and one code for two of which the recruiter is told different things.
+fn check_pay(
+    place: &Place<'_>,
+    wage: &Wage,
+    outcomes: &BTreeMap<Outcome, WayOut>,
+    bonus: bool,
+) -> Option<()> {
     let mut whole = Some(());
+    let mut wrong = |key: &str, message: &str| {
+        place.wrong_at(key, message);
+        whole = None;
+    };
     for (outcome, way) in outcomes {
-        let names = |name: &str| {
-            let words = way
-                .pay
-                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            words.into_iter().any(|word| word == name)
-        };
+        let key = format!("outcomes.{outcome}.pay");
         let lacking = [
-            ("base", wage.base.is_none()),
-            ("time", wage.time_rate_per_hour.is_none()),
+            (
+                "base",
+                wage.base.is_none(),
+                "write for example `base: 4.50` in this block",
+            ),
+            (
+                "time",
+                wage.time_rate_per_hour.is_none(),
+                "write for example `time_rate_per_hour: 9.00` in this block",
+            ),
+            (
+                "bonus",
+                !bonus,
+                "write for example `bonus: 0.5` at the top of the file",
+            ),
         ];
-        for (name, _) in lacking.iter().filter(|(name, lacks)| *lacks && names(name)) {
-            let key = if *name == "base" {
-                "base: 4.50"
-            } else {
-                "time_rate_per_hour: 9.00"
-            };
-            let message = format!(
-                "pays `{name}`, which is not said; write for example `{key}` in this block"
-            );
-            place.wrong_at(&format!("outcomes.{outcome}.pay"), message);
-            whole = None;
+        for (name, _, mend) in lacking
+            .iter()
+            .filter(|(name, lacks, _)| *lacks && way.pays(name))
+        {
+            wrong(&key, &format!("pays `{name}`, which is not said; {mend}"));
         }
-        if wage.currency.is_none() && way.pay != "none" {
-            place.wrong_at(&format!("outcomes.{outcome}.pay"), "pays something, but in which currency is not said; write for example `currency: GBP` in this block");
-            whole = None;
+        if wage.currency.is_none() && way.pay.is_some() {
+            wrong(
+                &key,
+                "pays something, but in which currency is not said; write for example `currency: GBP` in this block",
+            );
+        }
+        let is_twin = |(_, other): &(&Outcome, &WayOut)| {
+            way.code.is_some() && other.code == way.code && other.deed != way.deed
+        };
+        if let Some((other, _)) = outcomes.range(..outcome).find(is_twin) {
+            let message = format!(
+                "`{other}` has this code too, and tells the recruiter something else; give each its own"
+            );
+            wrong(&format!("outcomes.{outcome}.code"), &message);
         }
     }
     whole
+}
+
+/// Adds what is usual for the ways out that the file says nothing of: whoever came to the end, or was left by a partner,
+/// is paid in full; whoever could not go on is paid the time; others return the submission.
+fn with_usual(
+    mut outcomes: BTreeMap<Outcome, WayOut>,
+    wage: &Wage,
+    bonus: bool,
+    types: &Types,
+) -> BTreeMap<Outcome, WayOut> {
+    let said = wage.currency.is_some();
+    let full = match (wage.base.is_some(), bonus) {
+        (true, true) => "base + bonus",
+        (true, false) => "base",
+        (false, true) => "bonus",
+        (false, false) => NOTHING,
+    };
+    for (_, outcome) in Outcome::ALL {
+        let by_time = said && wage.time_rate_per_hour.is_some();
+        let (deed, pay) = match outcome {
+            Outcome::Completed | Outcome::PartnerLeft => (Deed::Approve, full),
+            Outcome::LobbyTimeout
+            | Outcome::Technical
+            | Outcome::FailedQuiz
+            | Outcome::Withdrew
+            | Outcome::TimedOut
+                if by_time =>
+            {
+                (Deed::ReturnThenPay, "time")
+            }
+            Outcome::LobbyTimeout | Outcome::Technical if wage.base.is_some() => {
+                (Deed::Approve, "base")
+            }
+            _ => (Deed::Return, NOTHING),
+        };
+        let pay = (said && pay != NOTHING).then(|| Formula::known(pay, types));
+        outcomes.entry(outcome).or_insert(WayOut {
+            deed,
+            pay,
+            code: None,
+            page: None,
+        });
+    }
+    outcomes
 }

@@ -5,12 +5,14 @@ use crate::read::Place;
 
 /// Keys by stage type, which is empty for the top of the file; with a word, that word alone. A stage type without a key
 /// is not played at all.
-const UNPLAYED: [(&str, &str, Option<&str>); 22] = [
-    ("", "bonus", None),
+const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("", "study.retention_days", None),
     ("", "study.on_withdraw", None),
     ("", "study.expires_h", None),
-    ("", "recruitment", None),
+    ("", "recruitment.provider", Some("prolific")),
+    ("", "recruitment.provider", Some("mturk")),
+    ("", "recruitment.provider", Some("parameters")),
+    ("", "recruitment.provider", Some("kiosk")),
     ("", "screening", None),
     ("instructions", "min_s", None),
     ("survey", "attention", None),

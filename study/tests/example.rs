@@ -94,6 +94,7 @@ fn the_documented_study_loads() {
 fn the_documented_block_and_design_load() {
     let whole = blocks("yaml")[0];
     let (block, design) = (yaml_with("- id: rounds"), yaml_with("unit: participant"));
+    let recruitment = yaml_with("currency: GBP");
     let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
     let folder = Folder::new("documented-block");
     let visits = |text: String| {
@@ -101,6 +102,7 @@ fn the_documented_block_and_design_load() {
         let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
         study.timeline.len()
     };
+    assert_eq!(visits(format!("{whole}\n{recruitment}")), 5);
     // A stage that the program brings ends the way.
     assert_eq!(visits(format!("{head}timeline:\n{block}")), 3);
     let by_design = block

@@ -77,7 +77,7 @@ fn the_whole_way_ends_in_the_declared_outcome() {
         Ok(Step::Enter(4))
     );
     assert_eq!(at.outcome(&study), Some(Outcome::Completed));
-    let StageView::End { outcome, page } = at.view(&study) else {
+    let StageView::End { outcome, page, .. } = at.view(&study) else {
         panic!("not the end")
     };
     assert_eq!(

@@ -81,7 +81,7 @@ fn who_does_not_agree_leaves_by_the_outcome_of_the_stage_and_leaves_nothing() {
     assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(4)));
     assert_eq!(at.outcome(&study), Some(Outcome::NoConsent));
     assert!(at.facts().answers.is_empty());
-    let StageView::End { outcome, page } = at.view(&study) else {
+    let StageView::End { outcome, page, .. } = at.view(&study) else {
         panic!("not the end")
     };
     assert_eq!(outcome, "no_consent");

@@ -6,7 +6,14 @@ use protocol::{Controller, Tick};
 use super::*;
 use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
-use crate::store::{Answers, NewEpisode, NewSession};
+use crate::store::{Answers, NewEpisode, NewSession, Place};
+
+fn place() -> Place {
+    Place {
+        position: "{}".into(),
+        ..Place::default()
+    }
+}
 
 fn table(path: &Path) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new()
@@ -108,6 +115,7 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
         participants: vec![],
         visits: Vec::new(),
         draw: "{}".into(),
+        bindings: "{}".into(),
     };
     store.create_episode(&new).await.unwrap();
     let out = data.path().join("out");
@@ -402,7 +410,7 @@ async fn responses_have_a_row_for_each_item() {
         study: "dyad".into(),
         study_version: "2".into(),
         study_hash: "ab".into(),
-        position: "{}".into(),
+        place: place(),
     };
     store.create_session(&session).await.unwrap();
     let answer = |name: &str, value: &str| Answer {
@@ -428,7 +436,7 @@ async fn responses_have_a_row_for_each_item() {
         elapsed_ms: 1_500,
     };
     store
-        .save_place("P-A", "{}", Some(&answers), None)
+        .save_place("P-A", &place(), Some(&answers))
         .await
         .unwrap();
 

@@ -7,6 +7,7 @@ use protocol::change::Change;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::{Era, Life, Seat, Tick};
+use study::Payment;
 use study::Study;
 use study::terms::Then;
 
@@ -14,7 +15,8 @@ use super::group::{Group, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::{
-    ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Place, Random, Session, SessionId, Write,
+    Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Place, Random, Session,
+    SessionId, Write,
 };
 use crate::config::Limits;
 use crate::store::token_hash;
@@ -47,6 +49,10 @@ pub struct RestoredSession {
     pub link_hash: Option<String>,
     /// Its place in the study.
     pub progress: study::Progress,
+    /// How long its participant has been there.
+    pub attendance: Attendance,
+    /// What it is paid, once it has ended.
+    pub payment: Option<Payment>,
 }
 
 /// An episode that was running when the server stopped.
@@ -83,6 +89,7 @@ impl Hub {
             random,
             open,
             stopping: false,
+            now_us,
             ice: Box::new(|_, _, _| Vec::new()),
             next_era: restored.next_era,
             sessions: Vec::new(),
@@ -125,6 +132,8 @@ impl Hub {
             token_hash,
             link_hash,
             progress,
+            attendance,
+            payment,
         } = stored;
         self.by_token.insert(token_hash.clone(), who);
         self.links.extend(link_hash.map(|link| (link, Some(who))));
@@ -139,6 +148,8 @@ impl Hub {
             since_us: None,
             rest_us: None,
             failed: 0,
+            attendance,
+            payment,
         });
         who
     }
@@ -190,6 +201,7 @@ impl Hub {
             header,
             party: party.map(|(key, _)| *key),
             draw: row.draw,
+            bindings: row.bindings,
             members,
             delay: self.input_delays(stage),
             phase,
@@ -249,7 +261,6 @@ impl Hub {
         match self.links.get(&token_hash(&link)).copied() {
             None => Err(Refusal::UnknownLink),
             Some(None) => self.admit(Some(link)),
-            Some(Some(who)) if self.is_finished(who) => Err(Refusal::Finished),
             Some(Some(who)) => {
                 let token = self.random_token();
                 let session = &mut self.sessions[who.0];
@@ -275,20 +286,31 @@ impl Hub {
             return Err(Refusal::Full);
         }
         let token = self.random_token();
+        let seen_us = self.now_us;
         let session = RestoredSession {
             participant: format!("P-{}", self.random_name(8)),
             token_hash: token_hash(&token),
             link_hash: link.as_deref().map(token_hash),
             progress: self.new_progress(),
+            attendance: Attendance {
+                spent_us: 0,
+                seen_us,
+            },
+            payment: None,
         };
+        let who = self.keep(session);
+        self.settle_payment(who);
+        let session = &self.sessions[who.0];
         let write = Write::NewSession {
             participant: session.participant.clone(),
             token: token.clone(),
             link,
             progress: session.progress.clone(),
+            attendance: session.attendance,
+            payment: session.payment.clone().map(Box::new),
         };
         self.effects.push_back(Effect::Store(write));
-        Ok((self.keep(session), token))
+        Ok((who, token))
     }
 
     /// Gives a session to a page; an older page of it stops.
@@ -300,6 +322,8 @@ impl Hub {
         session: String,
         playing: Option<(Era, Life)>,
     ) {
+        let pause_us = self.pause_us();
+        self.sessions[who.0].see(now_us, pause_us);
         if let Some(old) = self.sessions[who.0].conn.replace(conn) {
             self.by_conn.remove(&old);
             self.send(old, ServerMessage::Superseded);
@@ -347,6 +371,8 @@ impl Hub {
         let Some(who) = self.by_conn.remove(&conn) else {
             return;
         };
+        let pause_us = self.pause_us();
+        self.sessions[who.0].see(now_us, pause_us);
         self.sessions[who.0].conn = None;
         self.touch_party(who);
         match self.sessions[who.0].place {

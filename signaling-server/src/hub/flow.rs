@@ -4,7 +4,7 @@ use protocol::control::{Answer, Refusal, ServerMessage, StageView};
 use study::{Episode, Kind};
 
 use super::party::Seated;
-use super::{Answers, Effect, Hub, Place, Room, Session, SessionId, Write};
+use super::{Answers, Hub, Place, Room, SessionId};
 use crate::lobby::{Lobby, Refused, Rules};
 
 impl Hub {
@@ -52,21 +52,6 @@ impl Hub {
         moved
     }
 
-    fn store_place(&mut self, who: SessionId, answers: Option<Answers>) {
-        let Session {
-            participant,
-            progress,
-            ..
-        } = &self.sessions[who.0];
-        let write = Write::Place {
-            participant: participant.clone(),
-            progress: progress.clone(),
-            answers,
-        };
-        self.effects.push_back(Effect::Store(write));
-        self.touch_party(who);
-    }
-
     /// The message that shows a stage: the one at which a session is, or the env stage for which it is about to leave the
     /// lobby; with another view than the stage's own, if there is one.
     pub(super) fn stage_message(
@@ -77,10 +62,13 @@ impl Hub {
     ) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
         let progress = &self.sessions[who.0].progress;
-        let view = other.unwrap_or_else(|| match self.stage_of(who) == index {
+        let mut view = other.unwrap_or_else(|| match self.stage_of(who) == index {
             true => progress.view(&self.study),
             false => stage.view(&self.study.language),
         });
+        if let StageView::End { farewell, .. } = &mut view {
+            *farewell = self.farewell(who);
+        }
         let ahead = u16::from(self.stage_of(who) != index);
         ServerMessage::Stage {
             index: progress.position() + ahead,

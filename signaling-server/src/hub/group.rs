@@ -5,6 +5,7 @@ use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::Draw;
 use study::terms::Then;
+use study::timeline::Bindings;
 
 use super::SessionId;
 use super::party::PartyId;
@@ -25,6 +26,8 @@ pub(super) struct Group {
     pub party: Option<PartyId>,
     /// What was drawn for it.
     pub draw: Draw,
+    /// What names stand for at its stage.
+    pub bindings: Bindings,
     /// Who has each seat; nobody for an AI partner.
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.

@@ -19,6 +19,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod visit;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,7 +30,8 @@ use protocol::control::{
 };
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
-use study::{Draw, EnvFacts, Kind, Study};
+use study::timeline::Bindings;
+use study::{Draw, EnvFacts, Kind, Payment, Study};
 
 use crate::config::Limits;
 use crate::lobby::Lobby;
@@ -38,6 +40,7 @@ pub use entry::{Restored, RestoredEpisode, RestoredSession};
 use group::Group;
 pub use party::Gone;
 use party::{Party, PartyId};
+pub use visit::{Attendance, completion_url};
 
 /// A connection of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +126,10 @@ pub enum Write {
         link: Option<String>,
         /// Its place in the study, with what was drawn for it.
         progress: study::Progress,
+        /// When it began.
+        attendance: Attendance,
+        /// What it is paid, if it has ended at once.
+        payment: Option<Box<Payment>>,
     },
     /// A session has another secret; the one before is void.
     Token {
@@ -139,6 +146,10 @@ pub enum Write {
         progress: study::Progress,
         /// Answers of the survey that it left.
         answers: Option<Answers>,
+        /// How long its participant has been there.
+        attendance: Attendance,
+        /// What it is paid, once it has ended; the first one stands.
+        payment: Option<Box<Payment>>,
     },
     /// A group is made, or has changed.
     Group(GroupRow),
@@ -235,6 +246,8 @@ pub struct EpisodeRow {
     pub visits: Vec<u16>,
     /// What was drawn for the group.
     pub draw: Draw,
+    /// What names stood for at the stage.
+    pub bindings: Bindings,
 }
 
 /// Work for the archive of an episode, in order.
@@ -301,6 +314,10 @@ struct Session {
     rest_us: Option<u64>,
     /// Matches for which its page did not get ready.
     failed: u8,
+    /// How long its participant has been there.
+    attendance: Attendance,
+    /// What it is paid, once it has ended.
+    payment: Option<Payment>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,6 +363,8 @@ pub struct Hub {
     ice: Ice,
     open: bool,
     stopping: bool,
+    /// The time of the event that is handled.
+    now_us: u64,
     next_era: u16,
     sessions: Vec<Session>,
     /// By the hash of the token.
@@ -379,6 +398,7 @@ impl Hub {
             }
             event => event,
         };
+        self.now_us = now_us;
         self.touch(&event);
         let conn = event.conn();
         match event {
@@ -395,7 +415,10 @@ impl Hub {
                 self.handle_changed(now_us, era, change, snapshot);
             }
             Event::Noted => {}
-            Event::Stop => self.stopping = true,
+            Event::Stop => {
+                self.stopping = true;
+                self.keep_attendance(now_us);
+            }
         }
         conn.into_iter().for_each(|conn| self.touch_group_of(conn));
         self.settle(now_us);
@@ -429,6 +452,7 @@ impl Hub {
 
     /// Decides what time alone decides.
     pub fn handle_timeout(&mut self, now_us: u64) {
+        self.now_us = now_us;
         self.lobbies
             .values_mut()
             .for_each(|lobby| lobby.handle_timeout(now_us));

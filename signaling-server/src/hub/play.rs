@@ -53,7 +53,7 @@ impl Hub {
         let id = known.map(|party| party.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.ahead(first, &draw);
-        let stage = ahead.index();
+        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
         let Some(mut header) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
@@ -81,6 +81,7 @@ impl Hub {
             header,
             party,
             draw,
+            bindings,
             members,
             delay,
             phase,
@@ -369,6 +370,7 @@ impl Hub {
             participants: self.participants(&group.members),
             visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
+            bindings: group.bindings.clone(),
         };
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {

@@ -12,25 +12,31 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
-use sqlx::{Row as _, raw_sql};
+use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
+use study::Outcome;
+use study::recruitment::Deed;
 
 use super::{
-    Answers, Episode, GONE, Group, Link, Member, NewEpisode, NewSession, REASONS, Response,
-    Session, Store, StoreError, gone_name, reason_name, token_hash,
+    Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PayState,
+    Payment, Place, REASONS, Response, Session, Store, StoreError, gone_name, reason_name,
+    token_hash,
 };
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
+    include_str!("4_visit.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
-const EPISODES: &str = "SELECT episodes.*, draw, (SELECT json_group_object(seat, visit) FROM players \
+const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN sessions USING (participant) \
+                        WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study, (SELECT study_version FROM members \
+                        JOIN sessions USING (participant) WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study_version, (SELECT json_group_object(seat, visit) FROM players \
                         WHERE players.episode = episodes.id) AS visits FROM episodes JOIN groups ON groups.id = group_id";
 
 /// The store in one SQLite file.
@@ -149,7 +155,7 @@ impl Store for SqliteStore {
             .await?;
         let sql = "INSERT INTO sessions \
                    (id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
-                   VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, ?)";
+                   VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, '{}')";
         sqlx::query(sql)
             .bind(&new.participant)
             .bind(token_hash(&new.token))
@@ -157,9 +163,9 @@ impl Store for SqliteStore {
             .bind(&new.study)
             .bind(&new.study_version)
             .bind(&new.study_hash)
-            .bind(&new.position)
             .execute(&mut *transaction)
             .await?;
+        keep_place(&mut transaction, &new.participant, &new.place).await?;
         Ok(transaction.commit().await?)
     }
 
@@ -186,22 +192,11 @@ impl Store for SqliteStore {
     async fn save_place(
         &self,
         participant: &str,
-        position: &str,
+        place: &Place,
         answers: Option<&Answers>,
-        outcome: Option<&str>,
     ) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
-                   iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) WHERE participant = ?3";
-        let moved = sqlx::query(sql)
-            .bind(position)
-            .bind(outcome)
-            .bind(participant)
-            .execute(&mut *transaction)
-            .await?;
-        if moved.rows_affected() == 0 {
-            return Err(StoreError::Unknown("session"));
-        }
+        keep_place(&mut transaction, participant, place).await?;
         if let Some(of) = answers {
             for answer in &of.answers {
                 let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms) \
@@ -219,6 +214,69 @@ impl Store for SqliteStore {
             }
         }
         Ok(transaction.commit().await?)
+    }
+
+    async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
+        let sql = "SELECT payments.*, participant FROM payments JOIN sessions ON sessions.id = session \
+                   ORDER BY sessions.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
+    }
+
+    async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        for session in sessions {
+            let sql = "UPDATE payments SET state = 'paid', paid_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
+                       WHERE session = ? AND state = 'due'";
+            let marked = sqlx::query(sql)
+                .bind(session)
+                .execute(&mut *transaction)
+                .await?;
+            if marked.rows_affected() != 1 {
+                return Err(StoreError::Marked);
+            }
+        }
+        transaction.commit().await?;
+        Ok(sessions.len())
+    }
+
+    async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM identifiers ORDER BY rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(identifier).collect::<Result<_, _>>()?)
+    }
+
+    async fn groups_of_participants(&self) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
+        let sql = "SELECT participant, group_id FROM members JOIN groups ON groups.id = group_id ORDER BY groups.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for row in &rows {
+            let group = row.try_get(1)?;
+            groups.entry(row.try_get(0)?).or_default().push(group);
+        }
+        Ok(groups)
+    }
+
+    async fn keep_study(&self, hash: &str, canonical: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO studies (hash, canonical) VALUES (?, ?) ON CONFLICT DO UPDATE \
+                   SET at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+        sqlx::query(sql)
+            .bind(hash)
+            .bind(canonical)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    async fn studies(&self) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query("SELECT canonical FROM studies ORDER BY at, rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows
+            .iter()
+            .map(|row| row.try_get(0))
+            .collect::<Result<_, _>>()?)
     }
 
     async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
@@ -306,13 +364,14 @@ impl Store for SqliteStore {
                     .await?;
             }
         }
-        let sql = "INSERT INTO episodes (id, era, group_id, stage, path) VALUES (?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO episodes (id, era, group_id, stage, path, bindings) VALUES (?, ?, ?, ?, ?, ?)";
         sqlx::query(sql)
             .bind(&new.id)
             .bind(new.era.0)
             .bind(&new.group)
             .bind(&new.stage)
             .bind(&new.path)
+            .bind(&new.bindings)
             .execute(&mut *transaction)
             .await?;
         for (seat, participant) in people() {
@@ -411,6 +470,109 @@ impl Store for SqliteStore {
     }
 }
 
+fn identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
+    let parameters: &str = row.try_get("parameters")?;
+    let damaged = |error: serde_json::Error| sqlx::Error::Decode(error.into());
+    Ok(Identifier {
+        session: row.try_get("session")?,
+        provider: row.try_get("provider")?,
+        participant: row.try_get("participant")?,
+        parameters: serde_json::from_str(parameters).map_err(damaged)?,
+    })
+}
+
+/// Writes where a session stands, and what it is paid if it is over.
+async fn keep_place(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    place: &Place,
+) -> Result<(), StoreError> {
+    let payment = place.payment.as_ref();
+    let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
+               iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))), spent_us = ?3, seen_us = ?4 \
+               WHERE participant = ?5";
+    let moved = sqlx::query(sql)
+        .bind(&place.position)
+        .bind(payment.map(|payment| payment.outcome.name()))
+        .bind(place.spent_us.cast_signed())
+        .bind(place.seen_us.cast_signed())
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    if moved.rows_affected() == 0 {
+        return Err(StoreError::Unknown("session"));
+    }
+    let Some(payment) = payment else {
+        return Ok(());
+    };
+    let sql = "INSERT INTO payments (session, outcome, deed, code, receipt, currency, time_ms, base, bonus, time, total, \
+               extra, note, state) SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? \
+               ON CONFLICT DO NOTHING";
+    let state = match payment.total {
+        0 => PayState::Skipped,
+        _ => PayState::Due,
+    };
+    sqlx::query(sql)
+        .bind(payment.outcome.name())
+        .bind(payment.deed.name())
+        .bind(&payment.code)
+        .bind(&payment.receipt)
+        .bind(&payment.currency)
+        .bind(payment.time_ms.cast_signed())
+        .bind(payment.base.cast_signed())
+        .bind(payment.bonus.cast_signed())
+        .bind(payment.time.cast_signed())
+        .bind(payment.total.cast_signed())
+        .bind(payment.extra.cast_signed())
+        .bind(&payment.note)
+        .bind(state.name())
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}
+
+/// A count as it is stored; never negative, whatever the file holds.
+fn count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
+    let stored: i64 = row.try_get(column)?;
+    Ok(stored.max(0).cast_unsigned())
+}
+
+fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
+    fn known<T: Copy>(
+        row: &SqliteRow,
+        column: &str,
+        all: impl IntoIterator<Item = (T, &'static str)>,
+    ) -> Result<T, sqlx::Error> {
+        let name: &str = row.try_get(column)?;
+        let found = all.into_iter().find(|(_, known)| *known == name);
+        let unknown = || sqlx::Error::Decode(format!("unknown {column} `{name}`").into());
+        found.map(|(value, _)| value).ok_or_else(unknown)
+    }
+    let outcomes = Outcome::ALL.map(|(name, outcome)| (outcome, name));
+    Ok(Payment {
+        session: row.try_get("session")?,
+        participant: row.try_get("participant")?,
+        what: study::Payment {
+            outcome: known(row, "outcome", outcomes)?,
+            deed: known(row, "deed", Deed::ALL.map(|(name, deed)| (deed, name)))?,
+            code: row.try_get("code")?,
+            receipt: row.try_get("receipt")?,
+            currency: row.try_get("currency")?,
+            time_ms: count(row, "time_ms")?,
+            base: count(row, "base")?,
+            bonus: count(row, "bonus")?,
+            time: count(row, "time")?,
+            total: count(row, "total")?,
+            extra: count(row, "extra")?,
+            note: row.try_get("note")?,
+        },
+        state: known(row, "state", PayState::ALL)?,
+        at: row.try_get("at")?,
+        paid_at: row.try_get("paid_at")?,
+    })
+}
+
 fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
     Ok(Session {
         id: row.try_get("id")?,
@@ -418,8 +580,11 @@ fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
         token_hash: row.try_get("token_hash")?,
         link_hash: row.try_get("link_hash")?,
         study: row.try_get("study")?,
+        study_version: row.try_get("study_version")?,
         study_hash: row.try_get("study_hash")?,
         position: row.try_get("position")?,
+        spent_us: count(row, "spent_us")?,
+        seen_us: count(row, "seen_us")?,
         outcome: row.try_get("outcome")?,
         created_at: row.try_get("created_at")?,
         ended_at: row.try_get("ended_at")?,
@@ -455,6 +620,12 @@ fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         group: row.try_get("group_id")?,
         stage: row.try_get("stage")?,
         path: row.try_get("path")?,
+        study: row
+            .try_get::<Option<_>, _>("study")?
+            .zip(row.try_get("study_version")?),
+        bindings: row.try_get("bindings")?,
+        created_at: row.try_get("created_at")?,
+        ended_at: row.try_get("ended_at")?,
         draw: row.try_get("draw")?,
         reason,
         ending,

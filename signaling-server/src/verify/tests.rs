@@ -212,6 +212,7 @@ async fn known(store: &SqliteStore, header: &Header) {
         participants: vec![],
         visits: Vec::new(),
         draw: "{}".into(),
+        bindings: "{}".into(),
     };
     store.create_episode(&new).await.unwrap();
 }

@@ -105,6 +105,7 @@ async fn who_does_not_agree_leaves_nothing_but_the_outcome() {
     let StageView::End {
         outcome,
         page: text,
+        ..
     } = page.stage().await
     else {
         panic!("not the end")

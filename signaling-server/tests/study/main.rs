@@ -10,6 +10,7 @@ mod game;
 mod gates;
 mod host;
 mod page;
+mod visits;
 
 use std::path::Path;
 
@@ -38,11 +39,11 @@ async fn two_people_go_through_the_study_and_the_data_verifies() {
     let mut game = meet(&server).await;
     game.play(HORIZON).await;
     game.finish(0).await;
-    let used = Page::connect(&server, Entry::Invite(server.links[0].clone()))
-        .await
-        .refusal()
-        .await;
-    assert_eq!(used, Refusal::Finished);
+    let mut used = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    let StageView::End { outcome, .. } = used.stage().await else {
+        panic!("who is done reads the last page again")
+    };
+    assert_eq!(outcome, "completed");
     server.stop().await;
     let episode = verified(&host.data()).await;
     assert_eq!(episode.ticks, HORIZON);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use protocol::control::StageView;
+use protocol::control::{Farewell, StageView};
 use serde::Serialize;
 
 use crate::page::Source;
@@ -87,7 +87,7 @@ impl Kind {
 
 impl Stage {
     /// What the participant's page shows, in a language. What depends on the participant, such as the outcome of
-    /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in.
+    /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in, and what they take along, the server.
     pub fn view(&self, language: &str) -> StageView {
         match &self.kind {
             Kind::Consent(it) => StageView::Consent {
@@ -117,6 +117,7 @@ impl Stage {
             Kind::End(it) => StageView::End {
                 outcome: it.outcome.name().to_owned(),
                 page: it.page.html(language).to_owned(),
+                farewell: Farewell::default(),
             },
         }
     }

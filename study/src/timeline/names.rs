@@ -126,6 +126,14 @@ fn set(nodes: &mut [Node], guards: &mut BTreeMap<u16, Guard>) {
     }
 }
 
+/// What formulas about a whole visit can ask: what was played and answered, and the level of each factor between units.
+pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
+    let mut types = variables(read);
+    let factors = design.into_iter().flat_map(|design| &design.between);
+    types.extend(factors.map(|factor| (factor.name.clone(), type_of(&factor.levels))));
+    types
+}
+
 /// What every formula can ask about a participant: [`crate::progress::Facts::scope`] gives the values.
 fn variables(read: &Read<'_>) -> Types {
     let episode = [
@@ -148,6 +156,15 @@ fn variables(read: &Read<'_>) -> Types {
                 answers.insert(stage.id.clone(), Type::Record(items.collect()));
             }
             _ => {}
+        }
+    }
+    // A stage with faults of its own is not judged a second time where it is named.
+    let broken = read.places.iter().zip(&read.stages);
+    for (place, _) in broken.filter(|(_, stage)| stage.is_none()) {
+        let own = |(_, at): &&(String, Place<'_>)| at.path == place.path;
+        if let Some((id, _)) = read.ids.iter().find(own) {
+            types.insert(id.clone(), Type::Any);
+            answers.insert(id.clone(), Type::Any);
         }
     }
     types.insert("answers".to_owned(), Type::Record(answers));

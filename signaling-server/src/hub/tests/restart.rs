@@ -18,21 +18,29 @@ impl Stage {
                     participant,
                     token,
                     progress,
+                    attendance,
+                    payment,
                     ..
                 } => restored.sessions.push(RestoredSession {
                     participant,
                     token_hash: crate::store::token_hash(&token),
                     link_hash: None,
                     progress,
+                    attendance,
+                    payment: payment.map(|payment| *payment),
                 }),
                 Write::Place {
                     participant,
                     progress,
+                    attendance,
+                    payment,
                     ..
                 } => {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);
-                    session.unwrap().progress = progress;
+                    let session = session.unwrap();
+                    (session.progress, session.attendance) = (progress, attendance);
+                    session.payment = session.payment.take().or(payment.map(|payment| *payment));
                 }
                 Write::Group(row) => {
                     restored.groups.retain(|known| known.id != row.id);

@@ -10,7 +10,34 @@ fn new(participant: &str, link: Option<&str>) -> NewSession {
         study: "overcooked-dyad".into(),
         study_version: "1.2".into(),
         study_hash: "ab".into(),
-        position: "{\"stage\":0}".into(),
+        place: at("{\"stage\":0}", None),
+    }
+}
+
+/// A place, the last one if it has an outcome.
+fn at(position: &str, outcome: Option<Outcome>) -> Place {
+    Place {
+        position: position.into(),
+        spent_us: 7_000_000,
+        seen_us: 9,
+        payment: outcome.map(paid),
+    }
+}
+
+fn paid(outcome: Outcome) -> study::Payment {
+    study::Payment {
+        outcome,
+        deed: Deed::Approve,
+        code: Some("C123".into()),
+        receipt: "R456".into(),
+        currency: Some("GBP".into()),
+        time_ms: 7_000,
+        base: 450,
+        bonus: 37,
+        time: 0,
+        total: 487,
+        extra: 37,
+        note: None,
     }
 }
 
@@ -24,6 +51,7 @@ fn episode(id: &str) -> NewEpisode {
         participants: vec!["P-A".into(), String::new()],
         visits: Vec::new(),
         draw: "{\"seed\":5}".into(),
+        bindings: "{\"layout\":\"ring\"}".into(),
     }
 }
 
@@ -59,15 +87,15 @@ async fn everything_is_there_after_reopening() {
             .await
             .unwrap();
         store
-            .save_place("P-A", "{\"stage\":4}", Some(&answers()), None)
+            .save_place("P-A", &at("{\"stage\":4}", None), Some(&answers()))
             .await
             .unwrap();
         store
-            .save_place("P-A", "{\"stage\":4}", None, Some("completed"))
+            .save_place("P-A", &at("{\"stage\":4}", Some(Outcome::Completed)), None)
             .await
             .unwrap();
         store
-            .save_place("P-A", "{\"stage\":4}", None, Some("withdrew"))
+            .save_place("P-A", &at("{\"stage\":4}", Some(Outcome::Withdrew)), None)
             .await
             .unwrap();
         store.create_episode(&episode("e1")).await.unwrap();
@@ -89,6 +117,15 @@ async fn everything_is_there_after_reopening() {
         session
             .ended_at
             .is_some_and(|at| at.ends_with('Z') && at >= session.created_at)
+    );
+    assert_eq!((session.spent_us, session.seen_us), (7_000_000, 9));
+    let payments = store.payments().await.unwrap();
+    let wanted = (paid(Outcome::Completed), PayState::Due);
+    let found: Vec<_> = payments.into_iter().map(|p| (p.what, p.state)).collect();
+    assert_eq!(
+        found,
+        [wanted],
+        "a session is paid once, and the first one stands"
     );
     assert_eq!(
         (session.token_hash, session.link_hash),
@@ -190,19 +227,21 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     assert!(matches!(
-        store.save_place("P-A", "{}", Some(&answers()), None).await,
+        store
+            .save_place("P-A", &at("{}", None), Some(&answers()))
+            .await,
         Err(StoreError::Unknown("session"))
     ));
     assert!(store.responses().await.unwrap().is_empty());
     store.create_session(&new("P-A", None)).await.unwrap();
     store
-        .save_place("P-A", "{\"stage\":4}", Some(&answers()), None)
+        .save_place("P-A", &at("{\"stage\":4}", None), Some(&answers()))
         .await
         .unwrap();
     let mut second = answers();
     second.answers[0].value = "1".into();
     store
-        .save_place("P-A", "{\"stage\":4}", Some(&second), None)
+        .save_place("P-A", &at("{\"stage\":4}", None), Some(&second))
         .await
         .unwrap();
     let responses = store.responses().await.unwrap();
@@ -214,7 +253,7 @@ async fn what_is_not_there_is_named() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     assert!(matches!(
-        store.save_place("P-A", "{}", None, None).await,
+        store.save_place("P-A", &at("{}", None), None).await,
         Err(StoreError::Unknown("session"))
     ));
     let ended = store.end_episode("e1", EndReason::Technical, None).await;
@@ -281,7 +320,12 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
     store.create_session(&new("P-A", None)).await.unwrap();
     let reader = SqliteStore::read(data.path()).await.unwrap();
     assert_eq!(reader.sessions().await.unwrap().len(), 1);
-    assert!(reader.save_place("P-A", "{}", None, None).await.is_err());
+    assert!(
+        reader
+            .save_place("P-A", &at("{}", None), None)
+            .await
+            .is_err()
+    );
     raw_sql("PRAGMA user_version = 99")
         .execute(&store.pool)
         .await

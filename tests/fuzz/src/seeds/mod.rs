@@ -6,8 +6,9 @@ mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Absent, Answer, ClientMessage, EndReason, Entry, IceServer, KeyEvent, Link, Misprediction,
-    Plan, Refusal, Report, Return, ServerMessage, StageView, Timing, Upload, encode,
+    Absent, Answer, ClientMessage, EndReason, Entry, Farewell, IceServer, KeyEvent, Link,
+    Misprediction, Onward, Plan, Refusal, Report, Return, ServerMessage, StageView, Timing, Upload,
+    encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
@@ -237,6 +238,16 @@ fn server_messages() -> Vec<ServerMessage> {
         StageView::End {
             outcome: "completed".into(),
             page: "<p>Thanks</p>".into(),
+            farewell: Farewell {
+                code: "C1A2B3C4".into(),
+                receipt: "R7K3Q2M9".into(),
+                pay: "GBP 4.87".into(),
+                contact: "lab@example.edu".into(),
+                onward: Onward::Form {
+                    url: "https://www.mturk.com/mturk/externalSubmit".into(),
+                    fields: vec![("assignmentId".into(), "3X".into())],
+                },
+            },
         },
     ];
     let stages = views
@@ -255,9 +266,7 @@ fn server_messages() -> Vec<ServerMessage> {
             language: "en".into(),
             modules: vec!["ab".repeat(32)],
         },
-        ServerMessage::Refused {
-            why: Refusal::Finished,
-        },
+        ServerMessage::Refused { why: Refusal::Full },
         ServerMessage::Superseded,
         ServerMessage::Clock {
             sent_us: 1,

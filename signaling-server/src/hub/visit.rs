@@ -1,0 +1,149 @@
+//! The visit of one participant as a whole: how long it takes, how it ends, and what they take along.
+
+use protocol::control::{Farewell, Onward};
+use study::recruitment::{Deed, Provider, WayOut};
+use study::{Outcome, Payment, payment};
+
+use super::{Effect, Hub, Session, SessionId, Write};
+
+/// How long somebody has been there, as the server measured it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attendance {
+    /// Time of the visit until they were last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds; 0 for never.
+    pub seen_us: u64,
+}
+
+impl Attendance {
+    /// Somebody is there now. The time since they were last seen is part of the visit if their page was open all the
+    /// while (`there`), or if they were away for a moment only.
+    fn see(&mut self, now_us: u64, there: bool, pause_us: u64) {
+        let since_us = now_us.saturating_sub(self.seen_us);
+        if self.seen_us > 0 && (there || since_us <= pause_us) {
+            self.spent_us += since_us;
+        }
+        self.seen_us = now_us;
+    }
+}
+
+impl Session {
+    /// Takes note that the page is there, or was until now.
+    pub(super) fn see(&mut self, now_us: u64, pause_us: u64) {
+        if self.payment.is_none() {
+            let there = self.conn.is_some();
+            self.attendance.see(now_us, there, pause_us);
+        }
+    }
+}
+
+impl Hub {
+    pub(super) fn pause_us(&self) -> u64 {
+        self.limits.pause.as_micros() as u64
+    }
+
+    /// What a session is paid if its way has ended: computed once, whatever comes later.
+    pub(super) fn settle_payment(&mut self, who: SessionId) {
+        let session = &self.sessions[who.0];
+        let Some(outcome) = session.progress.outcome(&self.study) else {
+            return;
+        };
+        if session.payment.is_none() {
+            let time_ms = session.attendance.spent_us / 1_000;
+            let number = who.0 as u64;
+            let (study, progress) = (&self.study, &session.progress);
+            let payment = Payment::of(study, progress, outcome, time_ms, self.seed, number);
+            self.sessions[who.0].payment = Some(payment);
+        }
+    }
+
+    /// What each outcome tells the recruiter, and its completion code.
+    pub fn codes(&self) -> Vec<(Outcome, Deed, String)> {
+        let ways = self.study.recruitment.outcomes.iter();
+        let code = |(outcome, way): (&Outcome, &WayOut)| {
+            let code = payment::code(&self.study, *outcome, self.seed)?;
+            Some((*outcome, way.deed, code))
+        };
+        ways.filter_map(code).collect()
+    }
+
+    /// What a participant takes along from the last page.
+    pub(super) fn farewell(&self, who: SessionId) -> Farewell {
+        let contact = self.study.contact.clone();
+        let Some(payment) = &self.sessions[who.0].payment else {
+            return Farewell {
+                contact,
+                ..Farewell::default()
+            };
+        };
+        let code = payment.code.clone().unwrap_or_default();
+        let currency = payment.currency.as_deref().unwrap_or_default();
+        let pay = match payment.total {
+            0 => String::new(),
+            total => format!("{currency} {}", payment::written(total, currency)),
+        };
+        Farewell {
+            pay,
+            contact,
+            onward: self.onward(&code),
+            receipt: match code.is_empty() {
+                true => String::new(),
+                false => payment.receipt.clone(),
+            },
+            code,
+        }
+    }
+
+    fn onward(&self, code: &str) -> Onward {
+        match self.study.recruitment.provider {
+            Provider::Prolific => Onward::To {
+                url: completion_url(code),
+                name: "Prolific".to_owned(),
+            },
+            _ => Onward::Nowhere,
+        }
+    }
+
+    /// Pages are about to be told to come back: how long everybody has been there is kept.
+    pub(super) fn keep_attendance(&mut self, now_us: u64) {
+        let pause_us = self.pause_us();
+        let there = |who: &usize| {
+            let session = &self.sessions[*who];
+            session.conn.is_some() && session.payment.is_none()
+        };
+        let all: Vec<usize> = (0..self.sessions.len()).filter(there).collect();
+        for who in all {
+            self.sessions[who].see(now_us, pause_us);
+            self.store_place(SessionId(who), None);
+        }
+    }
+
+    /// What is stored of a session that has another place.
+    pub(super) fn place_of(&self, who: SessionId, answers: Option<super::Answers>) -> Write {
+        let session = &self.sessions[who.0];
+        Write::Place {
+            participant: session.participant.clone(),
+            progress: session.progress.clone(),
+            answers,
+            attendance: session.attendance,
+            payment: session.payment.clone().map(Box::new),
+        }
+    }
+
+    /// Makes the place of a session durable, before anything that is sent from now on.
+    pub(super) fn store_place(&mut self, who: SessionId, answers: Option<super::Answers>) {
+        if self.sessions[who.0].conn.is_some() {
+            let (now_us, pause_us) = (self.now_us, self.pause_us());
+            self.sessions[who.0].see(now_us, pause_us);
+        }
+        self.settle_payment(who);
+        let write = self.place_of(who, answers);
+        self.effects.push_back(Effect::Store(write));
+        self.touch_party(who);
+    }
+}
+
+/// Where Prolific takes a participant who is done.
+pub fn completion_url(code: &str) -> String {
+    format!("https://app.prolific.com/submissions/complete?cc={code}")
+}

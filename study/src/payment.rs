@@ -1,0 +1,206 @@
+//! What a participant is paid, and what they take along: base, bonus and time by the rule of their way out, the
+//! completion code and a number of their own.
+//!
+//! Pure: the same study, facts, time and seed give the same payment, on every machine. It is computed once, when a
+//! session ends, and kept. Amounts are whole numbers of the smallest unit of the currency, such as pence.
+
+use std::collections::BTreeMap;
+
+use formula::Value;
+use serde::Serialize;
+
+use crate::assign::{self, Rng};
+use crate::formula::Formula;
+use crate::load::Study;
+use crate::progress::Progress;
+use crate::recruitment::{Deed, Provider};
+use crate::stage::Outcome;
+
+/// What a participant is paid, and what they take along.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Payment {
+    /// How their way ended.
+    pub outcome: Outcome,
+    /// What the recruiter is told.
+    pub deed: Deed,
+    /// The completion code of that outcome; none in a study without recruitment.
+    pub code: Option<String>,
+    /// A number of their own, by which they can name their visit without saying who they are.
+    pub receipt: String,
+    /// What amounts are of; none if nothing is paid.
+    pub currency: Option<String>,
+    /// Time of the visit, as the server measured it, milliseconds.
+    pub time_ms: u64,
+    /// The base, as far as the rule names it.
+    pub base: u64,
+    /// The bonus, as far as the rule names it.
+    pub bonus: u64,
+    /// The pay for the time, as far as the rule names it.
+    pub time: u64,
+    /// All of it, by the rule of the outcome.
+    pub total: u64,
+    /// What the provider does not pay by itself: a provider that approves pays the base.
+    pub extra: u64,
+    /// What a person should look at: a rule that had no value.
+    pub note: Option<String>,
+}
+
+/// The greatest amount, in units of the currency.
+const MAX_AMOUNT: f64 = 1_000_000.0;
+
+/// Decimals of a currency.
+///
+/// Source: ISO 4217.
+pub fn decimals(currency: &str) -> usize {
+    match currency {
+        "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX"
+        | "UYI" | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+        "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+        _ => 2,
+    }
+}
+
+/// An amount as it is written in files: `4.50`.
+pub fn written(amount: u64, currency: &str) -> String {
+    let decimals = decimals(currency);
+    let scale = SCALES[decimals];
+    let (whole, part) = (amount / scale, amount % scale);
+    match decimals {
+        0 => whole.to_string(),
+        _ => format!("{whole}.{part:0decimals$}"),
+    }
+}
+
+/// The smallest units in one unit, by decimals.
+const SCALES: [u64; 4] = [1, 10, 100, 1_000];
+
+/// The completion code of an outcome: that of the file, else one that is drawn; none in a study without recruitment.
+pub fn code(study: &Study, outcome: Outcome, seed: u64) -> Option<String> {
+    let way = study.recruitment.outcomes.get(&outcome)?;
+    let drawn = || format!("C{}", name(seed, assign::CODES, outcome as u64));
+    Some(way.code.clone().unwrap_or_else(drawn))
+}
+
+/// Seven characters that people can read to each other, drawn from a seed: no I, L, O, U.
+fn name(seed: u64, purpose: u64, number: u64) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut rng = Rng::of(seed, &[purpose, number]);
+    let letter = |_| char::from(ALPHABET[rng.below(ALPHABET.len())]);
+    (0..7).map(letter).collect()
+}
+
+impl Payment {
+    /// What the `number`-th session of the study is paid, now that it has ended after so long.
+    pub fn of(
+        study: &Study,
+        progress: &Progress,
+        outcome: Outcome,
+        time_ms: u64,
+        seed: u64,
+        number: u64,
+    ) -> Self {
+        let receipt = format!("R{}", name(seed, assign::RECEIPTS, number));
+        let mut payment = Self {
+            outcome,
+            deed: Deed::Approve,
+            code: code(study, outcome, seed),
+            receipt,
+            currency: None,
+            time_ms,
+            base: 0,
+            bonus: 0,
+            time: 0,
+            total: 0,
+            extra: 0,
+            note: None,
+        };
+        if let Some(way) = study.recruitment.outcomes.get(&outcome) {
+            payment.deed = way.deed;
+            let currency = study.recruitment.wage.currency.as_deref();
+            if let (Some(pay), Some(currency)) = (&way.pay, currency) {
+                let paid = |name: &str| way.pays(name);
+                payment.settle(study, progress, pay, currency, paid);
+            }
+        }
+        payment
+    }
+
+    /// Computes the amounts.
+    fn settle(
+        &mut self,
+        study: &Study,
+        progress: &Progress,
+        pay: &Formula,
+        currency: &str,
+        paid: impl Fn(&str) -> bool,
+    ) {
+        let wage = &study.recruitment.wage;
+        let scale = SCALES[decimals(currency)] as f64;
+        let units = |amount: f64| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() as u64;
+        let mut scope = progress.facts().scope(study, &progress.bindings(study));
+        let hours = self.time_ms as f64 / 3_600_000.0;
+        self.currency = Some(currency.to_owned());
+        if paid("base") {
+            self.base = units(wage.base.unwrap_or(0.0));
+        }
+        if paid("time") {
+            self.time = units(wage.time_rate_per_hour.unwrap_or(0.0) * hours);
+        }
+        if let Some(bonus) = study.bonus.as_ref().filter(|_| paid("bonus")) {
+            self.bonus = units(self.number("bonus", bonus, &scope));
+        }
+        let amounts = [
+            ("base", self.base),
+            ("bonus", self.bonus),
+            ("time", self.time),
+        ];
+        let amounts = amounts.map(|(name, units)| (name.to_owned(), (units as f64 / scale).into()));
+        scope.extend(amounts);
+        self.total = units(self.number("pay", pay, &scope));
+        let approves = self.deed == Deed::Approve;
+        let by_provider = match study.recruitment.provider {
+            Provider::Prolific | Provider::Mturk if approves => self.base,
+            _ => 0,
+        };
+        self.extra = self.total.saturating_sub(by_provider);
+    }
+
+    /// The value of a rule; 0 and a note if it has none.
+    fn number(&mut self, what: &str, rule: &Formula, scope: &BTreeMap<String, Value>) -> f64 {
+        let why = match rule.eval(scope) {
+            Ok(Value::Number(number)) => return number,
+            Ok(other) => format!("it gives {}", other.kind()),
+            Err(error) => error.to_string(),
+        };
+        let told = format!(
+            "`{what}: {}` has no value and counts as 0: {why}",
+            rule.source()
+        );
+        self.note = Some(match self.note.take() {
+            Some(before) => format!("{before}; {told}"),
+            None => told,
+        });
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_written_with_the_decimals_of_their_currency() {
+        assert_eq!(written(450, "GBP"), "4.50");
+        assert_eq!(written(5, "EUR"), "0.05");
+        assert_eq!(written(450, "JPY"), "450");
+        assert_eq!(written(4_500, "KWD"), "4.500");
+    }
+
+    #[test]
+    fn drawn_codes_never_change() {
+        assert_eq!(name(7, assign::CODES, 0), name(7, assign::CODES, 0));
+        assert_ne!(name(7, assign::CODES, 0), name(7, assign::CODES, 1));
+        assert_ne!(name(7, assign::CODES, 0), name(7, assign::RECEIPTS, 0));
+        assert_ne!(name(7, assign::CODES, 0), name(8, assign::CODES, 0));
+    }
+}

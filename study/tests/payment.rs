@@ -1,0 +1,167 @@
+//! What participants are paid, by the rules of the file.
+
+mod folder;
+
+use folder::Folder;
+use protocol::control::EndReason;
+use study::{Draw, Episode, Event, Outcome, Payment, Progress, Study};
+
+const PAID: &str = "format: 1
+study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}
+recruitment:
+  currency: GBP
+  base: 4.50
+  time_rate_per_hour: 9.00
+  outcomes:
+    completed: {do: approve, pay: base + bonus, code: CDONE}
+    failed_quiz: {do: return, pay: none}
+    technical: {do: return_then_pay, pay: 'max(time, 1) + bonus'}
+timeline:
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    repeat: 2
+    config: {layout: cramped_room}
+  - {id: thanks, type: end, file: thanks.md}
+bonus: round2(clamp(0.02 * sum(play.episodes.map(e, e.score)), 0.0, 5.0))
+";
+
+fn load(name: &str, text: &str) -> Result<Study, String> {
+    let folder = Folder::new(name);
+    folder.write("study.yaml", text);
+    let told = |problems: Vec<study::Problem>| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    };
+    study::load(&folder.path).map_err(told)
+}
+
+fn played(score: i64) -> Event<'static> {
+    Event::EpisodeEnded(Episode {
+        reason: EndReason::Played,
+        score,
+        ticks: 900,
+    })
+}
+
+const HOUR_MS: u64 = 3_600_000;
+
+fn paid(study: &Study, events: &[Event<'_>], time_ms: u64) -> Payment {
+    let mut progress = Progress::new(study, Draw::default());
+    for event in events {
+        progress.handle(study, *event).unwrap();
+    }
+    let outcome = progress.outcome(study).expect("the end");
+    Payment::of(study, &progress, outcome, time_ms, 7, 0)
+}
+
+#[test]
+fn base_bonus_and_time_are_paid_as_the_outcome_says() {
+    let study = load("payment", PAID).unwrap();
+    let done = paid(&study, &[played(40), played(-3)], HOUR_MS);
+    assert_eq!(
+        (done.base, done.bonus, done.time, done.total, done.extra),
+        (450, 74, 0, 524, 524)
+    );
+    assert_eq!(done.code.as_deref(), Some("CDONE"));
+    let capped = paid(&study, &[played(400), played(1)], HOUR_MS);
+    assert_eq!((capped.bonus, capped.total), (500, 950));
+
+    let cut = [played(40), Event::Cut(Outcome::Technical)];
+    let technical = paid(&study, &cut, HOUR_MS / 3);
+    assert_eq!(
+        (
+            technical.base,
+            technical.bonus,
+            technical.time,
+            technical.total
+        ),
+        (0, 80, 300, 380)
+    );
+    let short = paid(&study, &cut, 1_000);
+    assert_eq!((short.time, short.total), (0, 180));
+    let nothing = paid(&study, &[Event::Cut(Outcome::FailedQuiz)], HOUR_MS);
+    assert_eq!((nothing.total, nothing.currency), (0, None));
+}
+
+#[test]
+fn what_the_file_says_nothing_of_is_paid_as_usual() {
+    let study = load("payment-usual", PAID).unwrap();
+    let left = paid(&study, &[Event::Left], HOUR_MS / 60);
+    assert_eq!((left.outcome, left.total), (Outcome::Withdrew, 15));
+    let full = paid(&study, &[Event::Cut(Outcome::StudyFull)], HOUR_MS);
+    assert_eq!(full.total, 0);
+    let partner = paid(&study, &[Event::Cut(Outcome::PartnerLeft)], HOUR_MS);
+    assert_eq!(partner.total, 450);
+}
+
+#[test]
+fn codes_and_numbers_are_drawn_from_the_seed() {
+    let study = load("payment-codes", PAID).unwrap();
+    let code = |outcome, seed| study::payment::code(&study, outcome, seed).unwrap();
+    assert_eq!(code(Outcome::Completed, 1), "CDONE");
+    assert_eq!(code(Outcome::Technical, 7), code(Outcome::Technical, 7));
+    assert_ne!(code(Outcome::Technical, 7), code(Outcome::Technical, 8));
+    assert_ne!(code(Outcome::Technical, 7), code(Outcome::Withdrew, 7));
+    let receipt = |number| {
+        let mut progress = Progress::new(&study, Draw::default());
+        progress.handle(&study, Event::Left).unwrap();
+        Payment::of(&study, &progress, Outcome::Withdrew, 0, 7, number).receipt
+    };
+    assert_eq!(receipt(3), receipt(3));
+    assert_ne!(receipt(3), receipt(4));
+}
+
+#[test]
+fn a_rule_without_a_value_counts_as_nothing_and_says_so() {
+    let mean = PAID.replace("sum(play.", "mean(play.");
+    let study = load("payment-mean", &mean).unwrap();
+    let cut = paid(&study, &[Event::Cut(Outcome::PartnerLeft)], HOUR_MS);
+    assert_eq!((cut.bonus, cut.total), (0, 450));
+    let note = cut.note.expect("a note");
+    assert!(note.contains("`mean` of an empty list"), "{note}");
+}
+
+#[test]
+fn faults_in_what_is_paid_are_told_at_their_place() {
+    let faults = [
+        (
+            "pay: base + bonus",
+            "pay: base + bonuss",
+            "8:42: recruitment.outcomes.completed.pay: unknown name `bonuss`; did you mean `bonus`?",
+        ),
+        (
+            "pay: base + bonus",
+            "pay: base > bonus",
+            "the formula gives true or false, and a number is wanted here",
+        ),
+        (
+            "sum(play.",
+            "sum(paly.",
+            "bonus: unknown name `paly`; did you mean `play`?",
+        ),
+        ("e.score)), 0.0", "e.scores)), 0.0", "bonus: "),
+        (
+            "code: CDONE",
+            "code: C DONE",
+            "recruitment.outcomes.completed.code: `C DONE` is not a completion code",
+        ),
+        (
+            "do: return, pay: none",
+            "do: return, pay: none, code: CDONE",
+            "recruitment.outcomes.failed_quiz.code: `completed` has this code too",
+        ),
+        ("  currency: GBP\n", "", "in which currency is not said"),
+        (
+            "bonus: round2",
+            "bonsu: round2",
+            "recruitment.outcomes.completed.pay: pays `bonus`, which is not said; write for example `bonus: 0.5` at the top of the file",
+        ),
+    ];
+    for (number, (from, to, wanted)) in faults.into_iter().enumerate() {
+        assert!(PAID.contains(from), "{from}");
+        let name = format!("payment-fault-{number}");
+        let told = load(&name, &PAID.replacen(from, to, 1)).unwrap_err();
+        assert!(told.contains(wanted), "{from} → {to}: {told}");
+    }
+}
