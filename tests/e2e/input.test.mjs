@@ -46,7 +46,11 @@ async function ticks(person, count) {
   await person.knows(report => report.tick >= (tick ?? 0) + count);
 }
 
-const runs = person => person.knows(({ status, tick }) => status === 'playing' && tick > 0);
+/** Waits until the world runs. */
+async function runs(person) {
+  await person.shows('play');
+  await person.knows(({ status, tick }) => status === 'playing' && tick > 0);
+}
 
 /** What the person did in a stage, in order: each action with the number of ticks that it entered one after the other. */
 function acted(tables, stage) {
