@@ -267,11 +267,15 @@ Examples:
         #[command(subcommand)]
         command: EnvCommand,
     },
-    /// Start something of your own.
+    /// Begin a study or an environment from a template; without one, list them.
+    #[command(after_help = "\
+Examples:
+  coplay new
+  coplay new overcooked my-study && coplay dev my-study")]
     New {
-        /// What to start.
+        /// What to begin with.
         #[command(subcommand)]
-        what: NewCommand,
+        what: Option<NewCommand>,
     },
 }
 
@@ -351,6 +355,21 @@ Examples:
 /// What to start.
 #[derive(Debug, Subcommand)]
 pub enum NewCommand {
+    /// Write a study in which two people cook together.
+    Overcooked {
+        /// Folder to write; it must be empty or not there yet.
+        dir: PathBuf,
+    },
+    /// Write a study in which one person plays in stages.
+    Solo {
+        /// Folder to write; it must be empty or not there yet.
+        dir: PathBuf,
+    },
+    /// Write the smallest study: consent, a form, a last page.
+    Survey {
+        /// Folder to write; it must be empty or not there yet.
+        dir: PathBuf,
+    },
     /// Write a small, complete environment to begin with.
     #[command(after_help = "\
 It can be built and checked as it is, and its README says how. The folder must be empty or not there yet.

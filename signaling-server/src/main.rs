@@ -206,15 +206,31 @@ fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn start(what: NewCommand) -> anyhow::Result<ExitCode> {
-    let NewCommand::Environment {
-        dir,
-        name,
-        language,
-        coplay,
-    } = what;
-    let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
-    println!("{written}");
+fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let (name, dir) = match what {
+        None => {
+            writeln!(out, "{}", template::study::list())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(NewCommand::Environment {
+            dir,
+            name,
+            language,
+            coplay,
+        }) => {
+            let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
+            writeln!(out, "{written}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(NewCommand::Overcooked { dir }) => ("overcooked", dir),
+        Some(NewCommand::Solo { dir }) => ("solo", dir),
+        Some(NewCommand::Survey { dir }) => ("survey", dir),
+    };
+    let mut known = template::study::STUDIES.iter();
+    let template = known.find(|template| template.name == name);
+    let template = template.context("this program has no such template")?;
+    writeln!(out, "{}", template::study::write(template, &dir)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,6 +8,8 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cli::Language;
 
+pub mod study;
+
 const MANIFEST: &str = include_str!("../templates/environment/manifest.toml");
 const LIB: &str = include_str!("../templates/environment/lib.rs");
 const LAWS: &str = include_str!("../templates/environment/laws.rs");
