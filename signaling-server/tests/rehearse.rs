@@ -73,6 +73,13 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
             "{figure}"
         );
     }
+    let cost = &report["cost"]["GBP"];
+    let payments = cost["payments"].as_u64().unwrap();
+    assert!((8..=ended).contains(&payments), "{cost}");
+    assert!(
+        cost["total"].as_str().unwrap().parse::<f64>().unwrap() >= 1.5 * 8.0,
+        "{cost}"
+    );
     let acknowledged = report["tables"]["acknowledged"].as_u64().unwrap();
     assert!(report["tables"]["responses"].as_u64() >= Some(acknowledged));
     assert!(acknowledged > 100 && report["tables"]["steps"].as_u64() > Some(2_000));

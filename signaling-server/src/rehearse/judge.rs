@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use study::design::Unit;
+use study::payment::written;
 use study::{Assignment, Draw, Outcome, Progress, Study};
 
 use super::Played;
 use super::record::{Given, Phase, Record};
-use super::report::{Cell, Figures, Report, Stuck};
+use super::report::{Cell, Cost, Figures, Report, Stuck};
 use crate::store::{self, Session, SqliteStore, Store as _, token_hash};
-use crate::{export, verify};
+use crate::{export, pay, verify};
 
 /// A visit in the table of responses: its stage, and the value of each item.
 type Visit = (String, BTreeMap<String, String>);
@@ -24,6 +25,7 @@ struct Data {
     sessions: BTreeMap<String, Session>,
     visits: BTreeMap<String, Vec<Visit>>,
     episodes: Vec<store::Episode>,
+    ledger: pay::Ledger,
     /// What is wrong with the data as a whole.
     wrong: Vec<String>,
     responses: u64,
@@ -92,6 +94,8 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
         episodes: found.episodes.len(),
         stuck,
         cells,
+        cost: costs(&found.ledger),
+        warnings: found.ledger.warnings,
     };
     Ok(Report::new(&played, sessions.collect(), figures))
 }
@@ -115,6 +119,7 @@ async fn read(data: &Path, out: &Path) -> anyhow::Result<Data> {
         sessions: sessions.into_iter().filter_map(by_link).collect(),
         visits: visits(&summary.responses_path)?,
         episodes,
+        ledger: pay::pay(data, None).await?,
         wrong,
         responses: summary.responses,
         steps: summary.steps,
@@ -184,6 +189,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
             ));
         }
     }
+    wrong.extend(unpaid(record, session, &data.ledger));
     let known = study.timeline.iter().map(|stage| stage.id.as_str());
     let known: BTreeSet<&str> = known.collect();
     for (stage, _) in visits.into_iter().flatten() {
@@ -223,6 +229,41 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
     wrong.extend(extra.map(|(stage, items)| {
         format!("the data have answers that were not given, on the stage `{stage}`: {items:?}")
     }));
+    wrong
+}
+
+/// Whatever is wrong with what a session is paid: once, for the outcome that it has, and as the last page said.
+fn unpaid(record: &Record, session: &Session, ledger: &pay::Ledger) -> Vec<String> {
+    let of = ledger.payments.iter();
+    let paid: Vec<_> = of.filter(|payment| payment.session == session.id).collect();
+    let (Some(outcome), [payment]) = (&session.outcome, &paid[..]) else {
+        let wanted = usize::from(session.outcome.is_some());
+        return match paid.len() == wanted {
+            true => Vec::new(),
+            false => vec![format!(
+                "{} payments for the outcome {:?}",
+                paid.len(),
+                session.outcome
+            )],
+        };
+    };
+    let what = &payment.what;
+    let mut wrong = Vec::new();
+    if what.outcome.name() != outcome {
+        wrong.push(format!(
+            "ended with `{outcome}`, and is paid for `{}`",
+            what.outcome
+        ));
+    }
+    let (code, told) = (what.code.clone().unwrap_or_default(), &record.farewell);
+    let amount = match (&what.currency, what.total) {
+        (Some(currency), total) if total > 0 => format!("{currency} {}", written(total, currency)),
+        _ => String::new(),
+    };
+    let kept = (&code, &what.receipt, &amount);
+    if record.outcome.is_some() && kept != (&told.code, &told.receipt, &told.pay) {
+        wrong.push(format!("was told {told:?}, and the data have {kept:?}"));
+    }
     wrong
 }
 
@@ -296,6 +337,23 @@ fn cells(
         cell.completed += usize::from(completed);
     }
     cells
+}
+
+/// What the payments come to, by currency.
+fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
+    let cost = |(currency, total): (&String, &u64)| {
+        let paid = ledger.payments.iter().filter(|payment| {
+            payment.what.currency.as_ref() == Some(currency) && payment.what.total > 0
+        });
+        let median = ledger.median_per_hour.get(currency);
+        let cost = Cost {
+            total: written(*total, currency),
+            payments: paid.count(),
+            median_per_hour: median.map(|median| written(*median, currency)),
+        };
+        (currency.clone(), cost)
+    };
+    ledger.due.iter().map(cost).collect()
 }
 
 /// The name of what a unit has; none if nothing varies.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peer::Verdict;
-use protocol::control::Answer;
+use protocol::control::{Answer, Farewell};
 
 use super::fault::Fault;
 use super::trace::Trace;
@@ -77,6 +77,8 @@ pub(super) struct Record {
     pub(super) ended_us: Option<u64>,
     /// The outcome that it was shown.
     pub(super) outcome: Option<String>,
+    /// What it was given to take along.
+    pub(super) farewell: Farewell,
     /// What stood at each position of the way, as it was shown.
     pub(super) places: BTreeMap<u16, String>,
     /// Answers, in the order in which they were given.

@@ -36,6 +36,10 @@ pub struct Report {
     pub cells: BTreeMap<String, Cell>,
     /// Minutes from being let in to the last page, of those who completed the study.
     pub minutes: Option<Spread>,
+    /// What it would cost, by currency.
+    pub cost: BTreeMap<String, Cost>,
+    /// What a person should look at.
+    pub warnings: Vec<String>,
     /// Waiting in lobbies.
     pub lobby: Lobby,
     /// The tables.
@@ -76,6 +80,17 @@ pub struct Cell {
     pub assigned: usize,
     /// That completed the study.
     pub completed: usize,
+}
+
+/// What it would cost in one currency.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    /// All payments.
+    pub total: String,
+    /// Sessions that are paid something.
+    pub payments: usize,
+    /// The median wage an hour of those who completed.
+    pub median_per_hour: Option<String>,
 }
 
 /// How something is spread.
@@ -138,6 +153,8 @@ pub(super) struct Figures {
     pub(super) episodes: usize,
     pub(super) stuck: Vec<Stuck>,
     pub(super) cells: BTreeMap<String, Cell>,
+    pub(super) cost: BTreeMap<String, Cost>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Report {
@@ -176,6 +193,8 @@ impl Report {
             returns: records().map(|record| record.returns).sum(),
             cells: figures.cells,
             minutes: minutes(&sessions),
+            cost: figures.cost,
+            warnings: figures.warnings,
             lobby: Lobby::new(played.options.arrivals_per_min, records()),
             tables: Tables {
                 episodes: figures.episodes,
@@ -260,16 +279,7 @@ impl fmt::Display for Report {
         )?;
         self.ends(f)?;
         self.went_wrong(f)?;
-        if !self.cells.is_empty() {
-            writeln!(f, "\nTreatments          assigned  completed")?;
-            for (name, cell) in &self.cells {
-                writeln!(
-                    f,
-                    "  {name:<20} {:>5} {:>10}",
-                    cell.assigned, cell.completed
-                )?;
-            }
-        }
+        self.treatments(f)?;
         self.times(f)?;
         self.machine(f)?;
         self.verdict(f)
@@ -312,9 +322,42 @@ impl Report {
         Ok(())
     }
 
+    fn treatments(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widest = self.cells.keys().map(|name| name.chars().count()).max();
+        let Some(widest) = widest else { return Ok(()) };
+        let width = widest.max(20);
+        writeln!(f, "\n{:<1$} assigned  completed", "Treatments", width + 2)?;
+        let mut cells = self.cells.iter();
+        cells.try_for_each(|(name, cell)| {
+            let Cell {
+                assigned,
+                completed,
+            } = cell;
+            writeln!(f, "  {name:<width$} {assigned:>8} {completed:>10}")
+        })
+    }
+
     fn times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(minutes) = &self.minutes {
             writeln!(f, "\nMinutes to complete: {minutes}")?;
+        }
+        for (currency, cost) in &self.cost {
+            let Cost {
+                total,
+                payments,
+                median_per_hour,
+            } = cost;
+            write!(f, "Cost: {currency} {total} for {payments} sessions")?;
+            if let Some(median) = median_per_hour {
+                write!(
+                    f,
+                    "; those who completed earn {currency} {median} an hour in the median"
+                )?;
+            }
+            writeln!(f)?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "Warning: {warning}")?;
         }
         let Lobby {
             arrivals_per_min,

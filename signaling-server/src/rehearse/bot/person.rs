@@ -83,10 +83,13 @@ impl Bot {
                 self.expect(longest_s + 180, "for the others of the group");
                 None
             }
-            StageView::End { outcome, .. } => {
+            StageView::End {
+                outcome, farewell, ..
+            } => {
                 self.doing("on the last page");
                 let mut record = self.record.lock();
                 record.outcome = Some(outcome.clone());
+                record.farewell = farewell.clone();
                 record.ended_us = Some(now_us);
                 drop(record);
                 Some((S, Act::Close))
