@@ -19,7 +19,7 @@ pub(crate) fn consent(post: &Post, title: &str, page: &str, sha256: &str) -> Htm
     let choice = |class, label, answers: Vec<Answer>| {
         let post = post.clone();
         dom::button(class, label, move || {
-            post.send(Input::StageDone(answers.clone()));
+            post.send(Input::StageDone(answers.clone(), Vec::new()));
         })
     };
     let actions = dom::make("nav.actions");

@@ -3,62 +3,30 @@
 //! The server owns the participant's place in the study; this module shows it, and gives an episode what it needs.
 
 mod report;
+mod stages;
 
 use peer::Now;
 use peer::clock::Clock;
 use protocol::Era;
-use protocol::control::{Answer, ClientMessage, Plan, Refusal, ServerMessage, StageView};
+use protocol::control::{ClientMessage, Plan, Refusal, ServerMessage};
 use serde_json::Value;
 
-use crate::agree;
 use crate::controls::Layout;
 use crate::dom;
+use crate::drafts::Drafts;
 use crate::entry::Door;
-use crate::farewell::Last;
-use crate::form;
 use crate::module::{self, Module};
-use crate::pages::{self, Lobby, Shell};
+use crate::pages::{self, Shell};
 use crate::play::Play;
 use crate::post::{Input, Post};
-use crate::regroup::Regroup;
 use crate::rescue;
-use crate::rest::Rest;
 use crate::sentences;
 use crate::socket::{News, Socket};
-use crate::survey::Form;
+
+use stages::{Before, Card, Stage};
 
 /// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
 const OUTCOME_MS: f64 = 6_000.0;
-
-/// A stage as the server told it.
-#[derive(Clone, PartialEq)]
-struct Stage {
-    index: u16,
-    count: u16,
-    id: String,
-    view: StageView,
-}
-
-impl Stage {
-    fn kind(&self) -> &'static str {
-        match self.view {
-            StageView::Consent { .. } => "consent",
-            StageView::Instructions { .. } => "instructions",
-            StageView::Quiz { .. } => "quiz",
-            StageView::Lobby { .. } => "lobby",
-            StageView::Env => "env",
-            StageView::Regroup => "regroup",
-            StageView::Rest { .. } => "rest",
-            StageView::Survey { .. } => "survey",
-            StageView::End { .. } => "end",
-        }
-    }
-
-    /// Whether it comes after another attempt at a quiz that was not right: the quiz again, or a stage before it.
-    fn follows_wrong(&self, before: &Self) -> bool {
-        matches!(before.view, StageView::Quiz { .. }) && self.index <= before.index
-    }
-}
 
 /// The page.
 pub(crate) struct App {
@@ -75,16 +43,14 @@ pub(crate) struct App {
     done: Option<ClientMessage>,
     /// Whether it went out over this connection.
     is_done_sent: bool,
-    lobby: Option<Lobby>,
-    regroup: Option<Regroup>,
-    rest: Option<Rest>,
-    last: Option<Last>,
+    card: Card,
+    drafts: Drafts,
     play: Option<Play>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
     /// Whether the server's word on the end of the episode is there.
     is_judged: bool,
-    next: Option<Stage>,
+    next: Option<(Stage, Before)>,
     /// What the server has said of that stage.
     next_messages: Vec<ServerMessage>,
     /// The report of the episode before, for tests.
@@ -113,10 +79,8 @@ impl App {
             since_ms: 0.0,
             done: None,
             is_done_sent: false,
-            lobby: None,
-            regroup: None,
-            rest: None,
-            last: None,
+            card: Card::Plain,
+            drafts: Drafts::default(),
             play: None,
             outcome_ms: None,
             is_judged: false,
@@ -163,7 +127,8 @@ impl App {
             Input::Blurred => self.with_play(Play::blurred),
             Input::Hidden(hidden) => self.hidden(hidden),
             Input::Leaving => self.leaving(),
-            Input::StageDone(answers) => self.stage_done(answers),
+            Input::StageDone(answers, pages_ms) => self.stage_done(answers, pages_ms),
+            Input::Drafted(draft) => self.drafts.change(dom::page_ms(), draft),
             Input::Onward => self.onward(),
         }
     }
@@ -196,18 +161,8 @@ impl App {
                 sent_us: dom::page_us(),
             });
         }
-        if let Some(lobby) = &self.lobby {
-            lobby.tick(now_ms);
-        }
-        if let Some(regroup) = &self.regroup {
-            regroup.tick(now_ms);
-        }
-        if let Some(rest) = &self.rest {
-            rest.tick(now_ms);
-        }
-        if let Some(last) = &mut self.last {
-            last.tick(now_ms);
-        }
+        self.card.tick(now_ms);
+        self.keep_draft(now_ms);
         self.with_play(Play::tick);
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
             self.onward();
@@ -234,6 +189,7 @@ impl App {
 
     fn closed(&mut self) {
         (self.welcomed, self.is_done_sent) = (false, false);
+        self.drafts.lost();
         self.socket.lost(dom::page_ms());
         if self.play.is_some() {
             return self.with_play(|play, now| play.connection(now, false));
@@ -256,10 +212,12 @@ impl App {
                 session,
                 title,
                 language,
+                contact,
                 modules,
             } => {
                 modules.into_iter().for_each(module::fetch_ahead);
-                self.welcome(session, &title, &language);
+                self.shell.name(&title, &language, &contact);
+                self.welcome(session);
             }
             ServerMessage::Refused { why } => self.refused(why),
             ServerMessage::Superseded => self.stop(
@@ -275,23 +233,29 @@ impl App {
                 count,
                 id,
                 view,
-            } => self.stage(Stage {
-                index,
-                count,
-                id,
-                view,
-            }),
+                draft,
+                again,
+            } => {
+                let stage = Stage {
+                    index,
+                    count,
+                    id,
+                    view,
+                };
+                self.stage(stage, Before { draft, again });
+            }
             // The outcome of the episode before stays on the page until the person goes on.
             message if self.next.is_some() => self.next_messages.push(message),
+            ServerMessage::DraftKept { number } => self.drafts.kept(number),
             ServerMessage::Waiting {
                 here,
                 needed,
                 left_ms,
             } => {
-                if let Some(lobby) = &mut self.lobby {
+                if let Card::Lobby(lobby) = &mut self.card {
                     lobby.waiting(dom::page_ms(), here, needed, left_ms);
                 }
-                if let Some(rest) = &mut self.rest {
+                if let Card::Rest(rest) = &mut self.card {
                     rest.wait();
                 }
             }
@@ -301,7 +265,7 @@ impl App {
                 of,
                 left_ms,
             } => {
-                if let Some(regroup) = &mut self.regroup {
+                if let Card::Regroup(regroup) = &mut self.card {
                     regroup.missing(dom::page_ms(), &absent, of, left_ms);
                 }
             }
@@ -319,11 +283,10 @@ impl App {
         }
     }
 
-    fn welcome(&mut self, token: String, title: &str, language: &str) {
+    fn welcome(&mut self, token: String) {
         self.door.welcomed(token);
         self.socket.welcomed();
         self.welcomed = true;
-        self.shell.name(title, language);
         self.shell.notice(None);
         self.with_play(|play, now| play.connection(now, true));
     }
@@ -347,8 +310,7 @@ impl App {
     fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
         self.stopped = true;
         self.socket.stop();
-        self.play = None;
-        (self.lobby, self.regroup, self.rest) = (None, None, None);
+        (self.play, self.card) = (None, Card::Plain);
         self.shell.notice(None);
         let page = pages::message(heading, sentence);
         if let Some(label) = reload {
@@ -357,130 +319,6 @@ impl App {
             dom::fill(&page, &[&actions]);
         }
         self.shell.turn_to(&page);
-    }
-
-    fn stage(&mut self, stage: Stage) {
-        // The outcome stays on the page until the person goes on, unless that was done before this came.
-        let is_rest = matches!(stage.view, StageView::Rest { .. });
-        // A rest tells the outcome itself.
-        if self.outcome_ms.is_some() && self.is_judged && !is_rest {
-            // What came after the stage before belongs to it.
-            self.next_messages.clear();
-            self.next = Some(stage);
-            return;
-        }
-        // The same episode goes on, or takes this page in again.
-        if self.stage.as_ref() == Some(&stage) && self.play.is_some() && !self.is_judged {
-            return;
-        }
-        // After a lost connection the server tells the stage again: what was typed into it stays.
-        if self.stage.as_ref() == Some(&stage)
-            && stage.view != StageView::Env
-            && self.play.is_none()
-        {
-            self.told_again();
-            return;
-        }
-        self.leave_play();
-        self.show(stage);
-    }
-
-    /// The server tells a stage again that the person is done with: either it did not hear so, or it refused.
-    fn told_again(&mut self) {
-        if !self.is_done_sent {
-            self.send_done();
-        } else if self.done.take().is_some() {
-            self.shell.notice(Some(sentences::NOT_TAKEN));
-        }
-    }
-
-    fn send_done(&mut self) {
-        if let Some(done) = self.done.as_ref().filter(|_| self.welcomed) {
-            self.socket.send(done);
-            self.is_done_sent = true;
-        }
-    }
-
-    fn show(&mut self, stage: Stage) {
-        let before = self.stage.as_ref();
-        let is_again = before.is_some_and(|before| stage.follows_wrong(before));
-        self.shell.notice(is_again.then_some(sentences::QUIZ_AGAIN));
-        (self.lobby, self.regroup, self.rest) = (None, None, None);
-        self.done = None;
-        self.since_ms = dom::page_ms();
-        self.shell.progress(stage.index, stage.count);
-        let page = match &stage.view {
-            StageView::Consent { page, sha256 } => {
-                agree::consent(&self.post, self.shell.title(), page, sha256)
-            }
-            StageView::Instructions { pages } => {
-                pages::instructions(&self.post, self.shell.title(), pages.clone())
-            }
-            StageView::Lobby { timeout_s } => {
-                let lobby = Lobby::new(self.since_ms, *timeout_s);
-                let page = lobby.page.clone();
-                self.lobby = Some(lobby);
-                page
-            }
-            StageView::Regroup => {
-                let regroup = Regroup::new();
-                let page = regroup.page.clone();
-                self.regroup = Some(regroup);
-                page
-            }
-            StageView::Rest {
-                page,
-                round,
-                score,
-                min_ms,
-                max_ms,
-            } => {
-                let rest = Rest::new(&self.post, self.shell.title(), page, *round, *score);
-                let rest = rest.left(self.since_ms, *min_ms, *max_ms);
-                let page = rest.page.clone();
-                self.rest = Some(rest);
-                page
-            }
-            StageView::Env => pages::message("Get ready", "The game is being prepared…"),
-            StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
-                match Form::read(surveyjs) {
-                    Ok(form) => form::form(&self.post, self.shell.title(), form),
-                    Err(error) => {
-                        return self.broken(&format!("the form of stage {}: {error}", stage.id));
-                    }
-                }
-            }
-            StageView::End {
-                outcome,
-                page,
-                farewell,
-            } => {
-                let last = Last::new(self.since_ms, self.shell.title(), outcome, page, farewell);
-                let page = last.page.clone();
-                self.last = Some(last);
-                page
-            }
-        };
-        self.shell.turn_to(&page);
-        self.stage = Some(stage);
-        if !self.is_marked {
-            self.is_marked = true;
-            dom::mark("coplay-ready");
-        }
-    }
-
-    fn stage_done(&mut self, answers: Vec<Answer>) {
-        let Some(stage) = self.stage.as_ref().filter(|_| self.done.is_none()) else {
-            return;
-        };
-        let elapsed_ms = (dom::page_ms() - self.since_ms) as u32;
-        let done = ClientMessage::StageDone {
-            stage: stage.index,
-            answers,
-            elapsed_ms,
-        };
-        (self.done, self.is_done_sent) = (Some(done), false);
-        self.send_done();
     }
 
     fn matched(&mut self, plan: Plan) {
@@ -506,7 +344,7 @@ impl App {
     /// An episode in which this page has had no part.
     fn begin(&mut self, plan: Plan) {
         self.leave_play();
-        (self.lobby, self.regroup, self.rest) = (None, None, None);
+        self.card = Card::Plain;
         if dom::document().hidden() {
             dom::document().set_title("● Your partner is here");
         }
@@ -535,20 +373,8 @@ impl App {
     /// The page may be about to go. It may also stay, or come back.
     fn leaving(&mut self) {
         self.with_play(Play::flush);
+        self.flush_draft();
         self.socket.send(&ClientMessage::Unloading);
-    }
-
-    fn onward(&mut self) {
-        self.outcome_ms = None;
-        self.with_play(|play, _| play.leave());
-        let Some(stage) = self.next.take() else {
-            return;
-        };
-        self.leave_play();
-        self.show(stage);
-        for message in std::mem::take(&mut self.next_messages) {
-            self.message(message);
-        }
     }
 
     fn leave_play(&mut self) {
@@ -560,7 +386,9 @@ impl App {
     }
 
     fn hidden(&mut self, hidden: bool) {
-        if !hidden {
+        if hidden {
+            self.flush_draft();
+        } else {
             dom::document().set_title(self.shell.title());
         }
         self.with_play(|play, now| play.hidden(now, hidden));

@@ -5,37 +5,65 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use protocol::control::Answer;
+use protocol::control::{Answer, Draft};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
-use crate::dom;
+use crate::drafts::Times;
 use crate::post::{Input, Post};
 use crate::survey::{Choice, Form, Item, Kind, Values, key_of};
+use crate::{dom, pages, sentences};
 
 /// A form on its way to be answered.
 struct Filling {
     form: Form,
     values: Values,
-    page: usize,
+    times: Times,
     card: HtmlElement,
-    title: String,
+    /// What stands below the heading.
+    hint: Option<String>,
     post: Post,
 }
 
 type Shared = Rc<RefCell<Filling>>;
 
-/// A form as a page; when it is answered, the stage is done.
-pub(crate) fn form(post: &Post, title: &str, form: Form) -> HtmlElement {
+impl Filling {
+    /// The answers so far.
+    fn answers(&self) -> Vec<Answer> {
+        let answer = |(name, value): (&String, &Value)| Answer {
+            name: name.clone(),
+            value: value.to_string(),
+        };
+        self.values.iter().map(answer).collect()
+    }
+
+    /// Has what is done kept.
+    fn keep(&self) {
+        let draft = Draft {
+            page: self.times.page() as u16,
+            pages_ms: self.times.all_ms(dom::page_ms()),
+            answers: self.answers(),
+        };
+        self.post.send(Input::Drafted(draft));
+    }
+}
+
+/// A form as a page, with what a draft has of it; when it is answered, the stage is done.
+pub(crate) fn form(
+    post: &Post,
+    form: Form,
+    hint: Option<String>,
+    draft: Option<&Draft>,
+) -> HtmlElement {
     let card = dom::make("form.card.survey");
     dom::set(&card, "novalidate", "");
     let filling = Filling {
+        values: draft.map_or_else(Values::new, |draft| form.values_of(&draft.answers)),
+        times: Times::new(dom::page_ms(), form.pages.len(), draft),
         form,
-        values: Values::new(),
-        page: 0,
         card: card.clone(),
-        title: title.to_owned(),
+        hint,
         post: post.clone(),
     };
     let shared: Shared = Rc::new(RefCell::new(filling));
@@ -52,18 +80,22 @@ fn draw(shared: &Shared) {
     let filling = shared.borrow();
     let card = &filling.card;
     card.set_text_content(None);
-    let page = &filling.form.pages[filling.page];
-    let heading = [&page.title, &filling.form.title, &filling.title]
+    let at = filling.times.page();
+    let page = &filling.form.pages[at];
+    let heading = [&page.title, &filling.form.title]
         .into_iter()
         .find(|title| !title.is_empty());
     dom::fill(
         card,
         &[&dom::text(
             "h1",
-            heading.map_or("Questions", String::as_str),
+            heading.map_or(sentences::UNTITLED, String::as_str),
         )],
     );
-    if filling.page == 0 && !filling.form.description.is_empty() {
+    if let Some(hint) = &filling.hint {
+        dom::fill(card, &[&dom::text("p.hint", hint)]);
+    }
+    if at == 0 && !filling.form.description.is_empty() {
         dom::fill(card, &[&dom::text("p", &filling.form.description)]);
     }
     for (index, item) in page.items.iter().enumerate() {
@@ -78,40 +110,37 @@ fn draw(shared: &Shared) {
         );
     }
     let actions = dom::make("nav.actions");
-    if filling.page > 0 {
+    if at > 0 {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", "Back", move || turn(&back, -1));
+        let button = dom::button("secondary", sentences::BACK_A_PAGE, move || turn(&back, -1));
         dom::fill(&actions, &[&button]);
     }
-    let last = filling.page + 1 == filling.form.pages.len();
-    let next = dom::text("button.primary", if last { "Continue" } else { "Next" });
+    let last = at + 1 == filling.form.pages.len();
+    let label = if last {
+        sentences::CONTINUE
+    } else {
+        sentences::NEXT
+    };
+    let next = dom::text("button.primary", label);
     dom::set(&next, "type", "submit");
     dom::fill(&actions, &[&next]);
     dom::fill(card, &[&actions]);
 }
 
 fn turn(shared: &Shared, by: isize) {
-    {
-        let mut filling = shared.borrow_mut();
-        filling.page = filling
-            .page
-            .saturating_add_signed(by)
-            .min(filling.form.pages.len() - 1);
-    }
+    shared.borrow_mut().times.turn(dom::page_ms(), by);
     draw(shared);
-    let card = shared.borrow().card.clone();
-    if let Ok(Some(heading)) = card.query_selector("h1") {
-        dom::set(&heading, "tabindex", "-1");
-        heading.unchecked_into::<HtmlElement>().focus().ok();
-    }
+    let filling = shared.borrow();
+    pages::focus_heading(&filling.card);
+    filling.keep();
 }
 
 fn submit(shared: &Shared) {
     let (problems, last) = {
         let filling = shared.borrow();
         (
-            filling.form.pages[filling.page].problems(&filling.values),
-            filling.page + 1 == filling.form.pages.len(),
+            filling.form.pages[filling.times.page()].problems(&filling.values),
+            filling.times.page() + 1 == filling.form.pages.len(),
         )
     };
     show_problems(&shared.borrow().card, &problems);
@@ -120,13 +149,10 @@ fn submit(shared: &Shared) {
         (true, false) => turn(shared, 1),
         (true, true) => {
             let filling = shared.borrow();
-            let answer = |(name, value): (&String, &Value)| Answer {
-                name: name.clone(),
-                value: value.to_string(),
-            };
-            filling.post.send(Input::StageDone(
-                filling.values.iter().map(answer).collect(),
-            ));
+            let pages_ms = filling.times.all_ms(dom::page_ms());
+            filling
+                .post
+                .send(Input::StageDone(filling.answers(), pages_ms));
         }
     }
 }
@@ -215,11 +241,14 @@ type Setter = Rc<dyn Fn(Option<Value>)>;
 fn setter(shared: &Shared, name: &str) -> Setter {
     let (shared, name) = (Rc::clone(shared), name.to_owned());
     Rc::new(move |value| {
-        let values = &mut shared.borrow_mut().values;
-        match value {
-            Some(value) => drop(values.insert(name.clone(), value)),
-            None => drop(values.remove(&name)),
+        {
+            let values = &mut shared.borrow_mut().values;
+            match value {
+                Some(value) => drop(values.insert(name.clone(), value)),
+                None => drop(values.remove(&name)),
+            }
         }
+        shared.borrow().keep();
     })
 }
 
@@ -337,10 +366,15 @@ fn matrix(
 fn member_setter(shared: &Shared, name: &str, member: String) -> Setter {
     let (shared, name) = (Rc::clone(shared), name.to_owned());
     Rc::new(move |chosen| {
-        let values = &mut shared.borrow_mut().values;
-        let answers = values.entry(name.clone()).or_insert_with(|| json!({}));
+        let mut filling = shared.borrow_mut();
+        let answers = filling
+            .values
+            .entry(name.clone())
+            .or_insert_with(|| json!({}));
         if let (Some(answers), Some(chosen)) = (answers.as_object_mut(), chosen) {
             answers.insert(member.clone(), chosen);
         }
+        drop(filling);
+        shared.borrow().keep();
     })
 }

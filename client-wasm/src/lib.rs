@@ -2,11 +2,12 @@
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one).
 //! What can be decided without a browser is decided in the crate `peer`, or in modules that know none
-//! ([`companions`], [`controls`], [`keys`], [`survey`], [`tween`]), and is tested natively;
+//! ([`companions`], [`controls`], [`drafts`], [`keys`], [`survey`], [`tween`]), and is tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
 pub mod companions;
 pub mod controls;
+pub mod drafts;
 pub mod keys;
 pub mod sentences;
 pub mod survey;
@@ -26,6 +27,8 @@ mod farewell;
 mod form;
 #[cfg(target_arch = "wasm32")]
 mod handle;
+#[cfg(target_arch = "wasm32")]
+mod instructions;
 #[cfg(target_arch = "wasm32")]
 mod module;
 #[cfg(target_arch = "wasm32")]

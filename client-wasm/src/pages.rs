@@ -1,21 +1,18 @@
-//! The pages around the episodes: bar, notices, instructions, lobby, end.
+//! The pages around the episodes: bar, notices, lobby, end.
 //!
 //! Each page is made once, when its stage begins, and removed with it. This module must not know
 //! where in the study a participant is; the server does.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use web_sys::{Element, HtmlElement};
 
-use crate::dom;
-use crate::post::{Input, Post};
+use crate::{dom, sentences};
 
 /// The frame that all pages share.
 pub(crate) struct Shell {
     title: HtmlElement,
     progress: HtmlElement,
     notice: HtmlElement,
+    contact: HtmlElement,
     root: Element,
     page: Option<Element>,
     name: String,
@@ -39,19 +36,21 @@ impl Shell {
         let notice = dom::make("div.notice");
         dom::set(&notice, "role", "alert");
         notice.set_hidden(true);
-        dom::fill(&root, &[&bar, &notice]);
+        let contact = dom::make("footer.contact");
+        dom::fill(&root, &[&bar, &notice, &contact]);
         Ok(Self {
             title,
             progress,
             notice,
+            contact,
             root,
             page: None,
             name: String::new(),
         })
     }
 
-    /// Names the study and its language.
-    pub(crate) fn name(&mut self, title: &str, language: &str) {
+    /// Names the study, its language, and whom to write to.
+    pub(crate) fn name(&mut self, title: &str, language: &str, contact: &str) {
         title.clone_into(&mut self.name);
         dom::say(&self.title, title);
         dom::document().set_title(title);
@@ -62,6 +61,21 @@ impl Shell {
                 if language.is_empty() { "en" } else { language },
             );
         }
+        self.contact(contact);
+    }
+
+    /// Says whom to write to.
+    fn contact(&self, contact: &str) {
+        self.contact.set_text_content(None);
+        let is_mail = contact.contains('@') && !contact.contains(char::is_whitespace);
+        let whom = dom::text(if is_mail { "a" } else { "span" }, contact);
+        if is_mail {
+            dom::set(&whom, "href", &format!("mailto:{contact}"));
+        }
+        dom::fill(
+            &self.contact,
+            &[&dom::text("span", sentences::CONTACT), &whom],
+        );
     }
 
     /// The study's title.
@@ -90,7 +104,7 @@ impl Shell {
         if let Some(old) = self.page.replace(page.clone()) {
             old.remove();
         }
-        dom::fill(&self.root, &[page]);
+        self.root.insert_before(page, Some(&self.contact)).ok();
         focus_heading(page);
         dom::window().scroll_to_with_x_and_y(0.0, 0.0);
     }
@@ -102,7 +116,8 @@ impl Shell {
     }
 }
 
-fn focus_heading(page: &Element) {
+/// Lets a screen reader begin at the heading of a page.
+pub(crate) fn focus_heading(page: &Element) {
     if let Ok(Some(heading)) = page.query_selector("h1") {
         dom::set(&heading, "tabindex", "-1");
         let heading: HtmlElement = wasm_bindgen::JsCast::unchecked_into(heading);
@@ -110,12 +125,12 @@ fn focus_heading(page: &Element) {
     }
 }
 
-/// Puts a heading before a text that has none.
+/// Puts a heading before a text that has none. Nobody sees it: the bar has the same words.
 pub(crate) fn ensure_heading(page: &Element, heading: &str) {
     if let Ok(None) = page.query_selector("h1")
         && let Some(first) = page.first_child()
     {
-        page.insert_before(&dom::text("h1", heading), Some(&first))
+        page.insert_before(&dom::text("h1.sr-only", heading), Some(&first))
             .ok();
     }
 }
@@ -128,55 +143,6 @@ pub(crate) fn message(heading: &str, sentence: &str) -> HtmlElement {
         &[&dom::text("h1", heading), &dom::text("p", sentence)],
     );
     card
-}
-
-/// Instructions: pages with back and next; after the last one the stage is done.
-pub(crate) fn instructions(post: &Post, title: &str, pages: Vec<String>) -> HtmlElement {
-    let card = dom::make("section.card");
-    let pages: Rc<[String]> = if pages.is_empty() {
-        vec![String::new()]
-    } else {
-        pages
-    }
-    .into();
-    draw_instructions(&card, post, title, &pages, &Rc::new(Cell::new(0)));
-    card
-}
-
-fn draw_instructions(
-    card: &HtmlElement,
-    post: &Post,
-    title: &str,
-    pages: &Rc<[String]>,
-    at: &Rc<Cell<usize>>,
-) {
-    card.set_text_content(None);
-    let last = at.get() + 1 >= pages.len();
-    dom::fill(card, &[&dom::prose(&pages[at.get()])]);
-    ensure_heading(card, title);
-    let turn = |by: isize| {
-        let (card, post, title) = (card.clone(), post.clone(), title.to_owned());
-        let (pages, at) = (Rc::clone(pages), Rc::clone(at));
-        move || {
-            at.set(at.get().saturating_add_signed(by).min(pages.len() - 1));
-            draw_instructions(&card, &post, &title, &pages, &at);
-            focus_heading(&card);
-        }
-    };
-    let actions = dom::make("nav.actions");
-    if at.get() > 0 {
-        dom::fill(&actions, &[&dom::button("secondary", "Back", turn(-1))]);
-    }
-    let next = if last {
-        let post = post.clone();
-        dom::button("primary", "Continue", move || {
-            post.send(Input::StageDone(Vec::new()))
-        })
-    } else {
-        dom::button("primary", "Next", turn(1))
-    };
-    dom::fill(&actions, &[&next]);
-    dom::fill(card, &[&actions]);
 }
 
 /// The lobby: who is here, and what happens when nobody comes.

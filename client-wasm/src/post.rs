@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use env_core::Action;
 use protocol::Era;
-use protocol::control::Answer;
+use protocol::control::{Answer, Draft};
 
 use crate::app::App;
 use crate::module::Module;
@@ -55,8 +55,11 @@ pub(crate) enum Input {
     Hidden(bool),
     /// The page is about to go.
     Leaving,
-    /// The person is done with a stage.
-    StageDone(Vec<Answer>),
+    /// The person is done with a stage, after so many milliseconds on each of its pages; none if it has but one, whose
+    /// time is that of the stage.
+    StageDone(Vec<Answer>, Vec<u32>),
+    /// What the person has done of a stage so far.
+    Drafted(Draft),
     /// The person has read the outcome of an episode.
     Onward,
 }

@@ -32,7 +32,7 @@ impl Rest {
         );
         let post = post.clone();
         let button = dom::button("primary", "Next round", move || {
-            post.send(Input::StageDone(Vec::new()))
+            post.send(Input::StageDone(Vec::new(), Vec::new()))
         });
         let (actions, hint) = (dom::make("nav.actions"), dom::make("p.hint"));
         dom::set(&hint, "role", "status");

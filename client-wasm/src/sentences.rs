@@ -16,6 +16,20 @@ pub const NOT_TAKEN: &str = "Your answers could not be saved. Please check them 
 /// The answers to a quiz were not all right, and there is another attempt.
 pub const QUIZ_AGAIN: &str =
     "Not everything was right. Please read carefully, and answer once more.";
+/// The answers to a quiz are given for the last time.
+pub const LAST_ATTEMPT: &str = "This is your last attempt.";
+/// Before the address of those to write to.
+pub const CONTACT: &str = "Questions or problems? ";
+/// The heading of questions that have none.
+pub const UNTITLED: &str = "Questions";
+/// The button that goes a page back.
+pub const BACK_A_PAGE: &str = "Back";
+/// The button that goes to the next page.
+pub const NEXT: &str = "Next";
+/// The button that goes to the next stage.
+pub const CONTINUE: &str = "Continue";
+/// The page can be left now, after it could not be.
+pub const GO_ON_NOW: &str = "You can go on now.";
 /// The button of those who agree.
 pub const AGREE: &str = "I agree";
 /// The button of those who do not agree.
@@ -166,6 +180,20 @@ pub fn companion(seat: Seat, is_alone: bool) -> String {
         "Your partner".to_owned()
     } else {
         format!("Player {}", u32::from(seat.0) + 1)
+    }
+}
+
+/// The page can be left in a while.
+pub fn go_on_in(left_s: u32) -> String {
+    format!("You can go on in {left_s} s.")
+}
+
+/// Which attempt at a quiz this is.
+pub fn attempt(attempt: u8, attempts: u8) -> String {
+    let which = format!("Attempt {attempt} of {attempts}.");
+    match attempt >= attempts {
+        true => format!("{which} {LAST_ATTEMPT}"),
+        false => which,
     }
 }
 

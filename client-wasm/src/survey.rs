@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use protocol::control::Answer;
 use serde_json::{Value, json};
 
 /// The most columns, rows or choices of an item; what is beyond is cut.
@@ -126,6 +127,19 @@ impl Form {
     }
 }
 
+impl Form {
+    /// The values of answers that the form asks for.
+    pub fn values_of(&self, answers: &[Answer]) -> Values {
+        let items = || self.pages.iter().flat_map(|page| &page.items);
+        let value = |answer: &Answer| {
+            let asked = items().any(|item| item.name == answer.name);
+            let value = serde_json::from_str(&answer.value).ok().filter(|_| asked)?;
+            Some((answer.name.clone(), value))
+        };
+        answers.iter().filter_map(value).collect()
+    }
+}
+
 impl Page {
     /// What keeps the person on this page: the index of an item and a sentence.
     pub fn problems(&self, values: &Values) -> Vec<(usize, &'static str)> {
@@ -212,10 +226,8 @@ fn item(json: &Value) -> Option<Item> {
     } else {
         titled
     };
-    let required = json
-        .get("isRequired")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
+    let says = |key| json.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let required = says("isRequired") || says("isAllRowRequired");
     Some(Item {
         name,
         title,
@@ -400,6 +412,24 @@ mod tests {
             form.pages[1].problems(&values),
             [(0, "Please write a number.")]
         );
+    }
+
+    #[test]
+    fn a_draft_gives_the_values_that_the_form_asks_for() {
+        let answer = |name: &str, value: &str| Answer {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        let answers = [
+            answer("fun", "3"),
+            answer("m", "{\"a\":1}"),
+            answer("gone", "1"),
+            answer("who", "{"),
+        ];
+        let values = form().values_of(&answers);
+        let expected = [("fun", json!(3)), ("m", json!({ "a": 1 }))];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(values, Values::from(expected));
     }
 
     #[test]

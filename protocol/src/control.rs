@@ -45,6 +45,19 @@ pub struct Answer {
     pub value: String,
 }
 
+/// What a participant has done of a stage that is not done yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[serde(default)]
+pub struct Draft {
+    /// The page of the stage, from 0.
+    pub page: u16,
+    /// Time on each page so far, milliseconds.
+    pub pages_ms: Vec<u32>,
+    /// What is answered so far; it need not be an answer that the stage takes.
+    pub answers: Vec<Answer>,
+}
+
 /// How datagrams travel to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -76,8 +89,17 @@ pub enum ClientMessage {
         stage: u16,
         /// Answers, for a survey.
         answers: Vec<Answer>,
-        /// Time on the stage.
-        elapsed_ms: u32,
+        /// Time on each page of the stage, milliseconds.
+        pages_ms: Vec<u32>,
+    },
+    /// What is done of a stage so far, to be kept; takes the place of what came before.
+    Draft {
+        /// Names it in [`ServerMessage::DraftKept`].
+        number: u32,
+        /// Index of the stage.
+        stage: u16,
+        /// What is done.
+        draft: Draft,
     },
     /// WebRTC signal for a peer of the episode; the server passes it on unread.
     Signal {
@@ -177,6 +199,8 @@ pub enum StageView {
     Instructions {
         /// The pages.
         pages: Vec<String>,
+        /// Seconds for which each is shown at least.
+        min_s: u32,
     },
     /// Waiting for partners.
     Lobby {
@@ -391,6 +415,8 @@ pub enum ServerMessage {
         title: String,
         /// Whether the study asks for its title, contact and so on in another language than `en`.
         language: String,
+        /// Whom participants can write to.
+        contact: String,
         /// SHA-256 of the modules that the study plays, lower-case hex: to be fetched while there is time.
         modules: Vec<String>,
     },
@@ -418,6 +444,15 @@ pub enum ServerMessage {
         id: String,
         /// What to show.
         view: StageView,
+        /// What was done of it before, on this page or another one.
+        draft: Option<Draft>,
+        /// Whether it is shown again because answers to a quiz were not right.
+        again: bool,
+    },
+    /// A draft is durable.
+    DraftKept {
+        /// Its number.
+        number: u32,
     },
     /// The lobby changed.
     Waiting {

@@ -1,8 +1,10 @@
 //! What the handlers share.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use study::media::Media;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::{Assets, Bytes};
@@ -22,6 +24,8 @@ pub struct App {
     pub assets: Assets,
     /// The environment modules of the study.
     pub modules: Vec<Module>,
+    /// What pages of the study show, by the end of its path.
+    pub media: HashMap<String, Media>,
     /// Folder of the modules that episodes of this data folder were played with.
     pub modules_dir: PathBuf,
     /// Open connections.

@@ -32,6 +32,8 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// Answers of one survey.
     pub answers: usize,
+    /// Bytes of what is done of a stage so far; more is not kept before the stage is done.
+    pub draft_bytes: usize,
     /// Time until the first message.
     pub hello: Duration,
     /// Time that a page has to take its last messages when its connection is closed.
@@ -89,6 +91,7 @@ impl Default for Limits {
             outgoing_relay: 64,
             answer_bytes: 64 * 1024,
             answers: 200,
+            draft_bytes: 128 * 1024,
             hello: Duration::from_secs(10),
             farewell: Duration::from_secs(2),
             ping: Duration::from_secs(5),

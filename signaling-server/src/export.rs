@@ -4,6 +4,7 @@
 //! The folder is only read, also while a server writes to it.
 
 mod notes;
+mod responses;
 mod seen;
 mod steps;
 mod visits;
@@ -23,7 +24,7 @@ use serde::Serialize;
 
 use crate::archive;
 use crate::data;
-use crate::store::{self, SqliteStore, Store as _, reason_name};
+use crate::store::{self, reason_name};
 use notes::Notes;
 use seen::SEEN_COLUMNS;
 use steps::{STEP_COLUMNS, simulated};
@@ -39,6 +40,8 @@ pub struct Summary {
     pub steps: u64,
     /// Rows of `responses`.
     pub responses: u64,
+    /// Rows of `pages`.
+    pub pages: u64,
     /// Rows of `sessions`.
     pub sessions: u64,
     /// Rows of `keys`.
@@ -55,6 +58,8 @@ pub struct Summary {
     pub steps_path: PathBuf,
     /// Where the table of responses is.
     pub responses_path: PathBuf,
+    /// Where the table of times on pages is.
+    pub pages_path: PathBuf,
     /// Where the table of sessions is.
     pub sessions_path: PathBuf,
     /// Where the table of episodes is.
@@ -84,6 +89,7 @@ impl fmt::Display for Summary {
             self.running
         )?;
         for (path, rows) in [
+            (&self.pages_path, self.pages),
             (&self.keys_path, self.keys),
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
@@ -153,37 +159,6 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// One answer.
-#[derive(Serialize)]
-struct ResponseRow<'a> {
-    study_id: &'a str,
-    version: &'a str,
-    participant_id: &'a str,
-    session_id: &'a str,
-    stage_id: &'a str,
-    stage_index: u16,
-    visit: u16,
-    item: &'a str,
-    /// Text as it is; anything else as JSON.
-    value: &'a str,
-    elapsed_ms: u32,
-    at: &'a str,
-}
-
-const RESPONSE_COLUMNS: [&str; 11] = [
-    "study_id",
-    "version",
-    "participant_id",
-    "session_id",
-    "stage_id",
-    "stage_index",
-    "visit",
-    "item",
-    "value",
-    "elapsed_ms",
-    "at",
-];
-
 /// Writes the tables into `out`, that of what was shown only if `seen` asks for it. A table is there whole or not at all.
 /// Work of more than two seconds tells its progress on the standard error.
 ///
@@ -199,6 +174,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     let mut summary = Summary {
         steps_path: out.join("steps.csv"),
         responses_path: out.join("responses.csv"),
+        pages_path: out.join("pages.csv"),
         sessions_path: out.join("sessions.csv"),
         episodes_path: out.join("episodes.csv"),
         keys_path: out.join("keys.csv"),
@@ -215,7 +191,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         .into_iter()
         .filter_map(|episode| Some((episode.id, episode.reason?)));
     episodes(data, &known.collect(), &mut summary)?;
-    responses(data, &mut summary).await?;
+    responses::add(data, &mut summary).await?;
     visits::sessions(data, &mut summary).await?;
     Ok(summary)
 }
@@ -266,32 +242,6 @@ fn episodes(
     summary.steps = steps.finish()?;
     summary.seen = seen.map(Table::finish).transpose()?;
     notes.finish(summary)
-}
-
-async fn responses(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
-    let mut table = Table::create(&summary.responses_path, &[], &RESPONSE_COLUMNS)?;
-    if data.join(store::FILE).try_exists()? {
-        let store = SqliteStore::read(data).await?;
-        for response in store.responses().await? {
-            let text = serde_json::from_str::<String>(&response.value);
-            table.add(&ResponseRow {
-                study_id: &response.study,
-                version: &response.study_version,
-                participant_id: &response.participant,
-                session_id: &response.session,
-                stage_id: &response.stage,
-                stage_index: response.stage_index,
-                visit: response.visit,
-                item: &response.item,
-                value: text.as_ref().unwrap_or(&response.value),
-                elapsed_ms: response.elapsed_ms,
-                at: &response.at,
-            })?;
-        }
-        store.close().await;
-    }
-    summary.responses = table.finish()?;
-    Ok(())
 }
 
 /// A CSV file that takes its name when it is whole.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use crate::app::App;
-use crate::assets::{Bytes, media_type, sha256_hex};
+use crate::assets::{self, media_type, sha256_hex};
+use crate::ranges::{Range, range};
 use crate::socket;
 
 /// What a page may load and do: its own files, its own socket, nothing else.
@@ -30,6 +31,7 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/healthz", get(healthz))
         .route("/session", get(socket::upgrade))
         .route("/modules/{file}", get(module))
+        .route("/media/{file}", get(media))
         .fallback(get(asset))
         .layer(axum::middleware::map_response(secure))
         .with_state(app)
@@ -74,6 +76,47 @@ async fn module(
     }
 }
 
+/// What an SVG may do that somebody opens by itself: be seen.
+const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/// A picture or video under its hash: all of it, or the range that a video player asks for.
+async fn media(
+    State(app): State<Arc<App>>,
+    Path(file): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(found) = app.media.get(&file) else {
+        return not_found();
+    };
+    let all = Bytes::from_owner(Arc::clone(&found.bytes));
+    let asked = headers
+        .get(header::RANGE)
+        .and_then(|range| range.to_str().ok());
+    let (status, body, content_range) = match range(asked, all.len()) {
+        Range::All => (StatusCode::OK, all, None),
+        Range::Part(part) => {
+            let told = format!("bytes {}-{}/{}", part.start, part.end - 1, all.len());
+            (StatusCode::PARTIAL_CONTENT, all.slice(part), Some(told))
+        }
+        Range::Beyond => {
+            let told = format!("bytes */{}", all.len());
+            (StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new(), Some(told))
+        }
+    };
+    let fixed = [
+        (header::CONTENT_TYPE, found.media_type()),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::ACCEPT_RANGES, "bytes"),
+        (header::CONTENT_SECURITY_POLICY, PICTURE_POLICY),
+    ];
+    let mut response = (status, fixed, body).into_response();
+    if let Some(told) = content_range {
+        let told = HeaderValue::try_from(told).expect("digits are a header value");
+        response.headers_mut().insert(header::CONTENT_RANGE, told);
+    }
+    response
+}
+
 /// A file of the front end, from its Brotli form where there is one and the browser takes it.
 /// A browser that still has these very bytes is told so.
 fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
@@ -96,7 +139,12 @@ fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
     Some(response)
 }
 
-fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool) -> Response {
+fn respond(
+    media: &'static str,
+    cache: &'static str,
+    bytes: assets::Bytes,
+    packed: bool,
+) -> Response {
     let body = match bytes {
         std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
         std::borrow::Cow::Owned(bytes) => Body::from(bytes),
@@ -138,9 +186,8 @@ async fn secure(mut response: Response) -> Response {
         ),
     ];
     for (name, value) in fixed {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().entry(name).or_insert(value);
     }
     response
 }

@@ -24,6 +24,7 @@ pub mod lobby;
 pub mod memory;
 pub mod pace;
 pub mod pay;
+mod ranges;
 pub mod rehearse;
 pub mod server;
 pub mod socket;

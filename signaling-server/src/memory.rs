@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use protocol::Era;
-use protocol::control::EndReason;
+use protocol::control::{Answer, EndReason};
 use serde::Serialize;
 use study::{Draw, Kind, Outcome, Progress, Study};
 use tokio::sync::mpsc::UnboundedSender;
@@ -143,13 +143,7 @@ impl Memory {
         place: &Place,
         answers: Option<crate::hub::Answers>,
     ) -> Result<(), StoreError> {
-        let answers = answers.map(|given| Answers {
-            stage: self.stage_id(given.stage),
-            stage_index: given.stage,
-            visit: given.visit,
-            answers: given.answers,
-            elapsed_ms: given.elapsed_ms,
-        });
+        let answers = answers.map(|given| self.answers(given));
         self.store
             .save_place(participant, place, answers.as_ref())
             .await
@@ -202,6 +196,27 @@ impl Memory {
             places,
             has_ai: group.has_ai,
         }))
+    }
+
+    /// What was given, with what became of it; an item of attention that was left out is there with nothing.
+    fn answers(&self, given: crate::hub::Answers) -> Answers {
+        let stage = &self.study.timeline[usize::from(given.stage)];
+        let marks = stage.kind.marks(&given.answers);
+        let mut answers = given.answers;
+        for mark in &marks {
+            if !answers.iter().any(|answer| answer.name == mark.item) {
+                let (name, value) = (mark.item.clone(), "null".to_owned());
+                answers.push(Answer { name, value });
+            }
+        }
+        Answers {
+            stage: stage.id.clone(),
+            stage_index: given.stage,
+            visit: given.visit,
+            answers,
+            marks,
+            pages_ms: given.pages_ms,
+        }
     }
 
     fn stage_id(&self, index: u16) -> String {

@@ -1,5 +1,6 @@
 //! From a study folder and a data folder to a running server, and back.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use anyhow::Context as _;
 use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
+use study::media::{FOLDER, Media};
 use study::recruitment::Deed;
 use study::stage::Env;
 use study::{EnvFacts, EnvFault, Kind, Outcome, Playable, Problem, Study};
@@ -107,6 +109,7 @@ impl Server {
             .unzip();
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
+        let media = media(&study);
         let study = Arc::new(study);
         let memory = Memory::open(&data, Arc::clone(&study)).await?;
         let (mut restored, keepers) = memory.restore(&data, &results, options.changed).await?;
@@ -151,6 +154,7 @@ impl Server {
             clock,
             assets: options.assets,
             modules,
+            media,
             modules_dir,
             connections,
             slots,
@@ -354,6 +358,16 @@ fn open_module(
         )));
     }
     Ok(Box::new(world))
+}
+
+/// The pictures and videos of a study, by the end of their path.
+fn media(study: &Study) -> HashMap<String, Media> {
+    let name = |media: &Media| {
+        let path = media.path();
+        path.trim_start_matches(FOLDER).to_owned()
+    };
+    let all = study.media().map(|media| (name(media), media.clone()));
+    all.collect()
 }
 
 /// What each env stage of a study plays, with the module of its environment.

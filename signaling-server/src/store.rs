@@ -14,6 +14,7 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::Serialize;
+use study::survey::Mark;
 
 use crate::assets::sha256_hex;
 use crate::hub::Gone;
@@ -155,7 +156,7 @@ pub struct Session {
     pub ended_at: Option<String>,
 }
 
-/// The answers of a survey.
+/// What a participant gave to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// Id of the stage.
@@ -166,8 +167,33 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// Time on the stage.
-    pub elapsed_ms: u32,
+    /// What became of items that have a right answer.
+    pub marks: Vec<Mark>,
+    /// Time on each page of the stage, milliseconds.
+    pub pages_ms: Vec<u32>,
+}
+
+/// Time on a page of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageTime {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Its index in the timeline.
+    pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// The page, from 0.
+    pub page: u16,
+    /// Time on it, milliseconds.
+    pub ms: u32,
 }
 
 /// An episode to be.
@@ -273,6 +299,10 @@ pub struct Response {
     pub item: String,
     /// The value, JSON.
     pub value: String,
+    /// Whether it is right; none if nothing is.
+    pub correct: Option<bool>,
+    /// Whether it says that the person did not read.
+    pub flag: bool,
     /// Time on the stage.
     pub elapsed_ms: u32,
     /// When it was stored, ISO-8601 UTC.
@@ -358,6 +388,8 @@ pub trait Store: Send + Sync {
     async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError>;
     /// All answers, oldest session first, in the order of the study.
     async fn responses(&self) -> Result<Vec<Response>, StoreError>;
+    /// Times on all pages, in the same order.
+    async fn page_times(&self) -> Result<Vec<PageTime>, StoreError>;
 
     /// The era of the next episode; 0 before any was set.
     async fn next_era(&self) -> Result<Era, StoreError>;

@@ -417,7 +417,7 @@ impl Page {
                 self.deeds.push_back(Deed::Send(ClientMessage::StageDone {
                     stage: index,
                     answers: Vec::new(),
-                    elapsed_ms: 0,
+                    pages_ms: vec![0],
                 }));
             }
             StageView::Lobby { .. } => {}

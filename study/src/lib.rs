@@ -19,6 +19,7 @@ pub mod design;
 pub mod formula;
 mod keys;
 mod load;
+pub mod media;
 pub mod outline;
 mod page;
 pub mod payment;

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::canonical::{canonical, sha256};
 use crate::design::{self, Design};
 use crate::formula::{Formula, Type, Types};
+use crate::media::Media;
 use crate::page::{Page, Source};
 use crate::problem::{At, Problem, Report};
 use crate::read::{Fields, Place};
@@ -80,6 +81,22 @@ impl Study {
         self.timeline
             .last()
             .expect("a timeline that was checked has an end stage")
+    }
+
+    /// The pictures and videos that pages show.
+    pub fn media(&self) -> impl Iterator<Item = &Media> {
+        let stages = self.timeline.iter().flat_map(|stage| stage.kind.pages());
+        let ends = self.recruitment.outcomes.values();
+        let ends = ends.filter_map(|end| end.page.as_ref());
+        stages.chain(ends).flat_map(Page::media)
+    }
+
+    /// Whether something of a participant may be recorded at a stage: not if a consent comes after it.
+    pub fn may_record(&self, stage: u16) -> bool {
+        let after = self.timeline.iter().skip(usize::from(stage) + 1);
+        !after
+            .into_iter()
+            .any(|stage| matches!(stage.kind, Kind::Consent(_)))
     }
 
     /// The lobby at an index.

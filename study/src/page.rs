@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::canonical::sha256;
-use crate::problem::Report;
+use crate::media::{self, Media};
+use crate::problem::{At, Report};
 use crate::read::Place;
 use crate::text::is_language;
+use crate::yaml::{Data, Node};
 
 /// The longest Markdown file, bytes.
 pub(crate) const MAX_PAGE: u64 = 64 * 1024;
@@ -41,12 +43,20 @@ struct Prose {
     /// Sanitised HTML. Not hashed: it follows from the Markdown, and its spelling belongs to a library.
     #[serde(skip)]
     html: String,
+    /// The pictures and videos that it shows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    media: Vec<Media>,
 }
 
 impl Prose {
-    fn of(markdown: String) -> Self {
-        let html = html(&markdown);
-        Self { markdown, html }
+    /// Markdown, whose pictures and videos lie beside its file; what is wrong with them is reported.
+    fn of(markdown: String, dir: &Path, file: &str, report: &Report) -> Self {
+        let (html, media) = html(&markdown, dir, file, report);
+        Self {
+            markdown,
+            html,
+            media,
+        }
     }
 }
 
@@ -55,7 +65,7 @@ impl Page {
     pub(crate) fn of(markdown: &str) -> Self {
         Self {
             file: String::new(),
-            usual: Prose::of(markdown.to_owned()),
+            usual: Prose::of(markdown.to_owned(), Path::new(""), "", &Report::new("")),
             languages: BTreeMap::new(),
         }
     }
@@ -67,6 +77,12 @@ impl Page {
     /// What people read, in a language, else in that of the study: sanitised HTML.
     pub fn html(&self, language: &str) -> &str {
         &self.prose(language).html
+    }
+
+    /// The pictures and videos that it shows.
+    pub(crate) fn media(&self) -> impl Iterator<Item = &Media> {
+        let all = self.languages.values().chain([&self.usual]);
+        all.flat_map(|prose| &prose.media)
     }
 
     /// SHA-256 of the Markdown that they read, lower-case hex.
@@ -115,9 +131,9 @@ fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
         return None;
     }
     let report = Report::new(file);
-    pictures(&markdown, &report);
+    let prose = Prose::of(markdown, source.dir, file, &report);
     place.report.absorb(report);
-    Some(Prose::of(markdown))
+    Some(prose)
 }
 
 /// The files that are named as this one with a language before the ending, such as `how.de.md` for `how.md`.
@@ -222,45 +238,94 @@ fn beside(path: &Path) -> Vec<String> {
     names
 }
 
-/// Reports pictures: this version serves none, and pages of other sites are never asked for any.
-fn pictures(markdown: &str, report: &Report) {
-    for (event, range) in Parser::new_ext(markdown, OPTIONS).into_offset_iter() {
-        if let Event::Start(Tag::Image { dest_url, .. }) = event {
-            let before = &markdown[..range.start];
-            let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
-            let column = before
-                .rsplit('\n')
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .count()
-                + 1;
-            let column = u32::try_from(column).unwrap_or(u32::MAX);
-            let at = crate::problem::At { line, column };
-            report.add(
-                at,
-                "",
-                format!("the picture `{dest_url}` would not be shown; say it in words"),
-            );
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
+
+/// Markdown as HTML that cannot run, load from elsewhere or restyle anything, and the pictures and videos that it shows.
+fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec<Media>) {
+    let mut parser = Parser::new_ext(markdown, OPTIONS).into_offset_iter();
+    let (mut events, mut shown) = (Vec::new(), Vec::new());
+    while let Some((event, range)) = parser.next() {
+        let node = Node {
+            at: locate(markdown, range.start),
+            data: Data::List(Vec::new()),
+        };
+        let place = Place::root(&node, report);
+        match event {
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                let words = words(parser.by_ref().map(|(event, _)| event));
+                let Some(found) = media::read(dir, file, &place, &dest_url) else {
+                    continue;
+                };
+                events.push(Event::InlineHtml(
+                    found[0].html(&words, found.get(1)).into(),
+                ));
+                shown.extend(found);
+            }
+            Event::Html(text) | Event::InlineHtml(text) if loads(&text) => {
+                place.wrong("pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video");
+            }
+            event => events.push(event),
         }
+    }
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, events.into_iter());
+    (sanitised(&html), shown)
+}
+
+/// The words between the brackets of a picture, for those who do not see it.
+fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
+    let mut words = String::new();
+    for event in events {
+        match event {
+            Event::End(TagEnd::Image) => break,
+            Event::Text(text) | Event::Code(text) => words.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => words.push(' '),
+            _ => {}
+        }
+    }
+    words
+}
+
+/// Whether HTML has an element that loads something.
+fn loads(html: &str) -> bool {
+    const TAGS: [&str; 6] = ["<img", "<picture", "<video", "<audio", "<iframe", "<object"];
+    let html = html.to_ascii_lowercase();
+    TAGS.iter().any(|tag| html.contains(tag))
+}
+
+/// Where a byte of a text stands.
+fn locate(text: &str, offset: usize) -> At {
+    let before = &text[..offset];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars();
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    At {
+        line: number(line),
+        column: number(column.count() + 1),
     }
 }
 
-const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
-
-/// Markdown as HTML that cannot run, load or restyle anything.
-pub(crate) fn html(markdown: &str) -> String {
-    let mut html = String::new();
-    pulldown_cmark::html::push_html(&mut html, Parser::new_ext(markdown, OPTIONS));
-    sanitised(&html)
-}
-
-/// HTML without what could run, load or restyle anything.
+/// HTML without what could run, load from elsewhere or restyle anything.
 pub(crate) fn sanitised(html: &str) -> String {
+    let is_media = |element: &str, attribute: &str, value: &str| match (element, attribute) {
+        ("img" | "video" | "track", "src") => value.starts_with(media::FOLDER),
+        // A link without a scheme leads to the study's own server, which has nothing but the study.
+        ("a", "href") => value.contains(':'),
+        _ => true,
+    };
     ammonia::Builder::default()
-        .rm_tags(["img", "map", "area"])
+        .rm_tags(["map", "area"])
+        .add_tags(["video", "track"])
+        .add_tag_attributes(
+            "video",
+            ["src", "controls", "playsinline", "preload", "aria-label"],
+        )
+        .add_tag_attributes("track", ["src", "kind", "default"])
         .url_schemes(["http", "https", "mailto"].into())
-        .url_relative(ammonia::UrlRelative::Deny)
+        .url_relative(ammonia::UrlRelative::PassThrough)
+        .attribute_filter(move |element, attribute, value| {
+            is_media(element, attribute, value).then(|| value.into())
+        })
         .set_tag_attribute_value("a", "target", "_blank")
         .clean(html)
         .to_string()
@@ -270,10 +335,18 @@ pub(crate) fn sanitised(html: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Markdown as HTML, and what is wrong with it.
+    fn of(markdown: &str) -> (String, Vec<String>) {
+        let report = Report::new("how.md");
+        let (html, _) = html(markdown, Path::new("nowhere"), "how.md", &report);
+        let wrong = report.result(None::<()>).unwrap_err();
+        (html, wrong.iter().map(ToString::to_string).collect())
+    }
+
     #[test]
     fn markdown_becomes_html() {
         assert_eq!(
-            html("# Hi\n\nPress **E**."),
+            of("# Hi\n\nPress **E**.").0,
             "<h1>Hi</h1>\n<p>Press <strong>E</strong>.</p>\n"
         );
     }
@@ -282,7 +355,9 @@ mod tests {
     fn nothing_in_a_page_runs_or_loads() {
         let dirty = "<script>x()</script><img src=https://a.example/p.png onerror=x()>\n\n\
                      [go](javascript:x()) <a href=\"https://a.example\" onclick=x()>ok</a> <p style=\"color:red\">p</p>";
-        let clean = html(dirty);
+        let (clean, wrong) = of(dirty);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].starts_with("how.md:1:"), "{wrong:?}");
         for bad in ["script", "img", "onerror", "onclick", "style", "javascript"] {
             assert!(!clean.contains(bad), "{bad} in {clean}");
         }
@@ -292,5 +367,30 @@ mod tests {
             ),
             "{clean}"
         );
+    }
+    #[test]
+    fn a_picture_that_is_not_there_or_elsewhere_is_told_at_its_place() {
+        let (_, wrong) = of("# Hi\n\nSee ![a](https://a.example/p.png) and\n  ![b](p.png)");
+        assert_eq!(wrong.len(), 2, "{wrong:?}");
+        assert!(wrong[0].starts_with("how.md:3:5: `https://a.example/p.png` is not in"));
+        assert!(
+            wrong[1].starts_with("how.md:4:3: there is no file `p.png`"),
+            "{wrong:?}"
+        );
+    }
+
+    #[test]
+    fn only_media_of_the_own_server_are_loaded() {
+        let own = "<p><img src=\"/media/0a.png\" alt=\"x\" width=\"4\" height=\"3\"></p>";
+        assert_eq!(sanitised(own), own);
+        let video = "<video controls=\"\" src=\"/media/0a.mp4\"><track kind=\"captions\" src=\"/media/0b.vtt\" default=\"\"></video>";
+        assert_eq!(sanitised(video), video);
+        for other in [
+            "<img src=\"https://a.example/x.png\">",
+            "<img src=\"//a.example/x\">",
+            "<video src=\"/other\"></video>",
+        ] {
+            assert!(!sanitised(other).contains("src"), "{}", sanitised(other));
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::control::{Answer, EndReason, StageView};
+use protocol::control::{Answer, Draft, EndReason, StageView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -38,6 +38,9 @@ pub struct Progress {
     /// Attempts at a quiz that were not right, by its position.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tries: BTreeMap<u16, u8>,
+    /// What is done of the current visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<Draft>,
     facts: Facts,
 }
 
@@ -153,6 +156,13 @@ pub enum Event<'a> {
         /// Answers, for a survey.
         answers: &'a [Answer],
     },
+    /// The page says what the person has done of a stage so far.
+    Drafted {
+        /// Position of its visit, as the page was told.
+        at: u16,
+        /// What is done.
+        draft: &'a Draft,
+    },
     /// The lobby made a group with the participant in it.
     Matched {
         /// What was drawn for the group.
@@ -183,6 +193,8 @@ pub struct Round {
 pub enum Step {
     /// Nothing: the event was for a visit that is not the current one, such as a message sent again.
     Stay,
+    /// The participant stays, and there is something new to be kept.
+    Keep,
     /// The participant is now at this position of the route; again, if another episode of the visit follows.
     Enter(u16),
 }
@@ -293,6 +305,16 @@ impl Progress {
             episode: self.played,
             names: &self.bindings(study),
         })
+    }
+
+    /// What is done of the current visit.
+    pub fn draft(&self) -> Option<&Draft> {
+        self.draft.as_ref()
+    }
+
+    /// Whether the current stage is there again because answers to a quiz were not right.
+    pub fn is_again(&self) -> bool {
+        self.tries.range(self.at..).next().is_some()
     }
 
     /// Length of the route, as far as it is drawn.
@@ -414,7 +436,14 @@ impl Progress {
             (_, Kind::End(_)) => Ok(Step::Stay),
             (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
             (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
-            (Event::StageDone { at, .. }, _) if at != self.at => Ok(Step::Stay),
+            (Event::StageDone { at, .. } | Event::Drafted { at, .. }, _) if at != self.at => {
+                Ok(Step::Stay)
+            }
+            (Event::Drafted { draft, .. }, kind) => {
+                kind.check_draft(draft)?;
+                self.draft = Some(draft.clone());
+                Ok(Step::Keep)
+            }
             (Event::StageDone { answers, .. }, Kind::Instructions(_) | Kind::Debrief(_)) => {
                 match answers.first() {
                     Some(answer) => Err(Refusal::UnknownItem {
@@ -556,6 +585,7 @@ impl Progress {
             .map_or(u16::MAX, |visit| visit.stage);
         self.visit = self.visit.saturating_add(1);
         (self.played, self.successes, self.resting) = (0, 0, false);
+        self.draft = None;
         Step::Enter(self.at)
     }
 }

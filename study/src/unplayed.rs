@@ -14,8 +14,6 @@ const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("", "recruitment.provider", Some("parameters")),
     ("", "recruitment.provider", Some("kiosk")),
     ("", "screening", None),
-    ("instructions", "min_s", None),
-    ("survey", "attention", None),
     ("lobby", "match.order", Some("random")),
     ("lobby", "match.max_p2p_rtt_ms", None),
     ("lobby", "match.max_loss", None),

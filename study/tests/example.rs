@@ -33,7 +33,7 @@ fn the_example_loads() {
         panic!("not a survey")
     };
     assert_eq!(survey.items.len(), 2);
-    let StageView::Instructions { pages } = study.timeline[0].view("en") else {
+    let StageView::Instructions { pages, .. } = study.timeline[0].view("en") else {
         panic!("not instructions")
     };
     assert!(

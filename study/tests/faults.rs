@@ -414,7 +414,7 @@ fn files_must_be_there_and_inside() {
     assert_eq!(
         faults("picture", |folder, _| folder
             .write("how.md", "# Hi\n\nLook: ![soup](soup.png)\n")),
-        ["how.md:3:7: the picture `soup.png` would not be shown; say it in words"]
+        ["how.md:3:7: there is no file `soup.png` in the study folder"]
     );
     let long = "x".repeat(70_000);
     assert_eq!(

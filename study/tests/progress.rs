@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use folder::{Folder, STUDY};
 use proptest::prelude::*;
-use protocol::control::{Answer, EndReason, StageView};
+use protocol::control::{Answer, Draft, EndReason, StageView};
 use study::stage::Bot;
 use study::terms::{Ice, Meanwhile, OnDisconnect, Then};
 use study::{Draw, EnvFacts, EnvFault, Episode, Event, Outcome, Progress, Refusal, Step, Study};
@@ -209,10 +209,14 @@ fn what_cut_the_way_short_is_the_outcome() {
     assert_eq!(outcome, "withdrew");
 }
 
-fn event(answers: &'static [Answer]) -> impl Strategy<Value = Event<'static>> {
+fn event(
+    answers: &'static [Answer],
+    draft: &'static Draft,
+) -> impl Strategy<Value = Event<'static>> {
     prop_oneof![
         4 => (0u16..7).prop_map(done),
         3 => (0u16..7).prop_map(move |stage| Event::StageDone { at: stage, answers }),
+        2 => (0u16..7).prop_map(move |at| Event::Drafted { at, draft }),
         2 => Just(MATCHED),
         2 => Just(PLAYED),
         1 => Just(ended(EndReason::PartnerLeft)),
@@ -225,7 +229,12 @@ fn event(answers: &'static [Answer]) -> impl Strategy<Value = Event<'static>> {
 fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
     let study = small("laws");
     let good: &'static [Answer] = answers(&[("fun", "3")]).leak();
-    proptest!(|(events in proptest::collection::vec(event(good), 0..40))| {
+    let draft: &'static Draft = Box::leak(Box::new(Draft {
+        page: 0,
+        pages_ms: vec![5],
+        answers: good.to_vec(),
+    }));
+    proptest!(|(events in proptest::collection::vec(event(good, draft), 0..40))| {
         let mut at = start(&study);
         for event in events {
             let before = at.clone();
@@ -233,6 +242,11 @@ fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
                 Ok(Step::Enter(index)) => {
                     prop_assert!(index > before.index());
                     prop_assert_eq!(index, at.index());
+                    prop_assert_eq!(at.draft(), None);
+                }
+                Ok(Step::Keep) => {
+                    prop_assert_eq!(at.draft(), Some(draft));
+                    prop_assert_eq!((at.index(), at.visit()), (before.index(), before.visit()));
                 }
                 Ok(Step::Stay) | Err(_) => prop_assert_eq!(&at, &before),
             }
@@ -242,6 +256,50 @@ fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
             prop_assert_eq!(serde_json::from_str::<Progress>(&kept).expect("as written"), at.clone());
         }
     });
+}
+
+#[test]
+fn what_is_half_done_is_kept_until_the_stage_is_done() {
+    let study = small("draft");
+    let mut at = start(&study);
+    let half = |page, pairs: &[(&str, &str)]| Draft {
+        page,
+        pages_ms: vec![300],
+        answers: answers(pairs),
+    };
+    let read = half(1, &[]);
+    let keep = |at: &mut Progress, stage, draft: &Draft| {
+        at.handle(&study, Event::Drafted { at: stage, draft })
+    };
+    assert_eq!(keep(&mut at, 0, &read), Ok(Step::Keep));
+    assert_eq!(at.draft(), Some(&read));
+    assert!(
+        keep(&mut at, 0, &half(0, &[("fun", "3")])).is_err(),
+        "nothing is asked"
+    );
+    assert_eq!(keep(&mut at, 3, &read), Ok(Step::Stay), "of another stage");
+    for event in [done(0), MATCHED, PLAYED] {
+        at.handle(&study, event).expect("a step on");
+        assert_eq!(at.draft(), None);
+    }
+    // An answer need not be one that the form takes: it is not given yet.
+    let odd = half(0, &[("fun", "900")]);
+    assert_eq!(keep(&mut at, 3, &odd), Ok(Step::Keep));
+    for wrong in [
+        &[("funny", "3")][..],
+        &[("fun", "3"), ("fun", "4")],
+        &[("fun", "{")],
+    ] {
+        assert!(keep(&mut at, 3, &half(0, wrong)).is_err(), "{wrong:?}");
+    }
+    assert_eq!(at.draft(), Some(&odd));
+    let given = answers(&[("fun", "3")]);
+    let done = Event::StageDone {
+        at: 3,
+        answers: &given,
+    };
+    at.handle(&study, done).expect("good answers");
+    assert_eq!(at.draft(), None);
 }
 
 #[test]

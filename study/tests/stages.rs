@@ -247,3 +247,52 @@ fn forms_show_no_right_answers_and_take_every_row_that_must_be() {
         Ok(())
     );
 }
+
+#[test]
+fn items_with_a_right_answer_are_marked_and_those_of_attention_are_flagged() {
+    let text = r#"{"elements": [
+        {"type": "radiogroup", "name": "imc1", "choices": ["a", "b"], "correctAnswer": "b"},
+        {"type": "rating", "name": "imc2", "rateMax": 7, "correctAnswer": 5},
+        {"type": "rating", "name": "known", "rateMax": 7, "correctAnswer": 1},
+        {"type": "rating", "name": "fun", "rateMax": 7}
+    ]}"#;
+    let folder = Folder::new("marks");
+    folder.write("post.json", text);
+    let survey = "type: survey\n    surveyjs_file: post.json\n    attention: {items: [imc1, imc2], use: flag}\n";
+    let whole = format!(
+        "format: 1\nstudy: {{id: marks, version: 1.0.0, title: Marks, contact: lab@example.edu}}\n\
+         timeline:\n  - id: post\n    {survey}  - {{id: thanks, type: end, file: thanks.md}}\n"
+    );
+    folder.write("study.yaml", &whole);
+    let study = study::load(&folder.path).expect("a good study");
+    let marks = |pairs: &[(&str, &str)]| {
+        let given: Vec<Answer> = (pairs.iter())
+            .map(|(name, value)| Answer {
+                name: (*name).into(),
+                value: (*value).into(),
+            })
+            .collect();
+        let marks = study.timeline[0].kind.marks(&given);
+        let mark = |mark: study::survey::Mark| (mark.item, mark.correct, mark.flag);
+        marks.into_iter().map(mark).collect::<Vec<_>>()
+    };
+    let row = |item: &str, correct, flag| (item.to_owned(), correct, flag);
+    assert_eq!(
+        marks(&[
+            ("imc1", "\"b\""),
+            ("imc2", "4"),
+            ("known", "2"),
+            ("fun", "3")
+        ]),
+        [
+            row("imc1", true, false),
+            row("imc2", false, true),
+            row("known", false, false)
+        ]
+    );
+    // What is left out was not read.
+    assert_eq!(
+        marks(&[]),
+        [row("imc1", false, true), row("imc2", false, true)]
+    );
+}

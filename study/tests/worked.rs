@@ -40,7 +40,6 @@ const UNPLAYED: &[&str] = &[
     "study.yaml:55:47: timeline[4].match.not_met_before",
     "study.yaml:56:5: timeline[4].presence",
     "study.yaml:58:5: timeline[4].on_timeout",
-    "study.yaml:81:56: timeline[6].attention",
     "study.yaml:82:52: timeline[7].allow_withdraw",
 ];
 

@@ -4,7 +4,8 @@ use env_core::Action;
 use protocol::control::StageView;
 use serde_json::{Value, json};
 
-use super::{App, Stage};
+use super::App;
+use super::stages::Stage;
 
 impl App {
     /// What a scripted cook would do now.
@@ -30,6 +31,7 @@ impl App {
             }),
             "playing": self.play.is_some(),
             "connected": self.welcomed,
+            "unsaved": !self.drafts.is_kept(),
             "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
         });
         let now = self.now();

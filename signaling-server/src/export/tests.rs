@@ -3,10 +3,13 @@ use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing
 use protocol::log::Record;
 use protocol::{Controller, Tick};
 
+use super::responses::{PAGE_COLUMNS, RESPONSE_COLUMNS};
 use super::*;
 use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
-use crate::store::{Answers, NewEpisode, NewSession, Place};
+use study::survey::Mark;
+
+use crate::store::{Answers, NewEpisode, NewSession, Place, SqliteStore, Store as _};
 
 fn place() -> Place {
     Place {
@@ -433,7 +436,12 @@ async fn responses_have_a_row_for_each_item() {
         stage_index: 3,
         visit: 7,
         answers,
-        elapsed_ms: 1_500,
+        marks: vec![Mark {
+            item: "q1".into(),
+            correct: false,
+            flag: true,
+        }],
+        pages_ms: vec![1_000, 500],
     };
     store
         .save_place("P-A", &place(), Some(&answers))
@@ -456,8 +464,21 @@ async fn responses_have_a_row_for_each_item() {
             "not json"
         ]
     );
+    assert_eq!((&rows[1][9][..], &rows[1][10][..]), ("", ""));
+    assert_eq!((&rows[2][9][..], &rows[2][10][..]), ("false", "attention"));
     assert_eq!(rows[1][..3], ["dyad", "2", "P-A"]);
-    assert!(rows[1][3].starts_with("S-") && rows[1][10].ends_with('Z') && rows[1][6] == "7");
+    assert!(rows[1][3].starts_with("S-") && rows[1][12].ends_with('Z') && rows[1][6] == "7");
+    assert_eq!(rows[1][11], "1500", "the time on all pages");
+    let pages = table(&summary.pages_path);
+    assert_eq!(
+        (summary.pages, &pages[0][..]),
+        (2, &PAGE_COLUMNS.map(str::to_owned)[..])
+    );
+    let times: Vec<_> = pages[1..]
+        .iter()
+        .map(|row| (&row[7][..], &row[8][..]))
+        .collect();
+    assert_eq!(times, [("0", "1000"), ("1", "500")]);
     let bytes = fs::read_to_string(&summary.responses_path).unwrap();
     assert!(!bytes.contains("secret"));
 }

@@ -11,6 +11,7 @@ use study::Payment;
 use study::Study;
 use study::terms::Then;
 
+use super::bucket::Bucket;
 use super::group::{Group, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
@@ -150,6 +151,8 @@ impl Hub {
             failed: 0,
             attendance,
             payment,
+            shown_us: None,
+            drafts: Bucket::default(),
         });
         who
     }
@@ -310,6 +313,7 @@ impl Hub {
             payment: session.payment.clone().map(Box::new),
         };
         self.effects.push_back(Effect::Store(write));
+        self.sessions[who.0].shown_us = Some(0);
         Ok((who, token))
     }
 
@@ -331,7 +335,9 @@ impl Hub {
         }
         self.by_conn.insert(conn, who);
         self.touch_party(who);
-        let (title, language) = (self.study.title.clone(), self.study.language.clone());
+        let study = &self.study;
+        let (title, language) = (study.title.clone(), study.language.clone());
+        let contact = study.contact.clone();
         let stages = self.stages.values().map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
         self.send(
@@ -340,6 +346,7 @@ impl Hub {
                 session,
                 title,
                 language,
+                contact,
                 modules: modules.into_iter().collect(),
             },
         );

@@ -1,10 +1,10 @@
 //! The way of one participant: stages shown, answers taken, the lobby.
 
-use protocol::control::{Answer, Refusal, ServerMessage, StageView};
+use protocol::control::{Refusal, ServerMessage, StageView};
 use study::{Episode, Kind};
 
 use super::party::Seated;
-use super::{Answers, Hub, Place, Room, SessionId};
+use super::{Hub, Place, Room, SessionId};
 use crate::lobby::{Lobby, Refused, Rules};
 
 impl Hub {
@@ -47,6 +47,7 @@ impl Hub {
             Ok(study::Step::Enter(_))
         );
         if moved {
+            session.shown_us = Some(0);
             self.store_place(who, None);
         }
         moved
@@ -69,12 +70,15 @@ impl Hub {
         if let StageView::End { farewell, .. } = &mut view {
             *farewell = self.farewell(who);
         }
-        let ahead = u16::from(self.stage_of(who) != index);
+        let is_here = self.stage_of(who) == index;
+        let ahead = u16::from(!is_here);
         ServerMessage::Stage {
             index: progress.position() + ahead,
             count: progress.count(&self.study),
             id: stage.id.clone(),
             view,
+            draft: progress.draft().filter(|_| is_here).cloned(),
+            again: is_here && progress.is_again(),
         }
     }
 
@@ -93,6 +97,7 @@ impl Hub {
             Some(1) => self.form(now_us, None, &[Seated::Person(who)]),
             Some(_) => self.arrive(now_us, who),
             None => {
+                self.note_shown(now_us, who);
                 let message = self.stage_message(who, stage, None);
                 self.tell(who, message);
                 if matches!(self.kind(stage), Kind::Lobby(_)) {
@@ -179,49 +184,6 @@ impl Hub {
                     },
                 );
             }
-        }
-    }
-
-    /// A page is done with a stage: answers are durable, then the place, then the next stage is shown.
-    pub(super) fn handle_stage_done(
-        &mut self,
-        now_us: u64,
-        who: SessionId,
-        at: u16,
-        answers: Vec<Answer>,
-        elapsed_ms: u32,
-    ) {
-        let too_long =
-            |answer: &Answer| answer.name.len() + answer.value.len() > self.limits.answer_bytes;
-        if self.rests_too_short(now_us, who) {
-            return self.show(now_us, who);
-        }
-        let too_much = answers.len() > self.limits.answers || answers.iter().any(too_long);
-        let event = study::Event::StageDone {
-            at,
-            answers: &answers,
-        };
-        let stage = self.stage_of(who);
-        let progress = &mut self.sessions[who.0].progress;
-        let visit = progress.visit();
-        if !too_much
-            && matches!(
-                progress.handle(&self.study, event),
-                Ok(study::Step::Enter(_))
-            )
-        {
-            let given = (!answers.is_empty()).then_some(Answers {
-                stage,
-                visit,
-                answers,
-                elapsed_ms,
-            });
-            self.store_place(who, given);
-            self.show(now_us, who);
-        } else if matches!(self.sessions[who.0].place, Place::Page) {
-            // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
-            // The page knows by it that they were not taken, says so, and keeps what was typed.
-            self.show(now_us, who);
         }
     }
 

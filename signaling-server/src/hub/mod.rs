@@ -4,7 +4,9 @@
 //! order. It must not know of sockets, files, databases or clocks. Its random numbers come from the source that
 //! it is given.
 
+mod answers;
 mod arbiter;
+mod bucket;
 mod draws;
 mod entry;
 mod flow;
@@ -36,6 +38,7 @@ use study::{Draw, EnvFacts, Kind, Payment, Study};
 use crate::config::Limits;
 use crate::lobby::Lobby;
 
+use bucket::Bucket;
 pub use entry::{Restored, RestoredEpisode, RestoredSession};
 use group::Group;
 pub use party::Gone;
@@ -144,7 +147,7 @@ pub enum Write {
         participant: String,
         /// Its place.
         progress: study::Progress,
-        /// Answers of the survey that it left.
+        /// What was given to the stage that it left.
         answers: Option<Answers>,
         /// How long its participant has been there.
         attendance: Attendance,
@@ -192,7 +195,7 @@ fn is_passed_on(message: &ClientMessage) -> bool {
     )
 }
 
-/// The answers of a survey.
+/// What a participant gave to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// Index of the stage.
@@ -201,8 +204,8 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// Time on the stage, milliseconds.
-    pub elapsed_ms: u32,
+    /// Time on each page of the stage, milliseconds.
+    pub pages_ms: Vec<u32>,
 }
 
 /// A group as it is stored.
@@ -318,6 +321,10 @@ struct Session {
     attendance: Attendance,
     /// What it is paid, once it has ended.
     payment: Option<Payment>,
+    /// When its stage was first shown, microseconds; 0 before that, none if that was before the server started.
+    shown_us: Option<u64>,
+    /// How often it may send drafts.
+    drafts: Bucket,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -498,10 +505,15 @@ impl Hub {
             ClientMessage::StageDone {
                 stage,
                 answers,
-                elapsed_ms,
+                pages_ms,
             } => {
-                self.handle_stage_done(now_us, who, stage, answers, elapsed_ms);
+                self.handle_stage_done(now_us, who, stage, answers, pages_ms);
             }
+            ClientMessage::Draft {
+                number,
+                stage,
+                draft,
+            } => self.handle_draft(now_us, who, number, stage, &draft),
             ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
             ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
             ClientMessage::Ready { era, links, rtt_us } => {

@@ -344,7 +344,7 @@ impl Stage {
             ClientMessage::StageDone {
                 stage: 0,
                 answers: Vec::new(),
-                elapsed_ms: 1,
+                pages_ms: vec![1],
             },
         );
         token

@@ -102,6 +102,7 @@ mod tests {
             session: "secret".to_owned(),
             title: "Cooking".to_owned(),
             language: "en".to_owned(),
+            contact: "lab@example.edu".into(),
             modules: Vec::new(),
         };
         trace.heard(3_500_000, &welcome);

@@ -12,25 +12,26 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
-use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
+use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, raw_sql};
 use study::Outcome;
 use study::recruitment::Deed;
 
 use super::{
-    Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PayState,
-    Payment, Place, REASONS, Response, Session, Store, StoreError, gone_name, reason_name,
-    token_hash,
+    Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PageTime,
+    PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, gone_name,
+    reason_name, token_hash,
 };
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
     include_str!("4_visit.sql"),
+    include_str!("5_pages.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
@@ -198,20 +199,7 @@ impl Store for SqliteStore {
         let mut transaction = self.pool.begin().await?;
         keep_place(&mut transaction, participant, place).await?;
         if let Some(of) = answers {
-            for answer in &of.answers {
-                let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms) \
-                           SELECT id, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
-                sqlx::query(sql)
-                    .bind(&of.stage)
-                    .bind(of.stage_index)
-                    .bind(of.visit)
-                    .bind(&answer.name)
-                    .bind(&answer.value)
-                    .bind(of.elapsed_ms)
-                    .bind(participant)
-                    .execute(&mut *transaction)
-                    .await?;
-            }
+            save_answers(&mut transaction, participant, of).await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -433,11 +421,29 @@ impl Store for SqliteStore {
     }
 
     async fn responses(&self) -> Result<Vec<Response>, StoreError> {
-        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, item, value, \
-                   elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
-                   ORDER BY sessions.rowid, visit, answers.rowid";
+        // A folder that is only read may be older than the marks.
+        let marks = match self.version().await? {
+            0..3 => "NULL AS correct, 0 AS flag",
+            _ => "correct, flag",
+        };
+        let sql = sqlx::AssertSqlSafe(format!(
+            "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, item, value, \
+             {marks}, elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
+             ORDER BY sessions.rowid, visit, answers.rowid"
+        ));
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
+    }
+
+    async fn page_times(&self) -> Result<Vec<PageTime>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 5 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, page, ms \
+                   FROM pages JOIN sessions ON sessions.id = pages.session ORDER BY sessions.rowid, visit, page";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(page_time).collect::<Result<_, _>>()?)
     }
 
     async fn next_era(&self) -> Result<Era, StoreError> {
@@ -573,6 +579,46 @@ fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
     })
 }
 
+/// Adds what a participant gave to a stage.
+async fn save_answers(
+    transaction: &mut SqliteConnection,
+    participant: &str,
+    of: &Answers,
+) -> Result<(), sqlx::Error> {
+    let elapsed_ms = (of.pages_ms.iter()).fold(0_u32, |sum, ms| sum.saturating_add(*ms));
+    for (page, ms) in (0_u16..).zip(&of.pages_ms) {
+        let sql = "INSERT INTO pages (session, stage, stage_index, visit, page, ms) \
+                   SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&of.stage)
+            .bind(of.stage_index)
+            .bind(of.visit)
+            .bind(page)
+            .bind(ms)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    for answer in &of.answers {
+        let mark = of.marks.iter().find(|mark| mark.item == answer.name);
+        let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms, correct, flag) \
+                   SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&of.stage)
+            .bind(of.stage_index)
+            .bind(of.visit)
+            .bind(&answer.name)
+            .bind(&answer.value)
+            .bind(elapsed_ms)
+            .bind(mark.map(|mark| mark.correct))
+            .bind(mark.is_some_and(|mark| mark.flag))
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    Ok(())
+}
+
 fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
     Ok(Session {
         id: row.try_get("id")?,
@@ -647,8 +693,24 @@ fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
         visit: row.try_get("visit")?,
         item: row.try_get("item")?,
         value: row.try_get("value")?,
+        correct: row.try_get("correct")?,
+        flag: row.try_get("flag")?,
         elapsed_ms: row.try_get("elapsed_ms")?,
         at: row.try_get("at")?,
+    })
+}
+
+fn page_time(row: &SqliteRow) -> Result<PageTime, sqlx::Error> {
+    Ok(PageTime {
+        study: row.try_get("study")?,
+        study_version: row.try_get("study_version")?,
+        participant: row.try_get("participant")?,
+        session: row.try_get("session")?,
+        stage: row.try_get("stage")?,
+        stage_index: row.try_get("stage_index")?,
+        visit: row.try_get("visit")?,
+        page: row.try_get("page")?,
+        ms: row.try_get("ms")?,
     })
 }
 

@@ -6,6 +6,7 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
+mod drafts;
 mod game;
 mod gates;
 mod host;

@@ -56,7 +56,7 @@ impl Page {
         self.say(&ClientMessage::StageDone {
             stage,
             answers,
-            elapsed_ms: 1_000,
+            pages_ms: vec![1_000],
         })
         .await;
     }

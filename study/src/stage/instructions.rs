@@ -49,3 +49,32 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
         min_s: min_s?,
     })
 }
+
+/// How much shorter than its least time a page may have been shown, milliseconds: clocks differ.
+const SLACK_MS: u32 = 1_000;
+
+impl Instructions {
+    /// Whether every page was shown for its least time, by what the participant's page says, milliseconds.
+    pub fn is_read(&self, pages_ms: &[u32]) -> bool {
+        let least_ms = (self.min_s * 1_000).saturating_sub(SLACK_MS);
+        let shown = |page: usize| pages_ms.get(page).copied().unwrap_or(0);
+        (0..self.pages.len()).all(|page| shown(page) >= least_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_shown_for_its_least_time_or_nearly() {
+        let of = |min_s| Instructions {
+            pages: vec![Page::of("# One"), Page::of("# Two")],
+            min_s,
+        };
+        assert!(of(0).is_read(&[]));
+        assert!(of(5).is_read(&[4_000, 60_000]));
+        assert!(!of(5).is_read(&[3_999, 60_000]));
+        assert!(!of(5).is_read(&[60_000]));
+    }
+}

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use protocol::control::{Farewell, StageView};
+use protocol::control::{Answer, Draft, Farewell, StageView};
 use serde::Serialize;
 
-use crate::page::Source;
+use crate::page::{Page, Source};
+use crate::progress::Refusal;
 use crate::read::{Fields, Place};
-use crate::survey::{self, Survey};
+use crate::survey::{self, Mark, Survey};
 use crate::unplayed;
 
 mod chat;
@@ -83,6 +84,41 @@ impl Kind {
             Self::End(_) => "end",
         }
     }
+
+    /// The pages that it shows.
+    pub(crate) fn pages(&self) -> Vec<&Page> {
+        match self {
+            Self::Consent(it) => vec![&it.page],
+            Self::Instructions(it) => it.pages.iter().collect(),
+            Self::Debrief(it) => vec![&it.page],
+            Self::End(it) => vec![&it.page],
+            Self::Quiz(_) | Self::Survey(_) | Self::Lobby(_) | Self::Env(_) => Vec::new(),
+        }
+    }
+
+    /// What became of the items that have a right answer.
+    pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
+        match self {
+            Self::Survey(it) => it.marks(answers),
+            Self::Quiz(it) => it.form("").marks(answers),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Checks what is done of a stage so far: that it is one of those that can be half done, and asks for what is there.
+    ///
+    /// # Errors
+    /// A [`Refusal`] with the name of the item, or of the kind of stage.
+    pub(crate) fn check_draft(&self, draft: &Draft) -> Result<(), Refusal> {
+        match self {
+            Self::Instructions(_) => survey::check_names(&[], &draft.answers),
+            Self::Survey(it) => survey::check_names(&it.items, &draft.answers),
+            Self::Quiz(it) => survey::check_names(&it.form("").items, &draft.answers),
+            _ => Err(Refusal::NotByPage {
+                stage: self.name().to_owned(),
+            }),
+        }
+    }
 }
 
 impl Stage {
@@ -98,6 +134,7 @@ impl Stage {
                 pages: (it.pages.iter())
                     .map(|page| page.html(language).to_owned())
                     .collect(),
+                min_s: it.min_s,
             },
             Kind::Quiz(it) => StageView::Quiz {
                 surveyjs: it.form(language).surveyjs.to_string(),
@@ -113,6 +150,7 @@ impl Stage {
             },
             Kind::Debrief(it) => StageView::Instructions {
                 pages: vec![it.page.html(language).to_owned()],
+                min_s: 0,
             },
             Kind::End(it) => StageView::End {
                 outcome: it.outcome.name().to_owned(),

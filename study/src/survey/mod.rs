@@ -52,6 +52,17 @@ pub enum Purpose {
     Flag,
 }
 
+/// What became of an item that has a right answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Name of the item.
+    pub item: String,
+    /// Whether it was answered right; what was left out was not.
+    pub correct: bool,
+    /// Whether it says that the person did not read: it is an item of `attention`, and not right.
+    pub flag: bool,
+}
+
 /// What a form asks for under one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
@@ -132,12 +143,48 @@ fn settle(value: &mut Value, language: &str) {
     }
 }
 
+/// Checks that answers, which need not be complete nor right, are to items that are there, each once.
+pub(crate) fn check_names(items: &[Item], answers: &[Answer]) -> Result<(), Refusal> {
+    let mut given = BTreeSet::new();
+    for answer in answers {
+        let name = || answer.name.chars().take(60).collect();
+        if !items.iter().any(|item| item.name == answer.name) {
+            return Err(Refusal::UnknownItem { name: name() });
+        }
+        if serde_json::from_str::<serde::de::IgnoredAny>(&answer.value).is_err() {
+            return Err(Refusal::BadAnswer { name: name() });
+        }
+        if !given.insert(&answer.name) {
+            return Err(Refusal::Twice { name: name() });
+        }
+    }
+    Ok(())
+}
+
 impl Survey {
     /// The document that pages show, in a language.
     pub fn in_language(&self, language: &str) -> Value {
         let mut document = self.surveyjs.clone();
         settle(&mut document, language);
         document
+    }
+
+    /// What became of the items that have a right answer: those that are answered, and those of `attention`.
+    pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
+        let attention = self.attention.as_ref().map(|attention| &attention.items);
+        let mark = |item: &Item| {
+            let right = item.correct.as_ref()?;
+            let given = answers.iter().find(|answer| answer.name == item.name);
+            let counts = attention.is_some_and(|items| items.contains(&item.name));
+            let value = given.and_then(|answer| serde_json::from_str::<Value>(&answer.value).ok());
+            let correct = value.as_ref() == Some(right);
+            (given.is_some() || counts).then(|| Mark {
+                item: item.name.clone(),
+                correct,
+                flag: counts && !correct,
+            })
+        };
+        self.items.iter().filter_map(mark).collect()
     }
 
     /// Checks answers against the form: names, values, and that nothing required is missing.

@@ -196,7 +196,7 @@ impl Server {
         ClientMessage::StageDone {
             stage: page.stage + u16::from(how == 2),
             answers: if is_survey { vec![answer] } else { Vec::new() },
-            elapsed_ms: 1,
+            pages_ms: vec![1],
         }
     }
 

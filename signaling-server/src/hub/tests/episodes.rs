@@ -208,7 +208,7 @@ fn the_place_is_stored_before_it_is_shown() {
     let done = ClientMessage::StageDone {
         stage: 0,
         answers: Vec::new(),
-        elapsed_ms: 1,
+        pages_ms: vec![1],
     };
     stage.hub.handle(0, Event::Message(ConnId(1), done));
     let first = stage.hub.poll_effect();
@@ -406,7 +406,7 @@ fn answers_that_are_too_long_leave_the_person_at_the_form() {
             ClientMessage::StageDone {
                 stage: 3,
                 answers,
-                elapsed_ms: 1,
+                pages_ms: vec![1],
             },
         );
         stage.hear(1)

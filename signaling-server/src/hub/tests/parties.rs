@@ -63,7 +63,7 @@ fn answer(stage: &mut Stage, conn: u64) {
         ClientMessage::StageDone {
             stage: at.unwrap_or_else(|| panic!("no form: {heard:?}")),
             answers: Vec::new(),
-            elapsed_ms: 1,
+            pages_ms: vec![1],
         },
     );
 }

@@ -111,7 +111,7 @@ fn the_link_in_another_window_brings_the_newer_page_into_the_episode() {
     let done = ClientMessage::StageDone {
         stage: 0,
         answers: Vec::new(),
-        elapsed_ms: 1,
+        pages_ms: vec![1],
     };
     stage.say(1, done);
     stage.queue(2);

@@ -395,6 +395,7 @@ impl Bot {
                 count,
                 id,
                 view,
+                ..
             } => {
                 let stage = Stage {
                     index,

@@ -35,10 +35,12 @@ impl Bot {
                 self.doing("reading the consent");
                 Some((self.some(8, 40), Act::Done(self.consent(sha256))))
             }
-            StageView::Instructions { pages } => {
+            StageView::Instructions { pages, min_s } => {
                 self.doing("reading");
                 let pages = pages.len().max(1) as u64;
-                Some((self.some(5 * pages, 25 * pages), Act::Done(Vec::new())))
+                let least_s = u64::from(*min_s) + 1;
+                let time = self.some(least_s.max(5) * pages, (least_s + 24) * pages);
+                Some((time, Act::Done(Vec::new())))
             }
             StageView::Quiz {
                 surveyjs,

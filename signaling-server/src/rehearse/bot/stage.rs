@@ -70,10 +70,15 @@ impl Bot {
             answers: answers.clone(),
             is_acknowledged: false,
         });
+        let pages = match &stage.view {
+            StageView::Instructions { pages, .. } => pages.len().max(1),
+            _ => 1,
+        };
+        let page_ms = (now_us - self.since_us) / 1_000 / pages as u64;
         let done = ClientMessage::StageDone {
             stage: stage.index,
             answers,
-            elapsed_ms: ((now_us - self.since_us) / 1_000) as u32,
+            pages_ms: vec![page_ms as u32; pages],
         };
         (self.done, self.is_done_sent) = (Some(done), false);
         self.send_done();

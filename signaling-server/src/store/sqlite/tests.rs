@@ -66,7 +66,8 @@ fn answers() -> Answers {
         stage_index: 3,
         visit: 3,
         answers,
-        elapsed_ms: 4_000,
+        marks: Vec::new(),
+        pages_ms: vec![4_000],
     }
 }
 

@@ -6,7 +6,7 @@ mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Absent, Answer, ClientMessage, EndReason, Entry, Farewell, IceServer, KeyEvent, Link,
+    Absent, Answer, ClientMessage, Draft, EndReason, Entry, Farewell, IceServer, KeyEvent, Link,
     Misprediction, Onward, Plan, Refusal, Report, Return, ServerMessage, StageView, Timing, Upload,
     encode,
 };
@@ -121,7 +121,12 @@ fn client_messages() -> Vec<ClientMessage> {
         ClientMessage::StageDone {
             stage: 3,
             answers,
-            elapsed_ms: 9_000,
+            pages_ms: vec![9_000],
+        },
+        ClientMessage::Draft {
+            number: 2,
+            stage: 3,
+            draft: draft(),
         },
         ClientMessage::Signal {
             to: Seat(1),
@@ -164,6 +169,17 @@ fn client_messages() -> Vec<ClientMessage> {
         ClientMessage::Unloading,
         ClientMessage::TakeBack { era },
     ]
+}
+
+fn draft() -> Draft {
+    Draft {
+        page: 1,
+        pages_ms: vec![4_000, 300],
+        answers: vec![Answer {
+            name: "plan".into(),
+            value: "\"I coo\"".into(),
+        }],
+    }
 }
 
 fn controllers() -> Vec<Controller> {
@@ -212,6 +228,7 @@ fn server_messages() -> Vec<ServerMessage> {
     let views = [
         StageView::Instructions {
             pages: vec!["<h1>Cook</h1>".into()],
+            min_s: 5,
         },
         StageView::Lobby { timeout_s: 60 },
         StageView::Env,
@@ -258,14 +275,18 @@ fn server_messages() -> Vec<ServerMessage> {
             count: 5,
             id: "s".into(),
             view,
+            draft: (index == 3).then(draft),
+            again: index == 4,
         });
     let mut messages = vec![
         ServerMessage::Welcome {
             session: "9f2c".into(),
             title: "Dyad".into(),
             language: "en".into(),
+            contact: "lab@example.edu".into(),
             modules: vec!["ab".repeat(32)],
         },
+        ServerMessage::DraftKept { number: 2 },
         ServerMessage::Refused { why: Refusal::Full },
         ServerMessage::Superseded,
         ServerMessage::Clock {

@@ -1,0 +1,253 @@
+//! The stages between the episodes: shown as the server tells them, kept while they are half done, and left.
+
+use protocol::control::{Answer, ClientMessage, Draft, StageView};
+
+use super::App;
+use crate::farewell::Last;
+use crate::form;
+use crate::instructions::Instructions;
+use crate::pages::{self, Lobby};
+use crate::regroup::Regroup;
+use crate::rest::Rest;
+use crate::survey::Form;
+use crate::{agree, dom, sentences};
+
+/// A stage as the server told it.
+#[derive(Clone, PartialEq)]
+pub(super) struct Stage {
+    pub(super) index: u16,
+    pub(super) count: u16,
+    pub(super) id: String,
+    pub(super) view: StageView,
+}
+
+/// What was before the server told a stage.
+#[derive(Default)]
+pub(super) struct Before {
+    /// What was done of it.
+    pub(super) draft: Option<Draft>,
+    /// Whether answers to a quiz were not right.
+    pub(super) again: bool,
+}
+
+/// The page of a stage that changes with time.
+pub(super) enum Card {
+    /// One that does not.
+    Plain,
+    Lobby(Lobby),
+    Regroup(Regroup),
+    Rest(Rest),
+    Last(Last),
+    Instructions(Instructions),
+}
+
+impl Card {
+    /// Shows that time passes.
+    pub(super) fn tick(&mut self, now_ms: f64) {
+        match self {
+            Self::Plain => {}
+            Self::Lobby(lobby) => lobby.tick(now_ms),
+            Self::Regroup(regroup) => regroup.tick(now_ms),
+            Self::Rest(rest) => rest.tick(now_ms),
+            Self::Last(last) => last.tick(now_ms),
+            Self::Instructions(instructions) => instructions.tick(now_ms),
+        }
+    }
+}
+
+impl Stage {
+    pub(super) fn kind(&self) -> &'static str {
+        match self.view {
+            StageView::Consent { .. } => "consent",
+            StageView::Instructions { .. } => "instructions",
+            StageView::Quiz { .. } => "quiz",
+            StageView::Lobby { .. } => "lobby",
+            StageView::Env => "env",
+            StageView::Regroup => "regroup",
+            StageView::Rest { .. } => "rest",
+            StageView::Survey { .. } => "survey",
+            StageView::End { .. } => "end",
+        }
+    }
+}
+
+impl App {
+    pub(super) fn stage(&mut self, stage: Stage, before: Before) {
+        // The outcome stays on the page until the person goes on, unless that was done before this came.
+        // A rest tells the outcome itself.
+        let is_rest = matches!(stage.view, StageView::Rest { .. });
+        if self.outcome_ms.is_some() && self.is_judged && !is_rest {
+            // What came after the stage before belongs to it.
+            self.next_messages.clear();
+            self.next = Some((stage, before));
+            return;
+        }
+        let is_again = self.stage.as_ref() == Some(&stage);
+        // The same episode goes on, or takes this page in again.
+        if is_again && self.play.is_some() && !self.is_judged {
+            return;
+        }
+        // After a lost connection the server tells the stage again: what was typed into it stays.
+        if is_again && stage.view != StageView::Env && self.play.is_none() {
+            self.told_again();
+            return;
+        }
+        self.leave_play();
+        self.show(stage, &before);
+    }
+
+    /// The server tells a stage again that the person is done with: either it did not hear so, or it refused.
+    fn told_again(&mut self) {
+        if !self.is_done_sent {
+            self.send_done();
+        } else if self.done.take().is_some() {
+            self.shell.notice(Some(sentences::NOT_TAKEN));
+        }
+    }
+
+    fn send_done(&mut self) {
+        if let Some(done) = self.done.as_ref().filter(|_| self.welcomed) {
+            self.socket.send(done);
+            self.is_done_sent = true;
+        }
+    }
+
+    fn show(&mut self, stage: Stage, before: &Before) {
+        let notice = before.again.then_some(sentences::QUIZ_AGAIN);
+        self.shell.notice(notice);
+        self.card = Card::Plain;
+        self.done = None;
+        self.drafts.clear();
+        self.since_ms = dom::page_ms();
+        self.shell.progress(stage.index, stage.count);
+        let draft = before.draft.as_ref();
+        let page = match &stage.view {
+            StageView::Consent { page, sha256 } => {
+                agree::consent(&self.post, self.shell.title(), page, sha256)
+            }
+            StageView::Instructions { pages, min_s } => {
+                let (title, pages) = (self.shell.title(), pages.clone());
+                let card = Instructions::new(&self.post, title, pages, *min_s, draft);
+                let page = card.page.clone();
+                self.card = Card::Instructions(card);
+                page
+            }
+            StageView::Lobby { timeout_s } => {
+                let lobby = Lobby::new(self.since_ms, *timeout_s);
+                let page = lobby.page.clone();
+                self.card = Card::Lobby(lobby);
+                page
+            }
+            StageView::Regroup => {
+                let regroup = Regroup::new();
+                let page = regroup.page.clone();
+                self.card = Card::Regroup(regroup);
+                page
+            }
+            StageView::Rest {
+                page,
+                round,
+                score,
+                min_ms,
+                max_ms,
+            } => {
+                let rest = Rest::new(&self.post, self.shell.title(), page, *round, *score);
+                let rest = rest.left(self.since_ms, *min_ms, *max_ms);
+                let page = rest.page.clone();
+                self.card = Card::Rest(rest);
+                page
+            }
+            StageView::Env => pages::message("Get ready", "The game is being prepared…"),
+            StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
+                match Form::read(surveyjs) {
+                    Ok(form) => form::form(&self.post, form, attempt(&stage.view), draft),
+                    Err(error) => {
+                        return self.broken(&format!("the form of stage {}: {error}", stage.id));
+                    }
+                }
+            }
+            StageView::End {
+                outcome,
+                page,
+                farewell,
+            } => {
+                let last = Last::new(self.since_ms, self.shell.title(), outcome, page, farewell);
+                let page = last.page.clone();
+                self.card = Card::Last(last);
+                page
+            }
+        };
+        self.shell.turn_to(&page);
+        self.stage = Some(stage);
+        if !self.is_marked {
+            self.is_marked = true;
+            dom::mark("coplay-ready");
+        }
+    }
+
+    pub(super) fn stage_done(&mut self, answers: Vec<Answer>, mut pages_ms: Vec<u32>) {
+        let Some(stage) = self.stage.as_ref().filter(|_| self.done.is_none()) else {
+            return;
+        };
+        if pages_ms.is_empty() {
+            pages_ms.push((dom::page_ms() - self.since_ms) as u32);
+        }
+        let done = ClientMessage::StageDone {
+            stage: stage.index,
+            answers,
+            pages_ms,
+        };
+        (self.done, self.is_done_sent) = (Some(done), false);
+        self.send_done();
+    }
+
+    /// Sends what is done of the stage, when it is time.
+    pub(super) fn keep_draft(&mut self, now_ms: f64) {
+        if self.welcomed && self.done.is_none() {
+            let due = self.drafts.poll(now_ms);
+            self.send_draft(due);
+        }
+    }
+
+    /// Sends what is done of the stage now: there may be no later.
+    pub(super) fn flush_draft(&mut self) {
+        if self.welcomed && self.done.is_none() {
+            let due = self.drafts.flush(dom::page_ms());
+            self.send_draft(due);
+        }
+    }
+
+    fn send_draft(&self, due: Option<(u32, Draft)>) {
+        if let (Some((number, draft)), Some(stage)) = (due, &self.stage) {
+            self.socket.send(&ClientMessage::Draft {
+                number,
+                stage: stage.index,
+                draft,
+            });
+        }
+    }
+
+    /// The person has read the outcome of an episode, or has had the time to.
+    pub(super) fn onward(&mut self) {
+        self.outcome_ms = None;
+        self.with_play(|play, _| play.leave());
+        let Some((stage, before)) = self.next.take() else {
+            return;
+        };
+        self.leave_play();
+        self.show(stage, &before);
+        for message in std::mem::take(&mut self.next_messages) {
+            self.message(message);
+        }
+    }
+}
+
+/// Which attempt at a quiz a view is, in words, if there is more than one.
+fn attempt(view: &StageView) -> Option<String> {
+    match view {
+        StageView::Quiz {
+            attempt, attempts, ..
+        } if *attempts > 1 => Some(sentences::attempt(*attempt, *attempts)),
+        _ => None,
+    }
+}

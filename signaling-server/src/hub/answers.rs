@@ -1,0 +1,118 @@
+//! What pages give to a stage: drafts while it is shown, and answers when it is done.
+
+use protocol::control::{Answer, Draft, ServerMessage};
+use study::{Kind, Step};
+
+use super::{Answers, Hub, Place, SessionId};
+
+/// The most pages of a stage.
+const PAGES: usize = 50;
+
+/// Time from draft to draft, microseconds.
+const DRAFT_EACH_US: u64 = 500_000;
+
+/// How much longer than the server has seen it a page may say that a stage was shown, milliseconds.
+const AHEAD_MS: u64 = 3_000;
+
+impl Hub {
+    /// A page is done with a stage: answers are durable, then the place, then the next stage is shown.
+    pub(super) fn handle_stage_done(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        at: u16,
+        answers: Vec<Answer>,
+        pages_ms: Vec<u32>,
+    ) {
+        if self.rests_too_short(now_us, who) {
+            return self.show(now_us, who);
+        }
+        let refused =
+            self.is_too_much(&answers, &pages_ms) || self.is_too_soon(now_us, who, &pages_ms);
+        let event = study::Event::StageDone {
+            at,
+            answers: &answers,
+        };
+        let stage = self.stage_of(who);
+        let session = &mut self.sessions[who.0];
+        let visit = session.progress.visit();
+        let moves = |step| matches!(step, Ok(Step::Enter(_)));
+        if !refused && moves(session.progress.handle(&self.study, event)) {
+            session.shown_us = Some(0);
+            // Who does not agree gives nothing, and nothing is kept of them.
+            let gives = match self.kind(stage) {
+                Kind::Consent(_) => !answers.is_empty(),
+                Kind::Env(_) => false,
+                _ => self.study.may_record(stage),
+            };
+            let given = gives.then_some(Answers {
+                stage,
+                visit,
+                answers,
+                pages_ms,
+            });
+            self.store_place(who, given);
+            self.show(now_us, who);
+        } else if matches!(self.sessions[who.0].place, Place::Page) {
+            // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
+            // The page knows by it that they were not taken, says so, and keeps what was typed.
+            self.show(now_us, who);
+        }
+    }
+
+    /// A page tells what is done of a stage so far: it is durable, and then the page is told. One that comes too often
+    /// is dropped: the page tells again what it was not told of.
+    pub(super) fn handle_draft(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        number: u32,
+        at: u16,
+        draft: &Draft,
+    ) {
+        let too_much = self.is_too_much(&draft.answers, &draft.pages_ms)
+            || usize::from(draft.page) >= PAGES
+            || draft.answers.iter().map(size).sum::<usize>() > self.limits.draft_bytes;
+        let session = &mut self.sessions[who.0];
+        if too_much || !session.drafts.take(now_us, DRAFT_EACH_US) {
+            return;
+        }
+        let event = study::Event::Drafted { at, draft };
+        if matches!(session.progress.handle(&self.study, event), Ok(Step::Keep)) {
+            self.store_place(who, None);
+            self.tell(who, ServerMessage::DraftKept { number });
+        }
+    }
+
+    fn is_too_much(&self, answers: &[Answer], pages_ms: &[u32]) -> bool {
+        let is_long = |answer: &Answer| size(answer) > self.limits.answer_bytes;
+        answers.len() > self.limits.answers || answers.iter().any(is_long) || pages_ms.len() > PAGES
+    }
+
+    /// Takes note of when a stage is first shown.
+    pub(super) fn note_shown(&mut self, now_us: u64, who: SessionId) {
+        let shown_us = &mut self.sessions[who.0].shown_us;
+        if *shown_us == Some(0) {
+            *shown_us = Some(now_us);
+        }
+    }
+
+    /// Whether a person has not had the time that the stage wants them to take, by what their page says and by what
+    /// the server has seen.
+    fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
+        let Kind::Instructions(it) = self.kind(self.stage_of(who)) else {
+            return false;
+        };
+        if it.min_s == 0 {
+            return false;
+        }
+        let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
+        let seen_ms = |shown_us: u64| now_us.saturating_sub(shown_us) / 1_000;
+        let shown_us = self.sessions[who.0].shown_us;
+        !it.is_read(pages_ms) || shown_us.is_some_and(|at_us| said_ms > seen_ms(at_us) + AHEAD_MS)
+    }
+}
+
+fn size(answer: &Answer) -> usize {
+    answer.name.len() + answer.value.len()
+}

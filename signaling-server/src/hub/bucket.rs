@@ -1,0 +1,40 @@
+//! A bucket that fills steadily: how often somebody may do something.
+
+/// Times that something may happen at once.
+const BURST: u64 = 5;
+
+/// A bucket. Empty buckets are told apart from full ones by a time alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bucket {
+    /// When it is full again, microseconds.
+    full_us: u64,
+}
+
+impl Bucket {
+    /// Takes one, if there is one; every `each_us` there is one more.
+    pub(super) fn take(&mut self, now_us: u64, each_us: u64) -> bool {
+        let full_us = self.full_us.max(now_us) + each_us;
+        let enough = full_us - now_us <= BURST * each_us;
+        if enough {
+            self.full_us = full_us;
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_taken_and_then_the_steady_rate() {
+        let mut bucket = Bucket::default();
+        let taken = (0..20).filter(|_| bucket.take(7, 1_000)).count();
+        assert_eq!(taken, 5);
+        assert!(!bucket.take(1_006, 1_000));
+        assert!(bucket.take(1_007, 1_000));
+        assert!(!bucket.take(1_007, 1_000));
+        let later = (0..20).filter(|_| bucket.take(1_000_000, 1_000)).count();
+        assert_eq!(later, 5);
+    }
+}
