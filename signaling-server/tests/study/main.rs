@@ -6,6 +6,7 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
+mod complaints;
 mod drafts;
 mod game;
 mod gates;
