@@ -98,7 +98,7 @@ async fn a_socket_that_has_not_come_in_writes_nothing() {
     let forged = ClientMessage::StageDone {
         stage: 0,
         answers: text("forged"),
-        elapsed_ms: 1,
+        pages_ms: vec![1],
     };
     let bytes = protocol::control::encode(&forged);
     socket.send(Message::Binary(bytes.into())).await.unwrap();
