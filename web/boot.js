@@ -14,6 +14,8 @@ const start = async () => {
   if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
     return sorry("This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.");
   }
+  // A page that the browser only prepares is nobody yet.
+  if (document.prerendering) await new Promise(resolve => document.addEventListener("prerenderingchange", resolve, { once: true }));
   await init({ module_or_path: "/client_wasm_bg.wasm" });
   const coplay = new Coplay("app");
   window.coplay = coplay;

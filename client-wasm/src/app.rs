@@ -220,6 +220,7 @@ impl App {
                 self.welcome(session);
             }
             ServerMessage::Refused { why } => self.refused(why),
+            ServerMessage::Preview { title } => self.stop(&title, sentences::PREVIEW, None),
             ServerMessage::Superseded => self.stop(
                 "You play on in another tab",
                 sentences::SUPERSEDED,
@@ -300,7 +301,7 @@ impl App {
                 let heading = "This page cannot go on";
                 self.stop(heading, sentences::refusal(why), Some("Reload"));
             }
-            Refusal::UnknownLink => {
+            Refusal::UnknownLink | Refusal::Incomplete => {
                 self.stop("This page cannot go on", sentences::refusal(why), None)
             }
         }

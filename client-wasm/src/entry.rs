@@ -1,37 +1,52 @@
-//! How this page comes in: the participant link of its address, and the session that the tab remembers.
+//! How this page comes in: the link of its address, and the session that the tab remembers.
 
 use protocol::control::Entry;
 use protocol::{Era, Life};
 use wasm_bindgen::JsValue;
-use web_sys::{Storage, UrlSearchParams};
+use web_sys::Storage;
 
 use crate::dom;
 
 const SESSION: &str = "coplay.session";
 const LINK: &str = "coplay.link";
 
+/// The parameter of a participant link.
+const TOKEN: &str = "s";
+
 /// What lets this page in.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
     session: Option<String>,
     link: Option<String>,
+    /// What a recruiter's link says. It is kept nowhere.
+    sent: Vec<(String, String)>,
 }
 
 impl Door {
-    /// Reads address and storage. The link leaves the address bar at once, so that it is not shared by accident;
-    /// it begins a new session here even if the tab remembers another.
+    /// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by
+    /// accident nor seen; a link begins anew here even if the tab remembers a session.
     pub(crate) fn read() -> Self {
-        if let Some(link) = take_link() {
+        let sent = take_parameters();
+        if let Some((_, link)) = sent.iter().find(|(name, _)| name == TOKEN) {
             keep(SESSION, None);
-            keep(LINK, Some(&link));
+            keep(LINK, Some(link));
             return Self {
-                session: None,
-                link: Some(link),
+                link: Some(link.clone()),
+                ..Self::default()
+            };
+        }
+        if !sent.is_empty() {
+            keep(SESSION, None);
+            keep(LINK, None);
+            return Self {
+                sent,
+                ..Self::default()
             };
         }
         Self {
             session: kept(SESSION),
             link: kept(LINK),
+            sent,
         }
     }
 
@@ -43,7 +58,8 @@ impl Door {
                 playing,
             },
             (None, Some(link)) => Entry::Invite(link.clone()),
-            (None, None) => Entry::Open,
+            (None, None) if self.sent.is_empty() => Entry::Open,
+            (None, None) => Entry::Sent(self.sent.clone()),
         }
     }
 
@@ -60,16 +76,35 @@ impl Door {
     }
 }
 
-fn take_link() -> Option<String> {
+/// Has the tab forget who was here, so that the next person begins anew.
+pub(crate) fn forget() {
+    keep(SESSION, None);
+    keep(LINK, None);
+}
+
+/// The parameters of the address, which has none from then on.
+fn take_parameters() -> Vec<(String, String)> {
     let location = dom::window().location();
-    let link = UrlSearchParams::new_with_str(&location.search().ok()?)
-        .ok()?
-        .get("s")?;
-    let history = dom::window().history().ok()?;
-    history
-        .replace_state_with_url(&JsValue::NULL, "", Some(&location.pathname().ok()?))
-        .ok();
-    Some(link)
+    let search = location.search().unwrap_or_default();
+    if search.is_empty() {
+        return Vec::new();
+    }
+    if let (Ok(history), Ok(path)) = (dom::window().history(), location.pathname()) {
+        history
+            .replace_state_with_url(&JsValue::NULL, "", Some(&path))
+            .ok();
+    }
+    let pairs = search.trim_start_matches('?').split('&');
+    let pairs = pairs.filter_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        Some((decoded(name)?, decoded(value)?))
+    });
+    pairs.collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let text = js_sys::decode_uri_component(&text.replace('+', " ")).ok()?;
+    Some(text.into())
 }
 
 /// Storage may be forbidden; the page then works until it is reloaded.

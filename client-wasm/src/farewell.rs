@@ -8,7 +8,7 @@ use std::rc::Rc;
 use protocol::control::{Farewell, Onward};
 use web_sys::HtmlElement;
 
-use crate::{dom, pages, sentences};
+use crate::{dom, entry, pages, sentences};
 
 /// How long the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
@@ -102,7 +102,10 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
     let (button, name) = match onward {
         Onward::Nowhere => return None,
         Onward::Again => {
-            let button = dom::button("primary", sentences::NEXT_PERSON, dom::reload);
+            let button = dom::button("primary", sentences::NEXT_PERSON, || {
+                entry::forget();
+                dom::reload();
+            });
             dom::fill(&actions, &[&button]);
             dom::fill(card, &[&actions]);
             return None;

@@ -77,6 +77,9 @@ pub const STOPPED: &str = "The game had a technical problem and was stopped. One
 /// The environment could not be loaded.
 pub const NO_MODULE: &str = "The game could not be loaded. Please reload this page; if this stays, write to the researchers.";
 
+/// A person only looks at what the work would be.
+pub const PREVIEW: &str =
+    "This is a preview. Accept the task to begin; nothing is recorded before.";
 /// Names the completion code.
 pub const CODE: &str = "Your completion code";
 /// The button that copies the code.
@@ -117,6 +120,9 @@ pub fn refusal(why: Refusal) -> &'static str {
     match why {
         Refusal::UnknownLink => {
             "This link is not known here. Please check that you copied all of it, or ask the researchers for a new one."
+        }
+        Refusal::Incomplete => {
+            "This link does not say who you are. Please go back to the page on which you found this study, and open it from there."
         }
         Refusal::Full => {
             "There is no free place in this study at the moment. Please try the same link again later."

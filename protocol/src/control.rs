@@ -23,6 +23,8 @@ pub const MAX_MESSAGE: usize = 256 * 1024;
 pub enum Entry {
     /// Through the open door: a new session, if the study has one.
     Open,
+    /// By the link of a recruiter, with its parameters: names and values.
+    Sent(Vec<(String, String)>),
     /// With the token of a participant link.
     Invite(String),
     /// With the token of its session, after a reload or a lost connection.
@@ -371,6 +373,8 @@ pub struct Plan {
 pub enum Refusal {
     /// No such link or session.
     UnknownLink,
+    /// The link lacks what names the person.
+    Incomplete,
     /// The study has no room now.
     Full,
     /// The page speaks another version: reload.
@@ -427,6 +431,11 @@ pub enum ServerMessage {
     },
     /// A newer page of the same session plays on; this one stops.
     Superseded,
+    /// The person only looks at what the work would be; no session begins.
+    Preview {
+        /// Title of the study.
+        title: String,
+    },
     /// The server's time.
     Clock {
         /// As the page sent it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use study::media::Media;
+use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::{Assets, Bytes};
@@ -32,6 +33,8 @@ pub struct App {
     pub connections: Arc<Connections>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
+    /// Whence participants come.
+    pub provider: Provider,
     /// To the driver.
     pub events: mpsc::Sender<Event>,
 }

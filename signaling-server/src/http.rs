@@ -9,6 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
+use study::recruitment::Provider;
+
 use crate::app::App;
 use crate::assets::{self, media_type, sha256_hex};
 use crate::ranges::{Range, range};
@@ -17,7 +19,12 @@ use crate::socket;
 /// What a page may load and do: its own files, its own socket, nothing else.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
      img-src 'self' data: blob:; connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+     base-uri 'none'; form-action";
+
+/// What Mechanical Turk needs beyond: its pages show the study in a frame, and take what is handed in.
+const MTURK: &str = " https://www.mturk.com https://workersandbox.mturk.com; frame-ancestors 'self' \
+     https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com https://requester.mturk.com \
+     https://requestersandbox.mturk.com";
 
 /// What people see who start a server that was built without its front end.
 const NO_FRONT_END: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Coplay</title>\
@@ -33,7 +40,10 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/modules/{file}", get(module))
         .route("/media/{file}", get(media))
         .fallback(get(asset))
-        .layer(axum::middleware::map_response(secure))
+        .layer(axum::middleware::map_response_with_state(
+            Arc::clone(&app),
+            secure,
+        ))
         .with_state(app)
 }
 
@@ -175,9 +185,16 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response()
 }
 
-async fn secure(mut response: Response) -> Response {
+async fn secure(State(app): State<Arc<App>>, mut response: Response) -> Response {
+    let own = match app.provider {
+        Provider::Mturk => MTURK,
+        _ => " 'none'; frame-ancestors 'self'",
+    };
+    let policy = HeaderValue::try_from(format!("{CONTENT_SECURITY_POLICY}{own}"));
+    let policy = policy.expect("the policies are plain text");
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     let fixed = [
-        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (

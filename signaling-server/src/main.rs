@@ -396,6 +396,12 @@ fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<(
             let (outcome, deed) = (outcome.name(), deed.name());
             writeln!(out, "  {outcome:<14} {deed:<16} {code}")?;
         }
+        if let Some(query) = server.query {
+            writeln!(
+                out,
+                "\nThe address of the study for the recruiter:\n  {url}/?{query}"
+            )?;
+        }
     }
     if let Some(port) = turn_port {
         writeln!(out, "\nSTUN and TURN answer on port {port}, UDP and TCP.")?;

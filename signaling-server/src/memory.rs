@@ -14,8 +14,8 @@ use crate::archive::{self, Episode};
 use crate::changed::{self, Changed};
 use crate::data::DataDir;
 use crate::hub::{
-    Attendance, EpisodeRow, Event, GroupRow, PlaceRow, Restored, RestoredEpisode, RestoredSession,
-    Write,
+    Attendance, EpisodeRow, Event, GroupRow, Identity, PlaceRow, Restored, RestoredEpisode,
+    RestoredSession, Write,
 };
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
@@ -58,13 +58,28 @@ impl Memory {
                 participant,
                 token,
                 link,
+                identity,
                 progress,
                 attendance,
                 payment,
             } => {
-                let place = place(&progress, attendance, payment);
-                self.new_session(participant, token, link, place).await
+                let study = &self.study;
+                let new = NewSession {
+                    participant,
+                    token,
+                    link,
+                    study: study.id.clone(),
+                    study_version: study.version.clone(),
+                    study_hash: study.hash.clone(),
+                    identity,
+                    place: place(&progress, attendance, payment),
+                };
+                self.store.create_session(&new).await
             }
+            Write::Identity {
+                participant,
+                identity,
+            } => self.store.set_identity(&participant, &identity).await,
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Place {
                 participant,
@@ -116,25 +131,6 @@ impl Memory {
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }
-    }
-
-    async fn new_session(
-        &self,
-        participant: String,
-        token: String,
-        link: Option<String>,
-        place: Place,
-    ) -> Result<(), StoreError> {
-        let new = NewSession {
-            participant,
-            token,
-            link,
-            study: self.study.id.clone(),
-            study_version: self.study.version.clone(),
-            study_hash: self.study.hash.clone(),
-            place,
-        };
-        self.store.create_session(&new).await
     }
 
     async fn save_place(
@@ -254,6 +250,10 @@ impl Memory {
         let mut payments: HashMap<String, study::Payment> = payments
             .map(|payment| (payment.participant, payment.what))
             .collect();
+        let known = self.store.identifiers().await?.into_iter();
+        let mut identities: HashMap<String, Identity> = known
+            .map(|known| (known.pseudonym, known.identity))
+            .collect();
         for (number, session) in (0..).zip(sessions) {
             let mut progress: Progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
@@ -275,6 +275,7 @@ impl Memory {
                 (session.participant, session.token_hash, session.link_hash);
             restored.sessions.push(RestoredSession {
                 payment: payments.remove(&participant),
+                identity: identities.remove(&participant),
                 participant,
                 token_hash,
                 link_hash,

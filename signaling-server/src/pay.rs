@@ -251,6 +251,7 @@ fn line(
     let currency = what.currency.clone().unwrap_or_default();
     let extra = written(what.extra, &currency);
     let from = |provider: &str| {
+        let known = known.map(|known| &known.identity);
         known
             .filter(|known| known.provider == provider)
             .ok_or(Stranger)

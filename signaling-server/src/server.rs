@@ -10,7 +10,7 @@ use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
 use study::media::{FOLDER, Media};
-use study::recruitment::Deed;
+use study::recruitment::{Deed, Provider};
 use study::stage::Env;
 use study::{EnvFacts, EnvFault, Kind, Outcome, Playable, Problem, Study};
 use tokio::net::TcpListener;
@@ -32,6 +32,10 @@ use crate::turn::{self, Issuer, Secret, Turn};
 
 /// Messages of pages that may wait for the hub.
 const EVENTS: usize = 1_024;
+
+/// What Prolific fills in for every participant.
+const PROLIFIC_QUERY: &str =
+    "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}";
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -73,6 +77,8 @@ pub struct Server {
     pub links: Vec<String>,
     /// What each outcome tells the recruiter, and its completion code; none without recruitment.
     pub codes: Vec<(Outcome, Deed, String)>,
+    /// The query of the address that the recruiter is given, if it has one of its own.
+    pub query: Option<&'static str>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
@@ -110,6 +116,7 @@ impl Server {
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let media = media(&study);
+        let provider = study.recruitment.provider;
         let study = Arc::new(study);
         let memory = Memory::open(&data, Arc::clone(&study)).await?;
         let (mut restored, keepers) = memory.restore(&data, &results, options.changed).await?;
@@ -156,6 +163,7 @@ impl Server {
             modules,
             media,
             modules_dir,
+            provider,
             connections,
             slots,
             events,
@@ -164,6 +172,7 @@ impl Server {
             app,
             links,
             codes,
+            query: (provider == Provider::Prolific).then_some(PROLIFIC_QUERY),
             driver,
             data,
             turn,

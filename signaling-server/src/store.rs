@@ -17,7 +17,7 @@ use serde::Serialize;
 use study::survey::Mark;
 
 use crate::assets::sha256_hex;
-use crate::hub::Gone;
+use crate::hub::{Gone, Identity};
 
 pub use sqlite::{FILE, SqliteStore};
 
@@ -52,6 +52,8 @@ pub struct NewSession {
     pub study_version: String,
     /// SHA-256 of the canonical study, lower-case hex.
     pub study_hash: String,
+    /// Whom the recruiter calls how.
+    pub identity: Option<Identity>,
     /// Its place in the study.
     pub place: Place,
 }
@@ -74,12 +76,10 @@ pub struct Place {
 pub struct Identifier {
     /// Pseudonym of the session.
     pub session: String,
-    /// The provider, such as `prolific`.
-    pub provider: String,
-    /// What it calls the participant.
-    pub participant: String,
-    /// What else it told, by name.
-    pub parameters: BTreeMap<String, String>,
+    /// Pseudonym of its participant.
+    pub pseudonym: String,
+    /// Whom the recruiter calls how.
+    pub identity: Identity,
 }
 
 /// Whether a payment was made.
@@ -358,7 +358,9 @@ pub trait Store: Send + Sync {
     async fn payments(&self) -> Result<Vec<Payment>, StoreError>;
     /// Marks the payments of these sessions as made, all or none: none if one of them is not due. Gives how many.
     async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError>;
-    /// Whom providers call how, oldest session first.
+    /// Keeps whom a recruiter calls how; what was kept before is forgotten.
+    async fn set_identity(&self, participant: &str, identity: &Identity) -> Result<(), StoreError>;
+    /// Whom recruiters call how, oldest session first.
     async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError>;
 
     /// The groups that participants were in, by pseudonym, oldest first.

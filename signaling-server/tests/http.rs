@@ -13,6 +13,7 @@ use signaling_server::assets::{Assets, sha256_hex};
 use signaling_server::config::Limits;
 use signaling_server::http::build_handler;
 use signaling_server::server::{Options, Server};
+use signaling_server::store::{SqliteStore, Store as _};
 use tower::ServiceExt as _;
 
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -168,4 +169,30 @@ async fn a_program_without_its_front_end_says_how_to_build_it() {
             .contains("cargo xtask demo")
     );
     assert_eq!(get(&server, "/healthz", "").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn looking_at_a_link_takes_no_session_and_nobody_may_frame_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: [(&str, &[u8]); 2] = [("index.html", b"page"), ("modules/overcooked.wasm", MODULE)];
+    let server = server(dir.path(), &files).await;
+    let link = format!("/?s={}", server.links[0]);
+    for method in ["GET", "HEAD"] {
+        let request = Request::builder().method(method).uri(&link);
+        let request = request
+            .header("sec-purpose", "prefetch")
+            .body(Body::empty());
+        let answer = build_handler(server.app.clone())
+            .oneshot(request.unwrap())
+            .await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        let policy = value(&answer, header::CONTENT_SECURITY_POLICY);
+        assert!(
+            policy.ends_with("form-action 'none'; frame-ancestors 'self'"),
+            "{policy}"
+        );
+    }
+    let store = SqliteStore::read(&dir.path().join("data")).await.unwrap();
+    assert!(store.sessions().await.unwrap().is_empty());
 }

@@ -41,6 +41,7 @@ impl Database {
                 progress,
                 attendance,
                 payment,
+                ..
             } => {
                 if self.session(&participant).is_ok() {
                     return Err(format!("a second session of {participant}"));
@@ -80,6 +81,7 @@ impl Database {
                     .find(|(row, _)| row.episode == episode);
                 found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
             }
+            Write::Identity { .. } => {}
             Write::NextEra(era) => self.next_era = era.0,
             Write::Seed(seed) => self.seed = Some(seed),
         }
@@ -116,6 +118,8 @@ impl Database {
             progress: row.progress,
             attendance: row.attendance,
             payment: row.payment,
+            // Its people come by the open door.
+            identity: None,
         });
         let mut restored = Restored {
             next_era: self.next_era,

@@ -413,6 +413,7 @@ async fn responses_have_a_row_for_each_item() {
         study: "dyad".into(),
         study_version: "2".into(),
         study_hash: "ab".into(),
+        identity: None,
         place: place(),
     };
     store.create_session(&session).await.unwrap();

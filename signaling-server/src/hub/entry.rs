@@ -16,8 +16,8 @@ use super::group::{Group, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::{
-    Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Place, Random, Session,
-    SessionId, Write,
+    Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Identity, Place, Random,
+    Session, SessionId, Write,
 };
 use crate::config::Limits;
 use crate::store::token_hash;
@@ -54,6 +54,8 @@ pub struct RestoredSession {
     pub attendance: Attendance,
     /// What it is paid, once it has ended.
     pub payment: Option<Payment>,
+    /// Whom the recruiter calls how.
+    pub identity: Option<Identity>,
 }
 
 /// An episode that was running when the server stopped.
@@ -101,6 +103,7 @@ impl Hub {
                 .map(|link| (link, None))
                 .collect(),
             by_conn: HashMap::new(),
+            by_identity: BTreeMap::new(),
             lobbies: BTreeMap::new(),
             rooms: BTreeMap::new(),
             seed: 0,
@@ -135,7 +138,9 @@ impl Hub {
             progress,
             attendance,
             payment,
+            identity,
         } = stored;
+        let is_open_door = link_hash.is_none();
         self.by_token.insert(token_hash.clone(), who);
         self.links.extend(link_hash.map(|link| (link, Some(who))));
         let place = Place::Page;
@@ -153,7 +158,10 @@ impl Hub {
             payment,
             shown_us: None,
             drafts: Bucket::default(),
+            identity,
+            is_open_door,
         });
+        self.keep_identity(who);
         who
     }
 
@@ -245,8 +253,12 @@ impl Hub {
         }
         let found = match entry {
             _ if self.by_conn.contains_key(&conn) => Err(Refusal::Malformed),
-            Entry::Open if self.open => self.admit(None).map(|(who, token)| (who, token, None)),
-            Entry::Open => Err(Refusal::UnknownLink),
+            Entry::Open => self.walk_in().map(|(who, token)| (who, token, None)),
+            Entry::Sent(parameters) => match self.handle_sent(conn, parameters) {
+                Ok(Some((who, token))) => Ok((who, token, None)),
+                Ok(None) => return,
+                Err(why) => Err(why),
+            },
             Entry::Invite(link) => self.invite(link).map(|(who, token)| (who, token, None)),
             Entry::Resume { token, playing } => match self.by_token.get(&token_hash(&token)) {
                 None => Err(Refusal::UnknownLink),
@@ -263,25 +275,32 @@ impl Hub {
     fn invite(&mut self, link: String) -> Result<(SessionId, String), Refusal> {
         match self.links.get(&token_hash(&link)).copied() {
             None => Err(Refusal::UnknownLink),
-            Some(None) => self.admit(Some(link)),
-            Some(Some(who)) => {
-                let token = self.random_token();
-                let session = &mut self.sessions[who.0];
-                let old = std::mem::replace(&mut session.token_hash, token_hash(&token));
-                self.by_token.remove(&old);
-                self.by_token.insert(session.token_hash.clone(), who);
-                let write = Write::Token {
-                    participant: session.participant.clone(),
-                    token: token.clone(),
-                };
-                self.effects.push_back(Effect::Store(write));
-                Ok((who, token))
-            }
+            Some(None) => self.admit(Some(link), None),
+            Some(Some(who)) => Ok((who, self.new_token(who))),
         }
     }
 
+    /// Gives a session another token, as it comes to a page that cannot know the one before.
+    pub(super) fn new_token(&mut self, who: SessionId) -> String {
+        let token = self.random_token();
+        let session = &mut self.sessions[who.0];
+        let old = std::mem::replace(&mut session.token_hash, token_hash(&token));
+        self.by_token.remove(&old);
+        self.by_token.insert(session.token_hash.clone(), who);
+        let write = Write::Token {
+            participant: session.participant.clone(),
+            token: token.clone(),
+        };
+        self.effects.push_back(Effect::Store(write));
+        token
+    }
+
     /// Makes a session.
-    fn admit(&mut self, link: Option<String>) -> Result<(SessionId, String), Refusal> {
+    pub(super) fn admit(
+        &mut self,
+        link: Option<String>,
+        identity: Option<Identity>,
+    ) -> Result<(SessionId, String), Refusal> {
         let live = (0..self.sessions.len())
             .filter(|&who| !self.is_finished(SessionId(who)))
             .count();
@@ -300,6 +319,7 @@ impl Hub {
                 seen_us,
             },
             payment: None,
+            identity,
         };
         let who = self.keep(session);
         self.settle_payment(who);
@@ -308,6 +328,7 @@ impl Hub {
             participant: session.participant.clone(),
             token: token.clone(),
             link,
+            identity: session.identity.clone(),
             progress: session.progress.clone(),
             attendance: session.attendance,
             payment: session.payment.clone().map(Box::new),

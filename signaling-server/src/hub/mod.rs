@@ -11,6 +11,7 @@ mod draws;
 mod entry;
 mod flow;
 mod group;
+mod identity;
 mod party;
 mod play;
 mod rest;
@@ -41,6 +42,7 @@ use crate::lobby::Lobby;
 use bucket::Bucket;
 pub use entry::{Restored, RestoredEpisode, RestoredSession};
 use group::Group;
+pub use identity::Identity;
 pub use party::Gone;
 use party::{Party, PartyId};
 pub use visit::{Attendance, completion_url};
@@ -127,6 +129,8 @@ pub enum Write {
         token: String,
         /// Token of the participant link through which it came.
         link: Option<String>,
+        /// Whom the recruiter calls how.
+        identity: Option<Identity>,
         /// Its place in the study, with what was drawn for it.
         progress: study::Progress,
         /// When it began.
@@ -140,6 +144,13 @@ pub enum Write {
         participant: String,
         /// The secret.
         token: String,
+    },
+    /// The recruiter tells something else of a participant.
+    Identity {
+        /// Pseudonym.
+        participant: String,
+        /// Whom it calls how.
+        identity: Identity,
     },
     /// A session has another place in the study, perhaps with answers that brought it there.
     Place {
@@ -325,6 +336,10 @@ struct Session {
     shown_us: Option<u64>,
     /// How often it may send drafts.
     drafts: Bucket,
+    /// Whom the recruiter calls how.
+    identity: Option<Identity>,
+    /// Whether it came without a link of its own.
+    is_open_door: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -379,6 +394,8 @@ pub struct Hub {
     /// Participant links by the hash of their token, and the session of each once it was used.
     links: BTreeMap<String, Option<SessionId>>,
     by_conn: HashMap<ConnId, SessionId>,
+    /// By what a recruiter calls them.
+    by_identity: BTreeMap<(String, String), SessionId>,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,
     /// The rooms by lobby stage and by what the people in them have in common.
     rooms: BTreeMap<(u16, String), Room>,

@@ -1,7 +1,7 @@
 //! The visit of one participant as a whole: how long it takes, how it ends, and what they take along.
 
-use protocol::control::{Farewell, Onward};
-use study::recruitment::{Deed, Provider, WayOut};
+use protocol::control::Farewell;
+use study::recruitment::{Deed, WayOut};
 use study::{Outcome, Payment, payment};
 
 use super::{Effect, Hub, Session, SessionId, Write};
@@ -85,22 +85,12 @@ impl Hub {
         Farewell {
             pay,
             contact,
-            onward: self.onward(&code),
+            onward: self.onward(who),
             receipt: match code.is_empty() {
                 true => String::new(),
                 false => payment.receipt.clone(),
             },
             code,
-        }
-    }
-
-    fn onward(&self, code: &str) -> Onward {
-        match self.study.recruitment.provider {
-            Provider::Prolific => Onward::To {
-                url: completion_url(code),
-                name: "Prolific".to_owned(),
-            },
-            _ => Onward::Nowhere,
         }
     }
 

@@ -16,6 +16,8 @@ use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, raw_sql};
 use study::Outcome;
 use study::recruitment::Deed;
 
+use crate::hub::Identity;
+
 use super::{
     Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PageTime,
     PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, gone_name,
@@ -167,6 +169,9 @@ impl Store for SqliteStore {
             .execute(&mut *transaction)
             .await?;
         keep_place(&mut transaction, &new.participant, &new.place).await?;
+        if let Some(identity) = &new.identity {
+            keep_identity(&mut transaction, &new.participant, identity).await?;
+        }
         Ok(transaction.commit().await?)
     }
 
@@ -228,10 +233,16 @@ impl Store for SqliteStore {
         Ok(sessions.len())
     }
 
+    async fn set_identity(&self, participant: &str, identity: &Identity) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        keep_identity(&mut transaction, participant, identity).await?;
+        Ok(transaction.commit().await?)
+    }
+
     async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM identifiers ORDER BY rowid")
-            .fetch_all(&self.pool)
-            .await?;
+        let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
+                   JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(identifier).collect::<Result<_, _>>()?)
     }
 
@@ -481,10 +492,33 @@ fn identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
     let damaged = |error: serde_json::Error| sqlx::Error::Decode(error.into());
     Ok(Identifier {
         session: row.try_get("session")?,
-        provider: row.try_get("provider")?,
-        participant: row.try_get("participant")?,
-        parameters: serde_json::from_str(parameters).map_err(damaged)?,
+        pseudonym: row.try_get("pseudonym")?,
+        identity: Identity {
+            provider: row.try_get("provider")?,
+            participant: row.try_get("participant")?,
+            parameters: serde_json::from_str(parameters).map_err(damaged)?,
+        },
     })
+}
+
+async fn keep_identity(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    identity: &Identity,
+) -> Result<(), StoreError> {
+    let parameters =
+        serde_json::to_string(&identity.parameters).expect("names and values are text");
+    let sql = "INSERT INTO identifiers (session, provider, participant, parameters) \
+               SELECT id, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT (session) DO UPDATE SET \
+               provider = excluded.provider, participant = excluded.participant, parameters = excluded.parameters";
+    sqlx::query(sql)
+        .bind(&identity.provider)
+        .bind(&identity.participant)
+        .bind(parameters)
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
 }
 
 /// Writes where a session stands, and what it is paid if it is over.

@@ -68,7 +68,11 @@ impl Host {
     }
 
     pub(crate) async fn start(&self) -> Running {
-        let server = Server::start(self.options()).await.unwrap();
+        self.start_with(self.options()).await
+    }
+
+    pub(crate) async fn start_with(&self, options: Options) -> Running {
+        let server = Server::start(options).await.unwrap();
         let links = server.links.clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();

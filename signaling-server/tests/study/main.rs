@@ -8,6 +8,7 @@
 
 mod complaints;
 mod drafts;
+mod entry;
 mod game;
 mod gates;
 mod host;

@@ -20,6 +20,7 @@ impl Stage {
                     progress,
                     attendance,
                     payment,
+                    identity,
                     ..
                 } => restored.sessions.push(RestoredSession {
                     participant,
@@ -28,6 +29,7 @@ impl Stage {
                     progress,
                     attendance,
                     payment: payment.map(|payment| *payment),
+                    identity,
                 }),
                 Write::Place {
                     participant,
@@ -49,7 +51,7 @@ impl Stage {
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),
-                Write::Token { .. } | Write::NextEra(_) => {}
+                Write::Token { .. } | Write::Identity { .. } | Write::NextEra(_) => {}
             }
         }
         restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();

@@ -10,6 +10,7 @@ fn new(participant: &str, link: Option<&str>) -> NewSession {
         study: "overcooked-dyad".into(),
         study_version: "1.2".into(),
         study_hash: "ab".into(),
+        identity: None,
         place: at("{\"stage\":0}", None),
     }
 }

@@ -112,6 +112,7 @@ fn client_messages() -> Vec<ClientMessage> {
     };
     vec![
         hello(Entry::Open),
+        hello(Entry::Sent(vec![("PROLIFIC_PID".into(), "5f".into())])),
         hello(Entry::Invite("9f2c".into())),
         hello(Entry::Resume {
             token: "9f2c".into(),
@@ -289,6 +290,9 @@ fn server_messages() -> Vec<ServerMessage> {
         ServerMessage::DraftKept { number: 2 },
         ServerMessage::Refused { why: Refusal::Full },
         ServerMessage::Superseded,
+        ServerMessage::Preview {
+            title: "Dyad".into(),
+        },
         ServerMessage::Clock {
             sent_us: 1,
             server_us: 1_700_000_000_000_000,

@@ -1,0 +1,198 @@
+//! Whom a recruiter calls how: what comes with a link, and the session that belongs to it.
+//!
+//! An identifier goes into the table of identifiers and nowhere else: not into a log, a name, or an export.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use protocol::control::{Onward, Refusal, ServerMessage};
+use study::recruitment::{Deed, Provider};
+
+use super::{ConnId, Effect, Hub, SessionId, Write, completion_url};
+
+/// The most parameters of a link, and the most bytes of a name and of a value.
+const MOST: usize = 20;
+const LONGEST_NAME: usize = 100;
+const LONGEST_VALUE: usize = 500;
+
+/// Whom a recruiter calls how.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The recruiter: `prolific`, `mturk`, `parameters`, `label` or `kiosk`.
+    pub provider: String,
+    /// What it calls the participant; unique with the recruiter.
+    pub participant: String,
+    /// What else it told, by name.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// It says nothing, so that no log does.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+impl Identity {
+    fn key(&self) -> (String, String) {
+        (self.provider.clone(), self.participant.clone())
+    }
+}
+
+/// What a link with parameters is.
+enum Sent {
+    /// That of somebody.
+    By(Identity),
+    /// One without what names a person.
+    Plain,
+    /// That of a person who only looks at what the work would be.
+    Preview,
+}
+
+/// The hosts of Mechanical Turk.
+const MTURK_HOSTS: [&str; 2] = ["https://www.mturk.com", "https://workersandbox.mturk.com"];
+
+impl Hub {
+    /// A page comes by a link with these parameters.
+    pub(super) fn handle_sent(
+        &mut self,
+        conn: ConnId,
+        parameters: Vec<(String, String)>,
+    ) -> Result<Option<(SessionId, String)>, Refusal> {
+        let too_long = |(name, value): &(String, String)| {
+            name.len() > LONGEST_NAME || value.len() > LONGEST_VALUE
+        };
+        if parameters.len() > MOST || parameters.iter().any(too_long) {
+            return Err(Refusal::Malformed);
+        }
+        let known: BTreeMap<String, String> = parameters
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty())
+            .collect();
+        match self.sent(&known) {
+            Sent::Plain => self.walk_in().map(Some),
+            Sent::By(identity) => self.welcome_back(identity).map(Some),
+            Sent::Preview => {
+                let title = self.study.title.clone();
+                self.send(conn, ServerMessage::Preview { title });
+                self.effects.push_back(Effect::Close(conn));
+                Ok(None)
+            }
+        }
+    }
+
+    /// A page comes without a link.
+    pub(super) fn walk_in(&mut self) -> Result<(SessionId, String), Refusal> {
+        match self.study.recruitment.provider {
+            Provider::Kiosk => self.admit(None, None),
+            _ if self.open => self.admit(None, None),
+            Provider::None => Err(Refusal::UnknownLink),
+            Provider::Prolific | Provider::Mturk | Provider::Parameters => Err(Refusal::Incomplete),
+        }
+    }
+
+    fn sent(&self, known: &BTreeMap<String, String>) -> Sent {
+        let recruitment = &self.study.recruitment;
+        let by = |provider: &str, participant: &str, others: &[&str]| {
+            let told = others.iter();
+            let told =
+                told.filter_map(|name| Some(((*name).to_owned(), known.get(*name)?.clone())));
+            match known.get(participant) {
+                None => Sent::Plain,
+                Some(participant) => Sent::By(Identity {
+                    provider: provider.to_owned(),
+                    participant: participant.clone(),
+                    parameters: told.collect(),
+                }),
+            }
+        };
+        match recruitment.provider {
+            Provider::Prolific => by("prolific", "PROLIFIC_PID", &["STUDY_ID", "SESSION_ID"]),
+            Provider::Mturk => match known.get("assignmentId").map(String::as_str) {
+                Some("ASSIGNMENT_ID_NOT_AVAILABLE") => Sent::Preview,
+                _ => by(
+                    "mturk",
+                    "workerId",
+                    &["assignmentId", "hitId", "turkSubmitTo"],
+                ),
+            },
+            Provider::Parameters => {
+                let names: Vec<&str> = (recruitment.parameters.iter())
+                    .filter(|(meaning, _)| *meaning != "participant")
+                    .map(|(_, name)| name.as_str())
+                    .collect();
+                let participant = recruitment.parameters.get("participant");
+                by("parameters", participant.map_or("", String::as_str), &names)
+            }
+            Provider::None if self.open => by("label", "label", &[]),
+            Provider::None | Provider::Kiosk => Sent::Plain,
+        }
+    }
+
+    /// Somebody with an identifier: the first time makes the session, a later one brings it to a newer page.
+    fn welcome_back(&mut self, identity: Identity) -> Result<(SessionId, String), Refusal> {
+        let Some(who) = self.by_identity.get(&identity.key()).copied() else {
+            return self.admit(None, Some(identity));
+        };
+        if self.sessions[who.0].identity.as_ref() != Some(&identity) {
+            let participant = self.sessions[who.0].participant.clone();
+            self.sessions[who.0].identity = Some(identity.clone());
+            let write = Write::Identity {
+                participant,
+                identity,
+            };
+            self.effects.push_back(Effect::Store(write));
+        }
+        Ok((who, self.new_token(who)))
+    }
+
+    /// Takes note of whom a session belongs to.
+    pub(super) fn keep_identity(&mut self, who: SessionId) {
+        let identity = self.sessions[who.0].identity.as_ref();
+        let key = identity.map(Identity::key);
+        self.by_identity.extend(key.map(|key| (key, who)));
+    }
+
+    /// Where a participant goes from the last page.
+    pub(super) fn onward(&self, who: SessionId) -> Onward {
+        let session = &self.sessions[who.0];
+        let Some(payment) = &session.payment else {
+            return Onward::Nowhere;
+        };
+        let code = payment.code.clone().unwrap_or_default();
+        let identity = session.identity.as_ref();
+        match (self.study.recruitment.provider, identity) {
+            (Provider::Prolific, Some(_)) => Onward::To {
+                url: completion_url(&code),
+                name: "Prolific".to_owned(),
+            },
+            (Provider::Mturk, Some(identity)) if payment.deed != Deed::Return => {
+                submission(identity, &code, &payment.receipt)
+            }
+            (Provider::Kiosk, _) if session.is_open_door => Onward::Again,
+            _ => Onward::Nowhere,
+        }
+    }
+}
+
+/// The form by which work is handed in.
+fn submission(identity: &Identity, code: &str, receipt: &str) -> Onward {
+    let told = |name: &str| identity.parameters.get(name).cloned();
+    let host = told("turkSubmitTo");
+    let host = MTURK_HOSTS
+        .iter()
+        .find(|known| host.as_deref().map(|host| host.trim_end_matches('/')) == Some(**known));
+    let (Some(host), Some(assignment)) = (host, told("assignmentId")) else {
+        return Onward::Nowhere;
+    };
+    let fields = [
+        ("assignmentId", assignment.as_str()),
+        ("code", code),
+        ("receipt", receipt),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Onward::Form {
+        url: format!("{host}/mturk/externalSubmit"),
+        fields: fields.into(),
+    }
+}
