@@ -314,17 +314,28 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Until the server has ended every episode by its own rules.
+    /// Until the server has ended by its own rules what nobody comes back to: every episode, and every session if the
+    /// study lets sessions expire.
     async fn settle(&mut self) -> anyhow::Result<()> {
-        let until_us = self.clock.now_us() + 1_800 * S;
+        let expires_h = self.study.keeping.expires_h;
+        let waits_s = u64::from(expires_h.unwrap_or(0)) * 3_600 + 1_800;
+        let until_us = self.clock.now_us() + waits_s * S;
         while self.clock.now_us() < until_us {
             let store = SqliteStore::read(&self.place.data).await?;
             let running = store.running_episodes().await?.len();
+            let sessions = store.sessions().await?;
             store.close().await;
-            if running == 0 {
-                return Ok(());
+            let open = sessions
+                .iter()
+                .filter(|session| session.outcome.is_none())
+                .count();
+            if running == 0 && (open == 0 || expires_h.is_none()) {
+                break;
             }
-            self.pacer.look(&mut self.host, 0, true).await;
+            self.pacer.leap(&mut self.host).await;
+            self.line.tell(|| {
+                format!("waiting for {open} sessions to expire, {running} episodes to end")
+            });
             tokio::time::sleep(LOOKS).await;
         }
         Ok(())

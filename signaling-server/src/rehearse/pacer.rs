@@ -25,6 +25,9 @@ const TICK_S: f64 = 0.004;
 /// No busy machine makes time slower than this.
 const LEAST: f64 = 0.2;
 
+/// How fast time goes once only the server's own rules are waited for: a day takes 17 seconds.
+const WHEN_OVER: f64 = 5_000.0;
+
 /// While the server starts, time goes no faster.
 const WHILE_DOWN: f64 = 1.0;
 
@@ -118,21 +121,27 @@ impl Pacer {
             self.late_us.pop_front();
         }
         self.late_us.push_back(slowest_us.max(late_us).max(500));
-        let worst_us = self.late_us.iter().copied().max().unwrap_or(500) as f64;
-        let (most, allowed_us) = match playing {
-            0 => (self.most, LATE_US),
-            _ => (self.most_in_play, LATE_IN_PLAY_US),
-        };
-        let fits = if is_empty {
-            most
+        let worst_us = self.late_us.iter().copied().max().unwrap_or(500);
+        let most = if playing > 0 {
+            self.most_in_play
         } else {
-            allowed_us / worst_us
+            self.most
         };
-        let wanted = fits.clamp(LEAST, most);
+        let wanted = match is_empty {
+            true => most,
+            false => bearable(playing > 0, worst_us).clamp(LEAST, most),
+        };
         // Down at once, up slowly.
         let speed = wanted.min(self.speed * 1.25);
         if (speed / self.speed - 1.0).abs() > 0.05 {
             self.set(host, speed).await;
+        }
+    }
+
+    /// As fast as makes sense once nobody is there any more.
+    pub(super) async fn leap(&mut self, host: &mut Host) {
+        if self.speed < WHEN_OVER {
+            self.set(host, WHEN_OVER).await;
         }
     }
 
@@ -162,5 +171,28 @@ impl Pacer {
         self.speed = speed;
         host.set_pace(&pace).await;
         self.set.send_replace(pace);
+    }
+}
+
+/// The speed at which what comes so late by the machine, microseconds, comes no later by the study than nobody minds.
+fn bearable(in_play: bool, late_us: u64) -> f64 {
+    let allowed_us = if in_play { LATE_IN_PLAY_US } else { LATE_US };
+    allowed_us / late_us.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_not_silent_because_the_machine_is_busy() {
+        for late_us in [500, 3_000, 20_000, 200_000] {
+            let late_ms = bearable(true, late_us) * late_us as f64 / 1e3;
+            assert!(
+                late_ms * 3.0 < f64::from(protocol::control::SILENT_MS),
+                "{late_us}"
+            );
+            assert!(bearable(false, late_us) > bearable(true, late_us));
+        }
     }
 }
