@@ -3,6 +3,7 @@
 //! The page keeps what the real one keeps and says what it says, over a real WebSocket; only WebRTC is not there, so
 //! that datagrams travel through the server. All times are the server's clock, which may run faster than life.
 
+mod draft;
 mod episode;
 mod mishap;
 mod person;
@@ -25,6 +26,7 @@ use super::hands::{Hands, Native};
 use super::record::{Phase, Shared};
 use super::wire::{News, Wire};
 use crate::clock::Clock;
+use draft::Drafts;
 use episode::Late;
 use stage::Stage;
 
@@ -103,6 +105,7 @@ pub(super) struct Bot {
     act: Option<(u64, person::Act)>,
     done: Option<ClientMessage>,
     is_done_sent: bool,
+    drafts: Drafts,
     /// The stage that waits for the outcome of an episode to be read, and until when it is.
     next: Option<Stage>,
     outcome_us: Option<u64>,
@@ -166,6 +169,7 @@ impl Bot {
             act: None,
             done: None,
             is_done_sent: false,
+            drafts: Drafts::default(),
             next: None,
             outcome_us: None,
             peer: None,
@@ -204,6 +208,7 @@ impl Bot {
             self.say(ClientMessage::Clock { sent_us });
         }
         self.play(now_us);
+        self.draft(now_us);
         if self.mishap_us.take_if(|at_us| *at_us <= now_us).is_some()
             && let Some(end) = self.go_wrong(now_us)
         {
@@ -240,6 +245,7 @@ impl Bot {
             act_us,
             outcome_us,
             self.late.due_us(),
+            self.drafts.due_us(),
         ];
         let due_us = times.into_iter().flatten().min().unwrap_or(u64::MAX);
         let due_us = due_us.min(now_us + asks_us).min(self.peer_due_us(now_us));
@@ -395,6 +401,7 @@ impl Bot {
                 count,
                 id,
                 view,
+                draft,
                 ..
             } => {
                 let stage = Stage {
@@ -403,8 +410,10 @@ impl Bot {
                     id,
                     view,
                 };
+                self.drafts.check(&stage, draft.as_ref())?;
                 self.told(now_us, stage)?;
             }
+            ServerMessage::DraftKept { number } => self.drafts.kept(number),
             ServerMessage::Waiting { .. }
             | ServerMessage::Missing { .. }
             | ServerMessage::Signal { .. } => {}

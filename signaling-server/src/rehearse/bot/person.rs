@@ -105,6 +105,12 @@ impl Bot {
             }
         };
         if let Some((after_us, act)) = act {
+            if matches!(
+                stage.view,
+                StageView::Quiz { .. } | StageView::Survey { .. }
+            ) {
+                self.drafts.begin(now_us, after_us);
+            }
             self.expect(after_us / S + 60, &format!("on the stage `{}`", stage.id));
             self.act = Some((now_us + after_us, act));
         }
