@@ -73,15 +73,19 @@ Example:
     Schema,
     /// Try a study on this machine.
     #[command(after_help = "\
-Opens on 127.0.0.1 only and prints participant links; a page without a link gets a new session too.
-Stop it with Ctrl-C and start it again: unfinished participants go on where they were.
+Opens on 127.0.0.1 only and prints participant links, and one to a page that says who is where; a page without a
+link gets a new session too. Change the study while it runs: it is loaded anew and pages follow; faults are printed
+and shown on the pages, and what ran before goes on until they are mended.
+The data are for trying alone. They stay over restarts, and begin anew when stages, blocks or factors change.
 
 Examples:
-  coplay dev examples/overcooked-dyad
+  coplay dev my-study
+  coplay dev my-study --fresh
+      Throw the data of earlier trials away first.
   coplay dev my-study --port 0 --data /tmp/trial
       On a free port, with the data somewhere else.
   coplay dev my-study --json | head -1
-      One JSON line for scripts: {\"url\":…,\"links\":[…],\"data\":…,\"turn_port\":…}")]
+      One JSON line for scripts: {\"url\":…,\"links\":[…],\"admin\":…,\"data\":…,\"turn_port\":…}")]
     Dev {
         /// The study and its data.
         #[command(flatten)]
@@ -89,6 +93,12 @@ Examples:
         /// Port on 127.0.0.1; 0 takes a free one.
         #[arg(long, default_value_t = 8080)]
         port: u16,
+        /// Throw the data of earlier trials away first.
+        #[arg(long)]
+        fresh: bool,
+        /// Leave the study as it is when its folder changes.
+        #[arg(long)]
+        no_reload: bool,
         /// STUN and TURN.
         #[command(flatten)]
         turn: TurnArgs,
@@ -421,9 +431,9 @@ pub struct StudyArgs {
     /// Folder that holds study.yaml, such as examples/overcooked-dyad.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
-    /// Data folder; it is made if it is not there.
-    #[arg(long, default_value = "coplay-data")]
-    pub data: PathBuf,
+    /// Data folder; it is made if it is not there [default: coplay-data, for dev coplay-dev-data].
+    #[arg(long)]
+    pub data: Option<PathBuf>,
     /// Participant links to have that nobody has finished.
     #[arg(long, default_value_t = 2)]
     pub links: usize,

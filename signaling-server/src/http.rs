@@ -185,11 +185,19 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response()
 }
 
-async fn secure(State(app): State<Arc<App>>, mut response: Response) -> Response {
-    let own = match app.provider {
-        Provider::Mturk => MTURK,
-        _ => " 'none'; frame-ancestors 'self'",
-    };
+async fn secure(State(app): State<Arc<App>>, response: Response) -> Response {
+    match app.provider {
+        Provider::Mturk => secured(response, MTURK),
+        _ => secure_alone(response).await,
+    }
+}
+
+/// Adds what a browser is to keep to on a page that stands in no frame of others.
+pub(crate) async fn secure_alone(response: Response) -> Response {
+    secured(response, " 'none'; frame-ancestors 'self'")
+}
+
+fn secured(mut response: Response, own: &str) -> Response {
     let policy = HeaderValue::try_from(format!("{CONTENT_SECURITY_POLICY}{own}"));
     let policy = policy.expect("the policies are plain text");
     let headers = response.headers_mut();

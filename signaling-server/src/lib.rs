@@ -4,6 +4,7 @@
 //! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and keeps
 //! what is confirmed.
 
+pub mod admin;
 pub mod app;
 pub mod archive;
 pub mod assets;
@@ -12,6 +13,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod data;
+pub mod dev;
 pub mod driver;
 pub mod env;
 pub mod export;

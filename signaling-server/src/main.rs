@@ -18,7 +18,7 @@ use signaling_server::config::Limits;
 use signaling_server::pace::{self, Stop};
 use signaling_server::pay::Order;
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{env, lint, pay, rehearse, template, turn};
+use signaling_server::{dev, env, lint, pay, rehearse, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -63,17 +63,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Dev {
             study,
             port,
+            fresh,
+            no_reload,
             turn,
             json,
         } => {
             let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let turn = turn_at(&turn, listen, listen.ip(), 0, None);
-            let told = Told {
-                url: None,
-                json,
-                paced: false,
-            };
-            serve(study, listen, turn, true, Changed::End, told).await
+            let options = options(study, "coplay-dev-data", true, turn, Changed::Carry);
+            try_out(options, listen, !no_reload, fresh, json).await
         }
         Command::Serve {
             study,
@@ -269,6 +267,45 @@ struct Told {
     paced: bool,
 }
 
+/// What a server is started with, as the command line says.
+fn options(
+    args: StudyArgs,
+    usual: &str,
+    open: bool,
+    turn: Option<turn::Options>,
+    changed: Changed,
+) -> Options {
+    Options {
+        study: args.study,
+        data: args.data.unwrap_or_else(|| usual.into()),
+        links: args.links,
+        open,
+        assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
+        limits: Limits::default(),
+        turn,
+        changed,
+    }
+}
+
+/// `coplay dev`.
+async fn try_out(
+    options: Options,
+    listen: SocketAddr,
+    reload: bool,
+    fresh: bool,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let listener = bind(listen).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let (study, data) = (options.study.clone(), options.data.clone());
+    let told = |server: &Server, admin: &str| announce(&url, server, &data, Some(admin), json);
+    let stop = Box::pin(stopped());
+    match dev::run(options, reload, fresh, listener, stop, told).await {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => refused(&study, error),
+    }
+}
+
 async fn serve(
     args: StudyArgs,
     listen: SocketAddr,
@@ -278,16 +315,13 @@ async fn serve(
     told: Told,
 ) -> anyhow::Result<ExitCode> {
     let Told { url, json, paced } = told;
-    let options = Options {
-        study: args.study.clone(),
-        data: args.data.clone(),
-        links: args.links,
-        open,
-        assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
-        limits: Limits::default(),
-        turn,
-        changed,
-    };
+    let options = options(args, "coplay-data", open, turn, changed);
+    let (study, data) = (options.study.clone(), options.data.clone());
+    anyhow::ensure!(
+        !dev::is_trial(&data),
+        "{} holds data of `coplay dev`, which are thrown away now and then; name a folder of its own with --data",
+        data.display()
+    );
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;
     let (clock, stop) = match paced {
@@ -296,7 +330,7 @@ async fn serve(
     };
     let server = match Server::start_by(options, clock).await {
         Ok(server) => server,
-        Err(error) => return refused(&args.study, error),
+        Err(error) => return refused(&study, error),
     };
     if url.is_none() && listen.ip().is_unspecified() {
         tracing::warn!(
@@ -305,7 +339,7 @@ async fn serve(
     }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
-    announce(url, &server, &args.data, json).context("the standard output")?;
+    announce(url, &server, &data, None, json).context("the standard output")?;
     server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -363,7 +397,14 @@ async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Says where participants come in and where the data goes.
-fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<()> {
+fn announce(
+    url: &str,
+    server: &Server,
+    data: &Path,
+    admin: Option<&str>,
+    json: bool,
+) -> io::Result<()> {
+    let admin = admin.map(|path| format!("{url}{path}"));
     let links: Vec<String> = server
         .links
         .iter()
@@ -377,7 +418,7 @@ fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<(
         let codes: Vec<_> = (server.codes.iter())
             .map(|(outcome, deed, code)| json!({ "outcome": outcome, "do": deed, "code": code }))
             .collect();
-        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes });
+        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes, "admin": admin });
         return writeln!(out, "{told}");
     }
     writeln!(out, "The study runs at {url}/\n")?;
@@ -389,6 +430,9 @@ fn announce(url: &str, server: &Server, data: &Path, json: bool) -> io::Result<(
                 .iter()
                 .try_for_each(|link| writeln!(out, "  {link}"))?;
         }
+    }
+    if let Some(admin) = admin {
+        writeln!(out, "\nWho is where, for you alone:\n  {admin}")?;
     }
     if !server.codes.is_empty() {
         writeln!(out, "\nCompletion codes, one for each outcome:")?;

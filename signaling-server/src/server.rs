@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use axum::Router;
 use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
@@ -82,7 +83,11 @@ pub struct Server {
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
+    wrap: Option<Wrap>,
 }
+
+/// Adds routes to those of the server.
+type Wrap = Box<dyn FnOnce(Router) -> Router + Send>;
 
 impl Server {
     /// Reads the study, opens the data folder, takes up what was running, and starts the hub.
@@ -176,7 +181,15 @@ impl Server {
             driver,
             data,
             turn,
+            wrap: None,
         })
+    }
+
+    /// Adds routes to those of the server, or changes what they answer.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
+        self.wrap = Some(Box::new(wrap));
+        self
     }
 
     /// The port of the STUN and TURN server.
@@ -198,10 +211,15 @@ impl Server {
             mut driver,
             data,
             turn,
+            wrap,
             ..
         } = self;
         let (shut, shutting) = tokio::sync::oneshot::channel::<()>();
         let handler = build_handler(Arc::clone(&app));
+        let handler = match wrap {
+            Some(wrap) => wrap(handler),
+            None => handler,
+        };
         let serving = axum::serve(listener, handler).with_graceful_shutdown(async {
             // A sender that is gone means the same.
             let _ = shutting.await;

@@ -92,12 +92,12 @@ for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.e
 /** The server as people run it. */
 export class Server {
   /** Starts it, on this machine or in a `place` of a `Network`, and waits until it has said where it is. */
-  static async start({ study = STUDY, data, port = 0, place, args = [] }) {
+  static async start({ study = STUDY, data, port = 0, place, reload = false, args = [] }) {
     const server = new Server();
     server.data = data;
     const where = place
       ? ['serve', study, '--listen', `0.0.0.0:${port}`, '--url', `http://${place.address}:${port}`]
-      : ['dev', study, '--port', String(port)];
+      : ['dev', study, '--port', String(port), ...(reload ? [] : ['--no-reload'])];
     const command = [...(place?.command ?? []), COPLAY, ...where, '--data', data, '--json', ...args];
     server.process = spawn(command[0], command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
     server.gone = once(server.process, 'exit');
@@ -113,6 +113,7 @@ export class Server {
     failed.catch(() => {});
     const [line] = await within(SOON, 'the server says where it is', Promise.race([first, failed]));
     server.links = JSON.parse(line).links;
+    server.admin = JSON.parse(line).admin;
     server.url = new URL('/', JSON.parse(line).url).href;
     server.port = Number(new URL(server.url).port);
     server.turnPort = JSON.parse(line).turn_port;

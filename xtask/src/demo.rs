@@ -18,8 +18,8 @@ questions, and a thank-you page. Open the two links that it prints in two window
 One person alone gets an AI partner when the waiting room's time is up.
 
 --port N         port of the server (default 8080)
---data DIR       where episodes and answers go (default coplay-data, and for each
-                 headless run a new folder in it)
+--data DIR       where episodes and answers go (default coplay-dev-data, and for each
+                 headless run a new folder in coplay-data)
 
 --headless       two headless Chromium pages play it instead, with real key presses,
                  and the digests of both and of the server's replica are compared.

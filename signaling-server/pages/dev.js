@@ -1,0 +1,44 @@
+// What a page of `coplay dev` does beside the study: it loads itself anew when the study has changed, and shows what
+// is wrong with the study while it is being written. Pages of `coplay serve` do not have it.
+
+const PAUSE_MS = 700;
+
+const box = document.createElement('aside');
+box.id = 'dev-faults';
+box.setAttribute('role', 'alert');
+box.hidden = true;
+
+const part = (name, text) => Object.assign(document.createElement(name), { textContent: text });
+
+function show(faults) {
+  box.hidden = faults.length === 0;
+  if (box.hidden) return;
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+  box.replaceChildren(part('h2', `study.yaml has ${count}`), part('p', 'This page shows the study as it was before.'));
+  for (const fault of faults) {
+    const place = fault.line ? `${fault.file}:${fault.line}:${fault.column}` : fault.file;
+    box.append(part('h3', fault.path ? `${place} ${fault.path}` : place), part('p', fault.message));
+    if (fault.text) {
+      const caret = ' '.repeat(Math.max(fault.column - 1, 0));
+      box.append(part('pre', `${fault.text.replaceAll('\t', ' ')}\n${caret}^`));
+    }
+  }
+  if (!box.isConnected) document.body.append(box);
+}
+
+let known;
+
+async function look() {
+  try {
+    const state = await (await fetch('/dev/state', { cache: 'no-store' })).json();
+    if (known && state.anew !== known.anew) sessionStorage.removeItem('coplay.session');
+    if (known && (state.anew !== known.anew || state.loaded !== known.loaded)) return location.reload();
+    known = state;
+    show(state.faults);
+  } catch {
+    // The server is between two versions of the study, or was stopped; the page itself says so.
+  }
+  setTimeout(look, PAUSE_MS);
+}
+
+document.addEventListener('DOMContentLoaded', look);
