@@ -48,10 +48,11 @@ pub(crate) struct Scene {
     pub(crate) page: HtmlElement,
     /// The canvas.
     pub(crate) canvas: HtmlElement,
-    score: HtmlElement,
-    time: HtmlElement,
+    hud: HtmlElement,
+    gauges: Vec<Figure>,
     link: HtmlElement,
     words: HtmlElement,
+    spoken: HtmlElement,
     keys: HtmlElement,
     overlay: HtmlElement,
     ask: HtmlElement,
@@ -69,15 +70,16 @@ impl Scene {
     pub(crate) fn new(partner: &str) -> Self {
         let page = dom::make("section.play");
         let hud = dom::make("div.hud");
-        let (score, time) = (dom::make("div.score"), dom::make("div.time"));
         let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
-        dom::fill(&hud, &[&score, &time, &partner, &link]);
+        dom::fill(&hud, &[&partner, &link]);
         let canvas = dom::make("canvas");
         canvas.set_id("stage");
         dom::set(&canvas, "tabindex", "0");
         dom::set(&canvas, "role", "img");
-        let words = dom::make("p.sr-only");
-        dom::set(&words, "aria-live", "polite");
+        let (words, spoken) = (dom::make("p.sr-only"), dom::make("p.sr-only"));
+        words.set_id("words");
+        dom::set(&canvas, "aria-describedby", "words");
+        dom::set(&spoken, "aria-live", "polite");
         let keys = dom::make("div.keys");
         let (ask, asked) = ask(&canvas);
         let (overlay, news) = (dom::make("div.overlay"), dom::make("div.news"));
@@ -86,17 +88,18 @@ impl Scene {
         }
         dom::fill(
             &page,
-            &[&hud, &canvas, &words, &keys, &news, &overlay, &ask],
+            &[&hud, &canvas, &words, &spoken, &keys, &news, &overlay, &ask],
         );
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
         let mut scene = Self {
             page,
             canvas,
-            score,
-            time,
+            hud,
+            gauges: Vec::new(),
             link,
             words,
+            spoken,
             keys,
             overlay,
             ask,
@@ -157,10 +160,25 @@ impl Scene {
         dom::say(&self.asked, sentence);
     }
 
-    /// Shows the score and the time left.
-    pub(crate) fn figures(&self, score: i64, left_ms: u64) {
-        dom::say(&self.score, &format!("Score {score}"));
-        dom::say(&self.time, &sentences::clock_face(left_ms));
+    /// Shows figures: what each is, and what it says now. They keep the room that they once had, so that nothing jumps.
+    pub(crate) fn figures(&mut self, figures: &[(String, String)]) {
+        let labels = self.gauges.iter().map(|gauge| &gauge.label);
+        if !labels.eq(figures.iter().map(|(label, _)| label)) {
+            self.gauges
+                .drain(..)
+                .for_each(|gauge| gauge.element.remove());
+            let before = self.hud.first_child();
+            for (label, _) in figures {
+                let figure = Figure::new(label);
+                self.hud
+                    .insert_before(&figure.element, before.as_ref())
+                    .expect("a new element can be added");
+                self.gauges.push(figure);
+            }
+        }
+        for (figure, (_, value)) in self.gauges.iter_mut().zip(figures) {
+            figure.show(value);
+        }
     }
 
     /// Shows how packets travel.
@@ -251,9 +269,45 @@ impl Scene {
         due
     }
 
-    /// Tells the world in words.
+    /// Tells the world in words: all of it to whoever asks, and what is new aloud.
     pub(crate) fn describe(&self, words: &str) {
+        let before = self.words.text_content().unwrap_or_default();
+        let news = sentences::news(&before, words);
+        if !news.is_empty() {
+            dom::say(&self.spoken, &news);
+        }
         dom::say(&self.words, words);
+    }
+}
+
+/// A figure beside the picture.
+struct Figure {
+    element: HtmlElement,
+    label: String,
+    value: HtmlElement,
+    /// Characters of the longest value so far.
+    widest: usize,
+}
+
+impl Figure {
+    fn new(label: &str) -> Self {
+        let (element, value) = (dom::make("div.figure"), dom::make("span.value"));
+        dom::fill(&element, &[&dom::text("span.label", label), &value]);
+        Self {
+            element,
+            label: label.to_owned(),
+            value,
+            widest: 0,
+        }
+    }
+
+    fn show(&mut self, value: &str) {
+        dom::say(&self.value, value);
+        let width = value.chars().count();
+        if width > self.widest {
+            self.widest = width;
+            dom::set(&self.value, "style", &format!("min-width: {width}ch"));
+        }
     }
 }
 

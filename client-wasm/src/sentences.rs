@@ -259,6 +259,17 @@ fn in_a_sentence(name: &str) -> String {
     name.replacen("Your", "your", 1)
 }
 
+/// What is new in a description, line by line. That time goes by is not.
+pub fn news(before: &str, now: &str) -> String {
+    let told = |line: &str| match line.to_lowercase().contains("step") {
+        true => line.replace(|letter: char| letter.is_ascii_digit(), ""),
+        false => line.to_owned(),
+    };
+    let known: Vec<String> = before.lines().map(told).collect();
+    let new = now.lines().filter(|line| !known.contains(&told(line)));
+    new.collect::<Vec<_>>().join("\n")
+}
+
 /// Time left as `m:ss`, rounded up to whole seconds.
 pub fn clock_face(left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1_000);
@@ -289,6 +300,15 @@ mod tests {
                 WAITING_FOR_OTHERS,
             ]
         );
+    }
+
+    #[test]
+    fn what_is_new_is_spoken_and_that_time_goes_by_is_not() {
+        let before = "You are at row 2.\nThe pot is ready in 12 steps.\nScore: 0.\nSteps left: 80.";
+        let now = "You are at row 3.\nThe pot is ready in 9 steps.\nScore: 20.\nSteps left: 77.";
+        assert_eq!(news(before, now), "You are at row 3.\nScore: 20.");
+        assert_eq!(news(now, now), "");
+        assert_eq!(news("", "Score: 0."), "Score: 0.");
     }
 
     #[test]

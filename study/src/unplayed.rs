@@ -20,7 +20,6 @@ const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("lobby", "on_timeout", Some("leave")),
     ("lobby", "on_timeout", Some("ask")),
     ("env", "mode", Some("turns")),
-    ("env", "hud", None),
     ("debrief", "allow_withdraw", Some("true")),
     ("chat", "", None),
     ("external", "", None),

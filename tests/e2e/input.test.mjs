@@ -202,6 +202,41 @@ test('a phone plays by fingers: hold, slide, two at once, upright and on its sid
   for (const at of [0, 1, 4]) assert.ok(counts[at] >= 4, `held: ${counts}`);
 });
 
+test('figures and the countdown are those of the study, and a reload never shows a score that was not', async t => {
+  const hud = [{ label: 'Soups', value: '{{ score / 20 }} of 3' }, { label: 'Left', value: '{{ ceil(left_s) }} s' }];
+  const { person } = await enter(t, alone('play', { horizon: 150, hud, countdown_s: 2 }));
+  await person.shows('play');
+  const counts = await person.page.evaluate(() => new Promise(resolve => {
+    const seen = [];
+    const look = () => {
+      const count = document.querySelector('.overlay .count')?.textContent;
+      if (count && seen.at(-1) !== count) seen.push(count);
+      if (JSON.parse(coplay.report()).tick > 0) resolve(seen);
+      else requestAnimationFrame(look);
+    };
+    look();
+  }));
+  assert.deepEqual(counts, ['2', '1']);
+  const figures = () => person.page.locator('.figure').allInnerTexts();
+  const [soups, left] = await figures();
+  assert.match(soups, /^Soups\s*0 of 3$/);
+  assert.match(left, /^Left\s*1[45] s$/);
+  await ticks(person, 30);
+  await person.page.reload();
+  await person.shows('play');
+  // Whatever stands there until the person plays again is either nothing or true.
+  const shown = await person.page.evaluate(() => new Promise(resolve => {
+    const seen = new Set();
+    const look = () => {
+      for (const figure of document.querySelectorAll('.figure .value')) seen.add(figure.textContent);
+      if (JSON.parse(coplay.report()).status === 'playing') resolve([...seen]);
+      else requestAnimationFrame(look);
+    };
+    look();
+  }));
+  assert.ok(shown.length > 0 && !shown.some(value => /^1[345] s$/.test(value)), `${shown}`);
+});
+
 test('without `touch` there are no buttons', async t => {
   const { person } = await enter(t, alone('play', { horizon: 30, touch: false }), PHONE);
   await runs(person);

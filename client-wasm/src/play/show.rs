@@ -1,9 +1,11 @@
 //! What the page shows of an episode: the picture, the figures, and in words how things stand.
 
-use env_core::{Spec, World};
+use env_core::World;
 use peer::{Now, Status};
-use protocol::control::Link;
+use protocol::control::{Link, Plan};
+use protocol::rules::Gauge;
 use protocol::{Controller, Tick};
+use rollback::Live;
 
 use super::Play;
 use crate::companions::Line;
@@ -19,9 +21,7 @@ const BACK_US: u64 = 4_000_000;
 impl Play {
     /// Makes the picture anew if what it shows has changed: the next tick as far as it is known, by the time it is due.
     pub(super) fn picture(&mut self, now: Now) {
-        let (Some(view), Some(spec)) = (&mut self.view, &self.spec) else {
-            return;
-        };
+        let Some(view) = &mut self.view else { return };
         let session = self.peer.session();
         // Where a page comes back to, the world is not as it is at first.
         if session.is_none() && self.peer.plan().running {
@@ -32,18 +32,18 @@ impl Play {
         if self.pictured == Some(shown) {
             return;
         }
-        let mut score = None;
+        let mut live = None;
+        let tick_hz = self.peer.plan().tick_hz;
         self.peer.view(|world| {
             world.draw(view.list());
-            score = Some(world.score());
+            live = Some(Live::of(world, shown.0.0, tick_hz));
         });
         // A page that has lost its seat keeps the picture that it had.
-        let Some(score) = score else { return };
+        let Some(live) = live else { return };
         self.pictured = Some(shown);
         let now_ms = now.page_us as f64 / 1_000.0;
         view.aim(now_ms, due_us as f64 / 1_000.0);
-        let tick_hz = self.peer.plan().tick_hz;
-        self.scene.figures(score, left_ms(spec, tick_hz, shown.0.0));
+        self.scene.figures(&figures(self.peer.plan(), live));
         if self.scene.may_describe(now_ms) {
             let (mut words, seat) = (String::new(), self.peer.plan().seat.index());
             if let Some(session) = self.peer.session_mut() {
@@ -86,12 +86,7 @@ impl Play {
                     self.scene.overlay(Veil::None, "", None);
                 }
             }
-            Status::Playing => match self.until_start_s(now) {
-                0 => self.scene.overlay(Veil::None, "", None),
-                left_s => self
-                    .scene
-                    .overlay(Veil::Dark, sentences::GET_READY, Some(left_s)),
-            },
+            Status::Playing => self.show_countdown(now),
         }
         self.show_news(now, &status);
         self.scene.badge(match self.peer.link() {
@@ -158,6 +153,18 @@ impl Play {
         self.scene.news(&lines);
     }
 
+    /// Counts down to the first tick: the seconds that the study says, or three.
+    fn show_countdown(&mut self, now: Now) {
+        let counted = u64::from(self.peer.plan().countdown_s.unwrap_or(3));
+        match self.until_start_s(now) {
+            0 => self.scene.overlay(Veil::None, "", None),
+            left_s if left_s > counted => self.veil(sentences::GET_READY),
+            left_s => self
+                .scene
+                .overlay(Veil::Dark, sentences::GET_READY, Some(left_s)),
+        }
+    }
+
     /// Whole seconds until tick 0 is due.
     fn until_start_s(&self, now: Now) -> u64 {
         let t0_us = self.peer.t0_us().unwrap_or(0);
@@ -173,6 +180,22 @@ impl Play {
     }
 }
 
-fn left_ms(spec: &Spec, tick_hz: u16, current: u32) -> u64 {
-    u64::from(spec.horizon.saturating_sub(current)) * 1_000 / u64::from(tick_hz.max(1))
+/// What is told beside the picture: what the study says, or else the round if there are several, the score, and the
+/// time left where time goes by.
+fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
+    let of_study = |gauge: &Gauge| (gauge.label.clone(), gauge.value.render(&live));
+    if !plan.hud.is_empty() {
+        return plan.hud.iter().map(of_study).collect();
+    }
+    let (round, rounds) = plan.round;
+    let left_ms = u64::from(live.horizon.saturating_sub(live.ticks)) * 1_000;
+    let left = sentences::clock_face(left_ms / u64::from(live.tick_hz));
+    let own = [
+        (rounds > 1).then(|| ("Round", format!("{} of {rounds}", round + 1))),
+        Some(("Score", live.score.to_string())),
+        (!plan.rules.turns).then_some(("Time", left)),
+    ];
+    let own = own.into_iter().flatten();
+    own.map(|(label, value)| (label.to_owned(), value))
+        .collect()
 }

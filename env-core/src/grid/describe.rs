@@ -95,9 +95,9 @@ fn condition(tables: &Tables, fixture: Fixture<'_>) -> String {
         _ if fixture.timer() == 0 => return "is not lit".into(),
         _ => return format!("is lit for {}", count(fixture.timer(), "more step")),
     };
-    let made = tables
-        .dish(fixture)
-        .map_or("something", |dish| words(tables, dish.result));
+    let made = tables.dish(fixture).map_or("something", |dish| {
+        inside(tables, container.with, words(tables, dish.result))
+    });
     if fixture.ready() {
         return format!(
             "has {made} ready: take it with {}",
@@ -110,17 +110,46 @@ fn condition(tables: &Tables, fixture: Fixture<'_>) -> String {
             count(fixture.timer(), "step")
         );
     }
-    let contents = fixture.contents().iter().map(|&kind| words(tables, kind));
+    let contents = counted(tables, fixture.contents());
     let missing = fixture.capacity() - fixture.count();
     let has = match fixture.count() {
         0 => format!("is empty: it needs {}", count(missing, "ingredient")),
         _ => format!(
             "has {}: it needs {}",
-            list(contents.collect(), "and"),
+            list(contents.iter().map(String::as_str).collect(), "and"),
             count(missing, "more ingredient")
         ),
     };
     format!("{has} ({})", list(next(tables, container, fixture), "or"))
+}
+
+/// What a container makes, without what it is taken with: a pot makes soup, not a plate of soup.
+fn inside<'a>(tables: &Tables, with: KindSet, made: &'a str) -> &'a str {
+    let vessels = (1..=tables.kinds.len() as KindId).filter(|&kind| with.has(kind));
+    let strip = |kind| made.strip_prefix(words(tables, kind))?.strip_prefix(" of ");
+    vessels.into_iter().find_map(strip).unwrap_or(made)
+}
+
+/// What is in a container, several of a kind together.
+fn counted(tables: &Tables, contents: &[KindId]) -> Vec<String> {
+    let firsts = contents.iter().enumerate();
+    let firsts = firsts.filter(|&(at, kind)| !contents[..at].contains(kind));
+    firsts
+        .map(|(_, &kind)| {
+            let words = words(tables, kind);
+            match contents.iter().filter(|&&other| other == kind).count() {
+                1 => words.to_string(),
+                several => format!("{several} {}", plural(bare(words))),
+            }
+        })
+        .collect()
+}
+
+/// Several of what a noun names.
+fn plural(noun: &str) -> String {
+    let ending = ["s", "x", "o", "ch", "sh"];
+    let ends = ending.iter().any(|ending| noun.ends_with(ending));
+    format!("{noun}{}", if ends { "es" } else { "s" })
 }
 
 /// What can go into a container that is not full, without articles.
@@ -261,4 +290,18 @@ fn capital(words: &str) -> String {
         .map(|letter| letter.to_uppercase().to_string())
         .unwrap_or_default();
     first + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn nouns_have_their_plural() {
+        let nouns = ["onion", "tomato", "key", "dish", "box"];
+        assert_eq!(
+            nouns.map(plural),
+            ["onions", "tomatoes", "keys", "dishes", "boxes"]
+        );
+    }
 }

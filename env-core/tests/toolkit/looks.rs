@@ -268,7 +268,7 @@ fn a_pot_shows_its_contents_its_progress_and_that_it_is_ready() {
     assert_eq!(shown[2..], cooking);
     let mut parts = Vec::new();
     for left in (1..=4).rev() {
-        let is = format!("is making a plate of onion soup: ready in {left} step");
+        let is = format!("is making onion soup: ready in {left} step");
         assert!(scene.words(0).contains(&is), "{}", scene.words(0));
         parts.extend(
             scene
@@ -288,7 +288,7 @@ fn a_pot_shows_its_contents_its_progress_and_that_it_is_ready() {
     assert_eq!(parts, [0.0, 0.25, 0.5, 0.75]);
     assert_eq!(scene.names_in(0, 2)[6..], ["steam", "ready"]);
     let ready =
-        "The pot at row 1, column 3 has a plate of onion soup ready: take it with a plate.\n";
+        "The pot at row 1, column 3 has onion soup ready: take it with a plate.\n";
     assert!(scene.words(0).contains(ready), "{}", scene.words(0));
 }
 
