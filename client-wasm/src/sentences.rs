@@ -44,9 +44,9 @@ pub const LINKING: &str = "Connecting…";
 /// This page is ready, others are not.
 pub const READY: &str = "Waiting for everybody to be ready…";
 /// The page may fill the screen.
-pub const ASK_FULLSCREEN: &str = "This game is best played in full screen.";
+pub const ASK_FULLSCREEN: &str = "Best played in full screen.";
 /// The page does not fill the screen any more.
-pub const FULLSCREEN_LEFT: &str = "The game is not in full screen.";
+pub const FULLSCREEN_LEFT: &str = "Not in full screen";
 /// The button to fill the screen.
 pub const FULLSCREEN: &str = "Full screen";
 /// The episode is about to start.

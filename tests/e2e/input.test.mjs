@@ -257,7 +257,7 @@ test('the whole screen is asked for, its loss is noted, and nobody waits for it'
   await person.page.keyboard.press('Space');
   await ticks(person, 2);
   await person.page.evaluate(() => document.exitFullscreen());
-  await person.says(/not in full screen/);
+  await person.says(/Not in full screen/);
   await ticks(person, 2);
   assert.equal(await isWhole(), false);
   await button.click();
