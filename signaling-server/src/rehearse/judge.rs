@@ -11,7 +11,7 @@ use study::{Assignment, Draw, Outcome, Progress, Study};
 use super::Played;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, Report, Stuck};
-use crate::store::{self, Session, SqliteStore, Store as _, token_hash};
+use crate::store::{self, Session, SqliteStore, Store as _};
 use crate::{export, pay, verify};
 
 /// A visit in the table of responses: its stage, and the value of each item.
@@ -39,7 +39,7 @@ struct Data {
 pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Result<Report> {
     let mut found = read(data, out).await?;
     let records: Vec<(String, Record)> = (played.sessions.iter())
-        .map(|(link, record)| (token_hash(link), record.lock().clone()))
+        .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
     let mut faulty = Faulty::new();
     for (link, record) in &records {
@@ -113,10 +113,17 @@ async fn read(data: &Path, out: &Path) -> anyhow::Result<Data> {
     let store = SqliteStore::read(data).await?;
     let sessions = store.sessions().await?;
     let episodes = store.episodes().await?;
+    let called = store.identifiers().await?.into_iter();
+    let called: BTreeMap<String, String> = called
+        .map(|identifier| (identifier.session, identifier.identity.participant))
+        .collect();
     store.close().await;
-    let by_link = |session: Session| Some((session.link_hash.clone()?, session));
+    let by_door = |session: Session| {
+        let key = session.link_hash.as_ref().or(called.get(&session.id));
+        Some((key?.clone(), session))
+    };
     Ok(Data {
-        sessions: sessions.into_iter().filter_map(by_link).collect(),
+        sessions: sessions.into_iter().filter_map(by_door).collect(),
         visits: visits(&summary.responses_path)?,
         episodes,
         ledger: pay::pay(data, None).await?,

@@ -6,6 +6,7 @@
 
 mod answers;
 mod bot;
+mod door;
 mod fault;
 mod hands;
 mod host;
@@ -33,6 +34,7 @@ use crate::clock::{Clock, Pace};
 use crate::server::{StartError, read_study};
 use crate::store::{self, SqliteStore, Store as _};
 use bot::{Around, Ticket};
+use door::Door;
 use host::{Host, Place};
 use pacer::Pacer;
 use record::{Phase, Shared};
@@ -102,7 +104,11 @@ async fn rehearsed(options: &Options, study: Study, facts: &Playable) -> anyhow:
         study: options.study.clone(),
         data: data.clone(),
         log: scratch.path().join("server.log"),
-        links: options.sessions,
+        links: if Door::is_by_links(&study) {
+            options.sessions
+        } else {
+            0
+        },
     };
     let mut stage = Rehearsal::open(options, Arc::new(study), facts, place).await?;
     let began = Instant::now();
@@ -132,7 +138,7 @@ fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
 pub(crate) struct Played {
     options: Options,
     study: Arc<Study>,
-    /// Token of the link of each session, and what is known of it.
+    /// By what the data know each session, and what is known of it here.
     sessions: Vec<(String, Shared)>,
     /// What was drawn for participants, each time that the server had been killed.
     snapshots: Vec<BTreeMap<String, Assignment>>,
@@ -176,7 +182,7 @@ impl Rehearsal {
         let pace = Pace::REAL;
         let host = Host::start(&place, 0, &pace).await?;
         anyhow::ensure!(
-            host.links.len() >= options.sessions,
+            host.links.len() >= place.links,
             "the server gave {} links for {} sessions",
             host.links.len(),
             options.sessions
@@ -202,7 +208,7 @@ impl Rehearsal {
         kills.sort_unstable_by(|one, other| other.cmp(one));
         let (address, _) = watch::channel(Some(host.address.clone()));
         let sessions = tickets.iter();
-        let sessions = sessions.map(|ticket| (ticket.link.clone(), ticket.record.clone()));
+        let sessions = sessions.map(|ticket| (ticket.door.key(), ticket.record.clone()));
         let rehearsal = Self {
             options: options.clone(),
             sessions: sessions.collect(),
@@ -435,24 +441,19 @@ fn tickets(
     let scripts = options.faults.scripts(study, options.sessions, rng);
     let mean_us = 60e6 / options.arrivals_per_min;
     let mut at_us = began_us;
-    let ticket = |(number, (fault, link)): (usize, (Option<Fault>, &String))| {
+    let ticket = |(number, fault): (usize, Option<Fault>)| {
         // Source: arrivals of a Poisson process have exponential gaps.
         let even = (rng.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         at_us += (-(1.0 - even).ln() * mean_us) as u64;
-        Ticket {
+        Some(Ticket {
             rng: Rng::of(options.seed, &[OF_SESSION, number as u64]),
-            link: link.clone(),
+            door: Door::of(study, number, links.get(number))?,
             arrives_us: at_us,
             fault,
             record: Shared::new(number, fault),
-        }
+        })
     };
-    scripts
-        .into_iter()
-        .zip(links)
-        .enumerate()
-        .map(ticket)
-        .collect()
+    scripts.into_iter().enumerate().filter_map(ticket).collect()
 }
 
 /// What was drawn for each participant, as the database has it.

@@ -21,6 +21,7 @@ use study::Study;
 use study::assign::Rng;
 use tokio::sync::watch;
 
+use super::door::Door;
 use super::fault::Fault;
 use super::hands::{Hands, Native};
 use super::record::{Phase, Shared};
@@ -57,8 +58,8 @@ pub(super) struct Around {
 pub(super) struct Ticket {
     /// What it draws from.
     pub(super) rng: Rng,
-    /// Token of its participant link.
-    pub(super) link: String,
+    /// How it comes in.
+    pub(super) door: Door,
     /// When it comes, microseconds.
     pub(super) arrives_us: u64,
     /// What goes wrong.
@@ -78,7 +79,7 @@ struct Deadline {
 pub(super) struct Bot {
     around: Rc<Around>,
     rng: Rng,
-    link: String,
+    door: Door,
     fault: Option<Fault>,
     record: Shared,
     deadline: Deadline,
@@ -134,7 +135,7 @@ impl Bot {
         let now_us = around.clock.now_us();
         let Ticket {
             mut rng,
-            link,
+            door,
             fault,
             record,
             ..
@@ -145,7 +146,7 @@ impl Bot {
         Self {
             around,
             rng,
-            link,
+            door,
             fault,
             record,
             deadline: Deadline {
@@ -348,7 +349,7 @@ impl Bot {
                         token: token.clone(),
                         playing,
                     },
-                    None => Entry::Invite(self.link.clone()),
+                    None => self.door.entry(),
                 };
                 let message = ClientMessage::Hello { entry };
                 // The token is a secret: the trace does not have it.
