@@ -14,6 +14,7 @@ const OPENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a connection tells.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "news are dealt with at once")]
 pub(super) enum News {
     /// It is open.
     Open,

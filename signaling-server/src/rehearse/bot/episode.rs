@@ -25,7 +25,7 @@ pub(super) struct Late {
 /// Which way a datagram goes.
 enum Way {
     Out(Seat, Vec<u8>),
-    In(ServerMessage),
+    In(Seat, Vec<u8>),
 }
 
 impl Late {
@@ -102,7 +102,8 @@ impl Bot {
         for way in self.late.due(now_us) {
             match way {
                 Way::Out(to, bytes) => self.say(ClientMessage::Relay { to, bytes }),
-                Way::In(message) => {
+                Way::In(from, bytes) => {
+                    let message = ServerMessage::Relay { from, bytes };
                     self.with_peer(now_us, |peer, now| peer.handle_message(now, message));
                 }
             }
@@ -132,10 +133,10 @@ impl Bot {
     pub(super) fn of_episode(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
         match message {
             ServerMessage::Match(plan) => self.matched(now_us, plan)?,
-            ServerMessage::Relay { .. } => {
-                if let Some(Way::In(message)) =
-                    self.late.take(now_us, Way::In(message), &mut self.rng)
-                {
+            ServerMessage::Relay { from, bytes } => {
+                let way = Way::In(from, bytes);
+                if let Some(Way::In(from, bytes)) = self.late.take(now_us, way, &mut self.rng) {
+                    let message = ServerMessage::Relay { from, bytes };
                     self.with_peer(now_us, |peer, now| peer.handle_message(now, message));
                 }
             }
