@@ -1,4 +1,5 @@
-//! The JSON Schema of the study file, in `docs/study.schema.json`. `UPDATE_GOLDEN=1` writes it anew.
+//! What the readers of the study file tell: its JSON Schema in `docs/study.schema.json`, and its reference in
+//! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both anew.
 
 use std::path::Path;
 
@@ -13,5 +14,19 @@ fn the_schema_in_the_documents_is_what_the_readers_take() {
     assert!(
         kept == schema,
         "docs/study.schema.json is not what the readers take; look at what changed, then UPDATE_GOLDEN=1"
+    );
+}
+
+#[test]
+fn the_reference_in_the_documents_is_what_the_readers_take() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+    let reference = study::reference();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, &reference).expect("a file of the documents");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == reference,
+        "docs/reference.md is not what the readers take; look at what changed, then UPDATE_GOLDEN=1"
     );
 }
