@@ -58,32 +58,25 @@ impl Hands {
     }
 
     fn choose(&mut self, peer: &mut Peer<Native>, now: Now) -> Option<Action> {
-        let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
-        let plays_from = peer.plays_from();
+        let (plays_from, turns) = (peer.plays_from(), peer.plan().rules.turns);
+        if !std::mem::replace(&mut self.is_ready, true) {
+            self.sit_down(peer);
+        }
+        let seat = peer.plan().seat.index();
         let session = peer.session_mut()?;
-        let (current, enters) = (session.current(), session.input_tick());
-        let waits = (self.asked).is_some_and(|(asked, until)| asked == current || current <= until);
-        if current < plays_from || waits {
+        if session.current() < plays_from {
             return None;
         }
+        let (current, enters) = (session.current(), session.input_tick());
         let world = session.world();
-        if !std::mem::replace(&mut self.is_ready, true) && self.rng.below(2) == 1 {
-            self.policy = policy::by_name(SKILLED, world.spec());
-            if let Some(policy) = &mut self.policy {
-                policy.reset(seat, seed);
-            }
+        if turns || self.policy.is_none() {
+            return self.take_time(now).then(|| self.any(world, seat));
         }
-        let Some(policy) = &mut self.policy else {
-            let actions = world.spec().actions.len();
-            if now.page_us < self.next_us {
-                return None;
-            }
-            self.next_us = now.page_us + 150_000 + self.rng.below(600_000) as u64;
-            return Some(self.rng.below(actions) as Action);
-        };
-        let mut observation = Vec::new();
-        world.observe(seat, &mut observation);
-        let action = policy.act(&observation);
+        let waits = (self.asked).is_some_and(|(asked, until)| asked == current || current <= until);
+        if waits {
+            return None;
+        }
+        let action = self.wanted(world, seat)?;
         let is_still = action == world.spec().noop;
         let until = match is_still {
             true => Tick(current.0.saturating_sub(1)),
@@ -91,6 +84,41 @@ impl Hands {
         };
         self.asked = Some((current, until));
         (!is_still).then_some(action)
+    }
+
+    /// Half of the people know what they do.
+    fn sit_down(&mut self, peer: &mut Peer<Native>) {
+        let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
+        let is_skilled = self.rng.below(2) == 1;
+        if let Some(session) = peer.session_mut().filter(|_| is_skilled) {
+            self.policy = policy::by_name(SKILLED, session.world().spec());
+            self.policy
+                .iter_mut()
+                .for_each(|policy| policy.reset(seat, seed));
+        }
+    }
+
+    /// Whether it is time for another key.
+    fn take_time(&mut self, now: Now) -> bool {
+        let is_time = now.page_us >= self.next_us;
+        if is_time {
+            self.next_us = now.page_us + 150_000 + self.rng.below(600_000) as u64;
+        }
+        is_time
+    }
+
+    /// What the policy wants; none without one.
+    fn wanted(&mut self, world: &mut Native, seat: usize) -> Option<Action> {
+        let mut observation = Vec::new();
+        world.observe(seat, &mut observation);
+        Some(self.policy.as_mut()?.act(&observation))
+    }
+
+    /// What the policy wants, or any action where that is none: every turn needs one.
+    fn any(&mut self, world: &mut Native, seat: usize) -> Action {
+        let noop = world.spec().noop;
+        let wanted = self.wanted(world, seat).filter(|action| *action != noop);
+        wanted.unwrap_or_else(|| self.rng.below(world.spec().actions.len()) as Action)
     }
 
     /// The key of another action goes up first, as fingers do.

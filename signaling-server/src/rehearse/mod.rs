@@ -387,7 +387,7 @@ impl Rehearsal {
         };
         self.line.tell(|| {
             format!(
-                "{min:02}:{s:02} of study time, ×{speed:.0}: {over} of {all} done, {here} here, {play} of them \
+                "{min:02}:{s:02} of study time, ×{speed:.1}: {over} of {all} done, {here} here, {play} of them \
                  playing, {coming} to come{stuck}"
             )
         });

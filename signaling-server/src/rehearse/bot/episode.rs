@@ -165,7 +165,13 @@ impl Bot {
         }
         let world = self.open(&plan)?;
         let spec = world.spec();
-        let horizon_s = u64::from(spec.horizon) / u64::from(spec.tick_hz.max(1));
+        // A turn takes as long as the person thinks.
+        let hz = if plan.rules.turns {
+            1
+        } else {
+            spec.tick_hz.max(1)
+        };
+        let horizon_s = u64::from(spec.horizon) / u64::from(hz);
         self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
         let now = self.now(now_us);
         self.peer = Some(Peer::new(plan, now));
