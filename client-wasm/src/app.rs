@@ -22,6 +22,7 @@ use crate::post::{Input, Post};
 use crate::rescue;
 use crate::sentences;
 use crate::socket::{News, Socket};
+use crate::sound;
 
 use stages::{Before, Card, Stage};
 
@@ -129,6 +130,8 @@ impl App {
             Input::Leaving => self.leaving(),
             Input::StageDone(answers, pages_ms) => self.stage_done(answers, pages_ms),
             Input::Drafted(draft) => self.drafts.change(dom::page_ms(), draft),
+            Input::Alive => self.alive(),
+            Input::Say(message) => self.socket.send(&message),
             Input::Onward => self.onward(),
         }
     }
@@ -248,13 +251,9 @@ impl App {
             // The outcome of the episode before stays on the page until the person goes on.
             message if self.next.is_some() => self.next_messages.push(message),
             ServerMessage::DraftKept { number } => self.drafts.kept(number),
-            ServerMessage::Waiting {
-                here,
-                needed,
-                left_ms,
-            } => {
+            ServerMessage::Waiting(waiting) => {
                 if let Card::Lobby(lobby) = &mut self.card {
-                    lobby.waiting(dom::page_ms(), here, needed, left_ms);
+                    lobby.waiting(dom::page_ms(), waiting);
                 }
                 if let Card::Rest(rest) = &mut self.card {
                     rest.wait();
@@ -345,9 +344,12 @@ impl App {
     /// An episode in which this page has had no part.
     fn begin(&mut self, plan: Plan) {
         self.leave_play();
+        if matches!(self.card, Card::Lobby(_) | Card::Regroup(_)) {
+            sound::matched();
+        }
         self.card = Card::Plain;
         if dom::document().hidden() {
-            dom::document().set_title("● Your partner is here");
+            dom::document().set_title(sentences::MATCHED_TITLE);
         }
         let play = Play::new(self.post.clone(), plan, self.now());
         self.shell.turn_to(&play.scene.page);
@@ -386,11 +388,21 @@ impl App {
         (self.outcome_ms, self.is_judged) = (None, false);
     }
 
+    /// The person did something: who waits in a lobby is there.
+    fn alive(&mut self) {
+        if let Card::Lobby(lobby) = &mut self.card
+            && lobby.is_news_of_life(dom::page_ms())
+        {
+            self.socket.send(&ClientMessage::Here);
+        }
+    }
+
     fn hidden(&mut self, hidden: bool) {
         if hidden {
             self.flush_draft();
         } else {
             dom::document().set_title(self.shell.title());
+            self.alive();
         }
         self.with_play(|play, now| play.hidden(now, hidden));
     }

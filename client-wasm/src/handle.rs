@@ -85,6 +85,12 @@ fn session_url() -> Result<String, JsValue> {
 }
 
 fn subscribe(post: &Post) {
+    for name in ["pointerdown", "pointermove", "keydown"] {
+        let alive = post.clone();
+        dom::listen(&dom::window(), name, move |_: Event| {
+            alive.send(Input::Alive)
+        });
+    }
     for (name, down) in [("keydown", true), ("keyup", false)] {
         let post = post.clone();
         dom::listen(&dom::window(), name, move |event: KeyboardEvent| {

@@ -30,6 +30,8 @@ mod handle;
 #[cfg(target_arch = "wasm32")]
 mod instructions;
 #[cfg(target_arch = "wasm32")]
+mod lobby;
+#[cfg(target_arch = "wasm32")]
 mod module;
 #[cfg(target_arch = "wasm32")]
 mod pad;
@@ -51,6 +53,8 @@ mod rest;
 mod scene;
 #[cfg(target_arch = "wasm32")]
 mod socket;
+#[cfg(target_arch = "wasm32")]
+mod sound;
 #[cfg(target_arch = "wasm32")]
 mod still;
 #[cfg(target_arch = "wasm32")]

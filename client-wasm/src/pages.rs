@@ -1,4 +1,4 @@
-//! The pages around the episodes: bar, notices, lobby, end.
+//! The pages around the episodes: bar and notices.
 //!
 //! Each page is made once, when its stage begins, and removed with it. This module must not know
 //! where in the study a participant is; the server does.
@@ -143,63 +143,4 @@ pub(crate) fn message(heading: &str, sentence: &str) -> HtmlElement {
         &[&dom::text("h1", heading), &dom::text("p", sentence)],
     );
     card
-}
-
-/// The lobby: who is here, and what happens when nobody comes.
-pub(crate) struct Lobby {
-    /// The page.
-    pub(crate) page: HtmlElement,
-    status: HtmlElement,
-    hint: HtmlElement,
-    until_ms: f64,
-}
-
-impl Lobby {
-    /// A lobby whose time runs out `timeout_s` from now.
-    pub(crate) fn new(now_ms: f64, timeout_s: u32) -> Self {
-        let page = dom::make("section.card.lobby");
-        let pulse = dom::make("div.pulse");
-        dom::set(&pulse, "aria-hidden", "true");
-        let status = dom::text("p.status", "Looking for your partner…");
-        dom::set(&status, "role", "status");
-        let hint = dom::make("p.hint");
-        dom::fill(
-            &page,
-            &[&dom::text("h1", "Waiting room"), &pulse, &status, &hint],
-        );
-        Self {
-            page,
-            status,
-            hint,
-            until_ms: now_ms + f64::from(timeout_s) * 1_000.0,
-        }
-    }
-
-    /// The server's count.
-    pub(crate) fn waiting(&mut self, now_ms: f64, here: u16, needed: u16, left_ms: u32) {
-        let missing = needed.saturating_sub(here);
-        let whom = if missing == 1 {
-            "one more person".to_owned()
-        } else {
-            format!("{missing} more people")
-        };
-        let status = if missing == 0 {
-            "Everybody is here.".to_owned()
-        } else {
-            format!("Waiting for {whom}…")
-        };
-        dom::say(&self.status, &status);
-        self.until_ms = now_ms + f64::from(left_ms);
-    }
-
-    /// Counts down.
-    pub(crate) fn tick(&self, now_ms: f64) {
-        let left_s = ((self.until_ms - now_ms) / 1_000.0).ceil().max(0.0);
-        let hint = if left_s > 0.0 {
-            format!("If nobody comes, you go on in {left_s} s. Please stay on this page.")
-        } else {
-            "One moment, please.".to_owned()
-        };
-        dom::say(&self.hint, &hint);
-    }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use env_core::Action;
 use protocol::Era;
-use protocol::control::{Answer, Draft};
+use protocol::control::{Answer, ClientMessage, Draft};
 
 use crate::app::App;
 use crate::module::Module;
@@ -55,6 +55,10 @@ pub(crate) enum Input {
     Hidden(bool),
     /// The page is about to go.
     Leaving,
+    /// The person did something, wherever on the page.
+    Alive,
+    /// The person has answered what the server asks in a lobby.
+    Say(ClientMessage),
     /// The person is done with a stage, after so many milliseconds on each of its pages; none if it has but one, whose
     /// time is that of the stage.
     StageDone(Vec<Answer>, Vec<u32>),

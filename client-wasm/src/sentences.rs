@@ -3,7 +3,7 @@
 //! This module must not know where the sentences are shown.
 
 use protocol::Seat;
-use protocol::control::{EndReason, Refusal};
+use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 
 /// The server has not answered since the page was opened.
 pub const NO_SERVER: &str = "The server cannot be reached right now. Please keep this page open: it goes on trying by itself.";
@@ -60,6 +60,18 @@ pub const WAITING_FOR_SERVER: &str =
     "The connection to the server was lost. It comes back by itself…";
 /// The world waits for several people who are all there.
 pub const WAITING_FOR_OTHERS: &str = "Waiting for the others…";
+/// The heading of a lobby.
+pub const LOBBY: &str = "Waiting room";
+/// The server has not yet said who is in the lobby.
+pub const LOOKING: &str = "Looking for your partner…";
+/// Answers whether somebody is there.
+pub const I_AM_HERE: &str = "I am here";
+/// Goes back to the lobby.
+pub const COME_BACK: &str = "Back to the waiting room";
+/// The title of a page out of sight that asks something.
+pub const ASKED_TITLE: &str = "● Are you still there?";
+/// The title of a page out of sight whose partners are here.
+pub const MATCHED_TITLE: &str = "● Your partner is here";
 /// Others of the group have not come to this stage yet.
 pub const REGROUP: &str = "The next round starts soon";
 /// The person of this page is about to play again.
@@ -150,6 +162,95 @@ pub fn outcome(reason: EndReason, score: i64) -> String {
                 .to_owned()
         }
     }
+}
+
+/// How many people are still needed in a lobby.
+pub fn here(waiting: &Waiting) -> String {
+    match waiting.needed.saturating_sub(waiting.here) {
+        _ if waiting.ask == Ask::Return => "You are not waiting any more.".to_owned(),
+        0 => "Everybody is here. One moment…".to_owned(),
+        1 => "Waiting for one more person…".to_owned(),
+        missing => format!(
+            "{} of {} people are here. Waiting for {missing} more…",
+            waiting.here, waiting.needed
+        ),
+    }
+}
+
+/// How long somebody has waited, and how long it usually takes.
+pub fn waited(waiting: &Waiting, since_ms: u64) -> String {
+    // What was shown as a second stays one until the next.
+    let waited_ms = (u64::from(waiting.waited_ms) + since_ms) / 1_000 * 1_000;
+    let waited = format!("You have waited {}.", clock_face(waited_ms));
+    match waiting.usual_ms {
+        None => waited,
+        Some(usual_ms) if usual_ms < 10_000 => format!("{waited} Lately it took a few seconds."),
+        Some(usual_ms) => {
+            let usual = clock_face(u64::from(usual_ms).div_ceil(5_000) * 5_000);
+            format!("{waited} Lately it took about {usual}.")
+        }
+    }
+}
+
+/// What happens in a lobby when nobody comes.
+pub fn at_timeout(waiting: &Waiting, since_ms: u64) -> String {
+    let left_ms = u64::from(waiting.left_ms).saturating_sub(since_ms);
+    let left = clock_face(left_ms);
+    match (waiting.ask, waiting.then) {
+        (Ask::Return, _) => "Your place was given to others.".to_owned(),
+        (Ask::Choice, _) => "You still play at once if somebody comes.".to_owned(),
+        (_, AtTimeout::Wait) => {
+            "You play as soon as somebody comes. Please stay on this page.".to_owned()
+        }
+        _ if left_ms == 0 => ONE_MOMENT.to_owned(),
+        (_, AtTimeout::GoOn) => {
+            format!("If nobody comes, you go on in {left}. Please stay on this page.")
+        }
+        (_, AtTimeout::Ai) => format!(
+            "If nobody comes, you play with an AI partner in {left}. Please stay on this page."
+        ),
+        (_, AtTimeout::Ask) => format!(
+            "If nobody comes, you can choose in {left} how to go on. Please stay on this page."
+        ),
+        (_, AtTimeout::Leave) if waiting.paid => {
+            format!(
+                "If nobody comes, the study ends in {left}, and you are paid for your time. Please stay on this page."
+            )
+        }
+        (_, AtTimeout::Leave) => {
+            format!("If nobody comes, the study ends in {left}. Please stay on this page.")
+        }
+    }
+}
+
+/// What somebody who waits is asked.
+pub fn question(waiting: &Waiting, since_ms: u64) -> Option<String> {
+    match waiting.ask {
+        Ask::Nothing => None,
+        Ask::Presence { left_ms } => {
+            let left_ms = u64::from(left_ms).saturating_sub(since_ms);
+            let left = clock_face(left_ms.div_ceil(5_000) * 5_000);
+            Some(format!(
+                "Are you still there? Your place is kept for {left} more."
+            ))
+        }
+        Ask::Return => Some(
+            "You did not answer, so you have lost your place. You can come back at any time."
+                .to_owned(),
+        ),
+        Ask::Choice => Some("Nobody has come yet. What would you like to do?".to_owned()),
+    }
+}
+
+/// The button of a choice.
+pub fn choice(choice: Choice, paid: bool) -> String {
+    match choice {
+        Choice::Wait => "Keep waiting",
+        Choice::Ai => "Play with an AI partner",
+        Choice::Leave if paid => "Leave, and be paid for my time",
+        Choice::Leave => "Leave the study",
+    }
+    .to_owned()
 }
 
 /// Who of the group has not come yet, and whether their page is there.
@@ -279,6 +380,36 @@ pub fn clock_face(left_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_words() {
+        let waiting = Waiting {
+            here: 1,
+            needed: 2,
+            waited_ms: 61_500,
+            left_ms: 30_000,
+            usual_ms: Some(42_000),
+            then: AtTimeout::Ai,
+            paid: true,
+            ask: Ask::Nothing,
+        };
+        assert_eq!(here(&waiting), "Waiting for one more person…");
+        assert_eq!(
+            waited(&waiting, 400),
+            "You have waited 1:01. Lately it took about 0:45."
+        );
+        assert_eq!(
+            at_timeout(&waiting, 10_000),
+            "If nobody comes, you play with an AI partner in 0:20. Please stay on this page."
+        );
+        assert_eq!(question(&waiting, 0), None);
+        let ask = Ask::Presence { left_ms: 15_000 };
+        let said = question(&Waiting { ask, ..waiting }, 4_000);
+        assert_eq!(
+            said.as_deref(),
+            Some("Are you still there? Your place is kept for 0:15 more.")
+        );
+    }
 
     #[test]
     fn who_is_missing_is_named() {

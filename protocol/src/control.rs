@@ -167,6 +167,10 @@ pub enum ClientMessage {
         /// Whether it is out of sight.
         hidden: bool,
     },
+    /// The person is there: a key, a touch, a click, or an answer to [`Ask::Presence`] or [`Ask::Return`].
+    Here,
+    /// Answers [`Ask::Choice`].
+    Choose(Choice),
     /// The page is being closed or reloaded.
     Unloading,
     /// The page wants its seat in the running episode back: its own session has lost it.
@@ -397,6 +401,73 @@ pub enum EndReason {
     Technical,
 }
 
+/// How somebody's wait in a lobby stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Waiting {
+    /// People here, this one counted.
+    pub here: u16,
+    /// People needed.
+    pub needed: u16,
+    /// How long this person has waited, milliseconds.
+    pub waited_ms: u32,
+    /// Milliseconds until the study's choice at timeout.
+    pub left_ms: u32,
+    /// How long people waited lately until they were matched, milliseconds, if anybody was: the median.
+    pub usual_ms: Option<u32>,
+    /// What the study's choice is.
+    pub then: AtTimeout,
+    /// Whether people who leave without a group are paid for their time.
+    pub paid: bool,
+    /// What the person is asked.
+    pub ask: Ask,
+}
+
+/// What happens when nobody has come in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum AtTimeout {
+    /// The person goes on, with whom is not said.
+    GoOn,
+    /// The person plays with an AI partner.
+    Ai,
+    /// The person leaves.
+    Leave,
+    /// The person is asked.
+    Ask,
+    /// The person waits on.
+    Wait,
+}
+
+/// What somebody who waits is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Ask {
+    /// Nothing.
+    Nothing,
+    /// Whether they are there: answered by [`ClientMessage::Here`].
+    Presence {
+        /// Milliseconds until the place is given up.
+        left_ms: u32,
+    },
+    /// Whether they come back, as their place was given up: answered by [`ClientMessage::Here`].
+    Return,
+    /// What is to be done, as the time is up: answered by [`ClientMessage::Choose`].
+    Choice,
+}
+
+/// What somebody chooses whose time in a lobby is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Choice {
+    /// They wait on.
+    Wait,
+    /// They play with an AI partner.
+    Ai,
+    /// They leave.
+    Leave,
+}
+
 /// Somebody of the group who has not come yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -463,15 +534,8 @@ pub enum ServerMessage {
         /// Its number.
         number: u32,
     },
-    /// The lobby changed.
-    Waiting {
-        /// People here, this one counted.
-        here: u16,
-        /// People needed.
-        needed: u16,
-        /// Milliseconds until the study's choice at timeout.
-        left_ms: u32,
-    },
+    /// How the wait in a lobby stands.
+    Waiting(Waiting),
     /// Who of the group has not come yet.
     Missing {
         /// Those who are awaited.

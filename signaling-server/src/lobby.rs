@@ -1,23 +1,41 @@
 //! The waiting room of one lobby stage: a state machine that makes groups of those who wait.
 //!
-//! It owns who waits and since when. It must not know of connections, sessions, episodes or clocks:
-//! every call takes `now_us`, and what follows comes out of [`Lobby::poll_formed`].
+//! It owns who waits, since when, and whether they are there. It must not know of connections, sessions, episodes or
+//! clocks: every call takes `now_us`, who may be together is asked of a [`Terms`], and what follows comes out of
+//! [`Lobby::poll_news`].
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use study::stage::OnTimeout;
+use study::assign::Rng;
+use study::stage::{MatchOrder, OnTimeout};
 
 /// The rules of a lobby.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// People of a group, at least 1.
     pub group_size: u16,
+    /// Who comes first.
+    pub order: MatchOrder,
     /// How long a person waits until [`Rules::on_timeout`], microseconds.
     pub timeout_us: u64,
     /// What happens then.
     pub on_timeout: OnTimeout,
+    /// How long a person gives no sign of life until they are asked for one, microseconds.
+    pub prompt_us: u64,
+    /// How long they have to answer, microseconds.
+    pub grace_us: u64,
     /// The most people who wait at once.
     pub capacity: usize,
+    /// What `random` is drawn from.
+    pub seed: u64,
+}
+
+/// Who may be together.
+pub trait Terms<P> {
+    /// Whether two people may be in one group.
+    fn may_meet(&self, one: P, other: P) -> bool;
+    /// Whether these people, as many as a group has, are a group that the study wants.
+    fn is_wanted(&self, people: &[P]) -> bool;
 }
 
 /// Why nobody was let in.
@@ -31,29 +49,75 @@ pub enum Refused {
     Waiting,
 }
 
+/// What a person can choose when their time is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// They wait as long again.
+    Wait,
+    /// AI partners take the places that are empty.
+    Bot,
+    /// They leave.
+    Leave,
+}
+
+/// What follows for people who wait or waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News<P> {
+    /// These are a group, in the order of their places; AI partners take the places that are left over.
+    Formed(Vec<P>),
+    /// Somebody gave no sign of life in time, and has lost the place.
+    GaveUp(P),
+    /// Somebody leaves without a group.
+    Left(P),
+}
+
+/// How somebody who waits is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There.
+    Here,
+    /// Asked for a sign of life, until then, microseconds. Nobody is put together with them meanwhile.
+    Prompted(u64),
+    /// Asked what is to be done, as the time is up. They are still put together with others.
+    Asked,
+}
+
 #[derive(Debug)]
 struct Waiting<P> {
     person: P,
     since_us: u64,
-    /// Set once a person who may wait on has been told of the timeout.
-    overdue: bool,
+    /// When the time is up.
+    until_us: u64,
+    /// The last sign of life.
+    seen_us: u64,
+    state: State,
+    /// Whether it was tried to find them a group among the others who wait.
+    is_tried: bool,
 }
+
+/// Combinations that are looked at for one person who comes.
+const MOST_TRIES: usize = 20_000;
 
 /// People who wait for a group.
 #[derive(Debug)]
 pub struct Lobby<P> {
     rules: Rules,
     waiting: VecDeque<Waiting<P>>,
-    formed: VecDeque<Vec<P>>,
+    /// People who are kept apart here.
+    apart: BTreeSet<(P, P)>,
+    drawn: u64,
+    news: VecDeque<News<P>>,
 }
 
-impl<P: Copy + Eq> Lobby<P> {
+impl<P: Copy + Ord> Lobby<P> {
     /// Opens an empty lobby.
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,
             waiting: VecDeque::new(),
-            formed: VecDeque::new(),
+            apart: BTreeSet::new(),
+            drawn: 0,
+            news: VecDeque::new(),
         }
     }
 
@@ -62,77 +126,265 @@ impl<P: Copy + Eq> Lobby<P> {
     /// # Errors
     /// [`Refused`]; the lobby is then unchanged.
     pub fn join(&mut self, now_us: u64, person: P, since_us: u64) -> Result<(), Refused> {
-        if self.waiting.iter().any(|w| w.person == person) {
+        if self.find(person).is_some() {
             return Err(Refused::Waiting);
         }
         if self.waiting.len() >= self.rules.capacity {
             return Err(Refused::Full);
         }
         let place = self.waiting.partition_point(|w| w.since_us <= since_us);
-        self.waiting.insert(
-            place,
-            Waiting {
-                person,
-                since_us,
-                overdue: false,
-            },
-        );
-        let size = usize::from(self.rules.group_size.max(1));
-        if self.waiting.len() >= size {
-            self.formed
-                .push_back(self.waiting.drain(..size).map(|w| w.person).collect());
-        }
-        self.handle_timeout(now_us);
+        let joined = Waiting {
+            person,
+            since_us,
+            until_us: since_us.saturating_add(self.rules.timeout_us),
+            seen_us: now_us,
+            state: State::Here,
+            is_tried: false,
+        };
+        self.waiting.insert(place, joined);
         Ok(())
     }
 
     /// Takes a person out; true if they waited here.
     pub fn leave(&mut self, person: P) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|w| w.person != person);
-        self.waiting.len() < before
+        let found = self.find(person);
+        found.is_some_and(|at| self.waiting.remove(at).is_some())
     }
 
-    /// Decides for those whose time is up.
-    pub fn handle_timeout(&mut self, now_us: u64) {
-        let up = |w: &Waiting<P>| now_us.saturating_sub(w.since_us) >= self.rules.timeout_us;
-        match self.rules.on_timeout {
-            OnTimeout::Wait => self
-                .waiting
-                .iter_mut()
-                .filter(|w| up(w))
-                .for_each(|w| w.overdue = true),
-            // The time of the first is up: AI partners take the places that are empty.
-            OnTimeout::Bot if self.waiting.front().is_some_and(up) => {
-                self.formed
-                    .push_back(self.waiting.drain(..).map(|w| w.person).collect());
+    /// A person gives a sign of life; true if they were asked for one.
+    pub fn seen(&mut self, now_us: u64, person: P) -> bool {
+        let Some(at) = self.find(person) else {
+            return false;
+        };
+        let waiting = &mut self.waiting[at];
+        waiting.seen_us = now_us;
+        let was_asked = matches!(waiting.state, State::Prompted(_));
+        if was_asked {
+            (waiting.state, waiting.is_tried) = (State::Here, false);
+        }
+        was_asked
+    }
+
+    /// A person whose time is up says what is to be done; nothing if they were not asked.
+    pub fn choose(&mut self, now_us: u64, person: P, choice: Choice) {
+        self.seen(now_us, person);
+        let Some(at) = self.find(person) else {
+            return;
+        };
+        if self.waiting[at].state != State::Asked {
+            return;
+        }
+        match choice {
+            Choice::Wait => {
+                self.waiting[at].state = State::Here;
+                self.waiting[at].until_us = now_us.saturating_add(self.rules.timeout_us);
             }
-            OnTimeout::Bot => {}
+            Choice::Bot => {
+                self.waiting.remove(at);
+                self.news.push_back(News::Formed(vec![person]));
+            }
+            Choice::Leave => {
+                self.waiting.remove(at);
+                self.news.push_back(News::Left(person));
+            }
         }
     }
 
-    /// When [`Self::handle_timeout`] wants to be called, microseconds.
+    /// Two people are never put together here any more.
+    pub fn keep_apart(&mut self, one: P, other: P) {
+        self.apart.insert((one.min(other), one.max(other)));
+    }
+
+    /// Nobody else can come: the time of everybody is up.
+    pub fn expire(&mut self, now_us: u64) {
+        let waiting = self.waiting.iter_mut();
+        waiting.for_each(|w| w.until_us = w.until_us.min(now_us));
+    }
+
+    /// Does what time alone decides, and puts those together who can be.
+    pub fn settle(&mut self, now_us: u64, terms: &dyn Terms<P>) {
+        self.look_for_life(now_us);
+        while let Some(at) = self.waiting.iter().position(|w| !w.is_tried) {
+            self.waiting[at].is_tried = true;
+            if let Some(group) = self.group_of(at, terms) {
+                self.form(group);
+            }
+        }
+        while let Some(at) = self.overdue(now_us) {
+            self.time_is_up(now_us, at, terms);
+        }
+    }
+
+    /// Asks those for a sign of life who gave none for long, and gives those up who did not answer.
+    fn look_for_life(&mut self, now_us: u64) {
+        let (grace_us, follows) = (self.rules.grace_us, self.follows());
+        let prompt_us = self.rules.prompt_us;
+        for waiting in &mut self.waiting {
+            let asked_us = waiting.seen_us.saturating_add(prompt_us);
+            // What follows when the time is up tells whether they are there.
+            let is_up = waiting.state == State::Here && waiting.until_us <= asked_us;
+            let is_prompted = matches!(waiting.state, State::Prompted(_));
+            if asked_us <= now_us && !is_prompted && !(follows && is_up) {
+                waiting.state = State::Prompted(now_us.saturating_add(grace_us));
+            }
+        }
+        let is_lost = |w: &Waiting<P>| matches!(w.state, State::Prompted(until) if until <= now_us);
+        while let Some(at) = self.waiting.iter().position(is_lost) {
+            let lost = self.waiting.remove(at);
+            self.news
+                .extend(lost.map(|waiting| News::GaveUp(waiting.person)));
+        }
+    }
+
+    /// Somebody who is there, whose time is up, and for whom something follows from that.
+    fn overdue(&self, now_us: u64) -> Option<usize> {
+        let follows = self.follows();
+        let mut waiting = self.waiting.iter();
+        waiting.position(|w| follows && w.state == State::Here && w.until_us <= now_us)
+    }
+
+    /// Whether anything follows when the time is up.
+    fn follows(&self) -> bool {
+        self.rules.on_timeout != OnTimeout::Wait
+    }
+
+    fn time_is_up(&mut self, now_us: u64, at: usize, terms: &dyn Terms<P>) {
+        match self.rules.on_timeout {
+            OnTimeout::Wait => {}
+            // They have as long to choose as they may be quiet.
+            OnTimeout::Ask => {
+                self.waiting[at].state = State::Asked;
+                self.waiting[at].seen_us = now_us;
+            }
+            OnTimeout::Leave => {
+                let left = self.waiting.remove(at);
+                self.news
+                    .extend(left.map(|waiting| News::Left(waiting.person)));
+            }
+            // AI partners take the places that are empty; others who may be with this person need not wait either.
+            OnTimeout::Bot => {
+                let mut group = vec![at];
+                for other in self.others(at) {
+                    let fits = group.iter().all(|one| self.may_meet(*one, other, terms));
+                    if fits && group.len() < self.size() {
+                        group.push(other);
+                    }
+                }
+                self.form(group);
+            }
+        }
+    }
+
+    /// The others who can be put into a group, in their order.
+    fn others(&self, at: usize) -> Vec<usize> {
+        let is_there = |other: &usize| !matches!(self.waiting[*other].state, State::Prompted(_));
+        let others = (0..self.waiting.len()).filter(|other| *other != at);
+        others.filter(is_there).collect()
+    }
+
+    /// The first group with this person, by the order of those who wait.
+    fn group_of(&mut self, at: usize, terms: &dyn Terms<P>) -> Option<Vec<usize>> {
+        if matches!(self.waiting[at].state, State::Prompted(_)) {
+            return None;
+        }
+        let mut others = self.others(at);
+        if self.rules.order == MatchOrder::Random {
+            self.rng().shuffle(&mut others);
+        }
+        let (mut group, mut tries) = (vec![at], MOST_TRIES);
+        let found = self.search(&mut group, &others, &mut tries, terms);
+        found.then_some(group)
+    }
+
+    /// Completes a group with some of the others, in their order, if that can be.
+    fn search(
+        &self,
+        group: &mut Vec<usize>,
+        others: &[usize],
+        tries: &mut usize,
+        terms: &dyn Terms<P>,
+    ) -> bool {
+        if group.len() == self.size() {
+            let mut people = group.clone();
+            people.sort_unstable();
+            let people: Vec<P> = people.iter().map(|at| self.waiting[*at].person).collect();
+            return terms.is_wanted(&people);
+        }
+        for (number, &other) in others.iter().enumerate() {
+            if others.len() - number < self.size() - group.len() || *tries == 0 {
+                return false;
+            }
+            *tries -= 1;
+            if group.iter().all(|one| self.may_meet(*one, other, terms)) {
+                group.push(other);
+                if self.search(group, &others[number + 1..], tries, terms) {
+                    return true;
+                }
+                group.pop();
+            }
+        }
+        false
+    }
+
+    fn may_meet(&self, one: usize, other: usize, terms: &dyn Terms<P>) -> bool {
+        let (one, other) = (self.waiting[one].person, self.waiting[other].person);
+        let is_apart = self.apart.contains(&(one.min(other), one.max(other)));
+        !is_apart && terms.may_meet(one, other)
+    }
+
+    /// Takes people out as a group. Their places are in the order in which they came, or drawn.
+    fn form(&mut self, mut group: Vec<usize>) {
+        group.sort_unstable();
+        let mut people: Vec<P> = group.iter().map(|at| self.waiting[*at].person).collect();
+        for at in group.into_iter().rev() {
+            self.waiting.remove(at);
+        }
+        if self.rules.order == MatchOrder::Random {
+            self.rng().shuffle(&mut people);
+        }
+        self.news.push_back(News::Formed(people));
+    }
+
+    fn rng(&mut self) -> Rng {
+        self.drawn += 1;
+        Rng::of(self.rules.seed, &[self.drawn])
+    }
+
+    fn size(&self) -> usize {
+        usize::from(self.rules.group_size.max(1))
+    }
+
+    fn find(&self, person: P) -> Option<usize> {
+        self.waiting.iter().position(|w| w.person == person)
+    }
+
+    /// When [`Self::settle`] wants to be called though nothing happens, microseconds.
     pub fn poll_timeout(&self) -> Option<u64> {
-        let next = self.waiting.iter().find(|w| !w.overdue)?;
-        Some(next.since_us.saturating_add(self.rules.timeout_us))
+        let follows = self.follows();
+        let next = |w: &Waiting<P>| match w.state {
+            State::Prompted(until_us) => until_us,
+            State::Here if follows => w
+                .until_us
+                .min(w.seen_us.saturating_add(self.rules.prompt_us)),
+            State::Here | State::Asked => w.seen_us.saturating_add(self.rules.prompt_us),
+        };
+        self.waiting.iter().map(next).min()
     }
 
-    /// The next group that was made: people in the order in which they came; AI partners take the seats left over.
-    pub fn poll_formed(&mut self) -> Option<Vec<P>> {
-        self.formed.pop_front()
+    /// What follows next.
+    pub fn poll_news(&mut self) -> Option<News<P>> {
+        self.news.pop_front()
     }
 
-    /// Who waits, and how long each has until the timeout, microseconds.
-    pub fn waiting(&self, now_us: u64) -> impl Iterator<Item = (P, u64)> {
-        let timeout_us = self.rules.timeout_us;
-        self.waiting
-            .iter()
-            .map(move |w| (w.person, (w.since_us + timeout_us).saturating_sub(now_us)))
+    /// Who waits, since when and until when, microseconds, and how they are.
+    pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, State)> {
+        let waiting = self.waiting.iter();
+        waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))
     }
 
-    /// People of a group.
-    pub fn group_size(&self) -> u16 {
-        self.rules.group_size
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 }
 
@@ -144,61 +396,207 @@ mod tests {
 
     use super::*;
 
-    fn lobby(on_timeout: OnTimeout) -> Lobby<u32> {
-        Lobby::new(Rules {
+    /// Who may not meet; and whether a group is wanted only if its people are not all even or all odd.
+    #[derive(Clone, Debug, Default)]
+    struct Wanted {
+        apart: BTreeSet<(u32, u32)>,
+        mixed: bool,
+    }
+
+    impl Terms<u32> for Wanted {
+        fn may_meet(&self, one: u32, other: u32) -> bool {
+            !self.apart.contains(&(one.min(other), one.max(other)))
+        }
+
+        fn is_wanted(&self, people: &[u32]) -> bool {
+            let odd = people.iter().filter(|person| *person % 2 == 1).count();
+            !self.mixed || people.len() < 2 || (odd > 0 && odd < people.len())
+        }
+    }
+
+    fn rules(on_timeout: OnTimeout) -> Rules {
+        Rules {
             group_size: 2,
+            order: MatchOrder::Fifo,
             timeout_us: 1_000,
             on_timeout,
-            capacity: 3,
-        })
+            prompt_us: 100_000,
+            grace_us: 50,
+            capacity: 200,
+            seed: 7,
+        }
+    }
+
+    fn lobby(on_timeout: OnTimeout) -> Lobby<u32> {
+        Lobby::new(rules(on_timeout))
+    }
+
+    fn join(lobby: &mut Lobby<u32>, now_us: u64, person: u32) -> Option<News<u32>> {
+        lobby.join(now_us, person, now_us).unwrap();
+        settle(lobby, now_us)
+    }
+
+    fn settle(lobby: &mut Lobby<u32>, now_us: u64) -> Option<News<u32>> {
+        lobby.settle(now_us, &Wanted::default());
+        lobby.poll_news()
+    }
+
+    fn formed(people: &[u32]) -> Option<News<u32>> {
+        Some(News::Formed(people.to_vec()))
+    }
+
+    fn state(lobby: &Lobby<u32>, person: u32) -> Option<State> {
+        let mut waiting = lobby.waiting();
+        waiting
+            .find(|(who, ..)| *who == person)
+            .map(|(.., state)| state)
     }
 
     #[test]
     fn two_people_make_a_group_in_the_order_of_arrival() {
         let mut lobby = lobby(OnTimeout::Bot);
-        lobby.join(0, 7, 0).unwrap();
-        assert_eq!(lobby.poll_formed(), None);
-        lobby.join(5, 3, 5).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(vec![7, 3]));
+        assert_eq!(join(&mut lobby, 0, 7), None);
+        assert_eq!(join(&mut lobby, 5, 3), formed(&[7, 3]));
         assert_eq!(lobby.poll_timeout(), None);
     }
 
     #[test]
     fn a_lone_person_gets_a_partner_exactly_at_the_timeout() {
         let mut lobby = lobby(OnTimeout::Bot);
-        lobby.join(10, 7, 10).unwrap();
+        join(&mut lobby, 10, 7);
         assert_eq!(lobby.poll_timeout(), Some(1_010));
-        lobby.handle_timeout(1_009);
-        assert_eq!(lobby.poll_formed(), None);
-        lobby.handle_timeout(1_010);
-        assert_eq!(lobby.poll_formed(), Some(vec![7]));
+        assert_eq!(settle(&mut lobby, 1_009), None);
+        assert_eq!(settle(&mut lobby, 1_010), formed(&[7]));
     }
 
     #[test]
-    fn a_person_who_waits_on_is_told_once_and_still_matched() {
+    fn a_person_who_waits_on_is_still_matched() {
         let mut lobby = lobby(OnTimeout::Wait);
-        lobby.join(0, 7, 0).unwrap();
-        lobby.handle_timeout(1_000);
-        assert_eq!((lobby.poll_formed(), lobby.poll_timeout()), (None, None));
-        lobby.join(5_000, 8, 5_000).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(vec![7, 8]));
+        join(&mut lobby, 0, 7);
+        assert_eq!(settle(&mut lobby, 1_000), None);
+        assert_eq!(lobby.poll_timeout(), Some(100_000));
+        assert_eq!(join(&mut lobby, 5_000, 8), formed(&[7, 8]));
+    }
+
+    #[test]
+    fn a_person_whose_time_is_up_may_have_to_leave() {
+        let mut lobby = lobby(OnTimeout::Leave);
+        join(&mut lobby, 0, 7);
+        assert_eq!(settle(&mut lobby, 999), None);
+        assert_eq!(settle(&mut lobby, 1_000), Some(News::Left(7)));
+        assert_eq!(lobby.waiting().count(), 0);
+    }
+
+    #[test]
+    fn a_person_whose_time_is_up_chooses_and_is_matched_until_then() {
+        for (choice, news) in [
+            (Choice::Wait, None),
+            (Choice::Bot, formed(&[7])),
+            (Choice::Leave, Some(News::Left(7))),
+        ] {
+            let mut lobby = lobby(OnTimeout::Ask);
+            join(&mut lobby, 0, 7);
+            // Nobody is asked before.
+            lobby.choose(999, 7, Choice::Leave);
+            assert_eq!(settle(&mut lobby, 1_000), None);
+            assert_eq!(state(&lobby, 7), Some(State::Asked));
+            lobby.choose(1_200, 7, choice);
+            assert_eq!(settle(&mut lobby, 1_200), news);
+            if choice == Choice::Wait {
+                assert_eq!(settle(&mut lobby, 2_199), None);
+                assert_eq!(state(&lobby, 7), Some(State::Here));
+                settle(&mut lobby, 2_200);
+                assert_eq!(state(&lobby, 7), Some(State::Asked));
+                assert_eq!(join(&mut lobby, 2_300, 8), formed(&[7, 8]));
+            }
+        }
+    }
+
+    #[test]
+    fn who_gives_no_sign_of_life_is_asked_and_loses_the_place() {
+        let mut lobby = Lobby::new(Rules {
+            prompt_us: 300,
+            ..rules(OnTimeout::Bot)
+        });
+        join(&mut lobby, 0, 7);
+        assert!(!lobby.seen(200, 7));
+        assert_eq!(lobby.poll_timeout(), Some(500));
+        assert_eq!(settle(&mut lobby, 500), None);
+        assert_eq!(state(&lobby, 7), Some(State::Prompted(550)));
+        // Nobody is put together with somebody who may not be there.
+        assert_eq!(join(&mut lobby, 510, 8), None);
+        assert!(lobby.seen(520, 7));
+        assert_eq!(settle(&mut lobby, 520), formed(&[7, 8]));
+        join(&mut lobby, 600, 9);
+        settle(&mut lobby, 900);
+        assert_eq!(settle(&mut lobby, 949), None);
+        assert_eq!(settle(&mut lobby, 950), Some(News::GaveUp(9)));
+        assert_eq!(lobby.poll_timeout(), None);
     }
 
     #[test]
     fn a_returning_person_keeps_the_time_already_waited() {
         let mut lobby = lobby(OnTimeout::Bot);
         lobby.join(2_000, 7, 900).unwrap();
-        assert_eq!(lobby.poll_formed(), Some(vec![7]));
+        assert_eq!(settle(&mut lobby, 2_000), formed(&[7]));
+    }
+
+    #[test]
+    fn people_who_are_kept_apart_wait_for_others() {
+        let mut lobby = lobby(OnTimeout::Bot);
+        lobby.keep_apart(8, 7);
+        join(&mut lobby, 0, 7);
+        assert_eq!(join(&mut lobby, 1, 8), None);
+        assert_eq!(join(&mut lobby, 2, 9), formed(&[7, 9]));
+        assert_eq!(join(&mut lobby, 3, 7), None);
+        // An AI partner for the one is none for the other.
+        assert_eq!(settle(&mut lobby, 1_001), formed(&[8]));
+    }
+
+    #[test]
+    fn a_group_is_as_the_study_wants_it() {
+        let wanted = Wanted {
+            mixed: true,
+            ..Wanted::default()
+        };
+        let mut lobby = lobby(OnTimeout::Bot);
+        for person in [2, 4, 6] {
+            lobby.join(0, person, 0).unwrap();
+            lobby.settle(0, &wanted);
+        }
+        assert_eq!(lobby.poll_news(), None);
+        lobby.join(5, 3, 5).unwrap();
+        lobby.settle(5, &wanted);
+        assert_eq!(lobby.poll_news(), formed(&[2, 3]));
+    }
+
+    #[test]
+    fn places_are_drawn_if_the_study_wants_it() {
+        let mut firsts = BTreeSet::new();
+        for seed in 0..20 {
+            let rules = Rules {
+                order: MatchOrder::Random,
+                seed,
+                ..rules(OnTimeout::Bot)
+            };
+            let mut lobby = Lobby::new(rules);
+            join(&mut lobby, 0, 1);
+            let Some(News::Formed(people)) = join(&mut lobby, 0, 2) else {
+                panic!("a group")
+            };
+            firsts.insert(people[0]);
+        }
+        assert_eq!(firsts, BTreeSet::from([1, 2]));
     }
 
     #[test]
     fn a_full_lobby_and_a_second_visit_are_refused() {
-        let mut lobby = Lobby::new(Rules {
+        let rules = Rules {
             group_size: 9,
-            timeout_us: 1,
-            on_timeout: OnTimeout::Wait,
             capacity: 1,
-        });
+            ..rules(OnTimeout::Wait)
+        };
+        let mut lobby = Lobby::new(rules);
         lobby.join(0, 1, 0).unwrap();
         assert_eq!(lobby.join(0, 1, 0), Err(Refused::Waiting));
         assert_eq!(lobby.join(0, 2, 0), Err(Refused::Full));
@@ -206,67 +604,236 @@ mod tests {
         assert!(!lobby.leave(1));
     }
 
+    #[test]
+    fn a_hundred_people_at_once_are_all_in_groups() {
+        for size in 2..=16_u16 {
+            for order in [MatchOrder::Fifo, MatchOrder::Random] {
+                let rules = Rules {
+                    group_size: size,
+                    order,
+                    ..rules(OnTimeout::Wait)
+                };
+                let mut lobby = Lobby::new(rules);
+                (0..100).for_each(|person| lobby.join(3, person, 3).unwrap());
+                lobby.settle(3, &Wanted::default());
+                let mut seen = BTreeSet::new();
+                while let Some(News::Formed(people)) = lobby.poll_news() {
+                    assert_eq!(people.len(), usize::from(size));
+                    assert!(people.into_iter().all(|person| seen.insert(person)));
+                }
+                assert_eq!(seen.len(), 100 - 100 % usize::from(size));
+                assert_eq!(lobby.waiting().count(), 100 % usize::from(size));
+            }
+        }
+    }
+
     #[derive(Clone, Debug)]
     enum Step {
         Join(u32),
         Leave(u32),
+        Seen(u32),
+        Choose(u32, Choice),
+        Apart(u32, u32),
         Wait(u64),
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let choice = prop_oneof![Just(Choice::Wait), Just(Choice::Bot), Just(Choice::Leave)];
         let step = prop_oneof![
-            4 => (0..12_u32).prop_map(Step::Join),
+            6 => (0..12_u32).prop_map(Step::Join),
             1 => (0..12_u32).prop_map(Step::Leave),
-            2 => (0..1_500_u64).prop_map(Step::Wait),
+            2 => (0..12_u32).prop_map(Step::Seen),
+            2 => ((0..12_u32), choice).prop_map(|(who, choice)| Step::Choose(who, choice)),
+            1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::Apart(one, other)),
+            3 => (0..800_u64).prop_map(Step::Wait),
         ];
         prop::collection::vec(step, 0..200)
     }
 
-    fn choice() -> impl Strategy<Value = OnTimeout> {
-        prop_oneof![Just(OnTimeout::Bot), Just(OnTimeout::Wait)]
+    fn any_rules() -> impl Strategy<Value = Rules> {
+        let choice = prop_oneof![
+            Just(OnTimeout::Bot),
+            Just(OnTimeout::Wait),
+            Just(OnTimeout::Leave),
+            Just(OnTimeout::Ask)
+        ];
+        let order = prop_oneof![Just(MatchOrder::Fifo), Just(MatchOrder::Random)];
+        (1_u16..5, choice, order, 200..2_000_u64).prop_map(
+            |(group_size, on_timeout, order, prompt_us)| Rules {
+                group_size,
+                order,
+                prompt_us,
+                capacity: 8,
+                ..rules(on_timeout)
+            },
+        )
+    }
+
+    /// Whether some of these people could be a group with each other.
+    fn could_be(people: &[u32], size: usize, fits: &dyn Fn(&[u32]) -> bool) -> bool {
+        (0..1_u32 << people.len()).any(|set| {
+            let chosen = (0..).zip(people).filter(|(at, _)| set & (1 << at) != 0);
+            let chosen: Vec<u32> = chosen.map(|(_, person)| *person).collect();
+            chosen.len() == size && fits(&chosen)
+        })
+    }
+
+    /// A lobby, and what is known of it from outside.
+    struct Model {
+        lobby: Lobby<u32>,
+        rules: Rules,
+        wanted: Wanted,
+        apart: BTreeSet<(u32, u32)>,
+        now: u64,
+        since: BTreeMap<u32, u64>,
+        /// The last sign of life, or when they were asked to choose.
+        seen: BTreeMap<u32, u64>,
+        asked: BTreeSet<u32>,
+    }
+
+    impl Model {
+        fn new(rules: Rules, wanted: Wanted) -> Self {
+            Self {
+                lobby: Lobby::new(rules),
+                rules,
+                apart: wanted.apart.clone(),
+                wanted,
+                now: 0,
+                since: BTreeMap::new(),
+                seen: BTreeMap::new(),
+                asked: BTreeSet::new(),
+            }
+        }
+
+        fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+            let now = self.now;
+            match step {
+                Step::Join(who) => {
+                    let is_free = self.since.len() < 8 && !self.since.contains_key(&who);
+                    prop_assert_eq!(self.lobby.join(now, who, now).is_ok(), is_free);
+                    if is_free {
+                        self.since.insert(who, now);
+                        self.seen.insert(who, now);
+                    }
+                }
+                Step::Leave(who) => {
+                    let waited = self.since.remove(&who).is_some();
+                    prop_assert_eq!(self.lobby.leave(who), waited);
+                }
+                Step::Seen(who) => {
+                    self.lobby.seen(now, who);
+                    self.seen.insert(who, now);
+                }
+                Step::Choose(who, choice) => {
+                    self.lobby.choose(now, who, choice);
+                    self.seen.insert(who, now);
+                }
+                Step::Apart(one, other) => {
+                    self.lobby.keep_apart(one, other);
+                    self.apart.insert((one.min(other), one.max(other)));
+                }
+                Step::Wait(us) => {
+                    // As a driver does: whenever the lobby wants it.
+                    let until = now + us;
+                    while let Some(at) = self.lobby.poll_timeout().filter(|at| *at <= until) {
+                        self.now = at;
+                        self.settle()?;
+                    }
+                    self.now = until;
+                }
+            }
+            self.settle()
+        }
+
+        fn settle(&mut self) -> Result<(), TestCaseError> {
+            self.lobby.settle(self.now, &self.wanted);
+            while let Some(news) = self.lobby.poll_news() {
+                self.news(news)?;
+            }
+            self.look()
+        }
+
+        /// Removing proves that the person waited, and is named once.
+        fn gone(&mut self, who: u32) -> Option<u64> {
+            self.asked.remove(&who);
+            self.since.remove(&who)
+        }
+
+        fn news(&mut self, news: News<u32>) -> Result<(), TestCaseError> {
+            let (now, rules) = (self.now, self.rules);
+            match news {
+                News::Formed(people) => {
+                    let size = usize::from(rules.group_size);
+                    prop_assert!((1..=size).contains(&people.len()));
+                    let is_whole = people.len() == size && rules.on_timeout != OnTimeout::Bot;
+                    prop_assert!(!is_whole || self.wanted.is_wanted(&people));
+                    prop_assert!(self.may_all_meet(&people));
+                    for who in people {
+                        let came = self.gone(who);
+                        prop_assert!(came.is_some());
+                        prop_assert!(now - self.seen[&who] < rules.prompt_us + rules.grace_us);
+                    }
+                }
+                News::GaveUp(who) => {
+                    prop_assert!(self.gone(who).is_some());
+                    prop_assert_eq!(now - self.seen[&who], rules.prompt_us + rules.grace_us);
+                }
+                News::Left(who) => {
+                    let came = self.gone(who);
+                    prop_assert!(came.is_some_and(|came| now - came >= 1_000));
+                }
+            }
+            Ok(())
+        }
+
+        fn may_all_meet(&self, group: &[u32]) -> bool {
+            let others = |at: usize| group[at + 1..].iter();
+            group.iter().enumerate().all(|(at, one)| {
+                others(at).all(|other| !self.apart.contains(&(*one.min(other), *one.max(other))))
+            })
+        }
+
+        fn look(&mut self) -> Result<(), TestCaseError> {
+            let waiting: Vec<_> = self.lobby.waiting().collect();
+            prop_assert_eq!(waiting.len(), self.since.len());
+            prop_assert!(waiting.iter().all(|(who, ..)| self.since.contains_key(who)));
+            for (who, .., state) in &waiting {
+                if *state != State::Asked {
+                    self.asked.remove(who);
+                } else if self.asked.insert(*who) {
+                    self.seen.insert(*who, self.now);
+                }
+            }
+            let there = waiting
+                .iter()
+                .filter(|(.., state)| !matches!(state, State::Prompted(_)));
+            let there: Vec<u32> = there.map(|(who, ..)| *who).collect();
+            let fits = |group: &[u32]| self.may_all_meet(group) && self.wanted.is_wanted(group);
+            let size = usize::from(self.rules.group_size);
+            prop_assert!(
+                !could_be(&there, size, &fits),
+                "{there:?} wait, and could be a group"
+            );
+            prop_assert!(self.lobby.poll_timeout().is_none_or(|at| at > self.now));
+            Ok(())
+        }
     }
 
     proptest! {
-        /// Every person is in exactly one place: outside, waiting, or in one group with others.
+        /// Every person is in exactly one place: outside, waiting, or in one group with others who are there and whom they
+        /// may meet; and nobody waits who could be in a group.
         #[test]
-        fn nobody_is_in_two_places(steps in steps(), size in 1_u16..5, on_timeout in choice()) {
-            let rules = Rules { group_size: size, timeout_us: 1_000, on_timeout, capacity: 8 };
-            let mut lobby = Lobby::new(rules);
-            let mut since = BTreeMap::new();
-            let mut now = 0;
+        fn nobody_is_in_two_places_and_nobody_is_stranded(
+            steps in steps(),
+            rules in any_rules(),
+            pairs in prop::collection::btree_set((0..12_u32, 0..12_u32), 0..10),
+            mixed: bool,
+        ) {
+            let ordered = pairs.into_iter().map(|(a, b)| (a.min(b), a.max(b)));
+            let wanted = Wanted { apart: ordered.collect(), mixed };
+            let mut model = Model::new(rules, wanted);
             for step in steps {
-                match step {
-                    Step::Join(who) => {
-                        let room = since.len() < 8;
-                        let joined = lobby.join(now, who, now);
-                        prop_assert_eq!(joined.is_ok(), room && !since.contains_key(&who));
-                        if joined.is_ok() {
-                            since.insert(who, now);
-                        }
-                    }
-                    Step::Leave(who) => prop_assert_eq!(lobby.leave(who), since.remove(&who).is_some()),
-                    Step::Wait(us) => {
-                        now += us;
-                        lobby.handle_timeout(now);
-                    }
-                }
-                while let Some(people) = lobby.poll_formed() {
-                    prop_assert!((1..=usize::from(size)).contains(&people.len()));
-                    let short = people.len() < usize::from(size);
-                    let mut overdue = false;
-                    for person in people {
-                        // Removing proves that the person waited, and is named once.
-                        let came = since.remove(&person);
-                        prop_assert!(came.is_some());
-                        overdue |= now - came.unwrap() >= 1_000;
-                    }
-                    prop_assert!(overdue || !short);
-                }
-                prop_assert!(since.len() < usize::from(size));
-                let waiting: Vec<u32> = lobby.waiting(now).map(|(who, _)| who).collect();
-                prop_assert_eq!(waiting.len(), since.len());
-                prop_assert!(waiting.iter().all(|who| since.contains_key(who)));
-                prop_assert!(on_timeout == OnTimeout::Wait || since.values().all(|s| now - s < 1_000));
+                model.step(step)?;
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::changed::{self, Changed};
 use crate::data::DataDir;
 use crate::hub::{
     Attendance, EpisodeRow, Event, GroupRow, Identity, PlaceRow, Restored, RestoredEpisode,
-    RestoredSession, Write,
+    RestoredSession, WaitRow, Write,
 };
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
@@ -122,6 +122,7 @@ impl Memory {
                     })
                     .await
             }
+            Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,
             Write::Group(row) => self.store.save_group(&self.group(row)).await,
             Write::EpisodeEnded {
                 episode,
@@ -143,6 +144,22 @@ impl Memory {
         self.store
             .save_place(participant, place, answers.as_ref())
             .await
+    }
+
+    fn wait(&self, row: WaitRow) -> store::Wait {
+        let (at_us, why, group) = match row.end {
+            Some(end) => (Some(end.at_us), Some(end.why), end.group),
+            None => (None, None, None),
+        };
+        store::Wait {
+            participant: row.participant,
+            stage: self.stage_id(row.stage),
+            visit: row.visit,
+            joined_us: row.since_us,
+            left_us: at_us,
+            why: why.map(|why| store::waited_for(why).to_owned()),
+            group,
+        }
     }
 
     fn group(&self, row: GroupRow) -> store::Group {
@@ -283,6 +300,7 @@ impl Memory {
                 attendance,
             });
         }
+        self.store.interrupt_waits().await?;
         for group in self.store.groups().await? {
             restored.groups.extend(self.restored_group(group)?);
         }

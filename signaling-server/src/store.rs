@@ -17,7 +17,7 @@ use serde::Serialize;
 use study::survey::Mark;
 
 use crate::assets::sha256_hex;
-use crate::hub::{Gone, Identity};
+use crate::hub::{Gone, Identity, WaitedFor};
 
 pub use sqlite::{FILE, SqliteStore};
 
@@ -236,6 +236,25 @@ pub struct Group {
     pub members: Vec<Member>,
 }
 
+/// A wait in a lobby.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Pseudonym.
+    pub participant: String,
+    /// Id of the lobby.
+    pub stage: String,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// When it began, microseconds since the Unix epoch.
+    pub joined_us: u64,
+    /// When it ended; none while it lasts, or if the server died meanwhile.
+    pub left_us: Option<u64>,
+    /// Why it ended; none while it lasts.
+    pub why: Option<String>,
+    /// Id of the group that plays.
+    pub group: Option<String>,
+}
+
 /// Somebody of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -373,6 +392,12 @@ pub trait Store: Send + Sync {
 
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     async fn save_group(&self, group: &Group) -> Result<(), StoreError>;
+    /// Begins a wait, or ends the one that began at the same time.
+    async fn save_wait(&self, wait: &Wait) -> Result<(), StoreError>;
+    /// Ends the waits that a stop of the server has ended, nobody knows when.
+    async fn interrupt_waits(&self) -> Result<(), StoreError>;
+    /// All waits, oldest first.
+    async fn waits(&self) -> Result<Vec<Wait>, StoreError>;
     /// All groups, oldest first.
     async fn groups(&self) -> Result<Vec<Group>, StoreError>;
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
@@ -435,6 +460,19 @@ pub fn gone_name(gone: Gone) -> &'static str {
     GONE.iter()
         .find(|(known, _)| *known == gone)
         .map_or("", |(_, name)| name)
+}
+
+/// The name of why a wait ended in tables.
+pub fn waited_for(why: WaitedFor) -> &'static str {
+    match why {
+        WaitedFor::Matched => "matched",
+        WaitedFor::Ai => "ai",
+        WaitedFor::TimedOut => "timed_out",
+        WaitedFor::GaveUp => "gave_up",
+        WaitedFor::Closed => "closed",
+        WaitedFor::Left => "left",
+        WaitedFor::NotReady => "not_ready",
+    }
 }
 
 /// The name of a reason in tables.

@@ -69,6 +69,8 @@ impl Database {
                 (row.progress, row.attendance) = (progress, attendance);
                 row.payment = row.payment.take().or(payment.map(|payment| *payment));
             }
+            // Nothing is taken up from these.
+            Write::Wait(_) => {}
             Write::Group(row) => match self.groups.iter_mut().find(|known| known.id == row.id) {
                 Some(known) => *known = row,
                 None => self.groups.push(row),

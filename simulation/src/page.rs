@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use env_core::World as _;
 use peer::clock::Clock;
 use peer::{Effect, Now, Peer};
-use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
+use protocol::control::{Ask, ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use protocol::datagram::Layout;
 use protocol::{Era, Life, Seat};
 
@@ -386,9 +386,12 @@ impl Page {
                 self.clock.answer(sent_us, server_us, page_us);
             }
             ServerMessage::Stage { index, view, .. } => self.stage(now_us, index, &view),
-            ServerMessage::Waiting { .. }
-            | ServerMessage::Missing { .. }
-            | ServerMessage::Signal { .. } => {}
+            ServerMessage::Waiting(waiting) => {
+                if matches!(waiting.ask, Ask::Presence { .. } | Ask::Return) {
+                    self.deeds.push_back(Deed::Send(ClientMessage::Here));
+                }
+            }
+            ServerMessage::Missing { .. } | ServerMessage::Signal { .. } => {}
             ServerMessage::Match(plan) => {
                 self.with_peer(now_us, |peer, now| peer.flush(now));
                 self.deeds.push_back(Deed::Load(plan.era));

@@ -365,6 +365,13 @@ impl Progress {
         crate::canonical::canonical(&json!(all))
     }
 
+    /// Whether a stage is still ahead, or is the current one.
+    pub fn leads_to(&self, study: &Study, stage: u16) -> bool {
+        let route = timeline::route(study, &self.assignment);
+        let mut ahead = route.iter().skip(usize::from(self.at));
+        self.outcome(study).is_none() && ahead.any(|visit| visit.stage == stage)
+    }
+
     /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
     /// the end.
     pub fn round(&self, study: &Study) -> Option<Round> {

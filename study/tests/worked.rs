@@ -35,10 +35,6 @@ fn reported(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String
 const UNPLAYED: &[&str] = &[
     "study.yaml:9:3: study.retention_days",
     "study.yaml:10:3: study.on_withdraw",
-    "study.yaml:55:26: timeline[4].match.max_p2p_rtt_ms",
-    "study.yaml:55:47: timeline[4].match.not_met_before",
-    "study.yaml:56:5: timeline[4].presence",
-    "study.yaml:58:5: timeline[4].on_timeout",
     "study.yaml:82:52: timeline[7].allow_withdraw",
 ];
 

@@ -6,7 +6,8 @@ use super::App;
 use crate::farewell::Last;
 use crate::form;
 use crate::instructions::Instructions;
-use crate::pages::{self, Lobby};
+use crate::lobby::Lobby;
+use crate::pages;
 use crate::regroup::Regroup;
 use crate::rest::Rest;
 use crate::survey::Form;
@@ -132,8 +133,8 @@ impl App {
                 self.card = Card::Instructions(card);
                 page
             }
-            StageView::Lobby { timeout_s } => {
-                let lobby = Lobby::new(self.since_ms, *timeout_s);
+            StageView::Lobby { .. } => {
+                let lobby = Lobby::new(&self.post, self.since_ms);
                 let page = lobby.page.clone();
                 self.card = Card::Lobby(lobby);
                 page

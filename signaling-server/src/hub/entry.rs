@@ -17,7 +17,7 @@ use super::routes::Routes;
 use super::seats::Seats;
 use super::{
     Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Identity, Place, Random,
-    Session, SessionId, Write,
+    Session, SessionId, WaitedFor, Write,
 };
 use crate::config::Limits;
 use crate::store::token_hash;
@@ -108,6 +108,8 @@ impl Hub {
             rooms: BTreeMap::new(),
             seed: 0,
             crowd_changed: BTreeSet::new(),
+            waits: BTreeMap::new(),
+            met: BTreeSet::new(),
             parties: BTreeMap::new(),
             parties_changed: BTreeSet::new(),
             groups: BTreeMap::new(),
@@ -153,6 +155,8 @@ impl Hub {
             party: None,
             since_us: None,
             rest_us: None,
+            away_us: None,
+            wait: None,
             failed: 0,
             attendance,
             payment,
@@ -376,7 +380,9 @@ impl Hub {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
             }
-            Place::Page | Place::Lobby(_) | Place::Party(_) => self.show(now_us, who),
+            Place::Page | Place::Lobby(_) | Place::Aside | Place::Party(_) => {
+                self.show(now_us, who);
+            }
         }
     }
 
@@ -404,10 +410,11 @@ impl Hub {
         self.sessions[who.0].conn = None;
         self.touch_party(who);
         match self.sessions[who.0].place {
-            Place::Page | Place::Party(_) => {}
+            Place::Page | Place::Party(_) | Place::Aside => {}
             Place::Lobby(room) => {
                 self.leave_lobby(room, who);
-                self.sessions[who.0].since_us = None;
+                self.sessions[who.0].away_us = Some(now_us);
+                self.end_wait(now_us, who, WaitedFor::Closed, None);
             }
             Place::Episode(era, _) => self.miss(now_us, who, era),
         }

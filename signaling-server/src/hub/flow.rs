@@ -1,32 +1,12 @@
 //! The way of one participant: stages shown, answers taken, the lobby.
 
-use protocol::control::{Refusal, ServerMessage, StageView};
+use protocol::control::{ServerMessage, StageView};
 use study::{Episode, Kind};
 
 use super::party::Seated;
-use super::{Hub, Place, Room, SessionId};
-use crate::lobby::{Lobby, Refused, Rules};
+use super::{Hub, Place, SessionId, WaitedFor};
 
 impl Hub {
-    /// The room of a lobby stage for those who have so much in common; it is made when the first of them comes.
-    fn room(&mut self, stage: u16, company: String) -> Option<Room> {
-        let Kind::Lobby(lobby) = self.kind(stage) else {
-            return None;
-        };
-        let rules = Rules {
-            group_size: u16::from(lobby.group_size),
-            timeout_us: u64::from(lobby.timeout_s) * 1_000_000,
-            on_timeout: lobby.on_timeout,
-            capacity: self.limits.lobby,
-        };
-        let next = Room(self.rooms.len());
-        let room = *self.rooms.entry((stage, company)).or_insert(next);
-        self.lobbies
-            .entry(room)
-            .or_insert_with(|| Lobby::new(rules));
-        Some(room)
-    }
-
     /// Index of the stage at which a session is.
     pub(super) fn stage_of(&self, who: SessionId) -> u16 {
         let last = self.study.timeline.len().saturating_sub(1) as u16;
@@ -113,6 +93,7 @@ impl Hub {
         self.sessions[who.0].failed = 0;
         self.sessions[who.0].since_us = None;
         self.sessions[who.0].rest_us = None;
+        self.end_wait(now_us, who, WaitedFor::NotReady, None);
         // An episode that never started has left its people in the lobby.
         if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
             let draw = self.draw_group();
@@ -122,82 +103,18 @@ impl Hub {
         self.show(now_us, who);
     }
 
-    fn join_lobby(&mut self, now_us: u64, who: SessionId, stage: u16) {
-        let since_us = *self.sessions[who.0].since_us.get_or_insert(now_us);
-        let company = self.sessions[who.0].progress.company(&self.study);
-        let Some(room) = self.room(stage, company) else {
-            return;
-        };
-        let Some(lobby) = self.lobbies.get_mut(&room) else {
-            return;
-        };
-        match lobby.join(now_us, who, since_us) {
-            Ok(()) | Err(Refused::Waiting) => {
-                self.sessions[who.0].place = Place::Lobby(room);
-                self.crowd_changed.insert(room);
-            }
-            Err(Refused::Full) => {
-                let Some(conn) = self.sessions[who.0].conn.take() else {
-                    return;
-                };
-                self.by_conn.remove(&conn);
-                self.sessions[who.0].since_us = None;
-                self.refuse(conn, Refusal::Full);
-            }
-        }
-    }
-
-    pub(super) fn leave_lobby(&mut self, room: Room, who: SessionId) {
-        self.sessions[who.0].place = Place::Page;
-        if self
-            .lobbies
-            .get_mut(&room)
-            .is_some_and(|lobby| lobby.leave(who))
-        {
-            self.crowd_changed.insert(room);
-        }
-    }
-
-    /// Makes episodes of the groups that lobbies have formed, and tells those who wait.
-    pub(super) fn settle_lobbies(&mut self, now_us: u64) {
-        let rooms: Vec<Room> = self.lobbies.keys().copied().collect();
-        for room in rooms {
-            while let Some(people) = self.lobbies.get_mut(&room).and_then(Lobby::poll_formed) {
-                self.crowd_changed.insert(room);
-                self.matched(now_us, &people);
-            }
-        }
-        while let Some(room) = self.crowd_changed.pop_first() {
-            let Some(lobby) = self.lobbies.get(&room) else {
-                continue;
-            };
-            let waiting: Vec<_> = lobby.waiting(now_us).collect();
-            let (here, needed) = (waiting.len() as u16, lobby.group_size());
-            for (who, left_us) in waiting {
-                let left_ms = (left_us / 1_000).min(u64::from(u32::MAX)) as u32;
-                self.tell(
-                    who,
-                    ServerMessage::Waiting {
-                        here,
-                        needed,
-                        left_ms,
-                    },
-                );
-            }
-        }
-    }
-
     /// The participant leaves on purpose.
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
         match self.sessions[who.0].place {
             Place::Page => {}
-            Place::Party(_) => self.sessions[who.0].place = Place::Page,
+            Place::Party(_) | Place::Aside => self.sessions[who.0].place = Place::Page,
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who.0].place = Place::Page;
                 self.quit(now_us, era, who);
             }
         }
+        self.end_wait(now_us, who, WaitedFor::Left, None);
         if self.advance(who, study::Event::Left) {
             self.show(now_us, who);
         }

@@ -188,6 +188,19 @@ impl Group {
             .collect()
     }
 
+    /// The round trip between the pages of two people as they measured it before the start, microseconds; none if a page
+    /// heard nothing of the other.
+    pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return None;
+        };
+        let told = |from: Seat, to: Seat| {
+            let rtts = ready.get(from.index())?.as_ref()?;
+            rtts.get(to.index()).copied().filter(|rtt_us| *rtt_us > 0)
+        };
+        Some(told(one, other)?.max(told(other, one)?))
+    }
+
     /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
     /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
     pub(super) fn input_delay(&self) -> u8 {

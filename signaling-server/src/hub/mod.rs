@@ -12,6 +12,7 @@ mod entry;
 mod flow;
 mod group;
 mod identity;
+mod lobbies;
 mod party;
 mod play;
 mod rest;
@@ -167,6 +168,8 @@ pub enum Write {
     },
     /// A group is made, or has changed.
     Group(GroupRow),
+    /// Somebody begins to wait in a lobby, or has waited.
+    Wait(WaitRow),
     /// An episode starts.
     Episode(EpisodeRow),
     /// An episode is over.
@@ -217,6 +220,51 @@ pub struct Answers {
     pub answers: Vec<Answer>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
+}
+
+/// A wait in a lobby as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitRow {
+    /// Pseudonym.
+    pub participant: String,
+    /// Index of the lobby.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// When it began, microseconds since the Unix epoch. Nobody begins two waits at once.
+    pub since_us: u64,
+    /// When and how it ended; none while it lasts.
+    pub end: Option<WaitEnd>,
+}
+
+/// How a wait in a lobby ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitEnd {
+    /// When, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// Why.
+    pub why: WaitedFor,
+    /// Id of the group that plays.
+    pub group: Option<String>,
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// The group plays.
+    Matched,
+    /// The group plays, with AI partners in the places that were left over.
+    Ai,
+    /// The time was up.
+    TimedOut,
+    /// The person gave no sign of life.
+    GaveUp,
+    /// The page was closed, or its connection lost.
+    Closed,
+    /// The way of the person ended otherwise.
+    Left,
+    /// The person's page did not get ready for several groups.
+    NotReady,
 }
 
 /// A group as it is stored.
@@ -326,6 +374,10 @@ struct Session {
     since_us: Option<u64>,
     /// Since when it rests between two episodes, microseconds.
     rest_us: Option<u64>,
+    /// When its page was closed in the lobby, microseconds.
+    away_us: Option<u64>,
+    /// The wait in the lobby that is not over.
+    wait: Option<WaitRow>,
     /// Matches for which its page did not get ready.
     failed: u8,
     /// How long its participant has been there.
@@ -348,6 +400,8 @@ enum Place {
     Page,
     /// Waiting in this room.
     Lobby(Room),
+    /// At a lobby in which they have given up their place.
+    Aside,
     /// At a stage that it plays with this group, once the others have come too.
     Party(PartyId),
     /// In the group of this episode; whether its page has the episode in memory.
@@ -401,6 +455,10 @@ pub struct Hub {
     rooms: BTreeMap<(u16, String), Room>,
     /// Rooms whose people are to be told who is here.
     crowd_changed: BTreeSet<Room>,
+    /// How long people waited lately until they were matched, by lobby, microseconds.
+    waits: BTreeMap<u16, VecDeque<u64>>,
+    /// People who were in a group together, the first of the two before the other.
+    met: BTreeSet<(SessionId, SessionId)>,
     /// What everything is drawn from.
     seed: u64,
     /// Groups from their match on.
@@ -428,7 +486,7 @@ impl Hub {
         match event {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
-            Event::Opened(era, ok) => self.handle_opened(era, ok),
+            Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
             Event::Absorbed(era, seat, absorbed) => {
                 self.handle_absorbed(now_us, era, seat, absorbed)
             }
@@ -477,9 +535,6 @@ impl Hub {
     /// Decides what time alone decides.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
-        self.lobbies
-            .values_mut()
-            .for_each(|lobby| lobby.handle_timeout(now_us));
         self.settle(now_us);
     }
 
@@ -552,6 +607,8 @@ impl Hub {
                 self.handle_silent(now_us, who, era, seat, silent)
             }
             ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
+            ClientMessage::Here => self.handle_here(now_us, who),
+            ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
         }

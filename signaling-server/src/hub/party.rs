@@ -11,7 +11,7 @@ use study::stage::Bot;
 use study::terms::Then;
 use study::{Draw, Episode, Kind, Outcome, Progress, Round};
 
-use super::{Effect, GroupRow, Hub, Place, PlaceRow, SessionId, Write};
+use super::{Effect, GroupRow, Hub, Place, PlaceRow, Room, SessionId, Write};
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,8 @@ pub(super) struct Party {
     pub id: String,
     /// Index of the lobby that made it.
     pub lobby: u16,
+    /// The room in which it was made; none after a restart.
+    pub room: Option<Room>,
     /// What was drawn for it.
     pub draw: Draw,
     /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
@@ -85,6 +87,7 @@ impl Party {
         Self {
             id,
             lobby,
+            room: None,
             draw,
             places,
             has_ai,
@@ -97,9 +100,19 @@ impl Party {
     }
 
     /// Its people, with the seat that each has among those of people.
-    fn members(&self) -> impl Iterator<Item = (Seat, Member)> + '_ {
+    pub(super) fn members(&self) -> impl Iterator<Item = (Seat, Member)> + '_ {
         let places = (0..).map(Seat).zip(&self.places);
         places.filter_map(|(seat, member)| Some((seat, (*member)?)))
+    }
+
+    /// Any two of its people, the first before the other.
+    fn pairs(&self) -> Vec<(SessionId, SessionId)> {
+        let people: Vec<SessionId> = self.members().map(|(_, member)| member.who).collect();
+        let after = |one: SessionId| people.iter().filter(move |other| one < **other);
+        let pairs = people
+            .iter()
+            .flat_map(|one| after(*one).map(|other| (*one, *other)));
+        pairs.collect()
     }
 
     fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {
@@ -110,7 +123,7 @@ impl Party {
 
 impl Hub {
     /// A lobby has put people together; AI partners take the places that are left over.
-    pub(super) fn matched(&mut self, now_us: u64, people: &[SessionId]) {
+    pub(super) fn matched(&mut self, now_us: u64, room: Room, people: &[SessionId]) {
         let Some(&first) = people.first() else {
             return;
         };
@@ -126,7 +139,8 @@ impl Hub {
                 .last_key_value()
                 .map_or(0, |(last, _)| last.0 + 1),
         );
-        let party = Party::new(id, lobby, draw.clone(), places);
+        let mut party = Party::new(id, lobby, draw.clone(), places);
+        party.room = Some(room);
         self.parties.insert(key, party);
         for who in people {
             self.sessions[who.0].party = Some(key);
@@ -140,6 +154,7 @@ impl Hub {
         }
         // Each goes on by themselves for now, so nothing can undo the group any more.
         self.keep_party(key);
+        self.end_waits(now_us, key);
         for &who in people {
             self.sessions[who.0].place = Place::Page;
             self.advance(who, study::Event::Matched { draw: &draw });
@@ -161,6 +176,7 @@ impl Hub {
             return;
         };
         party.is_kept = true;
+        self.met.extend(party.pairs());
         let place = |member: &Option<Member>| PlaceRow {
             participant: member.map_or(String::new(), |member| {
                 self.sessions[member.who.0].participant.clone()
@@ -401,15 +417,16 @@ impl Hub {
         self.study.lobby(party.lobby)?.bot.as_ref()
     }
 
-    /// A group comes to nothing before its first episode.
-    pub(super) fn dissolve(&mut self, key: PartyId) {
+    /// A group comes to nothing before its first episode; none if it had one.
+    pub(super) fn dissolve(&mut self, key: PartyId) -> Option<Party> {
         if self.parties.get(&key).is_none_or(|party| party.is_kept) {
-            return;
+            return None;
         }
-        let party = self.parties.remove(&key);
-        for member in party.into_iter().flat_map(|party| party.places).flatten() {
+        let party = self.parties.remove(&key)?;
+        for (_, member) in party.members() {
             self.sessions[member.who.0].party = None;
         }
+        Some(party)
     }
 
     /// Takes up a group that the data folder remembers. A match whose people were not all moved on is made good.
@@ -442,6 +459,7 @@ impl Hub {
         }
         let mut party = Party::new(row.id, row.stage, row.draw, places);
         (party.has_ai, party.is_kept) = (row.has_ai, true);
+        self.met.extend(party.pairs());
         self.parties.insert(key, party);
     }
 }

@@ -229,17 +229,25 @@ impl Hub {
             return;
         };
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
-        group
-            .party
-            .into_iter()
-            .for_each(|party| self.dissolve(party));
+        let party = group.party.and_then(|party| self.dissolve(party));
         for &who in &people {
             self.sessions[who.0].place = Place::Page;
         }
-        for who in people {
+        for &who in &people {
             if unready.contains(&who) {
                 self.sessions[who.0].failed += 1;
             }
+        }
+        // Nobody waits for the same page again and again.
+        let room = party.and_then(|party| party.room);
+        if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(&room)) {
+            let often = |who: &&SessionId| self.sessions[who.0].failed + 1 >= self.limits.attempts;
+            for one in unready.iter().filter(often) {
+                let others = people.iter().filter(|other| *other != one);
+                others.for_each(|other| lobby.keep_apart(*one, *other));
+            }
+        }
+        for who in people {
             self.put_back(now_us, who);
         }
     }
@@ -297,6 +305,12 @@ impl Hub {
         if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
             return;
         }
+        if self.part_the_slow(now_us, era) {
+            return;
+        }
+        let Some(group) = self.groups.get(&era.0) else {
+            return;
+        };
         let (input_delay, stage) = (group.input_delay(), group.stage);
         let t0_us = now_us + self.countdown_us(stage);
         let Some(group) = self.groups.get_mut(&era.0) else {
@@ -339,7 +353,7 @@ impl Hub {
     }
 
     /// The file of an episode is durable: people may start.
-    pub(super) fn handle_opened(&mut self, era: Era, ok: bool) {
+    pub(super) fn handle_opened(&mut self, now_us: u64, era: Era, ok: bool) {
         let Some(group) = self.groups.get_mut(&era.0) else {
             return;
         };
@@ -356,10 +370,10 @@ impl Hub {
         let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
         // The group cannot come to nothing any more.
         let is_new = |party: &PartyId| self.parties.get(party).is_some_and(|party| !party.is_kept);
-        party
-            .filter(is_new)
-            .into_iter()
-            .for_each(|party| self.keep_party(party));
+        if let Some(party) = party.filter(is_new) {
+            self.keep_party(party);
+            self.end_waits(now_us, party);
+        }
         let group = &self.groups[&era.0];
         let course = group.header.course.as_ref();
         let row = EpisodeRow {
@@ -489,10 +503,15 @@ impl Hub {
 
     /// Does what is due, for the groups that something happened to and those whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
-        self.settle_groups(now_us);
-        self.settle_rests(now_us);
-        self.settle_lobbies(now_us);
-        self.settle_parties(now_us);
+        loop {
+            self.settle_groups(now_us);
+            self.settle_rests(now_us);
+            self.settle_lobbies(now_us);
+            self.settle_parties(now_us);
+            if self.crowd_changed.is_empty() && self.parties_changed.is_empty() {
+                break;
+            }
+        }
         // Those that were made just now.
         self.settle_groups(now_us);
     }

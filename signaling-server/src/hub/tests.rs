@@ -3,6 +3,7 @@
 mod changes;
 mod chaos;
 mod episodes;
+mod lobbies;
 mod parties;
 mod restart;
 mod returns;

@@ -130,6 +130,7 @@ impl Hub {
         let write = self.place_of(who, answers);
         self.effects.push_back(Effect::Store(write));
         self.touch_party(who);
+        self.touch_reunions();
     }
 }
 

@@ -20,7 +20,7 @@ use crate::hub::Identity;
 
 use super::{
     Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PageTime,
-    PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, gone_name,
+    PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, Wait, gone_name,
     reason_name, token_hash,
 };
 
@@ -28,12 +28,13 @@ use super::{
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
     include_str!("4_visit.sql"),
     include_str!("5_pages.sql"),
+    include_str!("6_waits.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
@@ -303,6 +304,35 @@ impl Store for SqliteStore {
                 .await?;
         }
         Ok(transaction.commit().await?)
+    }
+
+    async fn save_wait(&self, wait: &Wait) -> Result<(), StoreError> {
+        let sql = "INSERT INTO waits (participant, stage, visit, joined_us, left_us, why, group_id) \
+                   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET left_us = excluded.left_us, \
+                   why = excluded.why, group_id = excluded.group_id";
+        sqlx::query(sql)
+            .bind(&wait.participant)
+            .bind(&wait.stage)
+            .bind(wait.visit)
+            .bind(wait.joined_us.cast_signed())
+            .bind(wait.left_us.map(u64::cast_signed))
+            .bind(&wait.why)
+            .bind(&wait.group)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    async fn interrupt_waits(&self) -> Result<(), StoreError> {
+        let sql = "UPDATE waits SET why = 'restart' WHERE why IS NULL";
+        sqlx::query(sql).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    async fn waits(&self) -> Result<Vec<Wait>, StoreError> {
+        let sql = "SELECT * FROM waits ORDER BY joined_us, participant";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(wait).collect::<Result<_, _>>()?)
     }
 
     async fn groups(&self) -> Result<Vec<Group>, StoreError> {
@@ -709,6 +739,20 @@ fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         draw: row.try_get("draw")?,
         reason,
         ending,
+    })
+}
+
+fn wait(row: &SqliteRow) -> Result<Wait, sqlx::Error> {
+    let (joined_us, left_us): (i64, Option<i64>) =
+        (row.try_get("joined_us")?, row.try_get("left_us")?);
+    Ok(Wait {
+        participant: row.try_get("participant")?,
+        stage: row.try_get("stage")?,
+        visit: row.try_get("visit")?,
+        joined_us: joined_us.cast_unsigned(),
+        left_us: left_us.map(i64::cast_unsigned),
+        why: row.try_get("why")?,
+        group: row.try_get("group_id")?,
     })
 }
 

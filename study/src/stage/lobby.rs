@@ -1,7 +1,12 @@
 //! The waiting room that makes a group.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use crate::formula::Formula;
+use crate::load::Study;
+use crate::progress::Progress;
 use crate::read::{Fields, Place};
 use crate::yaml::Node;
 
@@ -24,7 +29,7 @@ pub struct Lobby {
     pub on_timeout: OnTimeout,
     /// Seconds for which the people of a group wait for each other before a later stage that they play together.
     pub regroup_s: u32,
-    /// The AI partner; there if `on_timeout` is `bot`.
+    /// The AI partner; there if `on_timeout` is `bot` or `ask`.
     pub bot: Option<Bot>,
     /// The outcome of those who leave without a group.
     #[serde(rename = "else")]
@@ -42,14 +47,31 @@ pub struct Matching {
     /// The greatest share of packets that may be lost between two pages of a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_loss: Option<f64>,
-    /// A formula that a group fulfils.
+    /// A formula over `members` that a group fulfils. It is read once it is known what there is to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub composition: Option<String>,
+    pub composition: Option<Formula>,
     /// Whether people who were in a group together are kept apart.
     pub not_met_before: bool,
     /// The lobby before whose groups come together again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reunite: Option<String>,
+}
+
+impl Matching {
+    /// Whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
+    /// there, such as an answer to a question that was passed over, does not hold.
+    pub fn is_wanted(&self, study: &Study, members: &[&Progress]) -> bool {
+        let Some(wanted) = &self.composition else {
+            return true;
+        };
+        let member = |progress: &&Progress| {
+            let bindings = progress.bindings(study);
+            formula::Value::Record(progress.facts().scope(study, &bindings))
+        };
+        let members: Vec<formula::Value> = members.iter().map(member).collect();
+        let scope = BTreeMap::from([("members".to_owned(), formula::Value::from(members))]);
+        wanted.eval(&scope) == Ok(formula::Value::Bool(true))
+    }
 }
 
 /// Who comes first.
@@ -89,16 +111,19 @@ pub enum OnTimeout {
     Bot,
     /// The person waits on.
     Wait,
+    /// The person leaves by `else`.
+    Leave,
+    /// The person chooses one of the three.
+    Ask,
 }
 
 const DOC: &str = "The waiting room, in which a group is made.";
 
-/// `crate::unplayed` refuses the last two; they are read as what is nearest, so that the rest of the study is checked.
 const ON_TIMEOUT: [(&str, OnTimeout); 4] = [
     ("bot", OnTimeout::Bot),
     ("wait", OnTimeout::Wait),
-    ("leave", OnTimeout::Wait),
-    ("ask", OnTimeout::Bot),
+    ("leave", OnTimeout::Leave),
+    ("ask", OnTimeout::Ask),
 ];
 
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
@@ -133,14 +158,25 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
     let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));
     let on_timeout = on_timeout?;
     check_bot(fields, on_timeout, there)?;
+    let (matching, bot) = (matching?, bot?);
+    if on_timeout == OnTimeout::Ask && bot.as_ref().is_some_and(|bot| !bot.disclose) {
+        let message = "with `on_timeout: ask` people choose the AI partner, so they know of it; write `true`, or another `on_timeout`";
+        fields.whole.wrong_at("bot.disclose", message);
+        return None;
+    }
+    if on_timeout == OnTimeout::Wait && matching.reunite.is_some() {
+        let message = "if somebody of the group has left, the others would wait for ever; write `bot`, `leave` or `ask`";
+        fields.whole.wrong_at("on_timeout", message);
+        return None;
+    }
     Some(Lobby {
         group_size: group_size?,
-        matching: matching?,
+        matching,
         presence: presence?,
         timeout_s: timeout_s?,
         on_timeout,
         regroup_s: regroup_s?,
-        bot: bot?,
+        bot,
         or_else: or_else?,
     })
 }
@@ -156,14 +192,14 @@ fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<
         .unwrap_or_default();
     let word = word.trim_matches('`');
     match (on_timeout, there) {
-        (OnTimeout::Bot, false) => {
+        (OnTimeout::Bot | OnTimeout::Ask, false) => {
             let message = format!(
                 "missing, but `on_timeout: {word}` needs it; write for example `bot: {{policy: cook, disclose: true}}`"
             );
             fields.whole.report.add(fields.at(), &path, message);
             None
         }
-        (OnTimeout::Wait, true) => {
+        (OnTimeout::Wait | OnTimeout::Leave, true) => {
             let message = format!(
                 "never used, as `on_timeout` is `{word}`; remove it or write `on_timeout: bot`"
             );
@@ -177,7 +213,7 @@ fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<
 fn matching_of(place: &Place<'_>) -> Option<Matching> {
     let mut fields = place.fields("who is put together")?;
     let orders = [("fifo", MatchOrder::Fifo), ("random", MatchOrder::Random)];
-    let doc = "Who comes first: `fifo`, who came first; `random`, any.";
+    let doc = "Who comes first, and in whose order the seats are taken: `fifo`, who came first; `random`, drawn.";
     let order = fields
         .key("order", doc)
         .or(MatchOrder::Fifo, |place| place.word("order", &orders));
@@ -193,6 +229,7 @@ fn matching_of(place: &Place<'_>) -> Option<Matching> {
     let composition = fields
         .key("composition", doc)
         .maybe(|place| place.text(1_000));
+    let composition = composition.map(|_| None);
     let doc = "Whether people who were in a group together are kept apart.";
     let apart = fields
         .key("not_met_before", doc)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::{Design, Unit};
+use crate::problem::hint;
 use crate::read::Place;
 use crate::stage::{Env, Kind, Lobby};
 
@@ -87,7 +88,54 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
     (sizes, is_unsure)
 }
 
+/// Reports a lobby that is to bring groups together again of which there are none.
+fn reunion(place: &Place<'_>, lobby: &Lobby, index: u16, read: &Read<'_>) {
+    let Some(id) = &lobby.matching.reunite else {
+        return;
+    };
+    let before = read.stages.iter().take(usize::from(index)).flatten();
+    let lobbies = before.filter_map(|stage| match &stage.kind {
+        Kind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
+        _ => None,
+    });
+    let lobbies: Vec<(&str, &Lobby)> = lobbies.collect();
+    let known: Vec<&str> = lobbies.iter().map(|(id, _)| *id).collect();
+    match lobbies.iter().find(|(known, _)| known == id) {
+        Some((_, other)) if other.group_size == lobby.group_size => {}
+        Some((_, other)) => place.wrong_at(
+            "match.reunite",
+            format!(
+                "the groups of `{id}` have {} people, and these {}; make the two equal",
+                other.group_size, lobby.group_size
+            ),
+        ),
+        None if known.is_empty() => place.wrong_at(
+            "match.reunite",
+            format!("there is no lobby `{id}` before this one; name one that stands before"),
+        ),
+        None => place.wrong_at(
+            "match.reunite",
+            format!(
+                "there is no lobby `{id}` before this one; {}",
+                hint(id, &known)
+            ),
+        ),
+    }
+}
+
 fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency, read: &Read<'_>) {
+    reunion(place, lobby, index, read);
+    let is_apart = |after: Option<u16>| {
+        let kind = after.map(|after| read.kind(after));
+        !matches!(kind, Some(None | Some(Kind::Env(_))))
+    };
+    if lobby.matching.max_p2p_rtt_ms.is_some() && adjacency.after(index).any(is_apart) {
+        place.wrong_at(
+            "match.max_p2p_rtt_ms",
+            "pages measure it when they get ready to play, so an env stage must come right after the lobby; move what is \
+             between, or leave this out",
+        );
+    }
     let (sizes, is_unsure) = played(index, adjacency, read);
     let size = usize::from(lobby.group_size);
     if sizes.is_empty() && !is_unsure {

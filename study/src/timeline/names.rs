@@ -39,6 +39,7 @@ pub(crate) fn check(
         used: BTreeSet::new(),
         guards: BTreeMap::new(),
         formulas: BTreeMap::new(),
+        compositions: BTreeMap::new(),
     };
     walk.nodes(&read.tree, &Scope::new(), false);
     let Names {
@@ -46,9 +47,16 @@ pub(crate) fn check(
         used,
         mut guards,
         formulas,
+        compositions,
         ..
     } = walk;
     set(&mut read.tree, &mut guards);
+    for (lobby, formula) in compositions {
+        let stage = read.stages[usize::from(lobby)].as_mut();
+        if let Some(Kind::Lobby(lobby)) = stage.map(|stage| &mut stage.kind) {
+            lobby.matching.composition = Some(formula);
+        }
+    }
     for (stage, formulas) in formulas {
         let stage = read.stages[usize::from(stage)].as_mut();
         if let Some(Kind::Env(env)) = stage.map(|stage| &mut stage.kind) {
@@ -240,6 +248,8 @@ struct Names<'r, 'a> {
     guards: BTreeMap<u16, Guard>,
     /// The formulas of env stages, by their index.
     formulas: BTreeMap<u16, Formulas>,
+    /// What lobbies want of their groups.
+    compositions: BTreeMap<u16, Formula>,
 }
 
 impl Names<'_, '_> {
@@ -367,8 +377,26 @@ impl Names<'_, '_> {
             let formulas = Formulas::read(place, env, types_of(&scope));
             self.formulas.insert(stage, formulas);
         }
+        if is_lobby {
+            self.composition(stage, &scope);
+        }
         self.scopes.insert(stage, scope);
         lobby || is_lobby
+    }
+
+    /// Reads what a lobby wants of its groups: a formula over what each of the members has answered, played and drawn.
+    fn composition(&mut self, stage: u16, scope: &Scope) {
+        let place = &self.read.places[usize::from(stage)];
+        let place = place.at("match").and_then(|place| place.at("composition"));
+        let Some(place) = place else { return };
+        let mut member = self.facts.clone();
+        let names = scope.iter();
+        member.extend(names.map(|(name, levels)| (name.clone(), type_of(levels))));
+        let members = Type::list(Type::Record(member));
+        let types = Types::from([("members".to_owned(), members)]);
+        let read = Formula::read(&place, &types, &Type::Bool);
+        self.compositions
+            .extend(read.map(|formula| (stage, formula)));
     }
 
     fn config(&self, place: &Place<'_>, env: &Env, scope: &Scope) {

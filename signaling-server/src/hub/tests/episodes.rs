@@ -1,16 +1,23 @@
 //! From the door over lobby and episode to the next stage.
 
+use protocol::control::{Ask, AtTimeout, Waiting};
+
 use super::*;
 
 #[test]
 fn two_people_meet_in_seats_of_their_own() {
     let mut stage = Stage::new(Limits::default());
     stage.queue(1);
-    assert!(stage.hear(1).contains(&ServerMessage::Waiting {
+    assert!(stage.hear(1).contains(&ServerMessage::Waiting(Waiting {
         here: 1,
         needed: 2,
-        left_ms: 30_000
-    }));
+        waited_ms: 0,
+        left_ms: 30_000,
+        usual_ms: None,
+        then: AtTimeout::Ai,
+        paid: false,
+        ask: Ask::Nothing,
+    })));
     stage.queue(2);
     let (one, two) = (stage.plan(1).unwrap(), stage.plan(2).unwrap());
     assert_eq!((one.seat, two.seat), (Seat(0), Seat(1)));

@@ -51,7 +51,10 @@ impl Stage {
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),
-                Write::Token { .. } | Write::Identity { .. } | Write::NextEra(_) => {}
+                Write::Token { .. }
+                | Write::Identity { .. }
+                | Write::NextEra(_)
+                | Write::Wait(_) => {}
             }
         }
         restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();

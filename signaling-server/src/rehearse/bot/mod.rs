@@ -415,9 +415,8 @@ impl Bot {
                 self.told(now_us, stage)?;
             }
             ServerMessage::DraftKept { number } => self.drafts.kept(number),
-            ServerMessage::Waiting { .. }
-            | ServerMessage::Missing { .. }
-            | ServerMessage::Signal { .. } => {}
+            ServerMessage::Waiting(waiting) => self.wait(waiting.ask),
+            ServerMessage::Missing { .. } | ServerMessage::Signal { .. } => {}
             message => self.of_episode(now_us, message)?,
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The person in front of the page: how long they read, what they answer, when they have enough.
 
-use protocol::control::{Answer, ClientMessage, StageView};
+use protocol::control::{Answer, Ask, Choice, ClientMessage, StageView};
 use study::Kind;
 use study::stage::AGREED;
 
@@ -25,6 +25,19 @@ pub(super) enum Act {
 }
 
 impl Bot {
+    /// The person waits in a lobby, and is asked something.
+    pub(super) fn wait(&mut self, ask: Ask) {
+        match ask {
+            Ask::Nothing => {}
+            Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
+            Ask::Choice => {
+                let choices = [Choice::Wait, Choice::Ai, Choice::Leave];
+                let choice = choices[self.rng.below(choices.len())];
+                self.say(ClientMessage::Choose(choice));
+            }
+        }
+    }
+
     /// The person meets a stage.
     ///
     /// # Errors

@@ -6,9 +6,9 @@ mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Absent, Answer, ClientMessage, Draft, EndReason, Entry, Farewell, IceServer, KeyEvent, Link,
-    Misprediction, Onward, Plan, Refusal, Report, Return, ServerMessage, StageView, Timing, Upload,
-    encode,
+    Absent, Answer, Ask, AtTimeout, Choice, ClientMessage, Draft, EndReason, Entry, Farewell,
+    IceServer, KeyEvent, Link, Misprediction, Onward, Plan, Refusal, Report, Return, ServerMessage,
+    StageView, Timing, Upload, Waiting, encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
@@ -167,6 +167,8 @@ fn client_messages() -> Vec<ClientMessage> {
             silent: true,
         },
         ClientMessage::Hidden { era, hidden: true },
+        ClientMessage::Here,
+        ClientMessage::Choose(Choice::Ai),
         ClientMessage::Unloading,
         ClientMessage::TakeBack { era },
     ]
@@ -297,11 +299,16 @@ fn server_messages() -> Vec<ServerMessage> {
             sent_us: 1,
             server_us: 1_700_000_000_000_000,
         },
-        ServerMessage::Waiting {
+        ServerMessage::Waiting(Waiting {
             here: 1,
             needed: 2,
+            waited_ms: 4_000,
             left_ms: 30_000,
-        },
+            usual_ms: Some(12_000),
+            then: AtTimeout::Ask,
+            paid: true,
+            ask: Ask::Presence { left_ms: 15_000 },
+        }),
         ServerMessage::Missing {
             absent: vec![Absent {
                 seat: Seat(1),
