@@ -103,9 +103,12 @@ impl Recorder {
         self.timing.equivocations += (equivocations - equivocations_before) as u32;
     }
 
-    /// Takes a key event whose frame was presented, or that had none.
-    pub fn key(&mut self, event: KeyEvent) {
-        self.timing().keys.push(event);
+    /// Takes a key event whose frame was presented, or that had none; what the person saw then had been on the screen
+    /// since `frame_us`.
+    pub fn key(&mut self, event: KeyEvent, frame_us: Option<i64>) {
+        let timing = self.timing();
+        timing.keys.push(event);
+        timing.frames_us.push(frame_us);
     }
 
     /// Takes a frame that was presented.
@@ -258,12 +261,12 @@ mod tests {
             &[(Tick(1), 11), (Tick(4), 44)],
             Some(Tick(4)),
         );
-        recorder.key(key(2));
+        recorder.key(key(2), None);
         recorder.upload().unwrap();
         recorder.archived(Tick(1), 0);
         assert_eq!(recorder.unsaved(), 3);
         recorder.resume(Tick(2));
-        recorder.key(key(3));
+        recorder.key(key(3), None);
         let again = recorder.upload().unwrap();
         assert_eq!(
             (again.first, again.rows, again.ended),
@@ -284,7 +287,7 @@ mod tests {
     fn archived_timing_is_not_told_twice() {
         let mut recorder = Recorder::new(ERA, Life(3), 1);
         recorder.absorb(&[0, 1], &[], None);
-        recorder.key(key(1));
+        recorder.key(key(1), None);
         recorder.upload().unwrap();
         recorder.archived(Tick(2), 1);
         recorder.resume(Tick(2));
@@ -320,11 +323,11 @@ mod tests {
         let mut recorder = Recorder::new(ERA, Life(3), 1);
         let mut told = Vec::new();
         for tick in 0..4 {
-            recorder.key(key(tick));
+            recorder.key(key(tick), None);
             told.push(recorder.upload().unwrap().timing.unwrap());
         }
         recorder.archived(Tick(0), 2);
-        recorder.key(key(9));
+        recorder.key(key(9), None);
         recorder.resume(Tick(0));
         let again: Vec<Timing> = std::iter::from_fn(|| recorder.upload())
             .filter_map(|upload| upload.timing)

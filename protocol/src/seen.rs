@@ -44,6 +44,13 @@ pub struct Frame {
     pub hidden: bool,
 }
 
+impl Frame {
+    /// Ticks that it showed, those ahead among them.
+    pub fn shows(&self) -> u32 {
+        self.tick.0.saturating_add(self.ahead.into())
+    }
+}
+
 /// Replaces `out` by a chunk with these frames, at most [`MAX_FRAMES`], of an episode with so many seats, at most
 /// [`MAX_SEATS`].
 pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {

@@ -287,8 +287,7 @@ fn a_pot_shows_its_contents_its_progress_and_that_it_is_ready() {
     }
     assert_eq!(parts, [0.0, 0.25, 0.5, 0.75]);
     assert_eq!(scene.names_in(0, 2)[6..], ["steam", "ready"]);
-    let ready =
-        "The pot at row 1, column 3 has onion soup ready: take it with a plate.\n";
+    let ready = "The pot at row 1, column 3 has onion soup ready: take it with a plate.\n";
     assert!(scene.words(0).contains(ready), "{}", scene.words(0));
 }
 

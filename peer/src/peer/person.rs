@@ -14,6 +14,7 @@ const FRAME_WITHIN_US: i64 = 2_000_000;
 #[derive(Debug)]
 struct Unseen {
     event: KeyEvent,
+    frame_us: Option<i64>,
     drawn: bool,
 }
 
@@ -25,6 +26,9 @@ pub(super) struct Person {
     /// Whether the page has the whole screen, as noted last.
     screen: Option<bool>,
     unseen: Vec<Unseen>,
+    /// The tick that is on the screen; since when, and since when the one before was, newest first.
+    on_screen: Option<u32>,
+    since_us: [Option<i64>; 2],
     /// What was viewed and is not being drawn, and what is being drawn and was not presented.
     viewed: Option<Frame>,
     drawn: Option<Frame>,
@@ -36,7 +40,7 @@ impl Person {
         self.hidden.get_or_insert(current);
         self.unseen
             .drain(..)
-            .for_each(|unseen| recorder.key(unseen.event));
+            .for_each(|unseen| recorder.key(unseen.event, unseen.frame_us));
     }
 
     /// The page came back into sight, or there is nothing more to see.
@@ -50,7 +54,7 @@ impl Person {
         self.show(recorder, current);
         self.unseen
             .drain(..)
-            .for_each(|unseen| recorder.key(unseen.event));
+            .for_each(|unseen| recorder.key(unseen.event, unseen.frame_us));
     }
 
     /// Whether everything that was viewed has been presented.
@@ -59,19 +63,23 @@ impl Person {
     }
 
     fn press(&mut self, recorder: &mut Recorder, event: KeyEvent) {
+        // An event may be older than the newest frame.
+        let mut frames = self.since_us.into_iter().flatten();
+        let frame_us = frames.find(|since_us| *since_us <= event.at_us);
         if event.tick.is_none() {
             // Nothing will answer it.
-            return recorder.key(event);
+            return recorder.key(event, frame_us);
         }
         self.unseen.retain(|unseen| {
             let late = event.at_us - unseen.event.at_us > FRAME_WITHIN_US;
             if late {
-                recorder.key(unseen.event);
+                recorder.key(unseen.event, unseen.frame_us);
             }
             !late
         });
         self.unseen.push(Unseen {
             event,
+            frame_us,
             drawn: false,
         });
     }
@@ -98,18 +106,22 @@ impl Person {
     fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
         let drawn = std::mem::replace(&mut self.drawn, self.viewed.take());
         if let Some(frame) = drawn {
+            let tick = frame.shows();
+            if self.on_screen.replace(tick) != Some(tick) {
+                self.since_us = [Some(shown_us), self.since_us[0]];
+            }
             let at_ms = milliseconds(shown_us);
             recorder.seen(Frame { at_ms, ..frame });
         }
         // A frame answers a press if it shows the tick that the press entered.
-        let shows = self.drawn.as_ref();
-        let shows = shows.map_or(0, |frame| frame.tick.0 + u32::from(frame.ahead));
+        let shows = self.drawn.as_ref().map_or(0, Frame::shows);
         self.unseen.retain_mut(|unseen| {
             if unseen.drawn {
-                recorder.key(KeyEvent {
+                let event = KeyEvent {
                     shown_us,
                     ..unseen.event
-                });
+                };
+                recorder.key(event, unseen.frame_us);
             }
             let was_drawn = unseen.drawn;
             unseen.drawn = unseen.event.tick < Some(Tick(shows));
@@ -262,6 +274,40 @@ mod tests {
             have: vec![Tick(have)],
             fresh: vec![fresh.to_vec()],
             ..Frame::default()
+        }
+    }
+
+    #[test]
+    fn a_key_responds_to_what_was_on_the_screen_when_it_went_down() {
+        let mut person = Person::default();
+        let mut recorder = Recorder::new(protocol::Era(1), protocol::Life(0), 1);
+        let tick = |tick| Frame {
+            tick: Tick(tick),
+            ..frame(0, &[])
+        };
+        // Viewed, drawn in the next frame, and presented in the one after it; the same tick again is nothing new.
+        for (viewed, at_us) in [(0, 0), (0, 10_000), (1, 20_000), (1, 30_000), (1, 40_000)] {
+            person.view(tick(viewed));
+            person.frame(&mut recorder, at_us);
+        }
+        for (at_us, since_us) in [
+            (5_000, None),
+            (29_000, Some(10_000)),
+            (90_000, Some(30_000)),
+        ] {
+            let event = KeyEvent {
+                tick: None,
+                action: 1,
+                down: true,
+                at_us,
+                shown_us: 0,
+            };
+            person.press(&mut recorder, event);
+            assert_eq!(
+                recorder.timing().frames_us.last(),
+                Some(&since_us),
+                "{at_us}"
+            );
         }
     }
 

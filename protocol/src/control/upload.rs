@@ -49,6 +49,8 @@ pub struct Timing {
     pub equivocations: u32,
     /// Where the page asked for the whole screen: from which ticks on it had it, or had it not.
     pub screens: Vec<(Tick, bool)>,
+    /// For each of `keys`, since when what the person saw then had been on the screen, microseconds since `T0`.
+    pub frames_us: Vec<Option<i64>>,
 }
 
 /// A wrong prediction, and how long it was on the screen.

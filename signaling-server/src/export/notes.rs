@@ -22,9 +22,11 @@ struct KeyRow<'a> {
     at_us: i64,
     /// None if the answer was not shown.
     shown_us: Option<i64>,
+    /// None if nothing was.
+    frame_us: Option<i64>,
 }
 
-const KEY_COLUMNS: [&str; 7] = [
+const KEY_COLUMNS: [&str; 8] = [
     "life",
     "tick",
     "action",
@@ -32,6 +34,7 @@ const KEY_COLUMNS: [&str; 7] = [
     "down",
     "at_us",
     "shown_us",
+    "frame_us",
 ];
 
 /// Something that happened beside the steps; what a kind does not have is empty.
@@ -196,18 +199,29 @@ impl Notes {
         timing: &Timing,
         actions: &[String],
     ) -> anyhow::Result<()> {
-        timing.keys.iter().try_for_each(|key| {
-            self.keys.add(&KeyRow {
-                keys: Keys::new(&log.header, seat),
-                life,
-                tick: key.tick.map(|tick| tick.0),
-                action: key.action,
-                action_name: name(actions, key.action),
-                down: key.down,
-                at_us: key.at_us,
-                shown_us: Some(key.shown_us).filter(|shown_us| *shown_us != 0),
+        // Notes of before do not say it.
+        let frames_us = timing
+            .frames_us
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(None));
+        timing
+            .keys
+            .iter()
+            .zip(frames_us)
+            .try_for_each(|(key, frame_us)| {
+                self.keys.add(&KeyRow {
+                    keys: Keys::new(&log.header, seat),
+                    life,
+                    tick: key.tick.map(|tick| tick.0),
+                    action: key.action,
+                    action_name: name(actions, key.action),
+                    down: key.down,
+                    at_us: key.at_us,
+                    shown_us: Some(key.shown_us).filter(|shown_us| *shown_us != 0),
+                    frame_us,
+                })
             })
-        })
     }
 }
 

@@ -207,6 +207,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     };
     let timing = Timing {
         keys: vec![key(true, 510_000), key(false, 0)],
+        frames_us: vec![Some(310_000)],
         rollbacks: vec![(Tick(3), 2)],
         holds: vec![(Tick(4), 120)],
         hidden: vec![(Tick(5), Tick(9))],
@@ -271,11 +272,11 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     assert!(!action.is_empty());
     assert_eq!(
         rest(&keys[1]),
-        ["0", "2", "1", action, "true", "480000", "510000"]
+        ["0", "2", "1", action, "true", "480000", "510000", "310000"]
     );
     assert_eq!(
         rest(&keys[2]),
-        ["0", "2", "1", action, "false", "480000", ""]
+        ["0", "2", "1", action, "false", "480000", "", ""]
     );
     let events = table(&summary.events_path);
     let found: Vec<Vec<&str>> = events[1..].iter().map(|row| rest(row)).collect();

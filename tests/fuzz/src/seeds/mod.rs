@@ -90,6 +90,7 @@ fn timing() -> Timing {
         refused: 1,
         equivocations: 0,
         screens: vec![(Tick(0), false), (Tick(2), true)],
+        frames_us: vec![Some(-7), None],
         number: 4,
     }
 }
