@@ -13,11 +13,16 @@ const LINK: &str = "coplay.link";
 /// The parameter of a participant link.
 const TOKEN: &str = "s";
 
+/// The parameter of the way back from a page of another site.
+pub(crate) const TICKET: &str = "coplay_return";
+
 /// What lets this page in.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
     session: Option<String>,
     link: Option<String>,
+    /// Of the way back from a page of another site, until it has let this page in.
+    ticket: Option<String>,
     /// What a recruiter's link says. It is kept nowhere.
     sent: Vec<(String, String)>,
 }
@@ -27,6 +32,14 @@ impl Door {
     /// accident nor seen; a link begins anew here even if the tab remembers a session.
     pub(crate) fn read() -> Self {
         let sent = take_parameters();
+        if let Some((_, ticket)) = sent.iter().find(|(name, _)| name == TICKET) {
+            return Self {
+                session: kept(SESSION),
+                link: kept(LINK),
+                ticket: Some(ticket.clone()),
+                sent: Vec::new(),
+            };
+        }
         if let Some((_, link)) = sent.iter().find(|(name, _)| name == TOKEN) {
             keep(SESSION, None);
             keep(LINK, Some(link));
@@ -46,12 +59,16 @@ impl Door {
         Self {
             session: kept(SESSION),
             link: kept(LINK),
+            ticket: None,
             sent,
         }
     }
 
     /// The first message of a connection; `playing` is the episode that this page still simulates.
     pub(crate) fn entry(&self, playing: Option<(Era, Life)>) -> Entry {
+        if let Some(ticket) = &self.ticket {
+            return Entry::Return(ticket.clone());
+        }
         match (&self.session, &self.link) {
             (Some(token), _) => Entry::Resume {
                 token: token.clone(),
@@ -65,12 +82,16 @@ impl Door {
 
     /// The server gave this session.
     pub(crate) fn welcomed(&mut self, token: String) {
+        self.ticket = None;
         keep(SESSION, Some(&token));
         self.session = Some(token);
     }
 
     /// The server does not know the session: whether there is another way in to try.
     pub(crate) fn forget(&mut self) -> bool {
+        if self.ticket.take().is_some() {
+            return self.session.is_some() || self.link.is_some();
+        }
         keep(SESSION, None);
         self.session.take().is_some()
     }

@@ -48,6 +48,10 @@ impl Last {
         }
         dom::fill(&card, &[&dom::prose(page)]);
         pages::ensure_heading(&card, title);
+        if !farewell.withdrawal.is_empty() {
+            let said = sentences::withdrawn(&farewell.withdrawal);
+            dom::fill(&card, &[&dom::text("p.receipt", &said)]);
+        }
         if !farewell.code.is_empty() {
             dom::fill(&card, &[&code(farewell)]);
         }

@@ -18,9 +18,13 @@ mod agree;
 #[cfg(target_arch = "wasm32")]
 mod app;
 #[cfg(target_arch = "wasm32")]
+mod debrief;
+#[cfg(target_arch = "wasm32")]
 mod dom;
 #[cfg(target_arch = "wasm32")]
 mod entry;
+#[cfg(target_arch = "wasm32")]
+mod external;
 #[cfg(target_arch = "wasm32")]
 mod farewell;
 #[cfg(target_arch = "wasm32")]

@@ -20,6 +20,30 @@ pub const QUIZ_AGAIN: &str =
 pub const LAST_ATTEMPT: &str = "This is your last attempt.";
 /// Before the address of those to write to.
 pub const CONTACT: &str = "Questions or problems? ";
+/// The heading of the page beside a page of another site.
+pub const OTHER_PAGE: &str = "A page of another site";
+/// The link to it.
+pub const OPEN_OTHER: &str = "Open the page";
+/// It gives a code.
+pub const OTHER_CODE: &str = "Please open the page below. It opens beside this one, and gives you a code at its end: type it in here to go on.";
+/// It leads back.
+pub const OTHER_LINK: &str =
+    "Please open the page below. It opens beside this one, and leads you back at its end.";
+/// One comes back alone.
+pub const OTHER_FREE: &str =
+    "Please open the page below. It opens beside this one; come back here when you are done there.";
+/// The field for its code.
+pub const CODE_THERE: &str = "The code from the page";
+/// The button of those who give up.
+pub const CANNOT: &str = "I cannot do this";
+/// The button of those who withdraw.
+pub const WITHDRAW: &str = "Withdraw my data";
+/// The heading of the question before that.
+pub const WITHDRAW_ASK: &str = "Withdraw your data?";
+/// What it means.
+pub const WITHDRAW_MEANS: &str = "Your answers are erased, and what you did in the study is not used. This cannot be undone. It changes nothing about your payment for the time.";
+/// The button of those who do not.
+pub const WITHDRAW_NOT: &str = "Keep my data";
 /// The heading of questions that have none.
 pub const UNTITLED: &str = "Questions";
 /// The button that goes a page back.
@@ -288,6 +312,11 @@ pub fn companion(seat: Seat, is_alone: bool) -> String {
     } else {
         format!("Player {}", u32::from(seat.0) + 1)
     }
+}
+
+/// The receipt of those who withdrew.
+pub fn withdrawn(receipt: &str) -> String {
+    format!("Your data are withdrawn. Your receipt: {receipt}. Please keep it.")
 }
 
 /// The page can be left in a while.

@@ -27,6 +27,8 @@ pub enum Entry {
     Sent(Vec<(String, String)>),
     /// With the token of a participant link.
     Invite(String),
+    /// By the way back from a page of another site, with the ticket that it was given.
+    Return(String),
     /// With the token of its session, after a reload or a lost connection.
     Resume {
         /// The token.
@@ -253,6 +255,27 @@ pub enum StageView {
         /// Attempts in all.
         attempts: u8,
     },
+    /// A page of another site, which opens beside this one. Done with an answer named `code` if there is one, with one
+    /// named `cannot` by those who give up, if that leads on, or without any if going there is enough.
+    External {
+        /// Its address; `{{return}}` stands for the way back, whose ticket is `ticket`.
+        url: String,
+        /// For [`Entry::Return`].
+        ticket: String,
+        /// Whether the other page gives a code.
+        code: bool,
+        /// Whether only the way back or the code leads on.
+        must_return: bool,
+        /// Whether those who cannot do it have a way on.
+        can_give_up: bool,
+    },
+    /// What people learn at the end. Done without an answer, or with one named `withdraw`.
+    Debrief {
+        /// Sanitised HTML.
+        page: String,
+        /// Whether they may withdraw what was recorded of them.
+        allow_withdraw: bool,
+    },
     /// The last page.
     End {
         /// The declared outcome, such as `completed`.
@@ -274,6 +297,8 @@ pub struct Farewell {
     pub receipt: String,
     /// What they are paid, such as `GBP 4.87`; empty for nothing.
     pub pay: String,
+    /// The receipt of those who withdrew what was recorded of them; empty for others.
+    pub withdrawal: String,
     /// Whom they can write to.
     pub contact: String,
     /// Where they go from there.

@@ -9,7 +9,7 @@ mod seen;
 mod steps;
 mod visits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::archive;
 use crate::data;
-use crate::store::{self, reason_name};
+use crate::store::{self, Withdrawn, reason_name};
 use notes::Notes;
 use seen::SEEN_COLUMNS;
 use steps::{STEP_COLUMNS, simulated};
@@ -190,7 +190,8 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     let known = known
         .into_iter()
         .filter_map(|episode| Some((episode.id, episode.reason?)));
-    episodes(data, &known.collect(), &mut summary)?;
+    let withdrawn = store::withdrawn(data).await?;
+    episodes(data, &known.collect(), &withdrawn, &mut summary)?;
     responses::add(data, &mut summary).await?;
     visits::sessions(data, &mut summary).await?;
     Ok(summary)
@@ -200,6 +201,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
 fn episodes(
     data: &Path,
     ended: &BTreeMap<String, EndReason>,
+    withdrawn: &Withdrawn,
     summary: &mut Summary,
 ) -> anyhow::Result<()> {
     let files = archive::files(data)
@@ -212,22 +214,29 @@ fn episodes(
     let mut progress = Progress::new(files.len());
     for path in files {
         match simulated(&path) {
+            Ok((log, ..)) if withdrawn.groups.contains(&log.header.group) => {
+                let reason = "somebody of the group withdrew what was recorded".to_owned();
+                summary.skipped.push(Skipped { path, reason });
+            }
             Ok((log, actions, rows)) => {
+                let left_out = left_out(&log.header, withdrawn);
                 let reason = log.ending.map(|ending| ending.reason);
                 let reason = reason.or(ended.get(&log.header.episode).copied());
                 let ended_on = reason.map_or("", reason_name);
                 rows.iter()
+                    .filter(|row| !left_out.contains(&row.seat))
                     .try_for_each(|row| steps.add(&row.table(&log, ended_on)))?;
-                notes.add(&log, &actions)?;
+                notes.add(&log, &actions, &left_out)?;
                 if let Some(seen) = &mut seen {
                     let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
                     let screens = archive::Screens::new(&log);
-                    let wrong = seen::add(seen, &log, screens.pages(modules)?, &actions)?;
-                    let left_out = wrong.into_iter().map(|reason| Skipped {
+                    let pages = screens.pages(modules)?;
+                    let wrong = seen::add(seen, &log, pages, &actions, &left_out)?;
+                    let wrong = wrong.into_iter().map(|reason| Skipped {
                         path: path.clone(),
                         reason,
                     });
-                    summary.skipped.extend(left_out);
+                    summary.skipped.extend(wrong);
                 }
                 summary.episodes += 1;
                 summary.running += usize::from(reason.is_none());
@@ -242,6 +251,13 @@ fn episodes(
     summary.steps = steps.finish()?;
     summary.seen = seen.map(Table::finish).transpose()?;
     notes.finish(summary)
+}
+
+/// The seats of those who withdrew what was recorded of them.
+fn left_out(header: &Header, withdrawn: &Withdrawn) -> BTreeSet<Seat> {
+    let seats = (0..).map(Seat).zip(&header.participants);
+    let gone = seats.filter(|(_, name)| withdrawn.participants.contains(*name));
+    gone.map(|(seat, _)| seat).collect()
 }
 
 /// A CSV file that takes its name when it is whole.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use serde::Serialize;
-use study::{Draw, Kind, Outcome, Progress, Study};
+use study::{Draw, Kind, OnWithdraw, Outcome, Progress, Study};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::archive::{self, Episode};
@@ -80,6 +80,13 @@ impl Memory {
                 participant,
                 identity,
             } => self.store.set_identity(&participant, &identity).await,
+            Write::Withdrawal {
+                participant,
+                receipt,
+            } => {
+                let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
+                self.store.withdraw(&participant, &receipt, group).await
+            }
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Place {
                 participant,

@@ -6,7 +6,7 @@
 
 mod sqlite;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -171,6 +171,15 @@ pub struct Answers {
     pub marks: Vec<Mark>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
+}
+
+/// Whose episodes are left out of what is exported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// Pseudonyms of those whose own part is left out.
+    pub participants: BTreeSet<String>,
+    /// Ids of the groups whose episodes are left out.
+    pub groups: BTreeSet<String>,
 }
 
 /// Time on a page of a stage.
@@ -413,6 +422,16 @@ pub trait Store: Send + Sync {
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError>;
     /// Episodes without an end, oldest first.
     async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError>;
+    /// Withdraws what was recorded of a participant: their answers are gone, and their episodes, or those of their groups,
+    /// are marked. The first receipt stands.
+    async fn withdraw(
+        &self,
+        participant: &str,
+        receipt: &str,
+        group: bool,
+    ) -> Result<(), StoreError>;
+    /// Whose episodes are to be left out of what is exported.
+    async fn withdrawn(&self) -> Result<Withdrawn, StoreError>;
     /// All answers, oldest session first, in the order of the study.
     async fn responses(&self) -> Result<Vec<Response>, StoreError>;
     /// Times on all pages, in the same order.
@@ -426,6 +445,20 @@ pub trait Store: Send + Sync {
     async fn seed(&self) -> Result<Option<u64>, StoreError>;
     /// Sets what everything is drawn from; the first one stands.
     async fn set_seed(&self, seed: u64) -> Result<(), StoreError>;
+}
+
+/// Whose episodes the database of a data folder wants left out, read also while a server writes to it.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
+    if !data.join(FILE).exists() {
+        return Ok(Withdrawn::default());
+    }
+    let store = SqliteStore::read(data).await?;
+    let known = store.withdrawn().await;
+    store.close().await;
+    known
 }
 
 /// The episodes that the database of a data folder knows, read also while a server writes to it; none if it has none.

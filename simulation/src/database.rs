@@ -83,7 +83,7 @@ impl Database {
                     .find(|(row, _)| row.episode == episode);
                 found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
             }
-            Write::Identity { .. } => {}
+            Write::Identity { .. } | Write::Withdrawal { .. } => {}
             Write::NextEra(era) => self.next_era = era.0,
             Write::Seed(seed) => self.seed = Some(seed),
         }

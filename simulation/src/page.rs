@@ -415,6 +415,8 @@ impl Page {
             StageView::Consent { .. }
             | StageView::Instructions { .. }
             | StageView::Quiz { .. }
+            | StageView::External { .. }
+            | StageView::Debrief { .. }
             | StageView::Rest { .. }
             | StageView::Survey { .. } => {
                 self.deeds.push_back(Deed::Send(ClientMessage::StageDone {

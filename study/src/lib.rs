@@ -41,7 +41,7 @@ mod yaml;
 
 pub use assign::{Assignment, Draw, StudyFull};
 pub use check::{EnvFacts, EnvFault, Playable};
-pub use load::{FILE, Study, load};
+pub use load::{FILE, OnWithdraw, Study, load};
 pub use outline::Outline;
 pub use page::Page;
 pub use payment::Payment;

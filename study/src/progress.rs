@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::assign::{Assignment, Draw};
 use crate::load::Study;
 use crate::stage::course::Seeding;
-use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage};
+use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage, Way};
 use crate::timeline::{self, Bindings, Visit};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
@@ -41,6 +41,12 @@ pub struct Progress {
     /// What is done of the current visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<Draft>,
+    /// The visit of a page of another site that was begun last, and the ticket of its way back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ticket: Option<(u16, String)>,
+    /// The receipt of a person who withdrew what was recorded of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipt: Option<String>,
     facts: Facts,
 }
 
@@ -162,6 +168,15 @@ pub enum Event<'a> {
         at: u16,
         /// What is done.
         draft: &'a Draft,
+    },
+    /// The person comes back from a page of another site.
+    Returned,
+    /// The person withdraws what was recorded of them, at a debrief that lets them.
+    Withdrawn {
+        /// Position of its visit, as the page was told.
+        at: u16,
+        /// The receipt that they get.
+        receipt: &'a str,
     },
     /// The lobby made a group with the participant in it.
     Matched {
@@ -312,6 +327,31 @@ impl Progress {
         self.draft.as_ref()
     }
 
+    /// The ticket of the way back from a page of another site; of one that is over too, so that it leads back for good.
+    pub fn ticket(&self) -> Option<&str> {
+        self.ticket.as_ref().map(|(_, ticket)| ticket.as_str())
+    }
+
+    /// Whether the current visit wants a ticket and has none.
+    pub fn wants_ticket(&self, study: &Study) -> bool {
+        let is_external = matches!(self.stage(study).kind, Kind::External(_));
+        is_external
+            && self
+                .ticket
+                .as_ref()
+                .is_none_or(|(visit, _)| *visit != self.visit)
+    }
+
+    /// Gives the current visit its ticket.
+    pub fn set_ticket(&mut self, ticket: String) {
+        self.ticket = Some((self.visit, ticket));
+    }
+
+    /// The receipt of a person who withdrew what was recorded of them.
+    pub fn receipt(&self) -> Option<&str> {
+        self.receipt.as_deref()
+    }
+
     /// Whether the current stage is there again because answers to a quiz were not right.
     pub fn is_again(&self) -> bool {
         self.tries.range(self.at..).next().is_some()
@@ -409,6 +449,9 @@ impl Progress {
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
         }
+        if let StageView::External { ticket, .. } = &mut view {
+            self.ticket().unwrap_or_default().clone_into(ticket);
+        }
         if let (StageView::End { outcome, page, .. }, Some(own)) = (&mut view, self.outcome(study))
         {
             own.name().clone_into(outcome);
@@ -450,6 +493,20 @@ impl Progress {
                 kind.check_draft(draft)?;
                 self.draft = Some(draft.clone());
                 Ok(Step::Keep)
+            }
+            (Event::StageDone { answers, .. }, Kind::External(external)) => {
+                match external.way(answers)? {
+                    Way::On => Ok(self.next(study)),
+                    Way::Out(outcome) => Ok(self.leave(study, outcome)),
+                }
+            }
+            (Event::Returned, Kind::External(_)) => Ok(self.next(study)),
+            (Event::Withdrawn { at, receipt }, Kind::Debrief(debrief))
+                if at == self.at && debrief.allow_withdraw =>
+            {
+                self.receipt = Some(receipt.to_owned());
+                self.facts.answers.clear();
+                Ok(self.leave(study, Outcome::Withdrew))
             }
             (Event::StageDone { answers, .. }, Kind::Instructions(_) | Kind::Debrief(_)) => {
                 match answers.first() {
@@ -505,7 +562,13 @@ impl Progress {
                     false => self.another(study, env, episode),
                 })
             }
-            (Event::Matched { .. } | Event::EpisodeEnded(_), _) => Ok(Step::Stay),
+            (
+                Event::Matched { .. }
+                | Event::EpisodeEnded(_)
+                | Event::Returned
+                | Event::Withdrawn { .. },
+                _,
+            ) => Ok(Step::Stay),
         }
     }
 

@@ -7,14 +7,11 @@ use crate::read::Place;
 /// is not played at all.
 const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("", "study.retention_days", None),
-    ("", "study.on_withdraw", None),
     ("", "study.expires_h", None),
     ("", "screening", None),
     ("lobby", "match.max_loss", None),
     ("env", "mode", Some("turns")),
-    ("debrief", "allow_withdraw", Some("true")),
     ("chat", "", None),
-    ("external", "", None),
 ];
 
 const MESSAGE: &str = "not played by this version yet; leave it out for now";

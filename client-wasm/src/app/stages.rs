@@ -11,7 +11,7 @@ use crate::pages;
 use crate::regroup::Regroup;
 use crate::rest::Rest;
 use crate::survey::Form;
-use crate::{agree, dom, sentences};
+use crate::{agree, debrief, dom, external, sentences};
 
 /// A stage as the server told it.
 #[derive(Clone, PartialEq)]
@@ -62,6 +62,8 @@ impl Stage {
             StageView::Consent { .. } => "consent",
             StageView::Instructions { .. } => "instructions",
             StageView::Quiz { .. } => "quiz",
+            StageView::External { .. } => "external",
+            StageView::Debrief { .. } => "debrief",
             StageView::Lobby { .. } => "lobby",
             StageView::Env => "env",
             StageView::Regroup => "regroup",
@@ -133,6 +135,11 @@ impl App {
                 self.card = Card::Instructions(card);
                 page
             }
+            StageView::External { .. } => external::external(&self.post, &stage.view),
+            StageView::Debrief {
+                page,
+                allow_withdraw,
+            } => debrief::debrief(&self.post, self.shell.title(), page, *allow_withdraw),
             StageView::Lobby { .. } => {
                 let lobby = Lobby::new(&self.post, self.since_ms);
                 let page = lobby.page.clone();

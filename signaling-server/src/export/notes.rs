@@ -1,5 +1,7 @@
 //! What pages noted of keys, time and network, and what the server noted of people and seats.
 
+use std::collections::BTreeSet;
+
 use protocol::Seat;
 use protocol::change::Presence;
 use protocol::control::{Link, Timing};
@@ -116,9 +118,24 @@ impl Notes {
     }
 
     /// Adds the notes of an episode, in the order of its log. `actions` are the names of its actions.
-    pub(super) fn add(&mut self, log: &Log, actions: &[String]) -> anyhow::Result<()> {
+    /// Of seats that are `left_out` there is nothing.
+    pub(super) fn add(
+        &mut self,
+        log: &Log,
+        actions: &[String],
+        left_out: &BTreeSet<Seat>,
+    ) -> anyhow::Result<()> {
         let mut lives = vec![0; log.seats()];
-        for record in &log.records {
+        let is_left_out = |record: &Record| match record {
+            Record::Timing { seat, .. }
+            | Record::Diverged { seat, .. }
+            | Record::Equivocation { seat, .. }
+            | Record::Presence { seat, .. }
+            | Record::Route { seat, .. } => left_out.contains(seat),
+            Record::Change(change) => left_out.contains(&change.seat),
+            _ => false,
+        };
+        for record in log.records.iter().filter(|record| !is_left_out(record)) {
             let event = |seat: Seat, life: u8, kind: &'static str| EventRow {
                 keys: Keys::new(&log.header, seat),
                 life,

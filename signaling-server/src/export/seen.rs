@@ -1,7 +1,9 @@
 //! What pages showed, one row a frame.
 
-use protocol::Tick;
+use std::collections::BTreeSet;
+
 use protocol::log::Log;
+use protocol::{Seat, Tick};
 use serde::Serialize;
 
 use super::{Keys, Table};
@@ -31,9 +33,11 @@ pub(super) fn add(
     log: &Log,
     shown: Vec<Shown<'_>>,
     actions: &[String],
+    left_out: &BTreeSet<Seat>,
 ) -> anyhow::Result<Vec<String>> {
     let mut wrong = Vec::new();
-    for page in shown {
+    let is_there = |page: &Shown<'_>| !left_out.contains(&page.seat);
+    for page in shown.into_iter().filter(is_there) {
         for rebuilt in page.frames {
             let rebuilt = match rebuilt {
                 Ok(rebuilt) => rebuilt,

@@ -44,7 +44,7 @@ pub(super) const STEP_COLUMNS: [&str; 10] = [
 
 /// A tick of a seat, before it has the names of its episode.
 pub(super) struct Step {
-    seat: Seat,
+    pub(super) seat: Seat,
     controller: Controller,
     tick: Tick,
     action: u16,

@@ -3,7 +3,7 @@
 use protocol::control::{Answer, Draft, ServerMessage};
 use study::{Kind, Step};
 
-use super::{Answers, Hub, Place, SessionId};
+use super::{Answers, Effect, Hub, Place, SessionId, Write};
 
 /// The most pages of a stage.
 const PAGES: usize = 50;
@@ -26,6 +26,11 @@ impl Hub {
     ) {
         if self.rests_too_short(now_us, who) {
             return self.show(now_us, who);
+        }
+        if let Kind::Debrief(debrief) = self.kind(self.stage_of(who))
+            && matches!(debrief.withdraws(&answers), Ok(true))
+        {
+            return self.withdraw(now_us, who, at);
         }
         let refused =
             self.is_too_much(&answers, &pages_ms) || self.is_too_soon(now_us, who, &pages_ms);
@@ -57,6 +62,34 @@ impl Hub {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
             // The page knows by it that they were not taken, says so, and keeps what was typed.
             self.show(now_us, who);
+        }
+    }
+
+    /// A participant withdraws what was recorded of them.
+    fn withdraw(&mut self, now_us: u64, who: SessionId, at: u16) {
+        let receipt = format!("W-{}", self.random_name(8));
+        let event = study::Event::Withdrawn {
+            at,
+            receipt: &receipt,
+        };
+        if self.advance(who, event) {
+            let participant = self.sessions[who.0].participant.clone();
+            let write = Write::Withdrawal {
+                participant,
+                receipt,
+            };
+            self.effects.push_back(Effect::Store(write));
+        }
+        self.show(now_us, who);
+    }
+
+    /// Gives a page of another site its way back, which is durable before anybody is sent there.
+    pub(super) fn give_ticket(&mut self, who: SessionId) {
+        if self.sessions[who.0].progress.wants_ticket(&self.study) {
+            let ticket = self.random_token();
+            self.by_ticket.insert(ticket.clone(), who);
+            self.sessions[who.0].progress.set_ticket(ticket);
+            self.store_place(who, None);
         }
     }
 

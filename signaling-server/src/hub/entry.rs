@@ -103,6 +103,7 @@ impl Hub {
                 .map(|link| (link, None))
                 .collect(),
             by_conn: HashMap::new(),
+            by_ticket: HashMap::new(),
             by_identity: BTreeMap::new(),
             lobbies: BTreeMap::new(),
             rooms: BTreeMap::new(),
@@ -144,6 +145,16 @@ impl Hub {
         } = stored;
         let is_open_door = link_hash.is_none();
         self.by_token.insert(token_hash.clone(), who);
+        let ticket = progress.ticket().map(str::to_owned);
+        self.by_ticket.extend(ticket.map(|ticket| (ticket, who)));
+        // A crash may have come between the two writes of a withdrawal.
+        if let Some(receipt) = progress.receipt() {
+            let write = Write::Withdrawal {
+                participant: participant.clone(),
+                receipt: receipt.to_owned(),
+            };
+            self.effects.push_back(Effect::Store(write));
+        }
         self.links.extend(link_hash.map(|link| (link, Some(who))));
         let place = Place::Page;
         self.sessions.push(Session {
@@ -263,6 +274,9 @@ impl Hub {
                 Ok(None) => return,
                 Err(why) => Err(why),
             },
+            Entry::Return(ticket) => self
+                .come_back(&ticket)
+                .map(|(who, token)| (who, token, None)),
             Entry::Invite(link) => self.invite(link).map(|(who, token)| (who, token, None)),
             Entry::Resume { token, playing } => match self.by_token.get(&token_hash(&token)) {
                 None => Err(Refusal::UnknownLink),
@@ -282,6 +296,17 @@ impl Hub {
             Some(None) => self.admit(Some(link), None),
             Some(Some(who)) => Ok((who, self.new_token(who))),
         }
+    }
+
+    /// A page comes by the way back from a page of another site: its first use leads on, and a later one only back.
+    fn come_back(&mut self, ticket: &str) -> Result<(SessionId, String), Refusal> {
+        let who = self.by_ticket.get(ticket).copied();
+        let who = who.ok_or(Refusal::UnknownLink)?;
+        let progress = &self.sessions[who.0].progress;
+        if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
+            self.advance(who, study::Event::Returned);
+        }
+        Ok((who, self.new_token(who)))
     }
 
     /// Gives a session another token, as it comes to a page that cannot know the one before.

@@ -50,6 +50,11 @@ impl Hub {
         if let StageView::End { farewell, .. } = &mut view {
             *farewell = self.farewell(who);
         }
+        if let (StageView::External { url, .. }, Kind::External(external)) =
+            (&mut view, &stage.kind)
+        {
+            *url = external.url_for(&self.sessions[who.0].participant);
+        }
         let is_here = self.stage_of(who) == index;
         let ahead = u16::from(!is_here);
         ServerMessage::Stage {
@@ -78,6 +83,7 @@ impl Hub {
             Some(_) => self.arrive(now_us, who),
             None => {
                 self.note_shown(now_us, who);
+                self.give_ticket(who);
                 let message = self.stage_message(who, stage, None);
                 self.tell(who, message);
                 if matches!(self.kind(stage), Kind::Lobby(_)) {

@@ -166,6 +166,13 @@ pub enum Write {
         /// What it is paid, once it has ended; the first one stands.
         payment: Option<Box<Payment>>,
     },
+    /// A participant withdraws what was recorded of them; it is erased, or left out of what is exported.
+    Withdrawal {
+        /// Pseudonym.
+        participant: String,
+        /// The receipt that they get.
+        receipt: String,
+    },
     /// A group is made, or has changed.
     Group(GroupRow),
     /// Somebody begins to wait in a lobby, or has waited.
@@ -448,6 +455,8 @@ pub struct Hub {
     /// Participant links by the hash of their token, and the session of each once it was used.
     links: BTreeMap<String, Option<SessionId>>,
     by_conn: HashMap<ConnId, SessionId>,
+    /// By the ticket of the way back from a page of another site.
+    by_ticket: HashMap<String, SessionId>,
     /// By what a recruiter calls them.
     by_identity: BTreeMap<(String, String), SessionId>,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,

@@ -70,9 +70,12 @@ impl Hub {
     /// What a participant takes along from the last page.
     pub(super) fn farewell(&self, who: SessionId) -> Farewell {
         let contact = self.study.contact.clone();
+        let withdrawal = self.sessions[who.0].progress.receipt();
+        let withdrawal = withdrawal.unwrap_or_default().to_owned();
         let Some(payment) = &self.sessions[who.0].payment else {
             return Farewell {
                 contact,
+                withdrawal,
                 ..Farewell::default()
             };
         };
@@ -84,6 +87,7 @@ impl Hub {
         };
         Farewell {
             pay,
+            withdrawal,
             contact,
             onward: self.onward(who),
             receipt: match code.is_empty() {

@@ -20,21 +20,22 @@ use crate::hub::Identity;
 
 use super::{
     Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PageTime,
-    PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, Wait, gone_name,
-    reason_name, token_hash,
+    PayState, Payment, Place, REASONS, Response, Session, Store, StoreError, Wait, Withdrawn,
+    gone_name, reason_name, token_hash,
 };
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
     include_str!("4_visit.sql"),
     include_str!("5_pages.sql"),
     include_str!("6_waits.sql"),
+    include_str!("7_withdrawals.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
@@ -474,6 +475,50 @@ impl Store for SqliteStore {
         ));
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
+    }
+
+    async fn withdraw(
+        &self,
+        participant: &str,
+        receipt: &str,
+        group: bool,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "INSERT INTO withdrawals (session, receipt, scope) SELECT id, ?, ? FROM sessions WHERE participant = ? \
+                   ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(receipt)
+            .bind(if group { "group" } else { "own" })
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+        for sql in [
+            "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+        ] {
+            sqlx::query(sql)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn withdrawn(&self) -> Result<Withdrawn, StoreError> {
+        let mut withdrawn = Withdrawn::default();
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 7 {
+            return Ok(withdrawn);
+        }
+        let sql = "SELECT sessions.participant, scope, group_id FROM withdrawals JOIN sessions ON id = session \
+                   LEFT JOIN members ON members.participant = sessions.participant";
+        for row in sqlx::query(sql).fetch_all(&self.pool).await? {
+            withdrawn.participants.insert(row.try_get("participant")?);
+            let group: Option<String> = row.try_get("group_id")?;
+            let scope: &str = row.try_get("scope")?;
+            withdrawn.groups.extend(group.filter(|_| scope == "group"));
+        }
+        Ok(withdrawn)
     }
 
     async fn page_times(&self) -> Result<Vec<PageTime>, StoreError> {

@@ -1,6 +1,6 @@
 //! Consent and quiz, from the page to the tables.
 
-use protocol::control::{Answer, Entry, StageView};
+use protocol::control::{Answer, Entry, Refusal, StageView};
 use signaling_server::store::{Response, SqliteStore, Store as _};
 
 use crate::host::Host;
@@ -148,4 +148,130 @@ async fn who_has_no_attempt_left_leaves_by_failed_quiz_even_after_a_restart_betw
     );
     server.stop().await;
     assert_eq!(outcomes(&host).await, [Some("failed_quiz".to_owned())]);
+}
+
+const AWAY: &str = r#"format: 1
+study: {id: away, version: 1.0.0, title: Away, contact: lab@example.edu, on_withdraw: erase_own}
+timeline:
+  - id: form
+    type: external
+    url: "https://forms.example.edu/?who={{participant}}&back={{return}}"
+    code: BLUE-42
+    else: technical
+  - {id: ask, type: survey, surveyjs: {elements: [{type: rating, name: fun, title: Fun?}]}}
+  - {id: debrief, type: debrief, file: how.md, allow_withdraw: true}
+  - {id: thanks, type: end, file: thanks.md}
+"#;
+
+fn away() -> Host {
+    let host = Host::new();
+    let study = host.dir.path().join("study");
+    std::fs::write(study.join("study.yaml"), AWAY).unwrap();
+    host
+}
+
+/// The ticket and the address of the page of another site that is told.
+async fn ticket(page: &mut Page) -> (String, String) {
+    let StageView::External {
+        url, ticket, code, ..
+    } = page.stage().await
+    else {
+        panic!("not another site")
+    };
+    assert!(code);
+    (ticket, url)
+}
+
+#[tokio::test]
+async fn the_way_back_from_another_site_leads_on_once_and_survives_a_restart() {
+    let host = away();
+    let server = host.start().await;
+    let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    let (first, url) = ticket(&mut page).await;
+    assert!(
+        url.starts_with("https://forms.example.edu/?who=P-"),
+        "{url}"
+    );
+    assert!(url.ends_with("&back={{return}}"), "{url}");
+    // Neither nothing nor a wrong code leads on.
+    page.done(0, Vec::new()).await;
+    assert_eq!(ticket(&mut page).await.0, first);
+    page.done(0, vec![answer("code", "\"RED\"".to_owned())])
+        .await;
+    assert_eq!(ticket(&mut page).await.0, first);
+    server.stop().await;
+
+    let server = host.start().await;
+    let mut back = Page::enter(&server, Entry::Return(first.clone())).await;
+    assert!(matches!(back.stage().await, StageView::Survey { .. }));
+    // The link once more leads to the same place and no further, in the tab in which it is followed.
+    let mut again = Page::enter(&server, Entry::Return(first)).await;
+    assert!(matches!(again.stage().await, StageView::Survey { .. }));
+    let unknown = Page::connect(&server, Entry::Return("no-such-ticket".to_owned()));
+    assert_eq!(unknown.await.refusal().await, Refusal::UnknownLink);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_code_leads_on_and_giving_up_leads_to_the_declared_outcome() {
+    let host = away();
+    let server = host.start().await;
+    let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    ticket(&mut page).await;
+    page.done(0, vec![answer("code", "\"blue-42 \"".to_owned())])
+        .await;
+    assert!(matches!(page.stage().await, StageView::Survey { .. }));
+    let mut other = Page::enter(&server, Entry::Invite(server.links[1].clone())).await;
+    ticket(&mut other).await;
+    other
+        .done(0, vec![answer("cannot", "true".to_owned())])
+        .await;
+    assert!(
+        matches!(other.stage().await, StageView::End { outcome, .. } if outcome == "technical")
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_withdraws_gets_a_receipt_and_their_answers_are_gone() {
+    let host = away();
+    let server = host.start().await;
+    for (link, withdraws) in [(0, true), (1, false)] {
+        let mut page = Page::enter(&server, Entry::Invite(server.links[link].clone())).await;
+        ticket(&mut page).await;
+        page.done(0, vec![answer("code", "\"BLUE-42\"".to_owned())])
+            .await;
+        page.stage().await;
+        page.done(1, vec![answer("fun", "4".to_owned())]).await;
+        assert!(matches!(
+            page.stage().await,
+            StageView::Debrief {
+                allow_withdraw: true,
+                ..
+            }
+        ));
+        let answers = withdraws.then(|| answer("withdraw", "true".to_owned()));
+        page.done(2, answers.into_iter().collect()).await;
+        let StageView::End {
+            outcome, farewell, ..
+        } = page.stage().await
+        else {
+            panic!("not the end")
+        };
+        let wanted = if withdraws { "withdrew" } else { "completed" };
+        assert_eq!(outcome, wanted);
+        assert_eq!(farewell.withdrawal.starts_with("W-"), withdraws);
+    }
+    server.stop().await;
+    // Nothing of it comes back with the next start.
+    host.start().await.stop().await;
+    let kept = responses(&host).await;
+    let items: Vec<&str> = kept.iter().map(|row| row.item.as_str()).collect();
+    assert_eq!(items, ["code", "fun"], "those of the other person alone");
+    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let withdrawn = store.withdrawn().await.unwrap();
+    assert_eq!(withdrawn.participants.len(), 1);
+    assert!(!withdrawn.participants.contains(&kept[0].participant));
+    let position = &store.sessions().await.unwrap()[0].position;
+    assert!(!position.contains("\"fun\""), "{position}");
 }

@@ -1,8 +1,10 @@
 //! What people learn at the end, and whether they still agree.
 
+use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::page::{self, Page, Source};
+use crate::progress::Refusal;
 use crate::read::Fields;
 
 /// What people learn at the end.
@@ -29,4 +31,23 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrie
         page: page?,
         allow_withdraw: allow_withdraw?,
     })
+}
+
+/// The name of the answer of those who withdraw.
+const WITHDRAW: &str = "withdraw";
+
+impl Debrief {
+    /// Whether the answers are those of a person who withdraws what was recorded of them.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if they are neither that nor none.
+    pub fn withdraws(&self, answers: &[Answer]) -> Result<bool, Refusal> {
+        match answers {
+            [] => Ok(false),
+            [answer] if self.allow_withdraw && answer.name == WITHDRAW => Ok(true),
+            [answer, ..] => Err(Refusal::UnknownItem {
+                name: answer.name.chars().take(60).collect(),
+            }),
+        }
+    }
 }

@@ -1,43 +1,124 @@
 //! A page of another site.
 
+use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::problem::hint;
+use crate::progress::Refusal;
 use crate::read::{Fields, Place};
+
+use super::outcome::{self, Outcome};
 
 /// A page of another site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct External {
     /// Its address, with placeholders.
     pub url: String,
-    /// Whether only its way back leads on.
+    /// What it gives to those who were there, who type it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Whether only its way back, or the code, leads on.
     pub must_return: bool,
+    /// The outcome of those who cannot do it; none if they cannot say so.
+    #[serde(rename = "else", skip_serializing_if = "Option::is_none")]
+    pub or_else: Option<Outcome>,
 }
 
-const DOC: &str = "A page of another site, such as a form that is there already. It opens beside the study, and leads back by a link.";
+const DOC: &str = "A page of another site, such as a form that is there already. It opens beside the study, and leads back by a link or a code.";
 
 /// What an address may have between `{{` and `}}`.
 const PLACEHOLDERS: [&str; 2] = ["participant", "return"];
 
+/// The name of the answer of those who type in a code.
+const CODE: &str = "code";
+
+/// The name of the answer of those who give up.
+const CANNOT: &str = "cannot";
+
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
     fields.about(DOC);
     let doc = "Its address, which begins with `https://`. `{{participant}}` stands for the participant's pseudonym, and \
-               `{{return}}` for the address, with a token of its own, that brings the participant back.";
+               `{{return}}` for the address, with a ticket of its own, that brings the participant back.";
     let url = fields.key("url", doc);
     let url = url.need(
         "\"https://forms.example.edu/?who={{participant}}&back={{return}}\"",
         |place| address(&place).map(|url| (url, place)),
     );
-    let doc = "Whether only the way back by `{{return}}` leads on; otherwise a button does.";
+    let doc = "What the other page gives to those who were there; they type it in to go on.";
+    let code = fields.key("code", doc).maybe(|place| place.text(40));
+    let doc = "Whether only the way back by `{{return}}` or the `code` leads on; otherwise a button does.";
     let must_return = fields
         .key("must_return", doc)
         .or(true, |place| place.flag());
-    let ((url, place), must_return) = (url?, must_return?);
-    if must_return && !placeholders(&url).any(|name| name == "return") {
-        place.wrong("no `{{return}}`, but `must_return` is true, so nobody could go on; add it to the address, or write `must_return: false`");
+    let doc =
+        "How the way of those ended who say that they cannot do it; without it they cannot say so.";
+    let or_else = fields.key("else", doc).maybe(|place| outcome::read(&place));
+    let ((url, place), code, must_return) = (url?, code?, must_return?);
+    let leads_back = placeholders(&url).any(|name| name == "return") || code.is_some();
+    if must_return && !leads_back {
+        place.wrong("no `{{return}}`, and no `code`, but `must_return` is true, so nobody could go on; add it to the address, or write `must_return: false`");
         return None;
     }
-    Some(External { url, must_return })
+    Some(External {
+        url,
+        code,
+        must_return,
+        or_else: or_else?,
+    })
+}
+
+/// What the answers of a page of another site lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// On.
+    On,
+    /// Out.
+    Out(Outcome),
+}
+
+impl External {
+    /// Where the answers of a participant lead.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if they lead nowhere.
+    pub fn way(&self, answers: &[Answer]) -> Result<Way, Refusal> {
+        let [answer] = answers else {
+            return match answers {
+                [] if !self.must_return => Ok(Way::On),
+                [] => Err(Refusal::Missing { name: CODE.into() }),
+                _ => Err(Refusal::Twice { name: CODE.into() }),
+            };
+        };
+        let name = answer.name.chars().take(60).collect();
+        let value: Option<String> = serde_json::from_str(&answer.value).ok();
+        match (answer.name.as_str(), &self.code, self.or_else) {
+            (CODE, Some(code), _) => {
+                let same = |typed: String| typed.trim().eq_ignore_ascii_case(code.trim());
+                match value.is_some_and(same) {
+                    true => Ok(Way::On),
+                    false => Err(Refusal::BadAnswer { name }),
+                }
+            }
+            (CANNOT, _, Some(outcome)) => Ok(Way::Out(outcome)),
+            _ => Err(Refusal::UnknownItem { name }),
+        }
+    }
+
+    /// Its address for a participant; the way back stays a placeholder.
+    pub fn url_for(&self, participant: &str) -> String {
+        let mut parts = self.url.split("{{");
+        let mut url = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
+            match name.trim() {
+                // Pseudonyms are letters, digits and dashes: nothing that an address writes in another way.
+                "participant" => url += participant,
+                name => url += &format!("{{{{{name}}}}}"),
+            }
+            url += rest;
+        }
+        url
+    }
 }
 
 fn address(place: &Place<'_>) -> Option<String> {
@@ -62,4 +143,53 @@ fn address(place: &Place<'_>) -> Option<String> {
 fn placeholders(url: &str) -> impl Iterator<Item = &str> {
     let parts = url.split("{{").skip(1);
     parts.map(|part| part.split("}}").next().unwrap_or_default().trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn external() -> External {
+        External {
+            url: "https://a.example/?who={{ participant }}&back={{return}}&x=1".to_owned(),
+            code: Some("Blue-42".to_owned()),
+            must_return: true,
+            or_else: Some(Outcome::Technical),
+        }
+    }
+
+    fn answer(name: &str, value: &str) -> Answer {
+        Answer {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_address_takes_the_pseudonym_and_keeps_the_way_back() {
+        let url = external().url_for("P-1");
+        assert_eq!(url, "https://a.example/?who=P-1&back={{return}}&x=1");
+    }
+
+    #[test]
+    fn a_code_leads_on_and_giving_up_leads_out() {
+        let of = |answers: &[Answer]| external().way(answers);
+        assert_eq!(of(&[answer("code", "\" blue-42 \"")]), Ok(Way::On));
+        assert!(of(&[answer("code", "\"red\"")]).is_err());
+        assert!(of(&[answer("code", "7")]).is_err());
+        assert!(of(&[]).is_err(), "one must return");
+        assert_eq!(
+            of(&[answer("cannot", "true")]),
+            Ok(Way::Out(Outcome::Technical))
+        );
+        let free = External {
+            code: None,
+            must_return: false,
+            or_else: None,
+            ..external()
+        };
+        assert_eq!(free.way(&[]), Ok(Way::On));
+        assert!(free.way(&[answer("cannot", "true")]).is_err());
+        assert!(free.way(&[answer("code", "\"x\"")]).is_err());
+    }
 }

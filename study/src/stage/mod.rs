@@ -31,7 +31,7 @@ pub use end::End;
 pub(crate) use end::way_out;
 pub(crate) use env::bot;
 pub use env::{Bot, Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
-pub use external::External;
+pub use external::{External, Way};
 pub use instructions::Instructions;
 pub use lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
 pub use outcome::Outcome;
@@ -64,6 +64,8 @@ pub enum Kind {
     Lobby(Lobby),
     /// Episodes of an environment.
     Env(Env),
+    /// A page of another site.
+    External(External),
     /// What people learn at the end.
     Debrief(Debrief),
     /// The last page.
@@ -80,6 +82,7 @@ impl Kind {
             Self::Survey(_) => "survey",
             Self::Lobby(_) => "lobby",
             Self::Env(_) => "env",
+            Self::External(_) => "external",
             Self::Debrief(_) => "debrief",
             Self::End(_) => "end",
         }
@@ -92,7 +95,9 @@ impl Kind {
             Self::Instructions(it) => it.pages.iter().collect(),
             Self::Debrief(it) => vec![&it.page],
             Self::End(it) => vec![&it.page],
-            Self::Quiz(_) | Self::Survey(_) | Self::Lobby(_) | Self::Env(_) => Vec::new(),
+            Self::Quiz(_) | Self::Survey(_) | Self::Lobby(_) | Self::Env(_) | Self::External(_) => {
+                Vec::new()
+            }
         }
     }
 
@@ -148,9 +153,16 @@ impl Stage {
             Kind::Survey(it) => StageView::Survey {
                 surveyjs: it.in_language(language).to_string(),
             },
-            Kind::Debrief(it) => StageView::Instructions {
-                pages: vec![it.page.html(language).to_owned()],
-                min_s: 0,
+            Kind::External(it) => StageView::External {
+                url: it.url.clone(),
+                ticket: String::new(),
+                code: it.code.is_some(),
+                must_return: it.must_return,
+                can_give_up: it.or_else.is_some(),
+            },
+            Kind::Debrief(it) => StageView::Debrief {
+                page: it.page.html(language).to_owned(),
+                allow_withdraw: it.allow_withdraw,
             },
             Kind::End(it) => StageView::End {
                 outcome: it.outcome.name().to_owned(),
@@ -234,7 +246,7 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Ki
         Type::Env => env::read(source, fields).map(Kind::Env),
         Type::Chat => unplayed_kind(chat::read(fields)),
         Type::Debrief => debrief::read(source, fields).map(Kind::Debrief),
-        Type::External => unplayed_kind(external::read(fields)),
+        Type::External => external::read(fields).map(Kind::External),
         Type::End => end::read(source, fields).map(Kind::End),
     }
 }

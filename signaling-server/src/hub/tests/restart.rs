@@ -52,6 +52,7 @@ impl Stage {
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),
                 Write::Token { .. }
+                | Write::Withdrawal { .. }
                 | Write::Identity { .. }
                 | Write::NextEra(_)
                 | Write::Wait(_) => {}

@@ -72,6 +72,15 @@ impl Bot {
                 let items = 1 + answers.len() as u64;
                 Some((self.some(3 * items, 10 * items), Act::Done(answers)))
             }
+            StageView::Debrief { .. } => {
+                self.doing("reading the debrief");
+                Some((self.some(5, 25), Act::Done(Vec::new())))
+            }
+            StageView::External { .. } => {
+                self.doing("on a page of another site");
+                let answers = self.external(&stage.id)?;
+                Some((self.some(20, 90), Act::Done(answers)))
+            }
             StageView::Lobby { timeout_s } => {
                 self.doing("in a lobby");
                 let patience_s = 3 * u64::from(*timeout_s) + 60;
@@ -171,6 +180,28 @@ impl Bot {
             name: AGREED.to_owned(),
             value: format!("\"{sha256}\""),
         }]
+    }
+
+    /// What leads on from a page of another site, which bots do not open.
+    fn external(&self, id: &str) -> Result<Vec<Answer>, String> {
+        let mut stages = self.around.study.timeline.iter();
+        let external = stages.find_map(|stage| match &stage.kind {
+            Kind::External(external) if stage.id == id => Some(external),
+            _ => None,
+        });
+        let external = external.ok_or_else(|| format!("the study has no page `{id}`"))?;
+        let answer = |name: &str, value: serde_json::Value| Answer {
+            name: name.to_owned(),
+            value: value.to_string(),
+        };
+        match &external.code {
+            Some(code) => Ok(vec![answer("code", code.as_str().into())]),
+            None if !external.must_return => Ok(Vec::new()),
+            None if external.or_else.is_some() => Ok(vec![answer("cannot", true.into())]),
+            None => Err(format!(
+                "the page `{id}` leads on only by its own link, which bots do not open; give it a `code` or an `else`"
+            )),
+        }
     }
 
     /// Right answers, from the study; or one of them wrong.

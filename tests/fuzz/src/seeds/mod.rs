@@ -115,6 +115,7 @@ fn client_messages() -> Vec<ClientMessage> {
         hello(Entry::Open),
         hello(Entry::Sent(vec![("PROLIFIC_PID".into(), "5f".into())])),
         hello(Entry::Invite("9f2c".into())),
+        hello(Entry::Return("9f2c".into())),
         hello(Entry::Resume {
             token: "9f2c".into(),
             playing: Some((era, Life(1))),
@@ -247,6 +248,17 @@ fn server_messages() -> Vec<ServerMessage> {
         StageView::Survey {
             surveyjs: "{}".into(),
         },
+        StageView::External {
+            url: "https://forms.example.edu/?back={{return}}".into(),
+            ticket: "9f2c".into(),
+            code: true,
+            must_return: true,
+            can_give_up: false,
+        },
+        StageView::Debrief {
+            page: "<p>Now you know</p>".into(),
+            allow_withdraw: true,
+        },
         StageView::Consent {
             page: "<p>Agree?</p>".into(),
             sha256: "0a".repeat(32),
@@ -263,6 +275,7 @@ fn server_messages() -> Vec<ServerMessage> {
                 code: "C1A2B3C4".into(),
                 receipt: "R7K3Q2M9".into(),
                 pay: "GBP 4.87".into(),
+                withdrawal: "W-7K3Q9ZAB".into(),
                 contact: "lab@example.edu".into(),
                 onward: Onward::Form {
                     url: "https://www.mturk.com/mturk/externalSubmit".into(),

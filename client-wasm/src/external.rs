@@ -1,0 +1,113 @@
+//! The page beside a page of another site: the way there, and the ways on.
+
+use protocol::control::{Answer, StageView};
+use serde_json::Value;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Event, HtmlElement, HtmlInputElement};
+
+use crate::entry::TICKET;
+use crate::post::{Input, Post};
+use crate::{dom, sentences};
+
+/// Where the other page leads back to.
+fn way_back(ticket: &str) -> String {
+    let origin = dom::window().location().origin().unwrap_or_default();
+    format!("{origin}/?{TICKET}={ticket}")
+}
+
+/// A page of another site, which opens in a tab of its own. Nothing of this page is told to it but what the study says.
+pub(crate) fn external(post: &Post, view: &StageView) -> HtmlElement {
+    let StageView::External {
+        url,
+        ticket,
+        code,
+        must_return,
+        can_give_up,
+    } = view
+    else {
+        return dom::make("section.card");
+    };
+    let card = dom::make("form.card.external");
+    dom::set(&card, "novalidate", "");
+    let back = js_sys::encode_uri_component(&way_back(ticket));
+    let link = dom::text("a.button.primary", sentences::OPEN_OTHER);
+    dom::set(
+        &link,
+        "href",
+        &url.replace("{{return}}", &String::from(back)),
+    );
+    dom::set(&link, "target", "_blank");
+    dom::set(&link, "rel", "noopener noreferrer");
+    let there = dom::make("nav.actions.there");
+    dom::fill(&there, &[&link]);
+    let hint = if *code {
+        sentences::OTHER_CODE
+    } else if *must_return {
+        sentences::OTHER_LINK
+    } else {
+        sentences::OTHER_FREE
+    };
+    dom::fill(
+        &card,
+        &[
+            &dom::text("h1", sentences::OTHER_PAGE),
+            &dom::text("p", hint),
+            &there,
+        ],
+    );
+    let actions = dom::make("nav.actions");
+    if *can_give_up {
+        let post = post.clone();
+        let cannot = answer("cannot", Value::Bool(true));
+        let button = dom::button("secondary", sentences::CANNOT, move || {
+            post.send(Input::StageDone(vec![cannot.clone()], Vec::new()));
+        });
+        dom::fill(&actions, &[&button]);
+    }
+    if *code {
+        dom::fill(&card, &[&code_field(post, &card)]);
+    }
+    if *code || !*must_return {
+        let next = dom::text("button.primary", sentences::CONTINUE);
+        dom::set(&next, "type", "submit");
+        dom::fill(&actions, &[&next]);
+    }
+    if !*code && !*must_return {
+        let post = post.clone();
+        dom::listen(&card, "submit", move |event: Event| {
+            event.prevent_default();
+            post.send(Input::StageDone(Vec::new(), Vec::new()));
+        });
+    }
+    dom::fill(&card, &[&actions]);
+    card
+}
+
+fn answer(name: &str, value: Value) -> Answer {
+    Answer {
+        name: name.to_owned(),
+        value: value.to_string(),
+    }
+}
+
+/// The field for the code of the other page; the form is done with what is in it.
+fn code_field(post: &Post, card: &HtmlElement) -> HtmlElement {
+    let label = dom::make("label.code-field");
+    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    input.set_type("text");
+    dom::set(&input, "autocomplete", "off");
+    dom::set(&input, "maxlength", "60");
+    dom::fill(&label, &[&dom::text("span", sentences::CODE_THERE), &input]);
+    let post = post.clone();
+    dom::listen(card, "submit", move |event: Event| {
+        event.prevent_default();
+        let typed = input.value();
+        if typed.trim().is_empty() {
+            input.focus().ok();
+            return;
+        }
+        let code = answer("code", Value::from(typed.trim()));
+        post.send(Input::StageDone(vec![code], Vec::new()));
+    });
+    label
+}
