@@ -1,7 +1,9 @@
 //! Holds what the bots saw against what the data folder has.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::Context as _;
 use study::design::Unit;
@@ -11,8 +13,8 @@ use study::{Assignment, Draw, Outcome, Progress, Study};
 use super::Played;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, Report, Stuck};
+use crate::pay;
 use crate::store::{self, Session, SqliteStore, Store as _};
-use crate::{export, pay, verify};
 
 /// A visit in the table of responses: its stage, and the value of each item.
 type Visit = (String, BTreeMap<String, String>);
@@ -37,7 +39,7 @@ struct Data {
 /// # Errors
 /// The data folder cannot be read.
 pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Result<Report> {
-    let mut found = read(data, out).await?;
+    let mut found = read(&played.options.program, data, out).await?;
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
@@ -101,15 +103,22 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
 }
 
 /// Exports, verifies, and reads what the database and the tables have.
-async fn read(data: &Path, out: &Path) -> anyhow::Result<Data> {
-    let summary = export::export(data, out, false).await?;
-    let mut wrong: Vec<String> = (summary.skipped.iter())
-        .map(|left| format!("not exported: {}: {}", left.path.display(), left.reason))
-        .collect();
-    let verified = verify::verify(data).await?;
-    if !verified.is_fine() {
-        wrong.push(format!("the data do not verify:\n{verified}"));
-    }
+async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
+    let (data_arg, out_arg) = (data.as_os_str(), out.as_os_str());
+    let export = [
+        "export".as_ref(),
+        "--data".as_ref(),
+        data_arg,
+        "--out".as_ref(),
+        out_arg,
+    ];
+    let (exported, said) = command(program, &export).await?;
+    let (verified, found) =
+        command(program, &["verify".as_ref(), "--data".as_ref(), data_arg]).await?;
+    let failed = [(exported, "exported", said), (verified, "verified", found)];
+    let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
+    let wrong =
+        failed.map(|(_, what, said)| format!("not all of the data could be {what}:\n{said}"));
     let store = SqliteStore::read(data).await?;
     let sessions = store.sessions().await?;
     let episodes = store.episodes().await?;
@@ -124,13 +133,34 @@ async fn read(data: &Path, out: &Path) -> anyhow::Result<Data> {
     };
     Ok(Data {
         sessions: sessions.into_iter().filter_map(by_door).collect(),
-        visits: visits(&summary.responses_path)?,
+        visits: visits(&out.join("responses.csv"))?,
         episodes,
         ledger: pay::pay(data, None).await?,
-        wrong,
-        responses: summary.responses,
-        steps: summary.steps,
+        wrong: wrong.collect(),
+        responses: rows(&out.join("responses.csv"))?,
+        steps: rows(&out.join("steps.csv"))?,
     })
+}
+
+/// Runs a command of the program itself, as a process that goes with whoever asks; gives whether it found all well, and
+/// what it said.
+async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<(bool, String)> {
+    let mut command = tokio::process::Command::new(program);
+    let done = command.args(args).kill_on_drop(true).stdout(Stdio::piped());
+    let done = done.spawn()?.wait_with_output().await?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    Ok((done.status.success(), said))
+}
+
+/// Rows of an exported table.
+fn rows(table: &Path) -> anyhow::Result<u64> {
+    let mut reader = csv::Reader::from_path(table)?;
+    let mut row = csv::ByteRecord::new();
+    let mut rows = 0;
+    while reader.read_byte_record(&mut row)? {
+        rows += 1;
+    }
+    Ok(rows)
 }
 
 /// The visits of each participant, in their order, from the exported table.
