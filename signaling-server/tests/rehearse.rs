@@ -116,6 +116,33 @@ fn a_rehearsal_that_is_stopped_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_study_without_a_recruiter_is_rehearsed_and_its_data_are_kept_where_they_are_wanted() {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
+    let text = "format: 1
+study: {id: plain, version: 1.0.0, title: Plain, contact: lab@example.edu}
+timeline:
+  - {id: form, type: survey, surveyjs: {elements: [{type: comment, name: why, isRequired: true}]}}
+  - {id: thanks, type: end, file: thanks.md}
+";
+    std::fs::write(scratch.path().join("study.yaml"), text).unwrap();
+    let data = scratch.path().join("data");
+    let args = [
+        "--sessions",
+        "4",
+        "--faults",
+        "none",
+        "--data",
+        data.to_str().unwrap(),
+    ];
+    let (code, report, said) = rehearse(scratch.path(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    assert_eq!(report["outcomes"]["completed"], 4);
+    assert_eq!(report["tables"]["acknowledged"], 4);
+    assert!(data.join("coplay.sqlite").exists());
+}
+
+#[test]
 fn what_cannot_be_rehearsed_is_told_before_anything_runs() {
     let (code, _, said) = rehearse(&study(), &["--faults", "all,relod"]);
     assert_eq!(code, Some(2));

@@ -298,7 +298,9 @@ fn unpaid(record: &Record, session: &Session, ledger: &pay::Ledger) -> Vec<Strin
         _ => String::new(),
     };
     let kept = (&code, &what.receipt, &amount);
-    if record.outcome.is_some() && kept != (&told.code, &told.receipt, &told.pay) {
+    // Without a recruiter nobody is told a code or a number.
+    let is_told = record.outcome.is_some() && what.code.is_some();
+    if is_told && kept != (&told.code, &told.receipt, &told.pay) {
         wrong.push(format!("was told {told:?}, and the data have {kept:?}"));
     }
     wrong
