@@ -33,7 +33,10 @@ pub struct Config {
 impl Config {
     /// The settings within their limits. Only a person can be local.
     pub(crate) fn clamped(mut self, seats: usize) -> Self {
-        self.input_delay = self.input_delay.min(MAX_INPUTS as u8 - 1);
+        self.input_delay = match self.rules.turns {
+            true => 0,
+            false => self.input_delay.min(MAX_INPUTS as u8 - 1),
+        };
         self.window = self.window.clamp(1, MAX_INPUTS as u8 - self.input_delay);
         self.tick_hz = self.tick_hz.max(1);
         let humans = self.humans(seats);

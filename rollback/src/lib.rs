@@ -39,6 +39,9 @@
 //! An episode ends when a *confirmed* tick ends it. At an end that is only predicted the session waits, and goes on
 //! if the end turns out to be wrong. A session that knows the end goes on sending until all peers have said so too.
 //!
+//! Where a tick goes by with every action of the only person, nothing is ever due: [`Session::handle_action`] simulates
+//! and confirms the tick at once, in which the partners act too.
+//!
 //! # Packets
 //!
 //! There is one kind ([`protocol::datagram`]), one per peer and tick, which may be lost, doubled, late or out of order.

@@ -55,7 +55,8 @@ impl<W: World> Session<W> {
     /// How late the next tick is, if it is due and may run.
     pub(crate) fn lateness_us(&self) -> Option<u64> {
         let late_us = self.now_us.checked_sub(self.due_us())?;
-        self.may_run().then_some(late_us)
+        let is_timed = !self.config().rules.turns;
+        (is_timed && self.may_run()).then_some(late_us)
     }
 
     /// Before ticks run: a page that falls further behind with every tick, although it is called again at once, is

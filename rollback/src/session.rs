@@ -172,14 +172,35 @@ impl<W: World> Session<W> {
     /// The local person now wants this action. A lasting one holds until replaced and enters at least one tick;
     /// a momentary one enters exactly one. Before the first tick of the person is due, only what is held until then
     /// counts. Gives the first tick that it enters; none if it changes nothing, or too many presses wait already.
+    ///
+    /// Where a tick goes by with every action of the person, this is the tick.
     pub fn handle_action(&mut self, now_us: u64, action: Action) -> Option<Tick> {
         self.now_us = now_us;
+        if self.config.rules.turns {
+            return self.take_turn(action);
+        }
         let mut before = self.presses.want(action, &self.spec);
         if now_us < self.schedule.due_us(0) || self.is_waiting_for_seat() {
             self.presses.forget();
             before = before.and(self.presses.holds(action).then_some(0));
         }
         before.map(|before| Tick(self.input_tick().0 + before as u32))
+    }
+
+    /// A tick goes by with this action of the only person, once tick 0 is due.
+    fn take_turn(&mut self, action: Action) -> Option<Tick> {
+        let local = self.local()?;
+        let is_known = usize::from(action) < self.spec.actions.len();
+        if !is_known || self.now_us < self.schedule.due_us(0) || !self.may_run() {
+            return None;
+        }
+        let tick = self.inputs.have(local);
+        self.inputs.push(local, action);
+        while self.current <= tick && self.may_run() {
+            self.simulate_next();
+            self.confirm();
+        }
+        Some(Tick(tick))
     }
 
     /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.
@@ -232,7 +253,7 @@ impl<W: World> Session<W> {
 
     /// When `handle_timeout` wants to be called next, shared clock, microseconds; `u64::MAX` if not at all.
     pub fn poll_timeout(&self) -> u64 {
-        if self.may_run() {
+        if self.may_run() && !self.config.rules.turns {
             self.schedule.due_us(self.current)
         } else if self.listeners().0 == 0 {
             u64::MAX

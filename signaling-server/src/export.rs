@@ -5,6 +5,7 @@
 
 mod notes;
 mod responses;
+mod seats;
 mod seen;
 mod steps;
 mod visits;
@@ -26,8 +27,9 @@ use crate::archive;
 use crate::data;
 use crate::store::{self, Withdrawn, reason_name};
 use notes::Notes;
+use seats::SEAT_COLUMNS;
 use seen::SEEN_COLUMNS;
-use steps::{STEP_COLUMNS, simulated};
+use steps::{STEP_COLUMNS, Step, simulated};
 
 /// What was exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,6 +38,8 @@ pub struct Summary {
     pub episodes: usize,
     /// Those of them without an end yet: their steps so far.
     pub running: usize,
+    /// Rows of `seats`.
+    pub seats: u64,
     /// Rows of `steps`.
     pub steps: u64,
     /// Rows of `responses`.
@@ -54,6 +58,8 @@ pub struct Summary {
     pub routes: u64,
     /// Rows of `seen`; none if it was not asked for.
     pub seen: Option<u64>,
+    /// Where the table of seats is.
+    pub seats_path: PathBuf,
     /// Where the table of steps is.
     pub steps_path: PathBuf,
     /// Where the table of responses is.
@@ -90,6 +96,7 @@ impl fmt::Display for Summary {
         )?;
         for (path, rows) in [
             (&self.pages_path, self.pages),
+            (&self.seats_path, self.seats),
             (&self.keys_path, self.keys),
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
@@ -172,6 +179,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     );
     fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let mut summary = Summary {
+        seats_path: out.join("seats.csv"),
         steps_path: out.join("steps.csv"),
         responses_path: out.join("responses.csv"),
         pages_path: out.join("pages.csv"),
@@ -207,6 +215,7 @@ fn episodes(
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut steps = Table::create(&summary.steps_path, &KEYS, &STEP_COLUMNS)?;
+    let mut seats = Table::create(&summary.seats_path, &KEYS, &SEAT_COLUMNS)?;
     let mut notes = Notes::create(summary)?;
     let seen = summary.seen_path.as_ref();
     let seen = seen.map(|path| Table::create(path, &KEYS, &SEEN_COLUMNS));
@@ -226,6 +235,11 @@ fn episodes(
                 rows.iter()
                     .filter(|row| !left_out.contains(&row.seat))
                     .try_for_each(|row| steps.add(&row.table(&log, ended_on)))?;
+                let score = rows.last().map_or(0, Step::score);
+                seats::rows(&log, score, reason)
+                    .iter()
+                    .filter(|row| !left_out.contains(&row.seat))
+                    .try_for_each(|row| seats.add(row))?;
                 notes.add(&log, &actions, &left_out)?;
                 if let Some(seen) = &mut seen {
                     let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
@@ -249,6 +263,7 @@ fn episodes(
         progress.step("episodes");
     }
     summary.steps = steps.finish()?;
+    summary.seats = seats.finish()?;
     summary.seen = seen.map(Table::finish).transpose()?;
     notes.finish(summary)
 }

@@ -117,7 +117,10 @@ impl Scenario {
         let played_us = terms.playing_us() * 130 / 100 + windows * self.rtt_us();
         let begun_us = LOBBY_US + us(limits.ready) + us(limits.countdown);
         let stands_us = self.moves_within_us() + us(limits.restart) + us(limits.closing);
-        u64::from(terms.rounds) * (begun_us + played_us + stands_us)
+        // A rest of two seconds at most, and somebody who is waited for after it.
+        let rested_us = if terms.rests { 2_000_000 } else { 0 } + 5_000_000;
+        let each_us = begun_us + played_us + stands_us + rested_us;
+        u64::from(terms.rounds) * u64::from(terms.episodes) * each_us
     }
 }
 

@@ -153,12 +153,14 @@ impl Scenario {
             _ => Mood::Everything,
         };
         let mut terms = Terms::new(&mut chance);
+        terms.vary(&mut Chance::new(seed, "rules"));
         settle(&mut terms);
         let count = people(&mut chance, usize::from(terms.seats));
         let people: Vec<Person> = (0..count)
             .map(|_| person(&mut chance, mood, &terms))
             .collect();
-        let rounds_us = u64::from(terms.rounds) * (8_000_000 + terms.playing_us());
+        let rounds_us =
+            u64::from(terms.rounds) * u64::from(terms.episodes) * (8_000_000 + terms.playing_us());
         let heals_us = 2_000_000 + rounds_us + chance.below(3_000_000);
         let ways = ways(&mut chance, mood, count);
         let (mut partitions, mut faults) = (Vec::new(), Vec::new());

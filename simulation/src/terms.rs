@@ -19,6 +19,12 @@ pub struct Terms {
     pub seats: u8,
     /// How often lobby and episode come.
     pub rounds: u8,
+    /// How many episodes each has.
+    pub episodes: u8,
+    /// Whether there is a rest between them.
+    pub rests: bool,
+    /// What ends an episode before its last tick.
+    pub until: Option<String>,
     /// Ticks per second.
     pub tick_hz: u16,
     /// Ticks of an episode, at most.
@@ -54,6 +60,9 @@ impl Terms {
                 chance.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
             },
             rounds: chance.pick(&[1, 1, 2]),
+            episodes: 1,
+            rests: false,
+            until: None,
             tick_hz,
             horizon: seconds * u32::from(tick_hz) + chance.below(30) as u32,
             window: chance.pick(&[1, 2, 4, 8, 16, 16, 24]),
@@ -72,6 +81,9 @@ impl Terms {
             kitchen: false,
             seats: 2,
             rounds: 1,
+            episodes: 1,
+            rests: false,
+            until: None,
             tick_hz: 10,
             horizon: 25,
             window: 8,
@@ -82,6 +94,25 @@ impl Terms {
             policy: "random",
             hidden_tab: (1, 4),
         }
+    }
+
+    /// Draws several episodes in a stage, and what ends them early: apart from the rest, so that what a seed means else
+    /// stays what it was.
+    pub fn vary(&mut self, chance: &mut Chance) {
+        if chance.one_in(4) {
+            self.episodes = chance.between(2, 3) as u8;
+            self.rests = chance.one_in(2);
+        }
+        let early = chance.between(1, u64::from(self.horizon));
+        let seconds = early as f64 / f64::from(self.tick_hz);
+        self.until = match chance.below(6) {
+            0 => Some(format!("ticks >= {early}")),
+            1 => Some("score >= 1".to_owned()),
+            2 => Some(format!("score >= 2 || elapsed_s >= {seconds}")),
+            // What is guessed of others makes this hold and not hold again and again.
+            3 => Some(format!("ticks % 7 == score % 7 && left_s < {seconds}")),
+            _ => None,
+        };
     }
 
     /// The longest time that an episode takes when nothing goes wrong, microseconds.
@@ -128,16 +159,25 @@ impl Terms {
         };
         let (least, most) = self.input_delay;
         let (warn_s, drop_s) = self.hidden_tab;
+        let episodes = self.episodes;
+        let rest = if self.rests {
+            "\n    rest: {file: thanks.md, max_s: 2}"
+        } else {
+            ""
+        };
+        let until = self.until.as_ref();
+        let until = until.map_or(String::new(), |until| format!("\n    until: '{until}'"));
         let (grace_s, meanwhile, then, window) =
             (self.grace_s, self.meanwhile, self.then, self.window);
         write!(
             text,
-            "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}
+            "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, regroup_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}
   - id: play{round}
     type: env
     env: {env}
     players: [self{partners}]
     config: {config}
+    episodes: {episodes}{rest}{until}
     window: {window}
     input_delay: {{min: {least}, max: {most}}}
     on_disconnect: {{grace_s: {grace_s}, meanwhile: {meanwhile}, then: {then}{bot}}}

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::design::Level;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
-use crate::stage::{Bot, Env, Kind, Player};
+use crate::stage::{Bot, Env, Kind, Mode, Player};
 use crate::timeline::{Bindings, fill};
 use crate::yaml::join;
 
@@ -335,6 +335,13 @@ impl Study {
                 },
             );
             self.fault(&format!("{path}.players"), message, report);
+        }
+        if facts.tick_hz == 0 && env.course.mode == Mode::Ticks {
+            let message = format!(
+                "`{}@{}` with this config has no tick rate, as it is played in turns; write `mode: turns`",
+                env.env, env.version
+            );
+            self.fault(&format!("{path}.mode"), message, report);
         }
         let actions: Vec<&str> = facts.actions.iter().map(String::as_str).collect();
         for action in env

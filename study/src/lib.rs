@@ -46,7 +46,7 @@ pub use outline::Outline;
 pub use page::Page;
 pub use payment::Payment;
 pub use problem::Problem;
-pub use progress::{Episode, Event, Facts, Progress, Refusal, Round, Step};
+pub use progress::{Episode, Event, Facts, Partners, Progress, Refusal, Round, Step};
 pub use reference::reference;
 pub use schema::schema;
 pub use stage::{Kind, ModuleFile, Outcome, Stage};

@@ -102,6 +102,43 @@ fn known(value: &Value) -> Option<formula::Value> {
     serde_json::from_value(value.clone()).ok()
 }
 
+/// Who or what had the other seats of an episode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partners {
+    /// Nobody.
+    #[default]
+    None,
+    /// People.
+    Human,
+    /// AI partners.
+    Ai,
+    /// Both, or one after the other.
+    Mixed,
+}
+
+impl Partners {
+    /// With people, with AI partners, with both or with none.
+    pub fn of(human: bool, ai: bool) -> Self {
+        match (human, ai) {
+            (false, false) => Self::None,
+            (true, false) => Self::Human,
+            (false, true) => Self::Ai,
+            (true, true) => Self::Mixed,
+        }
+    }
+
+    /// How formulas and tables name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Human => "human",
+            Self::Ai => "ai",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
 /// An episode that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Episode {
@@ -111,6 +148,9 @@ pub struct Episode {
     pub score: i64,
     /// Ticks that were played.
     pub ticks: u32,
+    /// Who or what had the other seats.
+    #[serde(default)]
+    pub partners: Partners,
 }
 
 impl Episode {
@@ -120,6 +160,7 @@ impl Episode {
             reason,
             score: 0,
             ticks: 0,
+            partners: Partners::None,
         }
     }
 
@@ -137,6 +178,7 @@ impl Episode {
             ("ticks", f64::from(self.ticks).into()),
             ("success", self.is_success().into()),
             ("reason", reason.into()),
+            ("partners", self.partners.name().into()),
         ]
         .into()
     }

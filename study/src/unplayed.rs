@@ -10,7 +10,6 @@ const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("", "study.expires_h", None),
     ("", "screening", None),
     ("lobby", "match.max_loss", None),
-    ("env", "mode", Some("turns")),
     ("chat", "", None),
 ];
 

@@ -642,6 +642,7 @@ mod walks {
                 reason: EndReason::Played,
                 score: 1,
                 ticks: 9,
+                partners: study::Partners::None,
             }),
             _ => Event::StageDone { at, answers: &[] },
         }
@@ -743,6 +744,7 @@ fn a_guard_is_asked_when_its_copy_is_reached() {
                     reason: EndReason::Played,
                     score: 3,
                     ticks: 9,
+                    partners: study::Partners::None,
                 }),
                 _ => Event::StageDone {
                     at: here,

@@ -115,6 +115,23 @@ fn the_documented_block_and_design_load() {
 }
 
 #[test]
+fn the_documented_episodes_load() {
+    let whole = blocks("yaml")[0];
+    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
+    let folder = Folder::new("documented-episodes");
+    folder.write("rest.md", "# A rest\n");
+    let text = format!("{head}timeline:\n{}", yaml_with("- id: train"));
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let Kind::Env(env) = &study.timeline[0].kind else {
+        panic!("not an env stage")
+    };
+    assert_eq!((env.course.limit(), env.course.goes_on(2, 1)), (6, true));
+    assert!(!env.course.goes_on(2, 2));
+    assert_eq!(env.screen.hud[0].value.source(), "{{ score / 20 }} of {{ goal / 20 }}");
+}
+
+#[test]
 fn the_documented_errors_are_the_ones_reported() {
     let folder = Folder::new("documented-errors");
     folder.write("study.yaml", yaml_with("titel:"));

@@ -41,6 +41,7 @@ fn played(score: i64) -> Event<'static> {
         reason: EndReason::Played,
         score,
         ticks: 900,
+        partners: study::Partners::None,
     })
 }
 

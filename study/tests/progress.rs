@@ -38,6 +38,7 @@ const fn ended(reason: EndReason) -> Event<'static> {
         reason,
         score: 3,
         ticks: 900,
+        partners: study::Partners::None,
     })
 }
 

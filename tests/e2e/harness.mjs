@@ -157,7 +157,8 @@ export async function within(limit, what, promise) {
 
 /** The stages of a page, by what it shows. */
 const STAGES = {
-  instructions: 'section.card:not(.lobby):not(.end):not(.loading) > nav.actions',
+  instructions: 'section.card:not(.lobby):not(.end):not(.loading):not(.rest) > nav.actions',
+  rest: 'section.rest',
   lobby: 'section.lobby',
   play: 'section.play',
   outcome: 'section.play .overlay button.primary',

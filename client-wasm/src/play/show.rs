@@ -15,6 +15,8 @@ use crate::sentences;
 
 /// A hold is told to the person after this long, microseconds.
 const HOLD_US: u64 = 300_000;
+/// How long the picture takes from one turn to the next, microseconds.
+const TURN_US: u64 = 120_000;
 /// How long it is told that the person is back, microseconds.
 const BACK_US: u64 = 4_000_000;
 
@@ -28,7 +30,10 @@ impl Play {
             return;
         }
         let shown = session.map_or((Tick(0), 0), |s| (s.current(), s.stats().rollbacks));
-        let due_us = session.map_or(now.page_us, |s| now.page_us_of(s.poll_timeout()));
+        let due_us = session.map_or(now.page_us, |s| match s.config().rules.turns {
+            true => now.page_us + TURN_US,
+            false => now.page_us_of(s.poll_timeout()),
+        });
         if self.pictured == Some(shown) {
             return;
         }

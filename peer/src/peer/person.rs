@@ -190,6 +190,8 @@ impl<W: World> Peer<W> {
         if !self.takes_keys() {
             return;
         }
+        // Letting go is no turn.
+        let wanted = wanted.filter(|_| down || !self.plan.rules.turns);
         let event = KeyEvent {
             tick: wanted.and_then(|wanted| self.act(now, wanted)),
             action,
@@ -211,8 +213,10 @@ impl<W: World> Peer<W> {
         if let Stage::Playing(session) = &mut self.stage {
             let mut recorder = self.recorder.borrow_mut();
             if hidden {
-                let noop = session.world().spec().noop;
-                session.handle_action(now.server_us, noop);
+                if !self.plan.rules.turns {
+                    let noop = session.world().spec().noop;
+                    session.handle_action(now.server_us, noop);
+                }
                 self.person.hide(&mut recorder, session.current());
                 self.person
                     .lose_sight(&mut recorder, session.seen(at_ms, true));

@@ -77,6 +77,9 @@ impl<W: World> Session<W> {
 
     /// Ticks that a preview runs.
     fn foreseen(&self) -> u32 {
+        if self.config.rules.turns {
+            return 0;
+        }
         (self.input_tick().0.saturating_sub(self.current) + 1).min(FORESEEN)
     }
 

@@ -4,6 +4,7 @@ mod ends;
 mod guesses;
 mod packets;
 mod previews;
+mod rules;
 #[path = "../support/mod.rs"]
 mod support;
 

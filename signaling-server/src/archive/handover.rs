@@ -3,7 +3,7 @@
 use protocol::change::{Change, LEASE_S};
 use protocol::control::Report;
 use protocol::datagram::MAX_INPUTS;
-use protocol::log::Record;
+use protocol::log::{Header, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
 use super::{Episode, MAX_CHANGES_LEN, Refused, encoded};
@@ -74,7 +74,7 @@ impl Episode {
         };
         let entered = *entered;
         let from = self.through();
-        let lease = LEASE_S * u32::from(self.header.tick_hz) + 1;
+        let lease = lease(&self.header);
         let change = Change {
             number: 0,
             seat,
@@ -201,6 +201,14 @@ impl Episode {
         let mut inputs: Vec<u16> = (start..cut.0).rev().map_while(known).collect();
         inputs.reverse();
         (inputs, found)
+    }
+}
+
+/// How many ticks beyond what is durable a seat can be given back first. In turns nobody else can have confirmed any.
+pub(crate) fn lease(header: &Header) -> u32 {
+    match header.rules.turns {
+        true => 0,
+        false => LEASE_S * u32::from(header.tick_hz) + 1,
     }
 }
 

@@ -23,6 +23,7 @@ use protocol::log::{self, Ending, Header, LogError, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
 pub use file::{DiskFile, LogFile};
+pub(crate) use handover::lease;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 pub use shown::{Frames, Rebuilt, Screens, Shown};
 pub use upload::Absorbed;

@@ -100,6 +100,11 @@ pub(super) fn controller_name(controller: &Controller) -> &str {
 }
 
 impl Step {
+    /// The score after the tick.
+    pub(super) fn score(&self) -> i64 {
+        self.score
+    }
+
     pub(super) fn table<'a>(&'a self, log: &'a Log, ended_on: &'a str) -> StepRow<'a> {
         StepRow {
             keys: Keys::new(&log.header, self.seat),

@@ -1,6 +1,7 @@
 use protocol::change::Presence;
 use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
 use protocol::log::Record;
+use protocol::rules::Course;
 use protocol::{Controller, Tick};
 
 use super::responses::{PAGE_COLUMNS, RESPONSE_COLUMNS};
@@ -189,6 +190,36 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
         rest(&events[2]),
         ["2", "change", "12", "", "", "", "", "", "idle"]
     );
+}
+
+#[tokio::test]
+async fn a_seat_has_its_place_in_the_study() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let mut header = header([PERSON, ai("idle")], 40);
+    header.participants[1].clear();
+    header.rules.turns = true;
+    header.course = Some(Course {
+        visits: vec![5, 0],
+        episode: 2,
+        episodes: 3,
+        names: vec![("layout".into(), "\"ring\"".into())],
+    });
+    let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
+    let upload = part(&played(&header), 0, 3);
+    episode.absorb(ZERO, &upload).unwrap();
+    let summary = export(data.path(), &data.path().join("out"), false)
+        .await
+        .unwrap();
+    assert_eq!(summary.seats, 2);
+    let seats = table(&summary.seats_path);
+    assert_eq!(seats[0], [&KEYS[..], &SEAT_COLUMNS].concat());
+    let row = rest(&seats[1]);
+    assert_eq!(row[..3], ["5", "2", "3"]);
+    assert_eq!(row[7..10], ["turns", "4", "human"]);
+    assert_eq!(row[11..], ["3", "0", "false"]);
+    assert_eq!(rest(&seats[2])[0], "", "an AI partner makes no visit");
 }
 
 #[tokio::test]

@@ -259,12 +259,16 @@ impl Hub {
             return self.end_episode(era, EndReason::Technical);
         };
         let seat = change.seat;
+        let is_ai = matches!(change.controller, Controller::Ai { .. });
         let others = play.seats.people();
         let others = others.filter(|(_, state)| state.page == Page::Plays && !state.owed);
         let told: Vec<Seat> = others.map(|(other, _)| other).collect();
         play.seats.handle_change(now_us, change.clone());
         play.dropped[seat.index()] = false;
         let owed: Vec<Seat> = play.seats.poll_owed();
+        if let Some(group) = self.groups.get_mut(&era.0).filter(|_| is_ai) {
+            group.aided.insert(seat);
+        }
         for other in told {
             let change = change.clone();
             self.tell_seat(era, other, ServerMessage::Change { era, change });

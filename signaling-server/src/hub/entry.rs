@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protocol::change::Change;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::log::{Ending, Header};
-use protocol::{Era, Life, Seat, Tick};
+use protocol::{Controller, Era, Life, Seat, Tick};
 use study::Payment;
 use study::Study;
 use study::terms::Then;
@@ -15,6 +15,7 @@ use super::bucket::Bucket;
 use super::group::{Group, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
+use super::terms::UNHURRIED_US;
 use super::{
     Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Identity, Place, Random,
     Session, SessionId, WaitedFor, Write,
@@ -191,9 +192,18 @@ impl Hub {
                 self.restore_member(&row, name, row.visits.get(seat).copied(), number)
             })
             .collect();
-        let until_us = now_us + self.limits.restart.as_micros() as u64;
         let (through, header) = (episode.through, episode.header);
         let terms = self.terms(stage, &header.params);
+        let patience_us = self.limits.restart.as_micros() as u64;
+        let until_us = now_us
+            + if terms.turns {
+                UNHURRIED_US
+            } else {
+                patience_us
+            };
+        let changes = episode.changes.iter();
+        let by_ai = changes.filter(|change| matches!(change.controller, Controller::Ai { .. }));
+        let aided = by_ai.map(|change| change.seat).collect();
         let mut seats = Seats::restored(
             terms.clone(),
             &header.controllers,
@@ -228,6 +238,7 @@ impl Hub {
             party: party.map(|(key, _)| *key),
             draw: row.draw,
             bindings: row.bindings,
+            aided,
             members,
             delay: self.input_delays(stage),
             phase,

@@ -1,16 +1,19 @@
 //! One group of people from its match to the end of its episode: who is ready, what is archived, when it ends.
 
+use std::collections::BTreeSet;
+
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
-use study::Draw;
 use study::terms::Then;
 use study::timeline::Bindings;
+use study::{Draw, Partners};
 
 use super::SessionId;
 use super::party::PartyId;
 use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
+use super::terms::UNHURRIED_US;
 
 /// What a page said when it was ready to play: its median round trip to each seat, microseconds.
 type Ready = Vec<u32>;
@@ -28,6 +31,8 @@ pub(super) struct Group {
     pub draw: Draw,
     /// What names stand for at its stage.
     pub bindings: Bindings,
+    /// Seats that an AI partner has taken from their people.
+    pub aided: BTreeSet<Seat>,
     /// Who has each seat; nobody for an AI partner.
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.
@@ -148,6 +153,17 @@ impl Group {
             .iter()
             .enumerate()
             .filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
+    }
+
+    /// Who or what has, or had, the seats beside one.
+    pub(super) fn partners(&self, own: Seat) -> Partners {
+        let seats = (0..).map(Seat).zip(&self.header.controllers);
+        let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
+        let is_ai = |(seat, controller): &(Seat, &Controller)| {
+            matches!(controller, Controller::Ai { .. }) || self.aided.contains(seat)
+        };
+        let human = others.iter().any(|(_, of)| **of == Controller::Human);
+        Partners::of(human, others.iter().any(is_ai))
     }
 
     /// The seat of a person.
@@ -293,6 +309,10 @@ impl Play {
 
     /// When it ends because nothing moves. Nothing may while somebody is waited for.
     fn stalls_at(&self, stalled_us: u64) -> u64 {
+        let stalled_us = match self.seats.terms.turns {
+            true => UNHURRIED_US,
+            false => stalled_us,
+        };
         let waits_until = self.seats.granted_until().unwrap_or(0);
         self.moved_us.max(waits_until) + stalled_us
     }

@@ -1,5 +1,7 @@
 //! Episodes: from a match over the start to the end, and what passes between their pages.
 
+use std::collections::BTreeSet;
+
 use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::{Ending, Header};
 use protocol::rules::Course;
@@ -21,7 +23,9 @@ impl Hub {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.kind(stage) {
-            Kind::Env(env) => (env.input_delay.min, env.input_delay.max),
+            Kind::Env(env) if env.course.mode == Mode::Ticks => {
+                (env.input_delay.min, env.input_delay.max)
+            }
             _ => (0, 0),
         }
     }
@@ -82,6 +86,7 @@ impl Hub {
             party,
             draw,
             bindings,
+            aided: BTreeSet::new(),
             members,
             delay,
             phase,
@@ -472,12 +477,13 @@ impl Hub {
                 );
             }
         }
-        let played = Episode {
-            reason,
-            score,
-            ticks: ticks.0,
-        };
-        for (_, who) in group.people() {
+        for (seat, who) in group.people() {
+            let played = Episode {
+                reason,
+                score,
+                ticks: ticks.0,
+                partners: group.partners(seat),
+            };
             self.leave_episode(now_us, who, played);
         }
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.

@@ -1,14 +1,19 @@
 //! What the study says of people who are away, and how patient the server is with pages that do not answer.
 
 use protocol::{Controller, Tick};
-use study::stage::Env;
+use study::stage::{Env, Mode};
 use study::terms::{Meanwhile, Then};
 
 use crate::config::Limits;
 
+/// Who plays in turns keeps nobody waiting: what ends their episode is the end of their session. A year, microseconds.
+pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
+
 /// What the study says of people who are away, and the server's patience, microseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
+    /// Whether nothing moves while the person thinks, however long that takes.
+    pub turns: bool,
     pub grace_us: u64,
     pub meanwhile: Meanwhile,
     first_half: Then,
@@ -29,8 +34,14 @@ impl Terms {
     pub(super) fn new(env: &Env, horizon: u32, limits: &Limits) -> Self {
         let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        let turns = env.course.mode == Mode::Turns;
         Self {
-            grace_us: us(gone.grace_s),
+            turns,
+            grace_us: if turns {
+                UNHURRIED_US
+            } else {
+                us(gone.grace_s)
+            },
             meanwhile: gone.meanwhile,
             first_half: gone.first_half,
             second_half: gone.second_half,

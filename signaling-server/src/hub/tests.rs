@@ -9,6 +9,7 @@ mod restart;
 mod returns;
 mod routes;
 mod terms;
+mod visits;
 
 use std::path::Path;
 

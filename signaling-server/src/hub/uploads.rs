@@ -29,8 +29,8 @@ impl Hub {
         let rows = upload.rows.len() / play.seats.list.len();
         let end = u64::from(upload.first.0) + rows as u64;
         let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
-        // Notes alone may come as soon as the start is told.
-        if rows > 0 && due_us > now_us + early_us {
+        // Notes alone may come as soon as the start is told, and no turn is ever due.
+        if rows > 0 && !group.header.rules.turns && due_us > now_us + early_us {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::change::{Change, LEASE_S};
+use protocol::change::Change;
 use protocol::log::{Log, Record};
 use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
 
-use crate::archive::Replica;
+use crate::archive::{self, Replica};
 
 /// A page that simulated something else than the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -82,7 +82,7 @@ fn out_of_order(
         return rewrites.then_some("its last inputs are not those that were played");
     }
     let through = Tick((rows.len() / seats) as u32);
-    let lease = LEASE_S * u32::from(log.header.tick_hz) + 1;
+    let lease = archive::lease(&log.header);
     match () {
         () if last.is_none() => Some("it is given back, but nobody had lost it"),
         () if change.from != through => Some("it is not given back from what was durable on"),

@@ -13,6 +13,7 @@ mod game;
 mod gates;
 mod host;
 mod page;
+mod turns;
 mod visits;
 
 use std::path::Path;

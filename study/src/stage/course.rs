@@ -269,15 +269,12 @@ pub(crate) fn check_seed(place: &Place<'_>, env: &Env, names: &[&str], has_group
     }
 }
 
-/// Reports several episodes of people who are not alone.
-pub(crate) fn check_alone(place: &Place<'_>, env: &Env) {
-    let key = if place.at("episodes").is_some() {
-        "episodes"
-    } else {
-        "until"
-    };
-    if env.people() > 1 && env.course.limit() > 1 {
-        place.wrong_at(key, "several episodes of a group are not played by this version yet; write lobby and stage in a block with `repeat`");
+/// Reports a stage in turns that several people play.
+pub(crate) fn check_turns(place: &Place<'_>, env: &Env) {
+    if env.course.mode == Mode::Turns && env.people() > 1 {
+        let message = "in turns, time goes by with every action of one participant, and here play several people; \
+                       write `mode: ticks`, or AI partners such as `{policy: cook}` instead of `partner`";
+        place.wrong_at("mode", message);
     }
 }
 

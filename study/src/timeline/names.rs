@@ -149,6 +149,7 @@ fn variables(read: &Read<'_>) -> Types {
         ("ticks", Type::Number),
         ("success", Type::Bool),
         ("reason", Type::Text),
+        ("partners", Type::Text),
     ];
     let mut types = Types::new();
     let mut answers = Types::new();
@@ -373,7 +374,7 @@ impl Names<'_, '_> {
             self.config(place, env, &scope);
             let names: Vec<&str> = scope.keys().map(String::as_str).collect();
             course::check_seed(place, env, &names, lobby);
-            course::check_alone(place, env);
+            course::check_turns(place, env);
             let formulas = Formulas::read(place, env, types_of(&scope));
             self.formulas.insert(stage, formulas);
         }

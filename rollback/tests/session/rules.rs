@@ -1,0 +1,114 @@
+//! What a study adds to the rules: an end by a formula, and turns.
+
+use formula::{Expr, Op};
+use protocol::rules::Rules;
+
+use super::*;
+
+/// A comparison of a variable with a number.
+fn compare(op: Op, name: &str, number: f64) -> Expr {
+    let leaf = |op| Expr::new(op, Vec::new()).unwrap();
+    let args = [Op::Variable(name.to_owned()), Op::Number(number)];
+    Expr::new(op, args.map(leaf).into()).unwrap()
+}
+
+fn until(formula: Expr) -> Config {
+    Config {
+        rules: Rules {
+            until: Some(formula),
+            ..Rules::default()
+        },
+        ..config(0)
+    }
+}
+
+#[test]
+fn an_end_by_a_formula_is_waited_at_until_it_is_confirmed() {
+    let after = compare(Op::GreaterEqual, "elapsed_s", 0.3);
+    let none = compare(Op::Less, "score", 1.0);
+    let mut session = session(until(Expr::new(Op::And, vec![after, none]).unwrap()));
+    (0..8).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!((session.current(), session.ended()), (Tick(3), None));
+    // The peer did what is never predicted: there is a score, and the episode goes on.
+    let packet = packet(0, &[NOOP, PRESS, NOOP]);
+    session.handle_datagram(due(8), Seat(1), &packet).unwrap();
+    session.handle_timeout(due(8));
+    assert_eq!((session.current() > Tick(3), session.ended()), (true, None));
+}
+
+#[test]
+fn all_end_on_the_first_tick_on_which_the_formula_holds() {
+    let mut peers = [0, 1].map(|seat| {
+        let rules = until(compare(Op::GreaterEqual, "score", 2.0)).rules;
+        session(Config {
+            rules,
+            ..config(seat)
+        })
+    });
+    for tick in 0..10 {
+        let who = usize::from(tick >= 4);
+        if tick == 2 || tick == 4 {
+            peers[who].handle_action(due(tick) - 5_000, PRESS);
+        }
+        run(&mut peers, tick..tick + 1);
+    }
+    assert_eq!(peers.each_ref().map(Session::ended), [Some(Tick(5)); 2]);
+    assert_eq!(peers[0].digests().last(), peers[1].digests().last());
+    assert_eq!(peers[0].rows().len(), 10);
+}
+
+#[test]
+fn a_formula_without_a_value_ends_nothing() {
+    let ratio = [Op::Number(1.0), Op::Variable("left_s".to_owned())];
+    let ratio = ratio.map(|op| Expr::new(op, Vec::new()).unwrap());
+    let ratio = Expr::new(Op::Divide, ratio.into()).unwrap();
+    let never = Expr::new(Op::Number(-1.0), Vec::new()).unwrap();
+    let formula = Expr::new(Op::Less, vec![ratio, never]).unwrap();
+    let config = Config {
+        controllers: vec![Controller::Human, Controller::Vacant],
+        ..until(formula)
+    };
+    let mut session = Session::new(config, Toy::new(2, 3, 1_000), Vec::new());
+    (0..5).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!(session.ended(), Some(Tick(3)), "the horizon ends it");
+}
+
+#[test]
+fn in_turns_a_tick_goes_by_with_every_action_and_with_nothing_else() {
+    let partner = Controller::Ai {
+        policy: "toy".into(),
+    };
+    let config = Config {
+        controllers: vec![Controller::Human, partner],
+        input_delay: 3,
+        rules: Rules {
+            turns: true,
+            ..Rules::default()
+        },
+        ..config(0)
+    };
+    let partners = vec![
+        None,
+        Some(Box::new(Partner::new(false)) as Box<dyn env_core::Policy>),
+    ];
+    let mut session = Session::new(config, Toy::new(2, 3, 1_000), partners);
+    assert_eq!(session.handle_action(T0_US - 1, UP), None, "not yet");
+    (0..100).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!(
+        (session.current(), session.poll_timeout()),
+        (Tick(0), u64::MAX)
+    );
+    assert_eq!(session.handle_action(due(100), 77), None, "no such action");
+    assert_eq!(session.handle_action(due(100), UP), Some(Tick(0)));
+    assert_eq!((session.current(), session.confirmed()), (Tick(1), Tick(1)));
+    let mut shown = 0;
+    session.preview(|world| shown = world.state.steps);
+    assert_eq!(shown, 1, "nothing is guessed");
+    session.handle_action(due(100), UP);
+    session.handle_action(due(5_000), NOOP);
+    assert_eq!(session.ended(), Some(Tick(3)));
+    assert_eq!(session.handle_action(due(5_001), UP), None);
+    let own: Vec<Action> = session.rows().chunks(2).map(|row| row[0]).collect();
+    assert_eq!(own, [UP, UP, NOOP]);
+    assert_eq!(session.delay_ms(), 0);
+}
