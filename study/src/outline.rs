@@ -248,9 +248,32 @@ impl Study {
             let message = "nobody is asked for consent; let the timeline begin with a stage of `type: consent`";
             warn("timeline", message.to_owned());
         }
+        self.warn_of_pay(&warn);
         self.warn_of_time(playable, &warn);
         self.warn_of_quota(&warn);
         report.result(Some(())).err().unwrap_or_default()
+    }
+
+    /// Ways out of people who gave their time, of which a study that pays says nothing.
+    fn warn_of_pay(&self, warn: &impl Fn(&str, String)) {
+        if self.recruitment.wage.currency.is_none() {
+            return;
+        }
+        for outcome in self.outcomes() {
+            let begins = matches!(
+                outcome,
+                Outcome::NoConsent | Outcome::Ineligible | Outcome::StudyFull
+            );
+            let way = self.recruitment.outcomes.get(&outcome);
+            let is_said = self.source.has(&format!("recruitment.outcomes.{outcome}"));
+            if !begins && !is_said && way.is_none_or(|way| way.pay.is_none()) {
+                let message = format!(
+                    "`{outcome}` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to \
+                     pay the time, or say it in `outcomes`: `{outcome}: {{do: return, pay: none}}`"
+                );
+                warn("recruitment", message);
+            }
+        }
     }
 
     fn warn_of_time(&self, playable: &Playable, warn: &impl Fn(&str, String)) {

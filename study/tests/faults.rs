@@ -655,3 +655,42 @@ fn a_study_with_any_part_cut_out_or_put_twice_loads_or_is_reported_with_lines() 
         }
     });
 }
+
+/// What is odd about the good study after some replacements.
+fn warnings(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
+    let folder = Folder::new(name);
+    let mut text = STUDY.to_owned();
+    for (from, to) in changes {
+        swap(&mut text, from, to);
+    }
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let found = study.warnings(&study::Playable::new());
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_odd_is_told_where_it_stands() {
+    assert_eq!(warnings("odd-none", &[]), Vec::<String>::new());
+    let wait = warnings(
+        "odd-wait",
+        &[
+            ("on_timeout: bot", "on_timeout: wait"),
+            ("    bot: {policy: cook}\n", ""),
+        ],
+    );
+    assert_eq!(wait.len(), 1, "{wait:#?}");
+    assert!(
+        wait[0].starts_with("study.yaml:16:5: timeline[1].on_timeout: whoever is left over waits here without an end"),
+        "{wait:#?}"
+    );
+    let paid =
+        "format: 1\nrecruitment: {currency: GBP, base: 1.00, minutes: 10, floor_per_hour: 9.00}";
+    assert_eq!(
+        warnings("odd-pay", &[("format: 1", paid)]),
+        [
+            "study.yaml:2:1: recruitment: `withdrew` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `withdrew: {do: return, pay: none}`",
+            "study.yaml:2:30: recruitment.base: 1.00 for 10 minutes are 6.00 an hour, below `floor_per_hour: 9`; pay 1.50 or more",
+        ]
+    );
+}
