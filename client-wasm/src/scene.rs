@@ -306,7 +306,9 @@ impl Figure {
         let width = value.chars().count();
         if width > self.widest {
             self.widest = width;
-            dom::set(&self.value, "style", &format!("min-width: {width}ch"));
+            // A style that the browser refuses costs only the room; the page's own policy refuses attributes.
+            let style = self.value.style();
+            style.set_property("min-width", &format!("{width}ch")).ok();
         }
     }
 }
