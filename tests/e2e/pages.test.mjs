@@ -35,7 +35,8 @@ async function enter(t, stages, files) {
 }
 
 /** Waits until a stage of this id is shown. */
-const stage = (person, id) => person.knows(report => report.stage_id === id);
+const stage = (person, id) => person.page.waitForFunction(
+  id => window.coplay && JSON.parse(window.coplay.report()).stage_id === id, id, { timeout: SOON });
 
 /** Waits until the server has said that all that was typed is kept. */
 const kept = person => person.knows(report => report.unsaved === false);
