@@ -54,6 +54,8 @@ pub(crate) struct App {
     next: Option<(Stage, Before)>,
     /// What the server has said of that stage.
     next_messages: Vec<ServerMessage>,
+    /// Whether the person has left, and the server has not said so yet.
+    quits: bool,
     /// The report of the episode before, for tests.
     last_play: Value,
     is_marked: bool,
@@ -66,7 +68,7 @@ impl App {
     /// # Errors
     /// A sentence, if there is no such element.
     pub(crate) fn new(post: Post, root: &str, url: String, door: Door) -> Result<Self, String> {
-        let mut shell = Shell::new(root)?;
+        let mut shell = Shell::new(root, &post)?;
         shell.turn_to(&pages::message("One moment", "Connecting…"));
         Ok(Self {
             socket: Socket::new(url, post.clone()),
@@ -87,6 +89,7 @@ impl App {
             is_judged: false,
             next: None,
             next_messages: Vec::new(),
+            quits: false,
             last_play: Value::Null,
             is_marked: false,
             layout: Layout::new(),
@@ -133,6 +136,7 @@ impl App {
             Input::Alive => self.alive(),
             Input::Say(message) => self.socket.send(&message),
             Input::Onward => self.onward(),
+            Input::Quit => self.quit(),
         }
     }
 
@@ -288,6 +292,9 @@ impl App {
         self.socket.welcomed();
         self.welcomed = true;
         self.shell.notice(None);
+        if self.quits {
+            self.socket.send(&ClientMessage::Leave);
+        }
         self.with_play(|play, now| play.connection(now, true));
     }
 
@@ -310,6 +317,7 @@ impl App {
     fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
         self.stopped = true;
         self.socket.stop();
+        self.shell.may_leave(false);
         (self.play, self.card) = (None, Card::Plain);
         self.shell.notice(None);
         let page = pages::message(heading, sentence);
@@ -378,6 +386,13 @@ impl App {
         self.with_play(Play::flush);
         self.flush_draft();
         self.socket.send(&ClientMessage::Unloading);
+    }
+
+    /// The person leaves the study. What was played goes out first; after a lost connection the server is told again.
+    fn quit(&mut self) {
+        self.quits = true;
+        self.with_play(Play::flush);
+        self.socket.send(&ClientMessage::Leave);
     }
 
     fn leave_play(&mut self) {

@@ -56,9 +56,6 @@ impl Last {
             dom::fill(&card, &[&code(farewell)]);
         }
         let leave = onward(&card, now_ms, &farewell.onward);
-        if !farewell.contact.is_empty() {
-            dom::fill(&card, &[&contact(&farewell.contact)]);
-        }
         Self { page: card, leave }
     }
 
@@ -151,15 +148,4 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
         until_ms: now_ms + STAY_S * 1_000.0,
         stays,
     })
-}
-
-fn contact(contact: &str) -> HtmlElement {
-    let line = dom::text("p.hint", sentences::QUESTIONS);
-    let is_address = contact.contains('@') && !contact.contains(char::is_whitespace);
-    let whom = dom::text(if is_address { "a" } else { "span" }, contact);
-    if is_address {
-        dom::set(&whom, "href", &format!("mailto:{contact}"));
-    }
-    dom::fill(&line, &[&whom]);
-    line
 }

@@ -34,6 +34,8 @@ mod handle;
 #[cfg(target_arch = "wasm32")]
 mod instructions;
 #[cfg(target_arch = "wasm32")]
+mod leave;
+#[cfg(target_arch = "wasm32")]
 mod lobby;
 #[cfg(target_arch = "wasm32")]
 mod module;

@@ -5,6 +5,8 @@
 
 use web_sys::{Element, HtmlElement};
 
+use crate::leave::Leave;
+use crate::post::Post;
 use crate::{dom, sentences};
 
 /// The frame that all pages share.
@@ -13,6 +15,7 @@ pub(crate) struct Shell {
     progress: HtmlElement,
     notice: HtmlElement,
     contact: HtmlElement,
+    leave: Leave,
     root: Element,
     page: Option<Element>,
     name: String,
@@ -23,7 +26,7 @@ impl Shell {
     ///
     /// # Errors
     /// A sentence, if there is no such element.
-    pub(crate) fn new(root: &str) -> Result<Self, String> {
+    pub(crate) fn new(root: &str, post: &Post) -> Result<Self, String> {
         let root = dom::document()
             .get_element_by_id(root)
             .ok_or_else(|| format!("the page has no #{root}"))?;
@@ -32,7 +35,8 @@ impl Shell {
         let title = dom::make("strong.title");
         let progress = dom::make("ol.progress");
         dom::set(&progress, "aria-label", "Progress");
-        dom::fill(&bar, &[&title, &progress]);
+        let leave = Leave::new(post, &bar);
+        dom::fill(&bar, &[&title, &progress, &leave.button]);
         let notice = dom::make("div.notice");
         dom::set(&notice, "role", "alert");
         notice.set_hidden(true);
@@ -43,6 +47,7 @@ impl Shell {
             progress,
             notice,
             contact,
+            leave,
             root,
             page: None,
             name: String::new(),
@@ -107,6 +112,11 @@ impl Shell {
         self.root.insert_before(page, Some(&self.contact)).ok();
         focus_heading(page);
         dom::window().scroll_to_with_x_and_y(0.0, 0.0);
+    }
+
+    /// Offers the way out, or does not.
+    pub(crate) fn may_leave(&self, may: bool) {
+        self.leave.show(may);
     }
 
     /// Says something above the page, or nothing.

@@ -66,6 +66,8 @@ pub(crate) enum Input {
     Drafted(Draft),
     /// The person has read the outcome of an episode.
     Onward,
+    /// The person leaves the study.
+    Quit,
 }
 
 /// The way in, for listeners and tasks.

@@ -113,6 +113,13 @@ pub const STOPPED: &str = "The game had a technical problem and was stopped. One
 /// The environment could not be loaded.
 pub const NO_MODULE: &str = "The game could not be loaded. Please reload this page; if this stays, write to the researchers.";
 
+/// The button of those who want to leave.
+pub const LEAVE: &str = "Leave the study";
+/// Asks whether somebody really wants to leave.
+pub const LEAVE_ASKED: &str =
+    "Do you want to leave the study? It ends for you then, and you cannot come back.";
+/// The button of those who stay.
+pub const GO_ON: &str = "Go on";
 /// A person only looks at what the work would be.
 pub const PREVIEW: &str =
     "This is a preview. Accept the task to begin; nothing is recorded before.";
@@ -122,8 +129,6 @@ pub const CODE: &str = "Your completion code";
 pub const COPY: &str = "Copy";
 /// The code was copied.
 pub const COPIED: &str = "Copied.";
-/// Before the address of the researchers; a space at its end.
-pub const QUESTIONS: &str = "Questions? Write to ";
 /// The button of the next person at the same computer.
 pub const NEXT_PERSON: &str = "Next participant";
 /// The button of those who want to read on.

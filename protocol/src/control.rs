@@ -299,8 +299,6 @@ pub struct Farewell {
     pub pay: String,
     /// The receipt of those who withdrew what was recorded of them; empty for others.
     pub withdrawal: String,
-    /// Whom they can write to.
-    pub contact: String,
     /// Where they go from there.
     pub onward: Onward,
 }

@@ -164,9 +164,24 @@ pub fn assign(
     Ok(draw)
 }
 
-/// Whether no treatment has a place left, so that nobody is to be let in.
-pub fn is_full(design: &Design, counts: &Counts) -> bool {
-    open(design, counts).is_empty()
+/// How many units more are wanted than have completed or are under way; none without a quota.
+pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
+    match &design.quota {
+        Quota::None => None,
+        Quota::Total(most) => Some(most.saturating_sub(counts.fill(None, &[]).places())),
+        Quota::Each(most) => {
+            let cells = open(design, counts).into_iter();
+            let taken = |cell: &[usize]| {
+                let all = design.treatments();
+                all.iter().position(|known| known == cell)
+            };
+            let left = cells.filter_map(|(cell, fill)| {
+                let most = most.get(taken(&cell)?)?;
+                Some(most.saturating_sub(fill.places()))
+            });
+            Some(left.sum())
+        }
+    }
 }
 
 /// The treatments that have a place left, and how filled each is.

@@ -7,7 +7,6 @@ use crate::read::Place;
 /// is not played at all.
 const UNPLAYED: &[(&str, &str, Option<&str>)] = &[
     ("", "study.retention_days", None),
-    ("", "study.expires_h", None),
     ("", "screening", None),
     ("lobby", "match.max_loss", None),
     ("chat", "", None),

@@ -186,6 +186,9 @@ impl App {
             }
         };
         self.shell.turn_to(&page);
+        let is_end = matches!(stage.view, StageView::End { .. });
+        self.shell.may_leave(!is_end);
+        self.quits &= !is_end;
         self.stage = Some(stage);
         if !self.is_marked {
             self.is_marked = true;

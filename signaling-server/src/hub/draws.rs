@@ -1,10 +1,10 @@
 //! What is drawn for participants and groups, and how many have what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use study::assign::{self, Counts, Standing};
 use study::design::{Design, Quota, Unit};
-use study::{Draw, Outcome, Progress};
+use study::{Draw, Kind, Outcome, Progress};
 
 use super::{Effect, Hub, Session, Write};
 
@@ -24,7 +24,7 @@ impl Hub {
         let (design, counts) = (&self.study.design, self.counts());
         let number = self.sessions.len() as u64;
         match assign::assign(design, Unit::Participant, self.seed, number, &counts) {
-            Ok(draw) if !assign::is_full(design, &counts) => Progress::new(&self.study, draw),
+            Ok(draw) if !self.is_full(&counts) => Progress::new(&self.study, draw),
             _ => {
                 let mut refused = Progress::new(&self.study, Draw::default());
                 // A new session takes every cut.
@@ -32,6 +32,38 @@ impl Hub {
                 refused
             }
         }
+    }
+
+    /// Whether nobody more is needed: those who are under way can fill every place that is left. Who is on the way to a
+    /// lobby will be in a group, so people count by the groups that they can make.
+    fn is_full(&self, counts: &Counts) -> bool {
+        let design = &self.study.design;
+        let Some(left) = assign::places_left(design, counts) else {
+            return false;
+        };
+        let size = match design.unit {
+            Unit::Participant => return left == 0,
+            Unit::Group => self.group_size(),
+        };
+        let is_on_the_way = |session: &&Session| {
+            let is_open = session.progress.outcome(&self.study).is_none();
+            is_open && session.progress.assignment().groups.is_empty()
+        };
+        let coming = self.sessions.iter().filter(is_on_the_way).count();
+        u32::try_from(coming / size).unwrap_or(u32::MAX) >= left
+    }
+
+    /// People of the group that the first lobby makes.
+    fn group_size(&self) -> usize {
+        let sizes = self
+            .study
+            .timeline
+            .iter()
+            .filter_map(|stage| match &stage.kind {
+                Kind::Lobby(lobby) => Some(usize::from(lobby.group_size)),
+                _ => None,
+            });
+        sizes.into_iter().next().unwrap_or(1).max(1)
     }
 
     /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
@@ -93,7 +125,12 @@ impl Hub {
                 }
             }
             Unit::Group => {
-                for (draw, members) in self.groups_drawn().values() {
+                // A group in which an AI partner plays for somebody had another treatment than the one that is wanted.
+                let replaced = self.parties.values().filter(|party| party.has_ai);
+                let replaced: BTreeSet<u64> = replaced.map(|party| party.draw.seed).collect();
+                let drawn = self.groups_drawn();
+                let whole = drawn.iter().filter(|(seed, _)| !replaced.contains(seed));
+                for (_, (draw, members)) in whole {
                     if let Some(standing) = standing(members) {
                         counts.add(design, draw, standing);
                     }

@@ -106,6 +106,7 @@ impl Hub {
             by_conn: HashMap::new(),
             by_ticket: HashMap::new(),
             by_identity: BTreeMap::new(),
+            expiring: BTreeSet::new(),
             lobbies: BTreeMap::new(),
             rooms: BTreeMap::new(),
             seed: 0,
@@ -128,6 +129,7 @@ impl Hub {
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
         }
+        hub.expire(now_us);
         hub.settle(now_us);
         hub
     }
@@ -178,6 +180,7 @@ impl Hub {
             is_open_door,
         });
         self.keep_identity(who);
+        self.will_expire(who);
         who
     }
 
@@ -444,6 +447,7 @@ impl Hub {
         let pause_us = self.pause_us();
         self.sessions[who.0].see(now_us, pause_us);
         self.sessions[who.0].conn = None;
+        self.will_expire(who);
         self.touch_party(who);
         match self.sessions[who.0].place {
             Place::Page | Place::Party(_) | Place::Aside => {}

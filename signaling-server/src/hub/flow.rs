@@ -111,6 +111,11 @@ impl Hub {
 
     /// The participant leaves on purpose.
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
+        self.depart(now_us, who, study::Event::Left);
+    }
+
+    /// A participant takes part no more, wherever they are.
+    pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::Event<'_>) {
         match self.sessions[who.0].place {
             Place::Page => {}
             Place::Party(_) | Place::Aside => self.sessions[who.0].place = Place::Page,
@@ -121,7 +126,7 @@ impl Hub {
             }
         }
         self.end_wait(now_us, who, WaitedFor::Left, None);
-        if self.advance(who, study::Event::Left) {
+        if self.advance(who, event) {
             self.show(now_us, who);
         }
     }

@@ -457,6 +457,8 @@ pub struct Hub {
     by_conn: HashMap<ConnId, SessionId>,
     /// By the ticket of the way back from a page of another site.
     by_ticket: HashMap<String, SessionId>,
+    /// When sessions without a page end.
+    expiring: BTreeSet<(u64, usize)>,
     /// By what a recruiter calls them.
     by_identity: BTreeMap<(String, String), SessionId>,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,
@@ -490,6 +492,7 @@ impl Hub {
             event => event,
         };
         self.now_us = now_us;
+        self.expire(now_us);
         self.touch(&event);
         let conn = event.conn();
         match event {
@@ -544,6 +547,7 @@ impl Hub {
     /// Decides what time alone decides.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
+        self.expire(now_us);
         self.settle(now_us);
     }
 
@@ -556,6 +560,7 @@ impl Hub {
             .chain(parties)
             .chain(groups.filter(|at_us| *at_us < u64::MAX))
             .chain(self.rests.values().copied())
+            .chain(self.expiring.first().map(|(at_us, _)| *at_us))
             .min()
     }
 

@@ -1,5 +1,6 @@
 //! The hub in virtual time: no sockets, no disk.
 
+mod attendance;
 mod changes;
 mod chaos;
 mod episodes;

@@ -69,12 +69,10 @@ impl Hub {
 
     /// What a participant takes along from the last page.
     pub(super) fn farewell(&self, who: SessionId) -> Farewell {
-        let contact = self.study.contact.clone();
         let withdrawal = self.sessions[who.0].progress.receipt();
         let withdrawal = withdrawal.unwrap_or_default().to_owned();
         let Some(payment) = &self.sessions[who.0].payment else {
             return Farewell {
-                contact,
                 withdrawal,
                 ..Farewell::default()
             };
@@ -88,13 +86,39 @@ impl Hub {
         Farewell {
             pay,
             withdrawal,
-            contact,
             onward: self.onward(who),
             receipt: match code.is_empty() {
                 true => String::new(),
                 false => payment.receipt.clone(),
             },
             code,
+        }
+    }
+
+    /// When a session ends to which nobody comes back, if the study says so.
+    fn expires_us(&self, who: SessionId) -> Option<u64> {
+        let session = &self.sessions[who.0];
+        let is_away = session.conn.is_none() && session.payment.is_none();
+        let hours = self.study.keeping.expires_h.filter(|_| is_away)?;
+        let seen_us = session.attendance.seen_us;
+        (seen_us > 0).then(|| seen_us + u64::from(hours) * 3_600_000_000)
+    }
+
+    /// Takes note that a session has no page.
+    pub(super) fn will_expire(&mut self, who: SessionId) {
+        let at_us = self.expires_us(who);
+        self.expiring.extend(at_us.map(|at_us| (at_us, who.0)));
+    }
+
+    /// Ends the sessions whose time has come; those that somebody came back to meanwhile have another.
+    pub(super) fn expire(&mut self, now_us: u64) {
+        while let Some(&(at_us, who)) = self.expiring.first().filter(|(at_us, _)| *at_us <= now_us)
+        {
+            self.expiring.pop_first();
+            let who = SessionId(who);
+            if self.expires_us(who) == Some(at_us) {
+                self.depart(now_us, who, study::Event::Cut(Outcome::TimedOut));
+            }
         }
     }
 

@@ -57,6 +57,12 @@ pub(crate) fn way_out(study: &Study, outcome: Outcome) -> Option<Page> {
         Outcome::StudyFull => {
             "# The study is full\n\nEnough people have taken part already. You can close this page now.\n"
         }
+        Outcome::Withdrew => {
+            "# You have left the study\n\nThank you for the time that you gave it. You can close this page now.\n"
+        }
+        Outcome::TimedOut => {
+            "# The time is over\n\nThis study had to be finished within some time, which has passed. You can close this page now.\n"
+        }
         _ => return None,
     };
     Some(Page::of(markdown))

@@ -276,7 +276,6 @@ fn server_messages() -> Vec<ServerMessage> {
                 receipt: "R7K3Q2M9".into(),
                 pay: "GBP 4.87".into(),
                 withdrawal: "W-7K3Q9ZAB".into(),
-                contact: "lab@example.edu".into(),
                 onward: Onward::Form {
                     url: "https://www.mturk.com/mturk/externalSubmit".into(),
                     fields: vec![("assignmentId".into(), "3X".into())],

@@ -1,0 +1,133 @@
+//! How long visits take, when they expire, who leaves, and when the study is full.
+
+use study::Outcome;
+use study::design::{Quota, Unit};
+
+use super::*;
+
+const HOUR: u64 = 3_600 * SECOND;
+
+/// The example study with other rules.
+fn stage(change: impl FnOnce(&mut Study)) -> Stage {
+    let mut stage = Stage::new(Limits::default());
+    let mut study = Study::clone(&stage.study);
+    change(&mut study);
+    stage.study = Arc::new(study);
+    stage.writes.clear();
+    stage.restart();
+    stage
+}
+
+fn outcome(messages: &[ServerMessage]) -> Option<String> {
+    match view(messages) {
+        Some(StageView::End { outcome, .. }) => Some(outcome.clone()),
+        _ => None,
+    }
+}
+
+/// What was stored of the last session that has ended.
+fn paid(stage: &Stage) -> Option<&Payment> {
+    let payments = stage.writes.iter().filter_map(|write| match write {
+        Write::Place { payment, .. } | Write::NewSession { payment, .. } => payment.as_deref(),
+        _ => None,
+    });
+    payments.last()
+}
+
+#[test]
+fn time_counts_while_the_page_is_open_and_over_short_absences() {
+    let mut stage = stage(|_| {});
+    stage.wait(SECOND);
+    let token = stage.enter(1, Entry::Open);
+    stage.wait(30 * 60 * SECOND);
+    stage.close(1);
+    stage.wait(10 * 60 * SECOND);
+    stage.resume(2, &token, None);
+    stage.close(2);
+    // Longer than a pause: nobody is paid for the night.
+    stage.wait(8 * HOUR);
+    stage.resume(3, &token, None);
+    stage.wait(60 * SECOND);
+    stage.say(3, ClientMessage::Leave);
+    let payment = paid(&stage).unwrap();
+    assert_eq!(payment.outcome, Outcome::Withdrew);
+    assert_eq!(payment.time_ms, 41 * 60 * 1_000);
+}
+
+#[test]
+fn who_leaves_reads_so_at_once_and_again_later() {
+    let mut stage = stage(|_| {});
+    let token = stage.enter(1, Entry::Open);
+    stage.say(1, ClientMessage::Leave);
+    assert_eq!(outcome(&stage.hear(1)).as_deref(), Some("withdrew"));
+    let count = stage.writes.len();
+    stage.say(1, ClientMessage::Leave);
+    assert_eq!(stage.writes.len(), count, "once is enough");
+    stage.restart();
+    stage.resume(2, &token, None);
+    let heard = stage.hear(2);
+    assert_eq!(outcome(&heard).as_deref(), Some("withdrew"));
+    let Some(StageView::End { page, .. }) = view(&heard) else {
+        panic!("the end")
+    };
+    assert!(page.contains("You have left the study"), "{page}");
+}
+
+#[test]
+fn a_session_that_nobody_comes_back_to_expires_also_while_the_server_is_away() {
+    let mut stage = stage(|study| study.keeping.expires_h = Some(2));
+    stage.wait(SECOND);
+    let stays = stage.enter(1, Entry::Open);
+    let leaves = stage.enter(2, Entry::Open);
+    stage.close(2);
+    stage.wait(HOUR);
+    stage.resume(3, &leaves, None);
+    stage.close(3);
+    stage.wait(2 * HOUR - SECOND);
+    assert!(paid(&stage).is_none());
+    stage.wait(2 * SECOND);
+    assert_eq!(paid(&stage).unwrap().outcome, Outcome::TimedOut);
+    stage.resume(4, &leaves, None);
+    assert_eq!(outcome(&stage.hear(4)).as_deref(), Some("timed_out"));
+    // A page that is open does not expire.
+    stage.say(1, upload(Era(9), None));
+    assert_eq!(outcome(&stage.hear(1)), None);
+    stage.handle(Event::Stop);
+    stage.writes.retain(|write| {
+        !matches!(
+            write,
+            Write::Place {
+                payment: Some(_),
+                ..
+            }
+        )
+    });
+    stage.now_us += 5 * HOUR;
+    stage.restart();
+    stage.wait(SECOND);
+    stage.resume(5, &stays, None);
+    assert_eq!(outcome(&stage.hear(5)).as_deref(), Some("timed_out"));
+}
+
+#[test]
+fn nobody_is_let_in_whom_those_under_way_leave_no_place() {
+    let mut stage = stage(|study| {
+        study.design.quota = Quota::Total(1);
+        study.design.unit = Unit::Group;
+    });
+    stage.enter(1, Entry::Open);
+    stage.hear(1);
+    stage.enter(2, Entry::Open);
+    assert_eq!(
+        outcome(&stage.hear(2)),
+        None,
+        "two people make the one group"
+    );
+    stage.enter(3, Entry::Open);
+    assert_eq!(outcome(&stage.hear(3)).as_deref(), Some("study_full"));
+    assert_eq!(paid(&stage).unwrap().outcome, Outcome::StudyFull);
+    // Somebody leaves, and the place is free again.
+    stage.say(2, ClientMessage::Leave);
+    stage.enter(4, Entry::Open);
+    assert_eq!(outcome(&stage.hear(4)), None);
+}
