@@ -192,3 +192,29 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
     let longest = STUDY.replace("window: 8", "window: 37");
     assert_eq!(rates.map(|hz| window(&longest, hz)), [37; 7]);
 }
+
+#[test]
+fn the_composition_of_the_page_is_a_formula_that_a_lobby_takes() {
+    let rules: String = yaml_with("composition:")
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect();
+    let text = format!(
+        "format: 1
+study: {{id: pairs, version: 1.0.0, title: Pairs, contact: lab@example.edu}}
+timeline:
+  - {{id: intake, type: survey, surveyjs: {{elements: [{{type: text, name: role}}]}}}}
+  - id: lobby
+    type: lobby
+    group_size: 2
+    timeout_s: 60
+    on_timeout: wait
+{rules}  - {{id: play, type: env, env: overcooked@2.0.0, players: [self, partner]}}
+"
+    );
+    let folder = Folder::new("example-composition");
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let lobby = study.lobby(1).expect("the lobby");
+    assert!(lobby.matching.composition.is_some());
+}
