@@ -32,18 +32,20 @@ export async function verified(data) {
   return { code, episodes: JSON.parse(stdout).episodes };
 }
 
-/** The tables of an export, such as `steps`, as lists of rows; no value of theirs holds a comma. */
-export async function exported(data) {
+/** The tables of an export, such as `steps`, as lists of rows; no value of theirs holds a new line. */
+export async function exported(data, names = ['steps', 'keys', 'events', 'presence', 'seen']) {
   const out = path.join(data, 'tables');
   const { code, stderr } = await coplay('export', '--data', data, '--out', out, '--seen');
   assert.equal(code, 0, stderr);
-  const names = ['steps', 'keys', 'events', 'presence', 'seen'];
   const tables = await Promise.all(names.map(async name => {
-    const [columns, ...rows] = (await readFile(path.join(out, `${name}.csv`), 'utf8')).trimEnd().split('\n').map(line => line.split(','));
+    const [columns, ...rows] = (await readFile(path.join(out, `${name}.csv`), 'utf8')).trimEnd().split('\n').map(cells);
     return [name, rows.map(row => Object.fromEntries(columns.map((column, at) => [column, row[at]])))];
   }));
   return Object.fromEntries(tables);
 }
+
+/** The cells of a line of a table; those with a comma or a quote are quoted. */
+const cells = line => Array.from(line.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^,]*))(?=,|$)/g), ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain);
 
 /** The figures of a match, from both pages' reports and from the re-simulated episode. */
 export function figures(reports, episode) {
