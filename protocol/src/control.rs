@@ -5,6 +5,7 @@
 //! (microseconds since the Unix epoch, steady while the server runs).
 
 mod upload;
+mod view;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -13,6 +14,7 @@ use crate::rules::{Gauge, Rules};
 use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
 
 pub use upload::{KeyEvent, Misprediction, Timing, Upload};
+pub use view::{Absent, Ask, AtTimeout, Choice, Farewell, Onward, StageView, Waiting};
 
 /// The longest message, bytes.
 pub const MAX_MESSAGE: usize = 256 * 1024;
@@ -199,135 +201,6 @@ pub struct Report {
     pub inputs: Vec<u16>,
 }
 
-/// What a page shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum StageView {
-    /// Pages of sanitised HTML, back and next.
-    Instructions {
-        /// The pages.
-        pages: Vec<String>,
-        /// Seconds for which each is shown at least.
-        min_s: u32,
-    },
-    /// Waiting for partners.
-    Lobby {
-        /// Seconds until the study's choice at timeout.
-        timeout_s: u32,
-    },
-    /// An episode; [`ServerMessage::Match`] follows.
-    Env,
-    /// Waiting for others of the group, who are still at a stage before; [`ServerMessage::Missing`] follows.
-    Regroup,
-    /// The rest between two episodes of a visit. Done without answers once the person goes on; then they wait for the
-    /// others ([`ServerMessage::Waiting`]), and the next episode begins once all go on, or when the time is up.
-    Rest {
-        /// Sanitised HTML.
-        page: String,
-        /// How many episodes were played, and how many there are at most.
-        round: (u16, u16),
-        /// Score of the last one.
-        score: i64,
-        /// Milliseconds until the person may go on.
-        min_ms: u32,
-        /// Milliseconds until the next episode begins by itself; none for never.
-        max_ms: Option<u32>,
-    },
-    /// A form: a SurveyJS document, as JSON.
-    Survey {
-        /// The document.
-        surveyjs: String,
-    },
-    /// A text to agree to: done with an answer named `agreed`, whose value is `sha256`, or without any by those who do
-    /// not agree.
-    Consent {
-        /// Sanitised HTML.
-        page: String,
-        /// SHA-256 of the text, lower-case hex.
-        sha256: String,
-    },
-    /// A form with right answers, which the page does not have.
-    Quiz {
-        /// The document.
-        surveyjs: String,
-        /// The attempt, from 1.
-        attempt: u8,
-        /// Attempts in all.
-        attempts: u8,
-    },
-    /// A page of another site, which opens beside this one. Done with an answer named `code` if there is one, with one
-    /// named `cannot` by those who give up, if that leads on, or without any if going there is enough.
-    External {
-        /// Its address; `{{return}}` stands for the way back, whose ticket is `ticket`.
-        url: String,
-        /// For [`Entry::Return`].
-        ticket: String,
-        /// Whether the other page gives a code.
-        code: bool,
-        /// Whether only the way back or the code leads on.
-        must_return: bool,
-        /// Whether those who cannot do it have a way on.
-        can_give_up: bool,
-    },
-    /// What people learn at the end. Done without an answer, or with one named `withdraw`.
-    Debrief {
-        /// Sanitised HTML.
-        page: String,
-        /// Whether they may withdraw what was recorded of them.
-        allow_withdraw: bool,
-    },
-    /// The last page.
-    End {
-        /// The declared outcome, such as `completed`.
-        outcome: String,
-        /// Sanitised HTML.
-        page: String,
-        /// What the participant takes along: everything of theirs is durable.
-        farewell: Farewell,
-    },
-}
-
-/// What a participant takes along from the last page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Farewell {
-    /// The completion code of the outcome; empty for none.
-    pub code: String,
-    /// A number of their own, by which they can name their visit; empty for none.
-    pub receipt: String,
-    /// What they are paid, such as `GBP 4.87`; empty for nothing.
-    pub pay: String,
-    /// The receipt of those who withdrew what was recorded of them; empty for others.
-    pub withdrawal: String,
-    /// Where they go from there.
-    pub onward: Onward,
-}
-
-/// Where a participant goes from the last page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Onward {
-    /// Nowhere.
-    #[default]
-    Nowhere,
-    /// To an address of the provider, which has the code in it.
-    To {
-        /// The address.
-        url: String,
-        /// What people call the provider.
-        name: String,
-    },
-    /// Back to the provider by a form.
-    Form {
-        /// Where it is sent.
-        url: String,
-        /// Names and values.
-        fields: Vec<(String, String)>,
-    },
-    /// The next person begins at this computer.
-    Again,
-}
-
 /// An ICE server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -422,83 +295,6 @@ pub enum EndReason {
     PartnerLeft,
     /// The server or the last page was away too long.
     Technical,
-}
-
-/// How somebody's wait in a lobby stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Waiting {
-    /// People here, this one counted.
-    pub here: u16,
-    /// People needed.
-    pub needed: u16,
-    /// How long this person has waited, milliseconds.
-    pub waited_ms: u32,
-    /// Milliseconds until the study's choice at timeout.
-    pub left_ms: u32,
-    /// How long people waited lately until they were matched, milliseconds, if anybody was: the median.
-    pub usual_ms: Option<u32>,
-    /// What the study's choice is.
-    pub then: AtTimeout,
-    /// Whether people who leave without a group are paid for their time.
-    pub paid: bool,
-    /// What the person is asked.
-    pub ask: Ask,
-}
-
-/// What happens when nobody has come in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum AtTimeout {
-    /// The person goes on, with whom is not said.
-    GoOn,
-    /// The person plays with an AI partner.
-    Ai,
-    /// The person leaves.
-    Leave,
-    /// The person is asked.
-    Ask,
-    /// The person waits on.
-    Wait,
-}
-
-/// What somebody who waits is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Ask {
-    /// Nothing.
-    Nothing,
-    /// Whether they are there: answered by [`ClientMessage::Here`].
-    Presence {
-        /// Milliseconds until the place is given up.
-        left_ms: u32,
-    },
-    /// Whether they come back, as their place was given up: answered by [`ClientMessage::Here`].
-    Return,
-    /// What is to be done, as the time is up: answered by [`ClientMessage::Choose`].
-    Choice,
-}
-
-/// What somebody chooses whose time in a lobby is up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Choice {
-    /// They wait on.
-    Wait,
-    /// They play with an AI partner.
-    Ai,
-    /// They leave.
-    Leave,
-}
-
-/// Somebody of the group who has not come yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Absent {
-    /// Their place among the people of the group.
-    pub seat: Seat,
-    /// Whether their page is connected: they are busy with a stage before.
-    pub connected: bool,
 }
 
 /// From the server to the page.

@@ -2,6 +2,8 @@
 //! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
 //! is part of it, and nothing is ever drawn again.
 
+mod facts;
+
 use std::collections::BTreeMap;
 
 use protocol::control::{Answer, Draft, EndReason, StageView};
@@ -13,6 +15,8 @@ use crate::load::Study;
 use crate::stage::course::Seeding;
 use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage, Way};
 use crate::timeline::{self, Bindings, Visit};
+
+pub use facts::{Episode, Facts, Partners};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,145 +57,6 @@ pub struct Progress {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_none(number: &u16) -> bool {
     *number == 0
-}
-
-/// What formulas can ask about a participant.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Facts {
-    /// The last answers, by stage and item.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub answers: BTreeMap<String, BTreeMap<String, Value>>,
-    /// The episodes of each env stage, in their order.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub episodes: BTreeMap<String, Vec<Episode>>,
-}
-
-impl Facts {
-    /// The values of what formulas can ask: an env stage by its id, with the list of its `episodes`; `answers` by stage
-    /// and item; and what names stand for.
-    pub fn scope(&self, study: &Study, bindings: &Bindings) -> BTreeMap<String, formula::Value> {
-        let mut scope = BTreeMap::new();
-        let mut answers = BTreeMap::new();
-        for stage in &study.timeline {
-            match &stage.kind {
-                Kind::Env(_) => {
-                    let episodes = self.episodes.get(&stage.id).map_or(&[][..], Vec::as_slice);
-                    let episodes: Vec<formula::Value> =
-                        episodes.iter().map(Episode::value).collect();
-                    scope.insert(stage.id.clone(), [("episodes", episodes)].into());
-                }
-                Kind::Survey(_) => {
-                    let items = self.answers.get(&stage.id).into_iter().flatten();
-                    let items =
-                        items.filter_map(|(name, value)| Some((name.clone(), known(value)?)));
-                    answers.insert(stage.id.clone(), formula::Value::Record(items.collect()));
-                }
-                _ => {}
-            }
-        }
-        scope.insert("answers".to_owned(), formula::Value::Record(answers));
-        let bound = bindings.iter();
-        scope.extend(bound.filter_map(|(name, level)| Some((name.clone(), known(&level.value)?))));
-        scope
-    }
-}
-
-/// A value as formulas know it; they have none for nothing.
-fn known(value: &Value) -> Option<formula::Value> {
-    serde_json::from_value(value.clone()).ok()
-}
-
-/// Who or what had the other seats of an episode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Partners {
-    /// Nobody.
-    #[default]
-    None,
-    /// People.
-    Human,
-    /// AI partners.
-    Ai,
-    /// Both, or one after the other.
-    Mixed,
-}
-
-impl Partners {
-    /// With people, with AI partners, with both or with none.
-    pub fn of(human: bool, ai: bool) -> Self {
-        match (human, ai) {
-            (false, false) => Self::None,
-            (true, false) => Self::Human,
-            (false, true) => Self::Ai,
-            (true, true) => Self::Mixed,
-        }
-    }
-
-    /// How formulas and tables name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Human => "human",
-            Self::Ai => "ai",
-            Self::Mixed => "mixed",
-        }
-    }
-}
-
-/// An episode that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Episode {
-    /// Why it ended.
-    pub reason: EndReason,
-    /// Its score.
-    pub score: i64,
-    /// Ticks that were played.
-    pub ticks: u32,
-    /// Who or what had the other seats.
-    #[serde(default)]
-    pub partners: Partners,
-}
-
-impl Episode {
-    /// One that never began, or of which nothing is known.
-    pub fn unplayed(reason: EndReason) -> Self {
-        Self {
-            reason,
-            score: 0,
-            ticks: 0,
-            partners: Partners::None,
-        }
-    }
-
-    fn value(&self) -> formula::Value {
-        let reason = match self.reason {
-            EndReason::Played => "played",
-            EndReason::PartnerLeft => "partner_left",
-            EndReason::Technical => "technical",
-        };
-        // Scores are far below 2^53, above which a number would not be whole.
-        #[allow(clippy::cast_precision_loss, reason = "see above")]
-        let score = self.score as f64;
-        [
-            ("score", formula::Value::from(score)),
-            ("ticks", f64::from(self.ticks).into()),
-            ("success", self.is_success().into()),
-            ("reason", reason.into()),
-            ("partners", self.partners.name().into()),
-        ]
-        .into()
-    }
-
-    /// Whether nothing of it was played.
-    pub fn is_unplayed(&self) -> bool {
-        self.reason != EndReason::Played && self.ticks == 0
-    }
-
-    /// Whether it was played to its end with a score above 0.
-    pub fn is_success(&self) -> bool {
-        self.reason == EndReason::Played && self.score > 0
-    }
 }
 
 /// What happened to the participant.

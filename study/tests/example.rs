@@ -128,7 +128,10 @@ fn the_documented_episodes_load() {
     };
     assert_eq!((env.course.limit(), env.course.goes_on(2, 1)), (6, true));
     assert!(!env.course.goes_on(2, 2));
-    assert_eq!(env.screen.hud[0].value.source(), "{{ score / 20 }} of {{ goal / 20 }}");
+    assert_eq!(
+        env.screen.hud[0].value.source(),
+        "{{ score / 20 }} of {{ goal / 20 }}"
+    );
 }
 
 #[test]
