@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod groups;
 mod notes;
 mod responses;
 mod seats;
@@ -48,6 +49,10 @@ pub struct Summary {
     pub pages: u64,
     /// Rows of `sessions`.
     pub sessions: u64,
+    /// Rows of `groups`.
+    pub groups: u64,
+    /// Rows of `lobby`.
+    pub waits: u64,
     /// Rows of `keys`.
     pub keys: u64,
     /// Rows of `events`.
@@ -70,6 +75,10 @@ pub struct Summary {
     pub sessions_path: PathBuf,
     /// Where the table of episodes is.
     pub episodes_path: PathBuf,
+    /// Where the table of groups is.
+    pub groups_path: PathBuf,
+    /// Where the table of waits is.
+    pub lobby_path: PathBuf,
     /// Where the table of key events is.
     pub keys_path: PathBuf,
     /// Where the table of events is.
@@ -97,6 +106,8 @@ impl fmt::Display for Summary {
         for (path, rows) in [
             (&self.pages_path, self.pages),
             (&self.seats_path, self.seats),
+            (&self.groups_path, self.groups),
+            (&self.lobby_path, self.waits),
             (&self.keys_path, self.keys),
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
@@ -185,6 +196,8 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         pages_path: out.join("pages.csv"),
         sessions_path: out.join("sessions.csv"),
         episodes_path: out.join("episodes.csv"),
+        groups_path: out.join("groups.csv"),
+        lobby_path: out.join("lobby.csv"),
         keys_path: out.join("keys.csv"),
         events_path: out.join("events.csv"),
         presence_path: out.join("presence.csv"),
@@ -202,6 +215,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     episodes(data, &known.collect(), &withdrawn, &mut summary)?;
     responses::add(data, &mut summary).await?;
     visits::sessions(data, &mut summary).await?;
+    groups::add(data, &mut summary).await?;
     Ok(summary)
 }
 

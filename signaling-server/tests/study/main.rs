@@ -7,6 +7,7 @@
 )]
 
 mod complaints;
+mod crowd;
 mod drafts;
 mod entry;
 mod game;

@@ -337,3 +337,57 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
         Err(StoreError::Newer { found: 99, .. })
     ));
 }
+
+#[tokio::test]
+async fn groups_and_waits_are_kept_and_brought_up_to_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    store.create_session(&new("P-1", None)).await.unwrap();
+    let mut group = Group {
+        id: "G-1".into(),
+        stage: "lobby".into(),
+        draw: "{}".into(),
+        size: 2,
+        has_ai: false,
+        members: vec![Member {
+            place: 1,
+            participant: "P-1".into(),
+            gone: None,
+        }],
+    };
+    store.save_group(&group).await.unwrap();
+    group.has_ai = true;
+    group.members[0].gone = Some(crate::hub::Gone::Late);
+    store.save_group(&group).await.unwrap();
+    assert_eq!(store.groups().await.unwrap(), [group]);
+    let mut wait = Wait {
+        participant: "P-1".into(),
+        stage: "lobby".into(),
+        visit: 2,
+        joined_us: 5,
+        left_us: None,
+        why: None,
+        group: None,
+    };
+    store.save_wait(&wait).await.unwrap();
+    (wait.left_us, wait.why) = (Some(9), Some("matched".into()));
+    wait.group = Some("G-1".into());
+    store.save_wait(&wait).await.unwrap();
+    store
+        .save_wait(&Wait {
+            joined_us: 20,
+            left_us: None,
+            why: None,
+            ..wait.clone()
+        })
+        .await
+        .unwrap();
+    store.interrupt_waits().await.unwrap();
+    let kept = store.waits().await.unwrap();
+    assert_eq!(kept[0], wait);
+    assert_eq!(
+        (kept[1].left_us, kept[1].why.as_deref()),
+        (None, Some("restart"))
+    );
+    store.close().await;
+}
