@@ -145,7 +145,7 @@ fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> 
             Event::Changed(era, seat, Some(episode.give(seat, controller)?))
         }
         Work::Note(record) => {
-            episode.note(record)?;
+            episode.note(*record)?;
             Event::Noted
         }
     })
@@ -214,7 +214,7 @@ mod tests {
             Work::Open(Box::new(header)),
             Work::Absorb(ZERO, Box::new(part(&all, 0, 4))),
             take(one),
-            Work::Note(presence),
+            Work::Note(Box::new(presence)),
             give(one, ai("idle")),
             give(one, PERSON),
             give(one, PERSON),

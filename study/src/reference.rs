@@ -215,8 +215,9 @@ impl Page<'_> {
                 format!("{}, or by language: `{{en: …}}`", text.collect::<String>())
             }
             Shape::Either(ways) => {
-                let ways: Vec<String> = (ways.iter().enumerate())
-                    .map(|(_, way)| {
+                let ways: Vec<String> = ways
+                    .iter()
+                    .map(|way| {
                         let shape = self.atlas.shape(*way);
                         self.kind(path, *way, &shape)
                     })

@@ -69,7 +69,7 @@ fn the_documented_keys_load() {
     let keys = yaml_with("capture: press");
     folder.write(
         "study.yaml",
-        &format!("{head}{keys}    on_disconnect:{tail}"),
+        format!("{head}{keys}    on_disconnect:{tail}"),
     );
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let Kind::Env(env) = &study.timeline[2].kind else {

@@ -50,7 +50,7 @@ const HOUR_MS: u64 = 3_600_000;
 fn paid(study: &Study, events: &[Event<'_>], time_ms: u64) -> Payment {
     let mut progress = Progress::new(study, Draw::default());
     for event in events {
-        progress.handle(study, *event).unwrap();
+        progress.handle(study, *event).expect("the study takes it");
     }
     let outcome = progress.outcome(study).expect("the end");
     Payment::of(study, &progress, outcome, time_ms, 7, 0)

@@ -7,9 +7,9 @@ use super::*;
 
 /// A comparison of a variable with a number.
 fn compare(op: Op, name: &str, number: f64) -> Expr {
-    let leaf = |op| Expr::new(op, Vec::new()).unwrap();
+    let leaf = |op| Expr::new(op, Vec::new()).expect("well-formed");
     let args = [Op::Variable(name.to_owned()), Op::Number(number)];
-    Expr::new(op, args.map(leaf).into()).unwrap()
+    Expr::new(op, args.map(leaf).into()).expect("well-formed")
 }
 
 fn until(formula: Expr) -> Config {

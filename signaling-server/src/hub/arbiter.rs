@@ -137,7 +137,7 @@ impl Hub {
                 at_us: now_us,
                 presence,
             };
-            let work = Work::Note(note);
+            let work = Work::Note(Box::new(note));
             self.effects.push_back(Effect::Archive(era, work));
             let message = peer(now_us, era, seat, presence, until_us);
             self.tell_players(era, Some(seat), &message);

@@ -346,7 +346,7 @@ pub enum Work {
         controller: Controller,
     },
     /// Append a record of presence or of a route; nothing answers.
-    Note(Record),
+    Note(Box<Record>),
 }
 
 /// The replica's state, for a page that comes back.

@@ -77,5 +77,5 @@ fn note(era: Era, at_us: u64, seat: Seat, other: Seat, link: Link) -> Effect {
         at_us,
         link,
     };
-    Effect::Archive(era, Work::Note(record))
+    Effect::Archive(era, Work::Note(Box::new(record)))
 }

@@ -135,8 +135,8 @@ impl Shelf {
                 }
             }
             Work::Note(note) => {
-                match note {
-                    Record::Route { .. } => self.routes.push(note),
+                match *note {
+                    Record::Route { .. } => self.routes.push(*note),
                     note => self.notes.push(note),
                 }
                 Event::Noted

@@ -27,11 +27,11 @@ fn outcome(messages: &[ServerMessage]) -> Option<String> {
 
 /// What was stored of the last session that has ended.
 fn paid(stage: &Stage) -> Option<&Payment> {
-    let payments = stage.writes.iter().filter_map(|write| match write {
+    let mut payments = stage.writes.iter().filter_map(|write| match write {
         Write::Place { payment, .. } | Write::NewSession { payment, .. } => payment.as_deref(),
         _ => None,
     });
-    payments.last()
+    payments.next_back()
 }
 
 #[test]

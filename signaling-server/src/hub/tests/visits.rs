@@ -130,7 +130,8 @@ fn the_people_of_a_group_play_their_episodes_together() {
     rest: {file: page.md}
 ";
     let mut stage = Stage::read(timeline, Limits::default());
-    (stage.queue(1), stage.queue(2));
+    stage.queue(1);
+    stage.queue(2);
     let mut groups = BTreeSet::new();
     for episode in 0..2 {
         let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());

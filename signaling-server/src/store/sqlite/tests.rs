@@ -1,4 +1,7 @@
+use protocol::Tick;
 use protocol::control::Answer;
+use study::Outcome;
+use study::recruitment::Deed;
 
 use super::*;
 
