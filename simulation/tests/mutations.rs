@@ -43,10 +43,17 @@ fn rewrite(bytes: &mut Vec<u8>, layout: Layout, change: impl FnOnce(&mut Datagra
 
 #[test]
 fn a_seat_cut_where_the_first_page_has_it_takes_back_what_was_confirmed() {
-    let seen = sabotaged(Sabotage {
+    let server = Sabotage {
         cut_at_least: true,
         ..Sabotage::default()
-    });
+    };
+    let mischief = Mischief {
+        server,
+        ..Mischief::default()
+    };
+    // With four people there are often three who stay, and do not have the same of the one who goes.
+    let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seats(seed, 4), mischief, false));
+    let seen = runs.find_map(Result::err).unwrap_or_default();
     // Whoever has confirmed beyond the cut is told so, or has confirmed something else than the others then.
     let is_seen = seen.starts_with("retraction") || seen.starts_with("log");
     assert!(is_seen, "{seen}");
