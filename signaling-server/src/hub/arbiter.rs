@@ -6,7 +6,7 @@ use protocol::control::{EndReason, MAX_PART, Report, Return, ServerMessage};
 use protocol::log::Record;
 use protocol::{Controller, Era, Life, Seat};
 
-use super::group::{Phase, Play};
+use super::matches::{Phase, Play};
 use super::seats::Page;
 use super::steps::Next;
 use super::{Effect, Hub, Ice, Place, SessionId, Snapshot, Work};
@@ -19,19 +19,19 @@ impl Hub {
     }
 
     pub(super) fn play_mut(&mut self, era: Era) -> Option<&mut Play> {
-        match &mut self.groups.get_mut(&era.0)?.phase {
+        match &mut self.matches.get_mut(&era.0)?.phase {
             Phase::Playing(play) => Some(play),
             Phase::Linking { .. } | Phase::Ending { .. } => None,
         }
     }
 
     fn member(&self, era: Era, seat: Seat) -> Option<SessionId> {
-        self.groups.get(&era.0)?.at(seat)
+        self.matches.get(&era.0)?.at(seat)
     }
 
     /// The running episode in which a page of this session plays, and its seat.
     fn playing(&mut self, who: SessionId, era: Era) -> Option<(&mut Play, Seat)> {
-        let seat = self.groups.get(&era.0)?.seat_of(who)?;
+        let seat = self.matches.get(&era.0)?.seat_of(who)?;
         Some((self.play_mut(era)?, seat))
     }
 
@@ -103,12 +103,12 @@ impl Hub {
         let Some(who) = self.member(era, seat) else {
             return;
         };
-        let group = &self.groups[&era.0];
-        let Phase::Playing(play) = &group.phase else {
+        let game = &self.matches[&era.0];
+        let Phase::Playing(play) = &game.phase else {
             return;
         };
         let life = play.seats.list[seat.index()].life.next();
-        let Some(mut plan) = self.plan(now_us, era, group, seat) else {
+        let Some(mut plan) = self.plan(now_us, era, game, seat) else {
             return;
         };
         (plan.life, plan.running) = (life, true);
@@ -178,7 +178,7 @@ impl Hub {
                 self.resume(now_us, era, seat);
             }
         } else if life.is_none() {
-            let stage = self.groups[&era.0].stage;
+            let stage = self.matches[&era.0].stage;
             let Some(who) = self.member(era, seat) else {
                 return;
             };
@@ -266,8 +266,8 @@ impl Hub {
         play.seats.handle_change(now_us, change.clone());
         play.dropped[seat.index()] = false;
         let owed: Vec<Seat> = play.seats.poll_owed();
-        if let Some(group) = self.groups.get_mut(&era.0).filter(|_| is_ai) {
-            group.aided.insert(seat);
+        if let Some(game) = self.matches.get_mut(&era.0).filter(|_| is_ai) {
+            game.aided.insert(seat);
         }
         for other in told {
             let change = change.clone();
@@ -336,9 +336,9 @@ impl Hub {
     pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
         let early_us = self.limits.early.as_micros() as u64;
         let tick_hz = self
-            .groups
+            .matches
             .get(&era.0)
-            .map_or(1, |group| group.header.tick_hz);
+            .map_or(1, |game| game.header.tick_hz);
         let Some((play, from)) = self.playing(who, era) else {
             return;
         };

@@ -85,9 +85,9 @@ impl Hub {
 
     /// What was drawn for groups, those included that are about to play, and the sessions of each.
     fn groups_drawn(&self) -> BTreeMap<u64, (&Draw, Vec<&Session>)> {
-        let parties = self.parties.values();
-        let parties = parties.map(|party| (party.draw.seed, (&party.draw, Vec::new())));
-        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = parties.collect();
+        let groups = self.groups.values();
+        let groups = groups.map(|group| (group.draw.seed, (&group.draw, Vec::new())));
+        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = groups.collect();
         for session in &self.sessions {
             for draw in session.progress.assignment().groups.values() {
                 let (_, members) = drawn.entry(draw.seed).or_insert((draw, Vec::new()));
@@ -126,8 +126,8 @@ impl Hub {
             }
             Unit::Group => {
                 // A group in which an AI partner plays for somebody had another treatment than the one that is wanted.
-                let replaced = self.parties.values().filter(|party| party.has_ai);
-                let replaced: BTreeSet<u64> = replaced.map(|party| party.draw.seed).collect();
+                let replaced = self.groups.values().filter(|group| group.has_ai);
+                let replaced: BTreeSet<u64> = replaced.map(|group| group.draw.seed).collect();
                 let drawn = self.groups_drawn();
                 let whole = drawn.iter().filter(|(seed, _)| !replaced.contains(seed));
                 for (_, (draw, members)) in whole {

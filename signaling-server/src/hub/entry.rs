@@ -12,7 +12,7 @@ use study::Study;
 use study::terms::Then;
 
 use super::bucket::Bucket;
-use super::group::{Group, Phase, Play};
+use super::matches::{Match, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::UNHURRIED_US;
@@ -113,9 +113,9 @@ impl Hub {
             crowd_changed: BTreeSet::new(),
             waits: BTreeMap::new(),
             met: BTreeSet::new(),
-            parties: BTreeMap::new(),
-            parties_changed: BTreeSet::new(),
             groups: BTreeMap::new(),
+            groups_changed: BTreeSet::new(),
+            matches: BTreeMap::new(),
             rests: BTreeMap::new(),
             effects: VecDeque::new(),
         };
@@ -124,7 +124,7 @@ impl Hub {
             hub.keep(session);
         }
         for group in restored.groups {
-            hub.restore_party(group);
+            hub.restore_group(group);
         }
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
@@ -166,7 +166,7 @@ impl Hub {
             progress,
             conn: None,
             place,
-            party: None,
+            group: None,
             since_us: None,
             rest_us: None,
             away_us: None,
@@ -233,12 +233,12 @@ impl Hub {
             },
             None => Phase::Playing(Box::new(play)),
         };
-        let parties = self.parties.iter();
-        let party = parties.rev().find(|(_, party)| party.id == row.group);
-        let group = Group {
+        let groups = self.groups.iter();
+        let group = groups.rev().find(|(_, group)| group.id == row.group);
+        let game = Match {
             stage,
             header,
-            party: party.map(|(key, _)| *key),
+            group: group.map(|(key, _)| *key),
             draw: row.draw,
             bindings: row.bindings,
             aided,
@@ -248,7 +248,7 @@ impl Hub {
             routes: Routes::default(),
             wake_us: 0,
         };
-        self.groups.insert(era.0, group);
+        self.matches.insert(era.0, game);
         if ending.is_some() {
             self.handle_ended(now_us, era, ending);
         }
@@ -398,7 +398,7 @@ impl Hub {
             self.effects.push_back(Effect::Close(old));
         }
         self.by_conn.insert(conn, who);
-        self.touch_party(who);
+        self.touch_group(who);
         let study = &self.study;
         let (title, language) = (study.title.clone(), study.language.clone());
         let contact = study.contact.clone();
@@ -419,7 +419,7 @@ impl Hub {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
             }
-            Place::Page | Place::Lobby(_) | Place::Aside | Place::Party(_) => {
+            Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) => {
                 self.show(now_us, who);
             }
         }
@@ -428,10 +428,10 @@ impl Hub {
     /// A page comes back to the episode of its session: with the episode in memory, or without.
     fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, life: Option<Life>) {
         self.sessions[who.0].place = Place::Episode(era, life.is_some());
-        let Some(group) = self.groups.get(&era.0) else {
+        let Some(game) = self.matches.get(&era.0) else {
             return;
         };
-        match (&group.phase, group.seat_of(who)) {
+        match (&game.phase, game.seat_of(who)) {
             (Phase::Linking { .. }, _) if life.is_none() => self.unmatch(now_us, era, &[]),
             (Phase::Playing(_), Some(seat)) => self.sit_down(now_us, era, seat, life),
             // The end is on its way to the disk; `Ended` follows.
@@ -448,9 +448,9 @@ impl Hub {
         self.sessions[who.0].see(now_us, pause_us);
         self.sessions[who.0].conn = None;
         self.will_expire(who);
-        self.touch_party(who);
+        self.touch_group(who);
         match self.sessions[who.0].place {
-            Place::Page | Place::Party(_) | Place::Aside => {}
+            Place::Page | Place::Group(_) | Place::Aside => {}
             Place::Lobby(room) => {
                 self.leave_lobby(room, who);
                 self.sessions[who.0].away_us = Some(now_us);
@@ -462,12 +462,12 @@ impl Hub {
 
     /// The page of a member is away.
     fn miss(&mut self, now_us: u64, who: SessionId, era: Era) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
         match (
-            &mut group.phase,
-            group.members.iter().position(|member| *member == Some(who)),
+            &mut game.phase,
+            game.members.iter().position(|member| *member == Some(who)),
         ) {
             (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_away(Seat(seat as u8)),

@@ -3,7 +3,7 @@
 use protocol::control::{ServerMessage, StageView};
 use study::{Episode, Kind};
 
-use super::party::Seated;
+use super::group::Seated;
 use super::{Hub, Place, SessionId, WaitedFor};
 
 impl Hub {
@@ -118,7 +118,7 @@ impl Hub {
     pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::Event<'_>) {
         match self.sessions[who.0].place {
             Place::Page => {}
-            Place::Party(_) | Place::Aside => self.sessions[who.0].place = Place::Page,
+            Place::Group(_) | Place::Aside => self.sessions[who.0].place = Place::Page,
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who.0].place = Place::Page;

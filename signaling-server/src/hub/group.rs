@@ -1,319 +1,474 @@
-//! One group of people from its match to the end of its episode: who is ready, what is archived, when it ends.
+//! A group of people from its match to the last stage that they play together: who belongs to it, who has come to the
+//! next of these stages, and what follows when somebody does not come.
+//!
+//! Where its people stand is told by their own progress; what is kept here is who they are, and who is missing for good.
 
 use std::collections::BTreeSet;
 
-use protocol::control::{EndReason, Upload};
-use protocol::log::Header;
-use protocol::{Controller, Seat, Tick};
+use protocol::Seat;
+use protocol::control::{Absent, EndReason, ServerMessage, StageView};
+use study::stage::Bot;
 use study::terms::Then;
-use study::timeline::Bindings;
-use study::{Draw, Partners};
+use study::{Draw, Episode, Kind, Outcome, Progress, Round};
 
-use super::SessionId;
-use super::party::PartyId;
-use super::routes::Routes;
-use super::seats::{Moment, Page, Seats};
-use super::terms::UNHURRIED_US;
+use super::{Effect, GroupRow, Hub, Place, PlaceRow, Room, SessionId, Write};
 
-/// What a page said when it was ready to play: its median round trip to each seat, microseconds.
-type Ready = Vec<u32>;
+/// A group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GroupId(pub usize);
 
-/// People matched for an episode, and where it stands.
+/// People who were matched, and the AI partners that their lobby gave them.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Index of the env stage.
-    pub stage: u16,
-    /// What its file begins with; without time and input delay until its pages are ready.
-    pub header: Header,
-    /// The group that a lobby made; none for who plays alone.
-    pub party: Option<PartyId>,
+    /// Id in the data, `G-` and eight letters.
+    pub id: String,
+    /// Index of the lobby that made it.
+    pub lobby: u16,
+    /// The room in which it was made; none after a restart.
+    pub room: Option<Room>,
     /// What was drawn for it.
     pub draw: Draw,
-    /// What names stand for at its stage.
-    pub bindings: Bindings,
-    /// Seats that an AI partner has taken from their people.
-    pub aided: BTreeSet<Seat>,
-    /// Who has each seat; nobody for an AI partner.
-    pub members: Vec<Option<SessionId>>,
-    /// The input delay that the study allows, ticks: least and most.
-    pub delay: (u8, u8),
-    /// Where the episode stands.
-    pub phase: Phase,
-    /// Which ways datagrams travel between its pages.
-    pub routes: Routes,
-    /// When it is to be settled next, microseconds; 0 for at once.
-    pub wake_us: u64,
+    /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
+    pub places: Vec<Option<Member>>,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+    /// Whether it is durable: not before its first episode starts, as until then it may come to nothing.
+    pub is_kept: bool,
+    /// Which visit somebody waits for, and since when, microseconds.
+    since: Option<(u16, u64)>,
+    /// The pages that show who is missing.
+    shown: BTreeSet<SessionId>,
+    /// Who is missing, as those were told who wait.
+    told: Vec<Absent>,
+    /// When it is to be settled though nothing happens, microseconds.
+    pub wake_us: Option<u64>,
 }
 
-/// Where an episode stands.
-#[derive(Debug)]
-pub(super) enum Phase {
-    /// Pages load the module and link up.
-    Linking {
-        until_us: u64,
-        ready: Vec<Option<Ready>>,
-    },
-    /// Tick 0 has its time.
-    Playing(Box<Play>),
-    /// The archive writes the end.
-    Ending {
-        reason: EndReason,
-        /// Whether the database knows the episode: not if it ends before its file was durable.
-        open: bool,
-        /// Seats whose people did not come back to it.
-        lost: Vec<Seat>,
-    },
+/// Somebody of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub who: SessionId,
+    /// Why they play no more with the group.
+    pub gone: Option<Gone>,
 }
 
-/// A running episode.
-#[derive(Debug)]
-pub(super) struct Play {
-    /// When tick 0 is due, microseconds.
-    pub t0_us: u64,
-    /// Input delay of every seat, ticks.
-    pub input_delay: u8,
-    /// Whether the episode file is durable, so that pages may start.
-    pub open: bool,
-    /// Ticks that are durable.
-    pub through: Tick,
-    /// When `through` last grew, or tick 0.
-    pub moved_us: u64,
-    /// Who plays.
-    pub seats: Seats,
-    /// Ticks are due so many milliseconds later by now, as far as pages have told.
-    pub delay_ms: u32,
-    /// Uploads of each seat that the archive has not yet taken.
-    pub flying: Vec<usize>,
-    /// Seats of which uploads were dropped since, to be asked for again.
-    pub dropped: Vec<bool>,
-    /// Seats whose page has uploaded the end.
-    pub finished: Vec<bool>,
-    /// Once one page has uploaded the end: until when the others may.
-    pub closing_us: Option<u64>,
-    /// Whether nobody has come back since a restart of the server.
-    pub recovered: bool,
-    /// Pages that simulated something else than the replica.
-    pub diverged: u32,
-    /// How often the presence of each person has changed.
-    pub presences: Vec<usize>,
+/// Why somebody plays no more with their group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// Their way has ended, or leads past what the group plays.
+    Left,
+    /// They were away from an episode for longer than the study grants.
+    Away,
+    /// They did not come to a stage in time.
+    Late,
 }
 
-impl Play {
-    pub(super) fn new(t0_us: u64, input_delay: u8, seats: Seats) -> Self {
-        let count = seats.list.len();
-        Self {
-            t0_us,
-            input_delay,
-            open: false,
-            through: Tick(0),
-            moved_us: t0_us,
-            seats,
-            delay_ms: 0,
-            flying: vec![0; count],
-            dropped: vec![false; count],
-            finished: vec![false; count],
-            closing_us: None,
-            recovered: false,
-            diverged: 0,
-            presences: vec![0; count],
-        }
-    }
+/// Who takes a seat of people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Seated {
+    Person(SessionId),
+    /// The policy of an AI partner.
+    Ai(String),
+}
 
-    /// Now, for the seats.
-    pub(super) fn moment(&self, now_us: u64) -> Moment {
-        Moment {
-            now_us,
-            through: self.through,
-            moved_us: self.moved_us,
-        }
-    }
-
-    /// Takes note of how late ticks are by what a page uploads; it cannot be more than there was time.
-    pub(super) fn note_delay(&mut self, now_us: u64, upload: &Upload) {
-        let delays = upload.timing.iter().flat_map(|timing| &timing.delays);
-        let told_ms = delays.map(|(_, delay_ms)| *delay_ms).max().unwrap_or(0);
-        let most_ms = now_us.saturating_sub(self.t0_us) / 1_000;
-        let told_ms = u32::try_from(most_ms.min(u64::from(told_ms))).unwrap_or(u32::MAX);
-        self.delay_ms = self.delay_ms.max(told_ms);
-    }
-
-    /// Takes note of archived ticks.
-    pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
-        if through > self.through {
-            self.through = through;
-            self.moved_us = now_us;
-        }
-    }
+/// Who of a group is where, seen from the visit that is to be made next.
+struct Muster {
+    /// The number of that visit.
+    round: u16,
+    /// Who has come.
+    here: Vec<SessionId>,
+    /// Who may still come: their place, and who.
+    coming: Vec<(Seat, SessionId)>,
 }
 
 impl Group {
-    /// The people of the group and their seats.
-    pub(super) fn people(&self) -> impl Iterator<Item = (Seat, SessionId)> + '_ {
-        self.members
+    pub(super) fn new(id: String, lobby: u16, draw: Draw, places: Vec<Option<Member>>) -> Self {
+        let has_ai = places.iter().any(Option::is_none);
+        Self {
+            id,
+            lobby,
+            room: None,
+            draw,
+            places,
+            has_ai,
+            is_kept: false,
+            since: None,
+            shown: BTreeSet::new(),
+            told: Vec::new(),
+            wake_us: None,
+        }
+    }
+
+    /// Its people, with the seat that each has among those of people.
+    pub(super) fn members(&self) -> impl Iterator<Item = (Seat, Member)> + '_ {
+        let places = (0..).map(Seat).zip(&self.places);
+        places.filter_map(|(seat, member)| Some((seat, (*member)?)))
+    }
+
+    /// Any two of its people, the first before the other.
+    fn pairs(&self) -> Vec<(SessionId, SessionId)> {
+        let people: Vec<SessionId> = self.members().map(|(_, member)| member.who).collect();
+        let after = |one: SessionId| people.iter().filter(move |other| one < **other);
+        let pairs = people
             .iter()
-            .enumerate()
-            .filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
+            .flat_map(|one| after(*one).map(|other| (*one, *other)));
+        pairs.collect()
     }
 
-    /// Who or what has, or had, the seats beside one.
-    pub(super) fn partners(&self, own: Seat) -> Partners {
-        let seats = (0..).map(Seat).zip(&self.header.controllers);
-        let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
-        let is_ai = |(seat, controller): &(Seat, &Controller)| {
-            matches!(controller, Controller::Ai { .. }) || self.aided.contains(seat)
-        };
-        let human = others.iter().any(|(_, of)| **of == Controller::Human);
-        Partners::of(human, others.iter().any(is_ai))
-    }
-
-    /// The seat of a person.
-    pub(super) fn seat_of(&self, who: SessionId) -> Option<Seat> {
-        self.people()
-            .find(|&(_, member)| member == who)
-            .map(|(seat, _)| seat)
-    }
-
-    /// Who has a seat, if a person has.
-    pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
-        self.members.get(seat.index()).copied().flatten()
-    }
-
-    /// Takes note that a page is ready; true once every page is.
-    pub(super) fn ready(&mut self, seat: Seat, rtt_us: Vec<u32>) -> bool {
-        let Phase::Linking { ready, .. } = &mut self.phase else {
-            return false;
-        };
-        if let Some(slot) = ready.get_mut(seat.index()) {
-            *slot = Some(rtt_us);
-        }
-        self.members
-            .iter()
-            .zip(ready.iter())
-            .all(|(who, ready)| who.is_none() || ready.is_some())
-    }
-
-    /// People whose page is not ready.
-    pub(super) fn unready(&self) -> Vec<SessionId> {
-        let Phase::Linking { ready, .. } = &self.phase else {
-            return Vec::new();
-        };
-        let people = self.people();
-        people
-            .filter(|(seat, _)| ready[seat.index()].is_none())
-            .map(|(_, who)| who)
-            .collect()
-    }
-
-    /// The round trip between the pages of two people as they measured it before the start, microseconds; none if a page
-    /// heard nothing of the other.
-    pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
-        let Phase::Linking { ready, .. } = &self.phase else {
-            return None;
-        };
-        let told = |from: Seat, to: Seat| {
-            let rtts = ready.get(from.index())?.as_ref()?;
-            rtts.get(to.index()).copied().filter(|rtt_us| *rtt_us > 0)
-        };
-        Some(told(one, other)?.max(told(other, one)?))
-    }
-
-    /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
-    /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
-    pub(super) fn input_delay(&self) -> u8 {
-        let Phase::Linking { ready, .. } = &self.phase else {
-            return self.delay.0;
-        };
-        let is_human =
-            |seat: usize| matches!(self.header.controllers.get(seat), Some(Controller::Human));
-        let worst_us = (ready.iter().flatten())
-            .flat_map(|rtts| {
-                rtts.iter()
-                    .enumerate()
-                    .filter(|(seat, _)| is_human(*seat))
-                    .map(|(_, rtt)| *rtt)
-            })
-            .max()
-            .unwrap_or(0);
-        let tick_us = 1_000_000 / u64::from(self.header.tick_hz.max(1));
-        let ticks = u64::from(worst_us / 2).div_ceil(tick_us).saturating_sub(2);
-        let (least, most) = self.delay;
-        (ticks.min(u64::from(most)) as u8).max(least)
-    }
-
-    /// Notes that it is settled, and when something is to be decided next although nothing came in.
-    pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
-        let times = match &self.phase {
-            Phase::Linking { until_us, .. } => vec![*until_us],
-            Phase::Playing(play) => match play.closing_us {
-                Some(closing_us) => vec![closing_us],
-                None => {
-                    let mut all = play.seats.poll_timeout(play.moved_us);
-                    all.push(play.stalls_at(stalled_us));
-                    all
-                }
-            },
-            Phase::Ending { .. } => Vec::new(),
-        };
-        // What was due by now is done.
-        let next = times.into_iter().filter(|at_us| *at_us > now_us).min();
-        self.wake_us = next.unwrap_or(u64::MAX);
-    }
-
-    /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,
-    /// nobody is left, or nothing moves.
-    pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
-        let Phase::Playing(play) = &self.phase else {
-            return None;
-        };
-        if let Some(closing_us) = play.closing_us {
-            let done = |seat: Seat| {
-                play.finished[seat.index()] || play.seats.list[seat.index()].page != Page::Plays
-            };
-            let all = self.people().all(|(seat, _)| done(seat));
-            return (all || closing_us <= now_us).then_some(EndReason::Played);
-        }
-        if let Some(reason) = play.verdict(now_us) {
-            let recovered = play.recovered;
-            return Some(if recovered {
-                EndReason::Technical
-            } else {
-                reason
-            });
-        }
-        (play.stalls_at(stalled_us) <= now_us).then_some(EndReason::Technical)
+    fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {
+        let members = self.places.iter_mut().flatten();
+        members.into_iter().find(|member| member.who == who)
     }
 }
 
-impl Play {
-    /// Seats whose people were away for longer than the study grants, and did not come back.
-    pub(super) fn lost(&self) -> Vec<Seat> {
-        let people = self.seats.people();
-        let is_back = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
-        let lost = people.filter(|(_, state)| state.verdict.is_some() && !is_back(state.page));
-        lost.map(|(seat, _)| seat).collect()
+impl Hub {
+    /// A lobby has put people together; AI partners take the places that are left over.
+    pub(super) fn matched(&mut self, now_us: u64, room: Room, people: &[SessionId]) {
+        let Some(&first) = people.first() else {
+            return;
+        };
+        let lobby = self.stage_of(first);
+        let draw = self.draw_group();
+        let id = format!("G-{}", self.random_name(8));
+        let size = self.study.lobby(lobby).map_or(0, |lobby| lobby.group_size);
+        let places = people.iter().map(|&who| Some(Member { who, gone: None }));
+        let places = places.chain(std::iter::repeat(None));
+        let places = places.take(people.len().max(usize::from(size))).collect();
+        let key = GroupId(
+            self.groups
+                .last_key_value()
+                .map_or(0, |(last, _)| last.0 + 1),
+        );
+        let mut group = Group::new(id, lobby, draw.clone(), places);
+        group.room = Some(room);
+        self.groups.insert(key, group);
+        for who in people {
+            self.sessions[who.0].group = Some(key);
+        }
+        let together = |who: &SessionId| {
+            let round = self.ahead(*who, &draw).round(&self.study);
+            round.is_some_and(|round| round.is_here && round.number == 0)
+        };
+        if people.iter().all(together) {
+            return self.play_on(now_us, key, people);
+        }
+        // Each goes on by themselves for now, so nothing can undo the group any more.
+        self.keep_group(key);
+        self.end_waits(now_us, key);
+        for &who in people {
+            self.sessions[who.0].place = Place::Page;
+            self.advance(who, study::Event::Matched { draw: &draw });
+        }
+        people.iter().for_each(|&who| self.show(now_us, who));
     }
 
-    /// How the episode ends because of people who are away, if it does.
-    fn verdict(&self, now_us: u64) -> Option<EndReason> {
-        let verdicts = self.seats.each().filter_map(|(_, state)| state.verdict);
-        for then in verdicts {
-            match then {
-                Then::PartnerLeft => return Some(EndReason::PartnerLeft),
-                Then::Technical => return Some(EndReason::Technical),
-                Then::Bot => {}
+    /// Where somebody who leaves a lobby with a group will be.
+    pub(super) fn ahead(&self, who: SessionId, draw: &Draw) -> Progress {
+        let mut ahead = self.sessions[who.0].progress.clone();
+        // A lobby takes every group, and anywhere else nothing happens.
+        let _ = ahead.handle(&self.study, study::Event::Matched { draw });
+        ahead
+    }
+
+    /// Makes a group durable as it is now.
+    pub(super) fn keep_group(&mut self, key: GroupId) {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        group.is_kept = true;
+        self.met.extend(group.pairs());
+        let place = |member: &Option<Member>| PlaceRow {
+            participant: member.map_or(String::new(), |member| {
+                self.sessions[member.who.0].participant.clone()
+            }),
+            gone: member.and_then(|member| member.gone),
+        };
+        let row = GroupRow {
+            id: group.id.clone(),
+            stage: group.lobby,
+            draw: group.draw.clone(),
+            places: group.places.iter().map(place).collect(),
+            has_ai: group.has_ai,
+        };
+        self.effects.push_back(Effect::Store(Write::Group(row)));
+    }
+
+    /// Has the group of a session settled.
+    pub(super) fn touch_group(&mut self, who: SessionId) {
+        self.groups_changed.extend(self.sessions[who.0].group);
+    }
+
+    /// Where somebody is with this group; nothing once their way leads to it no more.
+    fn round_in(&self, key: GroupId, who: SessionId) -> Option<Round> {
+        let draw = &self.groups.get(&key)?.draw;
+        let round = self.sessions[who.0].progress.round(&self.study);
+        round.filter(|round| round.group == draw.seed)
+    }
+
+    /// Somebody has come to a stage that their group plays together.
+    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) {
+        let key = self.sessions[who.0].group;
+        let key = key.filter(|&key| self.round_in(key, who).is_some());
+        let member = key.and_then(|key| self.groups.get_mut(&key)?.member_mut(who).copied());
+        let (Some(key), Some(member)) = (key, member) else {
+            // The lobby has let them go on without a group.
+            return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
+        };
+        if member.gone.is_some() {
+            self.sessions[who.0].place = Place::Page;
+            self.advance(who, study::Event::Cut(Outcome::TimedOut));
+            return self.show(now_us, who);
+        }
+        self.sessions[who.0].place = Place::Group(key);
+        if let Some(group) = self.groups.get_mut(&key) {
+            group.shown.remove(&who);
+        }
+        self.groups_changed.insert(key);
+    }
+
+    /// Lets those groups begin of which everybody has come who can, and tells the others whom they wait for.
+    pub(super) fn settle_groups(&mut self, now_us: u64) {
+        let due = self.groups.iter();
+        let due = due.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
+        self.groups_changed.extend(due.map(|(key, _)| *key));
+        while let Some(key) = self.groups_changed.pop_first() {
+            self.settle_group(now_us, key);
+        }
+    }
+
+    fn settle_group(&mut self, now_us: u64, key: GroupId) {
+        self.part(key);
+        let muster = self.muster(key);
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let Some(muster) = muster else {
+            (group.since, group.wake_us) = (None, None);
+            return;
+        };
+        if group.since.is_none_or(|(round, _)| round != muster.round) {
+            group.since = Some((muster.round, now_us));
+        }
+        let since_us = group.since.map_or(now_us, |(_, since_us)| since_us);
+        let lobby = self.study.lobby(group.lobby);
+        let until_us = since_us + lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000);
+        if !muster.coming.is_empty() && now_us < until_us {
+            group.wake_us = Some(until_us);
+            return self.tell_missing(key, &muster, until_us - now_us);
+        }
+        (group.since, group.wake_us) = (None, None);
+        for &(_, who) in &muster.coming {
+            self.give_up(key, who, Gone::Late);
+        }
+        self.play_on(now_us, key, &muster.here);
+    }
+
+    /// Marks those whose way has ended before that of the group.
+    fn part(&mut self, key: GroupId) {
+        let Some(group) = self.groups.get(&key).filter(|group| group.is_kept) else {
+            return;
+        };
+        let here = group.members().filter(|(_, member)| member.gone.is_none());
+        let left = here.filter(|(_, member)| self.has_left(member.who));
+        let left: Vec<SessionId> = left.map(|(_, member)| member.who).collect();
+        left.into_iter()
+            .for_each(|who| self.give_up(key, who, Gone::Left));
+    }
+
+    /// Whether somebody's way has ended otherwise than behind the last stage of a group.
+    fn has_left(&self, who: SessionId) -> bool {
+        use Outcome::{Completed, PartnerLeft, Technical};
+        let outcome = self.sessions[who.0].progress.outcome(&self.study);
+        outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
+    }
+
+    /// Somebody plays no more with their group.
+    pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: Gone) {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let Some(member) = group.member_mut(who) else {
+            return;
+        };
+        if member.gone.is_none() {
+            member.gone = Some(why);
+            self.keep_group(key);
+        }
+        self.groups_changed.insert(key);
+    }
+
+    /// Who has come to the visit that is to be made next; nothing if nobody waits.
+    fn muster(&self, key: GroupId) -> Option<Muster> {
+        let group = self.groups.get(&key)?;
+        let left = group.members().filter(|(_, member)| member.gone.is_none());
+        let left = left.filter_map(|(seat, member)| {
+            Some((seat, member.who, self.round_in(key, member.who)?.number))
+        });
+        let left: Vec<(Seat, SessionId, u16)> = left.collect();
+        let waits = |who: SessionId| {
+            let session = &self.sessions[who.0];
+            session.place == Place::Group(key) && session.conn.is_some()
+        };
+        let waiting = left.iter().filter(|(_, who, _)| waits(*who));
+        let round = waiting.map(|(.., round)| *round).min()?;
+        let (mut here, mut coming) = (Vec::new(), Vec::new());
+        for (seat, who, number) in left {
+            match waits(who) {
+                true if number == round => here.push(who),
+                false if number <= round => coming.push((seat, who)),
+                // They are past this visit: nobody waits for them.
+                _ => {}
             }
         }
-        let abandoned = self.seats.is_abandoned(now_us);
-        abandoned.then_some(EndReason::PartnerLeft)
+        Some(Muster {
+            round,
+            here,
+            coming,
+        })
     }
 
-    /// When it ends because nothing moves. Nothing may while somebody is waited for.
-    fn stalls_at(&self, stalled_us: u64) -> u64 {
-        let stalled_us = match self.seats.terms.turns {
-            true => UNHURRIED_US,
-            false => stalled_us,
+    fn tell_missing(&mut self, key: GroupId, muster: &Muster, left_us: u64) {
+        let absent = |&(seat, who): &(Seat, SessionId)| Absent {
+            seat,
+            connected: self.sessions[who.0].conn.is_some(),
         };
-        let waits_until = self.seats.granted_until().unwrap_or(0);
-        self.moved_us.max(waits_until) + stalled_us
+        let absent: Vec<Absent> = muster.coming.iter().map(absent).collect();
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let is_news = group.told != absent;
+        let of = group.places.len() as u8;
+        group.told.clone_from(&absent);
+        let fresh: Vec<bool> = muster
+            .here
+            .iter()
+            .map(|who| group.shown.insert(*who))
+            .collect();
+        let left_ms = (left_us / 1_000).min(u64::from(u32::MAX)) as u32;
+        for (&who, is_fresh) in muster.here.iter().zip(fresh) {
+            if is_fresh {
+                let shown = self.stage_message(who, self.stage_of(who), Some(StageView::Regroup));
+                self.tell(who, shown);
+            }
+            if is_fresh || is_news {
+                let absent = absent.clone();
+                let message = ServerMessage::Missing {
+                    absent,
+                    of,
+                    left_ms,
+                };
+                self.tell(who, message);
+            }
+        }
+    }
+
+    /// A group plays on with those who are here; what follows for those who are missing, the stage says.
+    fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
+        let Some((group, &first)) = self.groups.get(&key).zip(here.first()) else {
+            return;
+        };
+        let stage = self.ahead(first, &group.draw).index();
+        let Kind::Env(env) = self.kind(stage) else {
+            return;
+        };
+        let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
+        let is_missing = |member: &Member| !here.contains(&member.who);
+        let then = env.on_disconnect.first_half;
+        let missing = group.places.iter().flatten().any(is_missing);
+        if let Some(reason) = reason(then).filter(|_| missing) {
+            let unplayed = Episode::unplayed(reason);
+            here.iter()
+                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
+            return;
+        }
+        let seated = |member: &Option<Member>| match member {
+            Some(member) if !is_missing(member) => Some(Seated::Person(member.who)),
+            Some(_) => Some(Seated::Ai(own.or(called)?.policy.clone())),
+            None => Some(Seated::Ai(called?.policy.clone())),
+        };
+        let seated: Option<Vec<Seated>> = group.places.iter().map(seated).collect();
+        let Some(seated) = seated else {
+            tracing::error!(
+                stage,
+                "a stage has no AI partner for somebody who is missing"
+            );
+            let unplayed = Episode::unplayed(EndReason::Technical);
+            here.iter()
+                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
+            return;
+        };
+        if missing && !group.has_ai {
+            self.note_ai(key);
+        }
+        self.form(now_us, Some(key), &seated);
+    }
+
+    /// An AI partner plays in a group for somebody who is missing.
+    pub(super) fn note_ai(&mut self, key: GroupId) {
+        if let Some(group) = self.groups.get_mut(&key).filter(|group| !group.has_ai) {
+            group.has_ai = true;
+            self.keep_group(key);
+        }
+    }
+
+    /// The AI partner that the lobby of a group calls.
+    pub(super) fn bot(&self, key: Option<GroupId>) -> Option<&Bot> {
+        let group = self.groups.get(&key?)?;
+        self.study.lobby(group.lobby)?.bot.as_ref()
+    }
+
+    /// A group comes to nothing before its first episode; none if it had one.
+    pub(super) fn dissolve(&mut self, key: GroupId) -> Option<Group> {
+        if self.groups.get(&key).is_none_or(|group| group.is_kept) {
+            return None;
+        }
+        let group = self.groups.remove(&key)?;
+        for (_, member) in group.members() {
+            self.sessions[member.who.0].group = None;
+        }
+        Some(group)
+    }
+
+    /// Takes up a group that the data folder remembers. A match whose people were not all moved on is made good.
+    pub(super) fn restore_group(&mut self, row: GroupRow) {
+        let key = GroupId(self.groups.len());
+        let found = |place: &PlaceRow| {
+            let mut names = self.sessions.iter().map(|session| &session.participant);
+            let who = names.position(|known| *known == place.participant)?;
+            let (who, gone) = (SessionId(who), place.gone);
+            Some(Member { who, gone })
+        };
+        let places: Vec<Option<Member>> = row.places.iter().map(found).collect();
+        for member in places.iter().flatten() {
+            let who = member.who;
+            let groups = &self.sessions[who.0].progress.assignment().groups;
+            let is_in = |groups: &std::collections::BTreeMap<u16, Draw>| {
+                groups.values().any(|draw| draw.seed == row.draw.seed)
+            };
+            if !is_in(groups) && self.stage_of(who) == row.stage {
+                self.advance(who, study::Event::Matched { draw: &row.draw });
+            }
+            let groups = &self.sessions[who.0].progress.assignment().groups;
+            if groups
+                .values()
+                .next_back()
+                .is_some_and(|draw| draw.seed == row.draw.seed)
+            {
+                self.sessions[who.0].group = Some(key);
+            }
+        }
+        let mut group = Group::new(row.id, row.stage, row.draw, places);
+        (group.has_ai, group.is_kept) = (row.has_ai, true);
+        self.met.extend(group.pairs());
+        self.groups.insert(key, group);
+    }
+}
+
+/// How an episode ends without having begun, if the stage wants it so when somebody is missing.
+fn reason(then: Then) -> Option<EndReason> {
+    match then {
+        Then::Bot => None,
+        Then::PartnerLeft => Some(EndReason::PartnerLeft),
+        Then::Technical => Some(EndReason::Technical),
     }
 }

@@ -7,7 +7,7 @@ use protocol::{Era, Seat};
 use study::stage::{Lobby as Stage, Matching, OnTimeout};
 use study::{Outcome, Progress};
 
-use super::party::PartyId;
+use super::group::GroupId;
 use super::{Effect, Hub, Place, Room, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
 use crate::lobby::{self, Lobby, News, Refused, Rules, State, Terms};
 
@@ -40,9 +40,9 @@ impl Hub {
         if lobby.matching.reunite.is_some() {
             // Those who were a group come together again; who was in none is alone.
             let group = self.earlier_group(stage, who);
-            let group = group.and_then(|key| self.parties.get(&key));
+            let group = group.and_then(|key| self.groups.get(&key));
             let own = &self.sessions[who.0].participant;
-            let name = group.map_or(own, |party| &party.id);
+            let name = group.map_or(own, |group| &group.id);
             company = format!("{company} {name}");
         }
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
@@ -72,12 +72,12 @@ impl Hub {
     }
 
     /// The group that a lobby is to bring together again, of somebody.
-    fn earlier_group(&self, stage: u16, who: SessionId) -> Option<PartyId> {
+    fn earlier_group(&self, stage: u16, who: SessionId) -> Option<GroupId> {
         let id = self.study.lobby(stage)?.matching.reunite.as_ref()?;
-        let parties = self.parties.iter().rev();
-        let mut own = parties.filter(|(_, party)| {
-            let is_it = party.is_kept && self.study.timeline[usize::from(party.lobby)].id == *id;
-            is_it && party.members().any(|(_, member)| member.who == who)
+        let groups = self.groups.iter().rev();
+        let mut own = groups.filter(|(_, group)| {
+            let is_it = group.is_kept && self.study.timeline[usize::from(group.lobby)].id == *id;
+            is_it && group.members().any(|(_, member)| member.who == who)
         });
         own.next().map(|(key, _)| *key)
     }
@@ -175,16 +175,16 @@ impl Hub {
     }
 
     /// Writes down that the people of a group wait no more.
-    pub(super) fn end_waits(&mut self, now_us: u64, key: PartyId) {
-        let Some(party) = self.parties.get(&key) else {
+    pub(super) fn end_waits(&mut self, now_us: u64, key: GroupId) {
+        let Some(group) = self.groups.get(&key) else {
             return;
         };
-        let id = party.id.clone();
-        let why = match party.places.iter().all(Option::is_some) {
+        let id = group.id.clone();
+        let why = match group.places.iter().all(Option::is_some) {
             true => WaitedFor::Matched,
             false => WaitedFor::Ai,
         };
-        let people: Vec<SessionId> = party.members().map(|(_, member)| member.who).collect();
+        let people: Vec<SessionId> = group.members().map(|(_, member)| member.who).collect();
         for who in people {
             self.sessions[who.0].since_us = None;
             self.end_wait(now_us, who, why, Some(id.clone()));
@@ -211,7 +211,7 @@ impl Hub {
                 self.sessions[who.0].place = Place::Page;
                 self.show(now_us, who);
             }
-            Place::Page | Place::Party(_) | Place::Episode(..) => {}
+            Place::Page | Place::Group(_) | Place::Episode(..) => {}
         }
     }
 
@@ -278,8 +278,8 @@ impl Hub {
             return false;
         };
         let group = self.earlier_group(stage, first);
-        let group = group.and_then(|key| self.parties.get(&key));
-        let mut members = group.into_iter().flat_map(|party| party.members());
+        let group = group.and_then(|key| self.groups.get(&key));
+        let mut members = group.into_iter().flat_map(|group| group.members());
         let comes = |who: SessionId| self.sessions[who.0].progress.leads_to(&self.study, stage);
         let all = members.all(|(_, member)| here.contains(&member.who) || !comes(member.who));
         all && here.len() < usize::from(lobby.rules().group_size)
@@ -315,11 +315,11 @@ impl Hub {
         let first = people.first().copied();
         let group = stage.zip(first);
         let group = group.and_then(|(stage, first)| self.earlier_group(stage, first));
-        let Some(party) = group.and_then(|key| self.parties.get(&key)) else {
+        let Some(group) = group.and_then(|key| self.groups.get(&key)) else {
             return;
         };
         let place = |who: &SessionId| {
-            let mut members = party.members();
+            let mut members = group.members();
             members
                 .find(|(_, member)| member.who == *who)
                 .map(|(seat, _)| seat)
@@ -383,23 +383,23 @@ impl Hub {
     /// Whether pages of a group are further apart than its lobby allows: these two are then never put together there
     /// again, and everybody is back in the lobby, at the old place.
     pub(super) fn part_the_slow(&mut self, now_us: u64, era: Era) -> bool {
-        let Some(group) = self.groups.get(&era.0) else {
+        let Some(game) = self.matches.get(&era.0) else {
             return false;
         };
-        let party = group.party.and_then(|key| self.parties.get(&key));
-        let Some(party) = party.filter(|party| !party.is_kept) else {
+        let group = game.group.and_then(|key| self.groups.get(&key));
+        let Some(group) = group.filter(|group| !group.is_kept) else {
             return false;
         };
-        let rules = self.study.lobby(party.lobby).map(|lobby| &lobby.matching);
+        let rules = self.study.lobby(group.lobby).map(|lobby| &lobby.matching);
         let most_ms = rules.and_then(|rules| rules.max_p2p_rtt_ms);
-        let (Some(room), Some(most_ms)) = (party.room, most_ms) else {
+        let (Some(room), Some(most_ms)) = (group.room, most_ms) else {
             return false;
         };
         let is_slow = |one: Seat, other: Seat| {
-            let rtt_us = group.round_trip(one, other);
+            let rtt_us = game.round_trip(one, other);
             rtt_us.is_none_or(|rtt_us| rtt_us > u32::from(most_ms) * 1_000)
         };
-        let people: Vec<(Seat, SessionId)> = group.people().collect();
+        let people: Vec<(Seat, SessionId)> = game.people().collect();
         let mut slow = Vec::new();
         for (number, &(seat, one)) in people.iter().enumerate() {
             let others = people[number + 1..].iter();

@@ -9,8 +9,8 @@ use protocol::{Controller, Era, Life, Seat};
 use study::stage::{Mode, Player, Told, names};
 use study::{Draw, Episode, Kind, Progress};
 
-use super::group::{Group, Phase, Play};
-use super::party::{Gone, PartyId, Seated};
+use super::group::{Gone, GroupId, Seated};
+use super::matches::{Match, Phase, Play};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::Terms;
@@ -42,7 +42,7 @@ impl Hub {
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
     /// seat of people. Who plays alone has no group.
-    pub(super) fn form(&mut self, now_us: u64, party: Option<PartyId>, seated: &[Seated]) {
+    pub(super) fn form(&mut self, now_us: u64, group: Option<GroupId>, seated: &[Seated]) {
         let people = seated.iter().filter_map(|seated| match seated {
             Seated::Person(who) => Some(*who),
             Seated::Ai(_) => None,
@@ -52,9 +52,9 @@ impl Hub {
             return;
         };
         let era = self.fresh_era();
-        let known = party.and_then(|party| self.parties.get(&party));
-        let draw = known.map(|party| party.draw.clone()).unwrap_or_default();
-        let id = known.map(|party| party.id.clone());
+        let known = group.and_then(|group| self.groups.get(&group));
+        let draw = known.map(|group| group.draw.clone()).unwrap_or_default();
+        let id = known.map(|group| group.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.ahead(first, &draw);
         let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
@@ -80,10 +80,10 @@ impl Hub {
             until_us,
             ready: vec![None; seats],
         };
-        let group = Group {
+        let game = Match {
             stage,
             header,
-            party,
+            group,
             draw,
             bindings,
             aided: BTreeSet::new(),
@@ -93,20 +93,20 @@ impl Hub {
             routes: Routes::default(),
             wake_us: 0,
         };
-        for (seat, who) in group.people() {
+        for (seat, who) in game.people() {
             self.sessions[who.0].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage, None);
             self.tell(who, shown);
-            if let Some(plan) = self.plan(now_us, era, &group, seat) {
+            if let Some(plan) = self.plan(now_us, era, &game, seat) {
                 self.tell(who, ServerMessage::Match(plan));
             }
         }
-        self.groups.insert(era.0, group);
+        self.matches.insert(era.0, game);
     }
 
     /// An era that no running episode has.
     fn fresh_era(&mut self) -> Era {
-        while self.groups.contains_key(&self.next_era) {
+        while self.matches.contains_key(&self.next_era) {
             self.next_era = self.next_era.wrapping_add(1);
         }
         let era = Era(self.next_era);
@@ -179,21 +179,21 @@ impl Hub {
     }
 
     /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
-    pub(super) fn plan(&self, now_us: u64, era: Era, group: &Group, seat: Seat) -> Option<Plan> {
-        let Kind::Env(env) = self.kind(group.stage) else {
+    pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
+        let Kind::Env(env) = self.kind(game.stage) else {
             return None;
         };
-        let played = (group.stage, group.header.params.clone());
+        let played = (game.stage, game.header.params.clone());
         let facts = &self.stages.get(&played)?.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
         });
-        let called = self.bot(group.party);
+        let called = self.bot(game.group);
         let called = called.into_iter().chain(&env.on_disconnect.bot);
-        let header = &group.header;
+        let header = &game.header;
         let course = header.course.clone().unwrap_or_default();
-        let progress = group.at(seat).map(|who| &self.sessions[who.0].progress);
+        let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
         let told = Told {
             episode: course.episode,
             episodes: course.episodes,
@@ -230,11 +230,11 @@ impl Hub {
     /// A group comes to nothing before its start; `unready` are those who kept it waiting.
     /// Everyone goes back to the lobby with the time already waited; who fails too often moves on.
     pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
-        let Some(group) = self.groups.remove(&era.0) else {
+        let Some(game) = self.matches.remove(&era.0) else {
             return;
         };
-        let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
-        let party = group.party.and_then(|party| self.dissolve(party));
+        let people: Vec<SessionId> = game.people().map(|(_, who)| who).collect();
+        let group = game.group.and_then(|group| self.dissolve(group));
         for &who in &people {
             self.sessions[who.0].place = Place::Page;
         }
@@ -244,7 +244,7 @@ impl Hub {
             }
         }
         // Nobody waits for the same page again and again.
-        let room = party.and_then(|party| party.room);
+        let room = group.and_then(|group| group.room);
         if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(&room)) {
             let often = |who: &&SessionId| self.sessions[who.0].failed + 1 >= self.limits.attempts;
             for one in unready.iter().filter(often) {
@@ -271,9 +271,9 @@ impl Hub {
         let Place::Episode(era, _) = self.sessions[who.0].place else {
             return None;
         };
-        let group = self.groups.get(&era.0)?;
-        let peer = group.at(to).filter(|peer| *peer != who)?;
-        Some((group.seat_of(who)?, self.sessions[peer.0].conn?))
+        let game = self.matches.get(&era.0)?;
+        let peer = game.at(to).filter(|peer| *peer != who)?;
+        Some((game.seat_of(who)?, self.sessions[peer.0].conn?))
     }
 
     pub(super) fn handle_signal(&mut self, who: SessionId, to: Seat, data: String) {
@@ -297,37 +297,37 @@ impl Hub {
 
     /// A page is ready; once all are, the episode gets its delay, its time and its file.
     pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, rtt_us: Vec<u32>) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let Some(seat) = group.seat_of(who) else {
+        let Some(seat) = game.seat_of(who) else {
             return;
         };
-        if let Phase::Playing(play) = &mut group.phase {
+        if let Phase::Playing(play) = &mut game.phase {
             let at = play.moment(now_us);
             return play.seats.handle_ready(at, seat);
         }
-        if rtt_us.len() > protocol::MAX_SEATS || !group.ready(seat, rtt_us) {
+        if rtt_us.len() > protocol::MAX_SEATS || !game.ready(seat, rtt_us) {
             return;
         }
         if self.part_the_slow(now_us, era) {
             return;
         }
-        let Some(group) = self.groups.get(&era.0) else {
+        let Some(game) = self.matches.get(&era.0) else {
             return;
         };
-        let (input_delay, stage) = (group.input_delay(), group.stage);
+        let (input_delay, stage) = (game.input_delay(), game.stage);
         let t0_us = now_us + self.countdown_us(stage);
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        (group.header.t0_us, group.header.input_delay) = (t0_us, input_delay);
-        let (header, stage) = (group.header.clone(), group.stage);
+        (game.header.t0_us, game.header.input_delay) = (t0_us, input_delay);
+        let (header, stage) = (game.header.clone(), game.stage);
         let seats = Seats::new(self.terms(stage, &header.params), &header.controllers);
         let play = Play::new(t0_us, input_delay, seats);
-        self.groups
+        self.matches
             .entry(era.0)
-            .and_modify(|group| group.phase = Phase::Playing(Box::new(play)));
+            .and_modify(|game| game.phase = Phase::Playing(Box::new(play)));
         self.effects
             .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
         self.note_routes(now_us, era);
@@ -359,10 +359,10 @@ impl Hub {
 
     /// The file of an episode is durable: people may start.
     pub(super) fn handle_opened(&mut self, now_us: u64, era: Era, ok: bool) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let Phase::Playing(play) = &mut group.phase else {
+        let Phase::Playing(play) = &mut game.phase else {
             return;
         };
         if !ok {
@@ -370,26 +370,26 @@ impl Hub {
         }
         play.open = true;
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
-        let group = &self.groups[&era.0];
-        let (draw, party) = (group.draw.clone(), group.party);
-        let people: Vec<SessionId> = group.people().map(|(_, who)| who).collect();
+        let game = &self.matches[&era.0];
+        let (draw, group) = (game.draw.clone(), game.group);
+        let people: Vec<SessionId> = game.people().map(|(_, who)| who).collect();
         // The group cannot come to nothing any more.
-        let is_new = |party: &PartyId| self.parties.get(party).is_some_and(|party| !party.is_kept);
-        if let Some(party) = party.filter(is_new) {
-            self.keep_party(party);
-            self.end_waits(now_us, party);
+        let is_new = |group: &GroupId| self.groups.get(group).is_some_and(|group| !group.is_kept);
+        if let Some(group) = group.filter(is_new) {
+            self.keep_group(group);
+            self.end_waits(now_us, group);
         }
-        let group = &self.groups[&era.0];
-        let course = group.header.course.as_ref();
+        let game = &self.matches[&era.0];
+        let course = game.header.course.as_ref();
         let row = EpisodeRow {
-            episode: group.header.episode.clone(),
+            episode: game.header.episode.clone(),
             era,
-            group: group.header.group.clone(),
-            stage: group.stage,
-            participants: self.participants(&group.members),
+            group: game.header.group.clone(),
+            stage: game.stage,
+            participants: self.participants(&game.members),
             visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
-            bindings: group.bindings.clone(),
+            bindings: game.bindings.clone(),
         };
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
@@ -410,12 +410,12 @@ impl Hub {
 
     /// Ends a running episode: the archive closes its file, then everyone is told.
     pub(super) fn end_episode(&mut self, era: Era, reason: EndReason) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        if let Phase::Playing(play) = &group.phase {
+        if let Phase::Playing(play) = &game.phase {
             let (open, lost) = (play.open, play.lost());
-            group.phase = Phase::Ending { reason, open, lost };
+            game.phase = Phase::Ending { reason, open, lost };
             self.effects
                 .push_back(Effect::Archive(era, Work::End(reason)));
         }
@@ -423,18 +423,18 @@ impl Hub {
 
     /// A member leaves on purpose: what the study says of it is due at once.
     pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let seat = group.seat_of(who);
-        for member in group
+        let seat = game.seat_of(who);
+        for member in game
             .members
             .iter_mut()
             .filter(|member| **member == Some(who))
         {
             *member = None;
         }
-        match (&mut group.phase, seat) {
+        match (&mut game.phase, seat) {
             (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_left(seat),
             _ => {}
@@ -443,27 +443,27 @@ impl Hub {
 
     /// The end of an episode is durable: everyone is told, and moves on.
     pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, ending: Option<Ending>) {
-        let Some(group) = self.groups.remove(&era.0) else {
+        let Some(game) = self.matches.remove(&era.0) else {
             return;
         };
         let Phase::Ending {
             reason,
             open,
             ref lost,
-        } = group.phase
+        } = game.phase
         else {
             return;
         };
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
-        if let Some(party) = group.party {
-            self.note_lost(&group, party, lost, reason);
+        if let Some(group) = game.group {
+            self.note_lost(&game, group, lost, reason);
         }
-        let episode = group.header.episode.clone();
+        let episode = game.header.episode.clone();
         let (ticks, score, digest) = ending
             .map(|end| (end.ticks, end.score, end.digest))
             .unwrap_or_default();
-        for (_, who) in group.people() {
+        for (_, who) in game.people() {
             if self.sessions[who.0].place == Place::Episode(era, true) {
                 self.tell(
                     who,
@@ -477,12 +477,12 @@ impl Hub {
                 );
             }
         }
-        for (seat, who) in group.people() {
+        for (seat, who) in game.people() {
             let played = Episode {
                 reason,
                 score,
                 ticks: ticks.0,
-                partners: group.partners(seat),
+                partners: game.partners(seat),
             };
             self.leave_episode(now_us, who, played);
         }
@@ -497,56 +497,56 @@ impl Hub {
     }
 
     /// Those who did not come back to an episode play no more with their group.
-    fn note_lost(&mut self, group: &Group, party: PartyId, lost: &[Seat], reason: EndReason) {
+    fn note_lost(&mut self, game: &Match, group: GroupId, lost: &[Seat], reason: EndReason) {
         // Nobody else can have played on for them to the end.
         if reason == EndReason::Played && !lost.is_empty() {
-            self.note_ai(party);
+            self.note_ai(group);
         }
-        for who in lost.iter().filter_map(|seat| group.at(*seat)) {
-            self.give_up(party, who, Gone::Away);
+        for who in lost.iter().filter_map(|seat| game.at(*seat)) {
+            self.give_up(group, who, Gone::Away);
         }
     }
 
     /// Does what is due, for the groups that something happened to and those whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
         loop {
-            self.settle_groups(now_us);
+            self.settle_matches(now_us);
             self.settle_rests(now_us);
             self.settle_lobbies(now_us);
-            self.settle_parties(now_us);
-            if self.crowd_changed.is_empty() && self.parties_changed.is_empty() {
+            self.settle_groups(now_us);
+            if self.crowd_changed.is_empty() && self.groups_changed.is_empty() {
                 break;
             }
         }
         // Those that were made just now.
-        self.settle_groups(now_us);
+        self.settle_matches(now_us);
     }
 
-    fn settle_groups(&mut self, now_us: u64) {
-        let due = self.groups.iter();
-        let due = due.filter(|(_, group)| group.wake_us <= now_us);
+    fn settle_matches(&mut self, now_us: u64) {
+        let due = self.matches.iter();
+        let due = due.filter(|(_, game)| game.wake_us <= now_us);
         let eras: Vec<u16> = due.map(|(era, _)| *era).collect();
         for era in eras.into_iter().map(Era) {
-            self.settle_group(now_us, era);
+            self.settle_match(now_us, era);
         }
     }
 
-    fn settle_group(&mut self, now_us: u64, era: Era) {
+    fn settle_match(&mut self, now_us: u64, era: Era) {
         let stalled_us = self.limits.stalled.as_micros() as u64;
-        let Some(group) = self.groups.get(&era.0) else {
+        let Some(game) = self.matches.get(&era.0) else {
             return;
         };
-        if matches!(group.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
-            let unready = group.unready();
+        if matches!(game.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
+            let unready = game.unready();
             return self.unmatch(now_us, era, &unready);
         }
         self.arbitrate(now_us, era);
-        let group = self.groups.get(&era.0);
-        if let Some(reason) = group.and_then(|group| group.due(now_us, stalled_us)) {
+        let game = self.matches.get(&era.0);
+        if let Some(reason) = game.and_then(|game| game.due(now_us, stalled_us)) {
             self.end_episode(era, reason);
         }
-        if let Some(group) = self.groups.get_mut(&era.0) {
-            group.settled(now_us, stalled_us);
+        if let Some(game) = self.matches.get_mut(&era.0) {
+            game.settled(now_us, stalled_us);
         }
     }
 }

@@ -6,7 +6,7 @@ use protocol::control::Link;
 use protocol::log::Record;
 use protocol::{Era, Seat};
 
-use super::group::{Group, Phase};
+use super::matches::{Match, Phase};
 use super::{Effect, Hub, SessionId, Work};
 
 /// What pages have said of their ways.
@@ -48,22 +48,22 @@ impl Hub {
         link: Link,
     ) {
         let most = self.limits.routes;
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let Some(seat) = group.seat_of(who) else {
+        let Some(seat) = game.seat_of(who) else {
             return;
         };
-        let is_way = other != seat && group.at(other).is_some();
-        let news = is_way && group.routes.learn(seat, other, link, most);
-        if news && matches!(group.phase, Phase::Playing(_)) {
+        let is_way = other != seat && game.at(other).is_some();
+        let news = is_way && game.routes.learn(seat, other, link, most);
+        if news && matches!(game.phase, Phase::Playing(_)) {
             self.effects.push_back(note(era, now_us, seat, other, link));
         }
     }
 
     /// Has the ways written down that were told before the file was there.
     pub(super) fn note_routes(&mut self, now_us: u64, era: Era) {
-        let routes = self.groups.get(&era.0).map(|group: &Group| &group.routes);
+        let routes = self.matches.get(&era.0).map(|game: &Match| &game.routes);
         let links = routes.into_iter().flat_map(|routes| &routes.links);
         let notes = links.map(|(&(seat, other), &link)| note(era, now_us, seat, other, link));
         self.effects.extend(notes);

@@ -4,8 +4,8 @@ mod attendance;
 mod changes;
 mod chaos;
 mod episodes;
+mod groups;
 mod lobbies;
-mod parties;
 mod restart;
 mod returns;
 mod routes;
@@ -14,10 +14,10 @@ mod visits;
 
 use std::path::Path;
 
-use protocol::Controller;
-use protocol::Life;
 use protocol::change::{Change, LEASE_S, Presence};
-use protocol::control::{Entry, Link, Plan, Return, StageView};
+use protocol::control::{Answer, EndReason, Entry, Link, Plan, Report, Return, StageView, Upload};
+use protocol::log::{Ending, Header, Record};
+use protocol::{Controller, Life, Tick};
 use study::stage::{Env, Player};
 
 use super::*;
@@ -207,7 +207,7 @@ impl Stage {
     /// A study with this timeline.
     fn read(timeline: &str, limits: Limits) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let head = "format: 1\nstudy: {id: parties, version: 1.0.0, title: Parties, contact: lab@example.edu}\n";
+        let head = "format: 1\nstudy: {id: groups, version: 1.0.0, title: Groups, contact: lab@example.edu}\n";
         let text = format!("{head}{timeline}");
         std::fs::write(dir.path().join("study.yaml"), text).unwrap();
         std::fs::write(dir.path().join("page.md"), "# Page\n").unwrap();

@@ -3,7 +3,7 @@
 use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
 
-use super::group::Phase;
+use super::matches::Phase;
 use super::seats::Page;
 use super::{Absorbed, Effect, Hub, SessionId, Work};
 
@@ -12,11 +12,11 @@ impl Hub {
     /// that the archive takes the notes alone.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let (seat, tick_hz) = (group.seat_of(who), group.header.tick_hz);
-        let (Phase::Playing(play), Some(seat)) = (&mut group.phase, seat) else {
+        let (seat, tick_hz) = (game.seat_of(who), game.header.tick_hz);
+        let (Phase::Playing(play), Some(seat)) = (&mut game.phase, seat) else {
             return;
         };
         let state = &play.seats.list[seat.index()];
@@ -30,7 +30,7 @@ impl Hub {
         let end = u64::from(upload.first.0) + rows as u64;
         let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
         // Notes alone may come as soon as the start is told, and no turn is ever due.
-        if rows > 0 && !group.header.rules.turns && due_us > now_us + early_us {
+        if rows > 0 && !game.header.rules.turns && due_us > now_us + early_us {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
@@ -63,11 +63,11 @@ impl Hub {
         seat: Seat,
         absorbed: Absorbed,
     ) {
-        let Some(group) = self.groups.get_mut(&era.0) else {
+        let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
-        let who = group.at(seat);
-        let Phase::Playing(play) = &mut group.phase else {
+        let who = game.at(seat);
+        let Phase::Playing(play) = &mut game.phase else {
             return;
         };
         let flying = &mut play.flying[seat.index()];

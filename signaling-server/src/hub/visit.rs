@@ -157,7 +157,7 @@ impl Hub {
         self.settle_payment(who);
         let write = self.place_of(who, answers);
         self.effects.push_back(Effect::Store(write));
-        self.touch_party(who);
+        self.touch_group(who);
         self.touch_reunions();
     }
 }

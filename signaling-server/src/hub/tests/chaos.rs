@@ -152,8 +152,8 @@ impl Play {
 
     /// Whether somebody plays, and everybody who is there does.
     fn all_play(&self) -> bool {
-        let group = self.stage.hub.groups.get(&self.era.0);
-        let Some(group::Phase::Playing(play)) = group.map(|group| &group.phase) else {
+        let group = self.stage.hub.matches.get(&self.era.0);
+        let Some(matches::Phase::Playing(play)) = group.map(|group| &group.phase) else {
             return false;
         };
         let plays = |state: &seats::SeatState| {
@@ -296,6 +296,6 @@ proptest! {
         }
         play.step(Step::Wait(200 * SECOND));
         prop_assert_eq!(play.stage.ended.len(), 1);
-        prop_assert!(play.stage.hub.groups.is_empty());
+        prop_assert!(play.stage.hub.matches.is_empty());
     }
 }

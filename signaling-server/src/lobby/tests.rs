@@ -1,0 +1,447 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Who may not meet; and whether a group is wanted only if its people are not all even or all odd.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    apart: BTreeSet<(u32, u32)>,
+    mixed: bool,
+}
+
+impl Terms<u32> for Wanted {
+    fn may_meet(&self, one: u32, other: u32) -> bool {
+        !self.apart.contains(&(one.min(other), one.max(other)))
+    }
+
+    fn is_wanted(&self, people: &[u32]) -> bool {
+        let odd = people.iter().filter(|person| *person % 2 == 1).count();
+        !self.mixed || people.len() < 2 || (odd > 0 && odd < people.len())
+    }
+}
+
+fn rules(on_timeout: OnTimeout) -> Rules {
+    Rules {
+        group_size: 2,
+        order: MatchOrder::Fifo,
+        timeout_us: 1_000,
+        on_timeout,
+        prompt_us: 100_000,
+        grace_us: 50,
+        capacity: 200,
+        seed: 7,
+    }
+}
+
+fn lobby(on_timeout: OnTimeout) -> Lobby<u32> {
+    Lobby::new(rules(on_timeout))
+}
+
+fn join(lobby: &mut Lobby<u32>, now_us: u64, person: u32) -> Option<News<u32>> {
+    lobby.join(now_us, person, now_us).unwrap();
+    settle(lobby, now_us)
+}
+
+fn settle(lobby: &mut Lobby<u32>, now_us: u64) -> Option<News<u32>> {
+    lobby.settle(now_us, &Wanted::default());
+    lobby.poll_news()
+}
+
+fn formed(people: &[u32]) -> Option<News<u32>> {
+    Some(News::Formed(people.to_vec()))
+}
+
+fn state(lobby: &Lobby<u32>, person: u32) -> Option<State> {
+    let mut waiting = lobby.waiting();
+    waiting
+        .find(|(who, ..)| *who == person)
+        .map(|(.., state)| state)
+}
+
+#[test]
+fn two_people_make_a_group_in_the_order_of_arrival() {
+    let mut lobby = lobby(OnTimeout::Bot);
+    assert_eq!(join(&mut lobby, 0, 7), None);
+    assert_eq!(join(&mut lobby, 5, 3), formed(&[7, 3]));
+    assert_eq!(lobby.poll_timeout(), None);
+}
+
+#[test]
+fn a_lone_person_gets_a_partner_exactly_at_the_timeout() {
+    let mut lobby = lobby(OnTimeout::Bot);
+    join(&mut lobby, 10, 7);
+    assert_eq!(lobby.poll_timeout(), Some(1_010));
+    assert_eq!(settle(&mut lobby, 1_009), None);
+    assert_eq!(settle(&mut lobby, 1_010), formed(&[7]));
+}
+
+#[test]
+fn a_person_who_waits_on_is_still_matched() {
+    let mut lobby = lobby(OnTimeout::Wait);
+    join(&mut lobby, 0, 7);
+    assert_eq!(settle(&mut lobby, 1_000), None);
+    assert_eq!(lobby.poll_timeout(), Some(100_000));
+    assert_eq!(join(&mut lobby, 5_000, 8), formed(&[7, 8]));
+}
+
+#[test]
+fn a_person_whose_time_is_up_may_have_to_leave() {
+    let mut lobby = lobby(OnTimeout::Leave);
+    join(&mut lobby, 0, 7);
+    assert_eq!(settle(&mut lobby, 999), None);
+    assert_eq!(settle(&mut lobby, 1_000), Some(News::Left(7)));
+    assert_eq!(lobby.waiting().count(), 0);
+}
+
+#[test]
+fn a_person_whose_time_is_up_chooses_and_is_matched_until_then() {
+    for (choice, news) in [
+        (Choice::Wait, None),
+        (Choice::Bot, formed(&[7])),
+        (Choice::Leave, Some(News::Left(7))),
+    ] {
+        let mut lobby = lobby(OnTimeout::Ask);
+        join(&mut lobby, 0, 7);
+        // Nobody is asked before.
+        lobby.choose(999, 7, Choice::Leave);
+        assert_eq!(settle(&mut lobby, 1_000), None);
+        assert_eq!(state(&lobby, 7), Some(State::Asked));
+        lobby.choose(1_200, 7, choice);
+        assert_eq!(settle(&mut lobby, 1_200), news);
+        if choice == Choice::Wait {
+            assert_eq!(settle(&mut lobby, 2_199), None);
+            assert_eq!(state(&lobby, 7), Some(State::Here));
+            settle(&mut lobby, 2_200);
+            assert_eq!(state(&lobby, 7), Some(State::Asked));
+            assert_eq!(join(&mut lobby, 2_300, 8), formed(&[7, 8]));
+        }
+    }
+}
+
+#[test]
+fn who_gives_no_sign_of_life_is_asked_and_loses_the_place() {
+    let mut lobby = Lobby::new(Rules {
+        prompt_us: 300,
+        ..rules(OnTimeout::Bot)
+    });
+    join(&mut lobby, 0, 7);
+    assert!(!lobby.seen(200, 7));
+    assert_eq!(lobby.poll_timeout(), Some(500));
+    assert_eq!(settle(&mut lobby, 500), None);
+    assert_eq!(state(&lobby, 7), Some(State::Prompted(550)));
+    // Nobody is put together with somebody who may not be there.
+    assert_eq!(join(&mut lobby, 510, 8), None);
+    assert!(lobby.seen(520, 7));
+    assert_eq!(settle(&mut lobby, 520), formed(&[7, 8]));
+    join(&mut lobby, 600, 9);
+    settle(&mut lobby, 900);
+    assert_eq!(settle(&mut lobby, 949), None);
+    assert_eq!(settle(&mut lobby, 950), Some(News::GaveUp(9)));
+    assert_eq!(lobby.poll_timeout(), None);
+}
+
+#[test]
+fn a_returning_person_keeps_the_time_already_waited() {
+    let mut lobby = lobby(OnTimeout::Bot);
+    lobby.join(2_000, 7, 900).unwrap();
+    assert_eq!(settle(&mut lobby, 2_000), formed(&[7]));
+}
+
+#[test]
+fn people_who_are_kept_apart_wait_for_others() {
+    let mut lobby = lobby(OnTimeout::Bot);
+    lobby.keep_apart(8, 7);
+    join(&mut lobby, 0, 7);
+    assert_eq!(join(&mut lobby, 1, 8), None);
+    assert_eq!(join(&mut lobby, 2, 9), formed(&[7, 9]));
+    assert_eq!(join(&mut lobby, 3, 7), None);
+    // An AI partner for the one is none for the other.
+    assert_eq!(settle(&mut lobby, 1_001), formed(&[8]));
+}
+
+#[test]
+fn a_group_is_as_the_study_wants_it() {
+    let wanted = Wanted {
+        mixed: true,
+        ..Wanted::default()
+    };
+    let mut lobby = lobby(OnTimeout::Bot);
+    for person in [2, 4, 6] {
+        lobby.join(0, person, 0).unwrap();
+        lobby.settle(0, &wanted);
+    }
+    assert_eq!(lobby.poll_news(), None);
+    lobby.join(5, 3, 5).unwrap();
+    lobby.settle(5, &wanted);
+    assert_eq!(lobby.poll_news(), formed(&[2, 3]));
+}
+
+#[test]
+fn places_are_drawn_if_the_study_wants_it() {
+    let mut firsts = BTreeSet::new();
+    for seed in 0..20 {
+        let rules = Rules {
+            order: MatchOrder::Random,
+            seed,
+            ..rules(OnTimeout::Bot)
+        };
+        let mut lobby = Lobby::new(rules);
+        join(&mut lobby, 0, 1);
+        let Some(News::Formed(people)) = join(&mut lobby, 0, 2) else {
+            panic!("a group")
+        };
+        firsts.insert(people[0]);
+    }
+    assert_eq!(firsts, BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn a_full_lobby_and_a_second_visit_are_refused() {
+    let rules = Rules {
+        group_size: 9,
+        capacity: 1,
+        ..rules(OnTimeout::Wait)
+    };
+    let mut lobby = Lobby::new(rules);
+    lobby.join(0, 1, 0).unwrap();
+    assert_eq!(lobby.join(0, 1, 0), Err(Refused::Waiting));
+    assert_eq!(lobby.join(0, 2, 0), Err(Refused::Full));
+    assert!(lobby.leave(1));
+    assert!(!lobby.leave(1));
+}
+
+#[test]
+fn a_hundred_people_at_once_are_all_in_groups() {
+    for size in 2..=16_u16 {
+        for order in [MatchOrder::Fifo, MatchOrder::Random] {
+            let rules = Rules {
+                group_size: size,
+                order,
+                ..rules(OnTimeout::Wait)
+            };
+            let mut lobby = Lobby::new(rules);
+            (0..100).for_each(|person| lobby.join(3, person, 3).unwrap());
+            lobby.settle(3, &Wanted::default());
+            let mut seen = BTreeSet::new();
+            while let Some(News::Formed(people)) = lobby.poll_news() {
+                assert_eq!(people.len(), usize::from(size));
+                assert!(people.into_iter().all(|person| seen.insert(person)));
+            }
+            assert_eq!(seen.len(), 100 - 100 % usize::from(size));
+            assert_eq!(lobby.waiting().count(), 100 % usize::from(size));
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Join(u32),
+    Leave(u32),
+    Seen(u32),
+    Choose(u32, Choice),
+    Apart(u32, u32),
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let choice = prop_oneof![Just(Choice::Wait), Just(Choice::Bot), Just(Choice::Leave)];
+    let step = prop_oneof![
+        6 => (0..12_u32).prop_map(Step::Join),
+        1 => (0..12_u32).prop_map(Step::Leave),
+        2 => (0..12_u32).prop_map(Step::Seen),
+        2 => ((0..12_u32), choice).prop_map(|(who, choice)| Step::Choose(who, choice)),
+        1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::Apart(one, other)),
+        3 => (0..800_u64).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..200)
+}
+
+fn any_rules() -> impl Strategy<Value = Rules> {
+    let choice = prop_oneof![
+        Just(OnTimeout::Bot),
+        Just(OnTimeout::Wait),
+        Just(OnTimeout::Leave),
+        Just(OnTimeout::Ask)
+    ];
+    let order = prop_oneof![Just(MatchOrder::Fifo), Just(MatchOrder::Random)];
+    (1_u16..5, choice, order, 200..2_000_u64).prop_map(
+        |(group_size, on_timeout, order, prompt_us)| Rules {
+            group_size,
+            order,
+            prompt_us,
+            capacity: 8,
+            ..rules(on_timeout)
+        },
+    )
+}
+
+/// Whether some of these people could be a group with each other.
+fn could_be(people: &[u32], size: usize, fits: &dyn Fn(&[u32]) -> bool) -> bool {
+    (0..1_u32 << people.len()).any(|set| {
+        let chosen = (0..).zip(people).filter(|(at, _)| set & (1 << at) != 0);
+        let chosen: Vec<u32> = chosen.map(|(_, person)| *person).collect();
+        chosen.len() == size && fits(&chosen)
+    })
+}
+
+/// A lobby, and what is known of it from outside.
+struct Model {
+    lobby: Lobby<u32>,
+    rules: Rules,
+    wanted: Wanted,
+    apart: BTreeSet<(u32, u32)>,
+    now: u64,
+    since: BTreeMap<u32, u64>,
+    /// The last sign of life, or when they were asked to choose.
+    seen: BTreeMap<u32, u64>,
+    asked: BTreeSet<u32>,
+}
+
+impl Model {
+    fn new(rules: Rules, wanted: Wanted) -> Self {
+        Self {
+            lobby: Lobby::new(rules),
+            rules,
+            apart: wanted.apart.clone(),
+            wanted,
+            now: 0,
+            since: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            asked: BTreeSet::new(),
+        }
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        let now = self.now;
+        match step {
+            Step::Join(who) => {
+                let is_free = self.since.len() < 8 && !self.since.contains_key(&who);
+                prop_assert_eq!(self.lobby.join(now, who, now).is_ok(), is_free);
+                if is_free {
+                    self.since.insert(who, now);
+                    self.seen.insert(who, now);
+                }
+            }
+            Step::Leave(who) => {
+                let waited = self.since.remove(&who).is_some();
+                prop_assert_eq!(self.lobby.leave(who), waited);
+            }
+            Step::Seen(who) => {
+                self.lobby.seen(now, who);
+                self.seen.insert(who, now);
+            }
+            Step::Choose(who, choice) => {
+                self.lobby.choose(now, who, choice);
+                self.seen.insert(who, now);
+            }
+            Step::Apart(one, other) => {
+                self.lobby.keep_apart(one, other);
+                self.apart.insert((one.min(other), one.max(other)));
+            }
+            Step::Wait(us) => {
+                // As a driver does: whenever the lobby wants it.
+                let until = now + us;
+                while let Some(at) = self.lobby.poll_timeout().filter(|at| *at <= until) {
+                    self.now = at;
+                    self.settle()?;
+                }
+                self.now = until;
+            }
+        }
+        self.settle()
+    }
+
+    fn settle(&mut self) -> Result<(), TestCaseError> {
+        self.lobby.settle(self.now, &self.wanted);
+        while let Some(news) = self.lobby.poll_news() {
+            self.news(news)?;
+        }
+        self.look()
+    }
+
+    /// Removing proves that the person waited, and is named once.
+    fn gone(&mut self, who: u32) -> Option<u64> {
+        self.asked.remove(&who);
+        self.since.remove(&who)
+    }
+
+    fn news(&mut self, news: News<u32>) -> Result<(), TestCaseError> {
+        let (now, rules) = (self.now, self.rules);
+        match news {
+            News::Formed(people) => {
+                let size = usize::from(rules.group_size);
+                prop_assert!((1..=size).contains(&people.len()));
+                let is_whole = people.len() == size && rules.on_timeout != OnTimeout::Bot;
+                prop_assert!(!is_whole || self.wanted.is_wanted(&people));
+                prop_assert!(self.may_all_meet(&people));
+                for who in people {
+                    let came = self.gone(who);
+                    prop_assert!(came.is_some());
+                    prop_assert!(now - self.seen[&who] < rules.prompt_us + rules.grace_us);
+                }
+            }
+            News::GaveUp(who) => {
+                prop_assert!(self.gone(who).is_some());
+                prop_assert_eq!(now - self.seen[&who], rules.prompt_us + rules.grace_us);
+            }
+            News::Left(who) => {
+                let came = self.gone(who);
+                prop_assert!(came.is_some_and(|came| now - came >= 1_000));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_all_meet(&self, group: &[u32]) -> bool {
+        let others = |at: usize| group[at + 1..].iter();
+        group.iter().enumerate().all(|(at, one)| {
+            others(at).all(|other| !self.apart.contains(&(*one.min(other), *one.max(other))))
+        })
+    }
+
+    fn look(&mut self) -> Result<(), TestCaseError> {
+        let waiting: Vec<_> = self.lobby.waiting().collect();
+        prop_assert_eq!(waiting.len(), self.since.len());
+        prop_assert!(waiting.iter().all(|(who, ..)| self.since.contains_key(who)));
+        for (who, .., state) in &waiting {
+            if *state != State::Asked {
+                self.asked.remove(who);
+            } else if self.asked.insert(*who) {
+                self.seen.insert(*who, self.now);
+            }
+        }
+        let there = waiting
+            .iter()
+            .filter(|(.., state)| !matches!(state, State::Prompted(_)));
+        let there: Vec<u32> = there.map(|(who, ..)| *who).collect();
+        let fits = |group: &[u32]| self.may_all_meet(group) && self.wanted.is_wanted(group);
+        let size = usize::from(self.rules.group_size);
+        prop_assert!(
+            !could_be(&there, size, &fits),
+            "{there:?} wait, and could be a group"
+        );
+        prop_assert!(self.lobby.poll_timeout().is_none_or(|at| at > self.now));
+        Ok(())
+    }
+}
+
+proptest! {
+    /// Every person is in exactly one place: outside, waiting, or in one group with others who are there and whom they
+    /// may meet; and nobody waits who could be in a group.
+    #[test]
+    fn nobody_is_in_two_places_and_nobody_is_stranded(
+        steps in steps(),
+        rules in any_rules(),
+        pairs in prop::collection::btree_set((0..12_u32, 0..12_u32), 0..10),
+        mixed: bool,
+    ) {
+        let ordered = pairs.into_iter().map(|(a, b)| (a.min(b), a.max(b)));
+        let wanted = Wanted { apart: ordered.collect(), mixed };
+        let mut model = Model::new(rules, wanted);
+        for step in steps {
+            model.step(step)?;
+        }
+    }
+}
