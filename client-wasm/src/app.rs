@@ -234,7 +234,11 @@ impl App {
                 Some("Play here instead"),
             ),
             ServerMessage::Clock { sent_us, server_us } => {
-                self.clock.answer(sent_us, server_us, dom::page_us())
+                let now_us = dom::page_us();
+                self.clock.answer(sent_us, server_us, now_us);
+                if let Card::Screening(screening) = &self.card {
+                    screening.answered(sent_us, now_us);
+                }
             }
             ServerMessage::Stage {
                 index,

@@ -218,6 +218,7 @@ mod tests {
             touch: true,
             fullscreen: false,
             relay_only: false,
+            measures_loss: false,
             life: Life(0),
             running: false,
             rules: Default::default(),

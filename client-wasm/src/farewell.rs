@@ -8,7 +8,7 @@ use std::rc::Rc;
 use protocol::control::{Farewell, Onward};
 use web_sys::HtmlElement;
 
-use crate::{dom, entry, pages, sentences};
+use crate::{dom, entry, pages, screening, sentences};
 
 /// How long the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
@@ -48,6 +48,9 @@ impl Last {
         }
         dom::fill(&card, &[&dom::prose(page)]);
         pages::ensure_heading(&card, title);
+        if !farewell.lacks.is_empty() {
+            dom::fill(&card, &[&screening::reasons(&farewell.lacks)]);
+        }
         if !farewell.withdrawal.is_empty() {
             let said = sentences::withdrawn(&farewell.withdrawal);
             dom::fill(&card, &[&dom::text("p.receipt", &said)]);

@@ -2,13 +2,14 @@
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one).
 //! What can be decided without a browser is decided in the crate `peer`, or in modules that know none
-//! ([`companions`], [`controls`], [`drafts`], [`keys`], [`survey`], [`tween`]), and is tested natively;
+//! ([`companions`], [`controls`], [`drafts`], [`keys`], [`lacks`], [`survey`], [`tween`]), and is tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
 pub mod companions;
 pub mod controls;
 pub mod drafts;
 pub mod keys;
+pub mod lacks;
 pub mod sentences;
 pub mod survey;
 pub mod tween;
@@ -38,6 +39,8 @@ mod leave;
 #[cfg(target_arch = "wasm32")]
 mod lobby;
 #[cfg(target_arch = "wasm32")]
+mod measure;
+#[cfg(target_arch = "wasm32")]
 mod module;
 #[cfg(target_arch = "wasm32")]
 mod pad;
@@ -57,6 +60,8 @@ mod rescue;
 mod rest;
 #[cfg(target_arch = "wasm32")]
 mod scene;
+#[cfg(target_arch = "wasm32")]
+mod screening;
 #[cfg(target_arch = "wasm32")]
 mod socket;
 #[cfg(target_arch = "wasm32")]

@@ -23,6 +23,10 @@ const STALLED_US: u64 = 1_000_000;
 /// Pause between datagrams through a server that does not carry, microseconds.
 const STALLED_PAUSE_US: u64 = 250_000;
 
+/// How much longer it may take to get ready where it is measured how many packets are lost: the slowest pace at which a
+/// page of sixteen sends probes, and some that are late, microseconds.
+const COUNTING_US: u64 = 6_000_000;
+
 /// Another person.
 #[derive(Debug)]
 struct Other {
@@ -60,6 +64,8 @@ pub(crate) struct Net {
     own: Seat,
     life: Life,
     seats: usize,
+    /// Whether it is measured how many packets are lost.
+    measures_loss: bool,
     others: Vec<Other>,
     silent_us: u64,
     began_us: u64,
@@ -79,6 +85,7 @@ impl Net {
             own: plan.seat,
             life: plan.life,
             seats: plan.controllers.len(),
+            measures_loss: plan.measures_loss,
             others: Vec::new(),
             // Packets go out once a tick: two that are late or lost are no silence.
             silent_us: (u64::from(SILENT_MS) * 1_000).max(5 * period_us / 2),
@@ -125,10 +132,16 @@ impl Net {
         self.server_us = now_us;
     }
 
-    /// Begins to measure round trips, once the layout of datagrams is known.
+    /// Begins to measure the ways, once the layout of datagrams is known.
     pub(crate) fn probe(&mut self, layout: Layout) {
+        // What the server would not take would look lost.
+        let least_pause_us = self.others.len() as u64 * 1_000_000 / RELAYED_PER_S;
         for other in &mut self.others {
-            other.probe = Some(Probe::new(self.era, self.own, self.life, layout));
+            let probe = Probe::new(self.era, self.own, self.life, layout);
+            other.probe = Some(match self.measures_loss {
+                true => probe.counting(least_pause_us),
+                false => probe,
+            });
         }
     }
 
@@ -248,7 +261,8 @@ impl Net {
 
     /// Whether every way is known and measured, or the time for that is up.
     pub(crate) fn is_ready(&self, now_us: u64) -> bool {
-        let late = now_us > self.began_us + DIRECT_WITHIN_US;
+        let counting_us = if self.measures_loss { COUNTING_US } else { 0 };
+        let late = now_us > self.began_us + DIRECT_WITHIN_US + counting_us;
         late || self.others.iter().all(|other| {
             other.link.is_settled() && other.probe.as_ref().is_some_and(Probe::is_enough)
         })
@@ -257,15 +271,21 @@ impl Net {
     /// Tells that this page is ready to play.
     pub(crate) fn tell_ready(&mut self) {
         let (mut links, mut rtt_us) = (vec![Link::Direct; self.seats], vec![0; self.seats]);
+        let mut loss_permille = vec![None; self.seats];
         for other in &mut self.others {
             let seat = other.seat.index();
             // From here on only changes are told.
             other.link.change();
             links[seat] = other.link.link();
             rtt_us[seat] = other.probe.as_ref().map_or(0, Probe::rtt_us);
+            loss_permille[seat] = other.probe.as_ref().and_then(Probe::loss_permille);
         }
-        let era = self.era;
-        self.tell(ClientMessage::Ready { era, links, rtt_us });
+        self.tell(ClientMessage::Ready {
+            era: self.era,
+            links,
+            rtt_us,
+            loss_permille,
+        });
     }
 
     /// Keeps up the ways to people: builds dead channels anew, which needs the server for its signals.
@@ -364,6 +384,7 @@ mod tests {
             touch: true,
             fullscreen: false,
             relay_only: false,
+            measures_loss: false,
             life: Life(0),
             running: false,
             rules: Default::default(),

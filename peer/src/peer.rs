@@ -23,6 +23,8 @@ use person::Person;
 
 /// Everything but the ticks is looked after this often, microseconds.
 const BEAT_US: u64 = 50_000;
+/// The same while it is counted how many packets are lost: those go out more often, microseconds.
+const COUNTING_US: u64 = 5_000;
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;
 /// Pause between round trips in the timing, microseconds.
@@ -380,7 +382,9 @@ impl<W: World> Peer<W> {
 
     /// Looks after everything but the ticks.
     fn beat(&mut self, now: Now) {
-        self.beat_us = now.page_us + BEAT_US;
+        let is_counting = matches!(self.stage, Stage::Linking(..)) && self.plan.measures_loss;
+        let pause_us = if is_counting { COUNTING_US } else { BEAT_US };
+        self.beat_us = now.page_us + pause_us;
         if self.verdict.is_some() {
             return;
         }

@@ -1,6 +1,8 @@
-//! Before an episode: is a peer there, and how long does a round trip take?
+//! Before an episode: is a peer there, how long does a round trip take, and how many packets are lost?
 //!
-//! Probes are datagrams without inputs, so that they may meet a session that has begun already.
+//! Probes are datagrams without inputs, so that they may meet a session that has begun already. Where the datagrams of a
+//! session count changes of seats, a probe has its own number, modulo 256: whoever hears them knows by it which ones are
+//! missing. A session takes nothing from it, as a probe has no receipts.
 //! This module must not know how packets travel.
 
 use protocol::datagram::{Datagram, Echo, Layout};
@@ -8,10 +10,14 @@ use protocol::{Era, Life, Seat, Tick};
 
 /// Pause between probes, microseconds.
 const PAUSE_US: u64 = 50_000;
+/// The same where the loss is measured.
+const LOSS_PAUSE_US: u64 = 20_000;
 /// Round trips looked back on.
 const KEPT: usize = 40;
 /// Round trips that say something of the slowest ones.
 pub const ENOUGH: usize = 10;
+/// Probes of a peer of which those are counted that come: two seconds of them.
+pub const COUNTED: u8 = 100;
 
 /// The probes to one peer.
 #[derive(Debug)]
@@ -20,15 +26,48 @@ pub struct Probe {
     own: Seat,
     life: Life,
     layout: Layout,
+    pause_us: u64,
     due_us: u64,
+    /// The number of the next probe.
+    number: u8,
     last: Option<(u16, u64)>,
     rtts_ms: Vec<u16>,
+    /// What came of the peer's probes; none if the loss is not measured.
+    count: Option<Count>,
+}
+
+/// Which of the peer's probes came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// The number of the first one.
+    first: Option<u8>,
+    /// Those of the [`COUNTED`] from the first one on that came, by bit.
+    came: u128,
+    /// How many of them must have been sent by now.
+    sent: u8,
+}
+
+impl Count {
+    fn add(&mut self, number: u8) {
+        let since = number.wrapping_sub(*self.first.get_or_insert(number));
+        // One that was on the way for longer than the first is none of these.
+        if since.cast_signed() < 0 {
+            return;
+        }
+        self.sent = self.sent.max((since + 1).min(COUNTED));
+        if since < COUNTED {
+            self.came |= 1 << since;
+        }
+    }
 }
 
 impl Probe {
     /// Probes from the seat `own` in this life.
     pub fn new(era: Era, own: Seat, life: Life, layout: Layout) -> Self {
         Self {
+            pause_us: PAUSE_US,
+            number: 0,
+            count: None,
             era,
             own,
             life,
@@ -39,12 +78,24 @@ impl Probe {
         }
     }
 
+    /// The same, measuring the loss too. At most one probe goes out in `least_pause_us`.
+    #[must_use]
+    pub fn counting(self, least_pause_us: u64) -> Self {
+        Self {
+            pause_us: LOSS_PAUSE_US.max(least_pause_us),
+            count: Some(Count::default()),
+            ..self
+        }
+    }
+
     /// The next probe, if it is time.
     pub fn poll(&mut self, now_us: u64) -> Option<Vec<u8>> {
         if now_us < self.due_us {
             return None;
         }
-        self.due_us = now_us + PAUSE_US;
+        self.due_us = now_us + self.pause_us;
+        let number = self.number;
+        self.number = number.wrapping_add(1);
         let echo = self.last.take().map(|(sent_ms, at_us)| Echo {
             sent_ms,
             held_ms: u8::try_from(now_us.saturating_sub(at_us) / 1_000).unwrap_or(u8::MAX),
@@ -54,6 +105,7 @@ impl Probe {
             from: self.own,
             life: self.life,
             have: vec![Tick(0); usize::from(self.layout.seats)],
+            changes: number,
             sent_ms: clock_ms(now_us),
             echo,
             ..Datagram::default()
@@ -72,6 +124,9 @@ impl Probe {
             return;
         }
         self.last = Some((datagram.sent_ms, now_us));
+        if let Some(count) = &mut self.count {
+            count.add(datagram.changes);
+        }
         let Some(echo) = datagram.echo.filter(|echo| echo.held_ms < u8::MAX) else {
             return;
         };
@@ -84,14 +139,23 @@ impl Probe {
         self.rtts_ms.push(rtt_ms);
     }
 
-    /// Forgets the round trips: the way has changed.
+    /// Forgets what was measured: the way has changed.
     pub fn restart(&mut self) {
         self.rtts_ms.clear();
+        self.count = self.count.map(|_| Count::default());
     }
 
-    /// Whether enough round trips are known.
+    /// Whether enough is known.
     pub fn is_enough(&self) -> bool {
-        self.rtts_ms.len() >= ENOUGH
+        let is_counted = self.count.is_none_or(|count| count.sent == COUNTED);
+        self.rtts_ms.len() >= ENOUGH && is_counted
+    }
+
+    /// How many of a thousand packets of the peer were lost on the way here; none if that is not measured, or nothing came.
+    pub fn loss_permille(&self) -> Option<u16> {
+        let count = self.count.filter(|count| count.sent > 0)?;
+        let (sent, came) = (u32::from(count.sent), count.came.count_ones());
+        u16::try_from((sent - came) * 1_000 / sent).ok()
     }
 
     /// The round trip that 95 of 100 stay within, microseconds; 0 for none. The delay of inputs is meant to cover
@@ -145,6 +209,49 @@ mod tests {
         for rtt in [a.rtt_us(), b.rtt_us()] {
             assert!((58_000..=64_000).contains(&rtt), "{rtt}");
         }
+    }
+
+    #[test]
+    fn packets_that_do_not_come_are_counted_in_each_direction() {
+        let [mut a, mut b] =
+            [0, 1].map(|seat| Probe::new(Era(9), Seat(seat), Life(1), LAYOUT).counting(0));
+        let (mut now, mut sent) = (0, 0);
+        while !(a.is_enough() && b.is_enough()) {
+            now += 4_000;
+            assert!(now < 4_000_000, "it takes two seconds");
+            let from_a = a.poll(now);
+            sent += u32::from(from_a.is_some());
+            // Every tenth of one of them is lost, and nothing of the other.
+            if let Some(bytes) = from_a.filter(|_| sent % 10 != 5) {
+                b.heard(now, &bytes);
+            }
+            if let Some(bytes) = b.poll(now) {
+                a.heard(now, &bytes);
+            }
+        }
+        assert_eq!((a.loss_permille(), b.loss_permille()), (Some(0), Some(100)));
+        b.restart();
+        assert_eq!((b.loss_permille(), b.is_enough()), (None, false));
+    }
+
+    #[test]
+    fn late_double_and_wrapping_probes_are_no_loss() {
+        let mut probe = Probe::new(Era(9), Seat(0), Life(1), LAYOUT).counting(0);
+        let mut other = Probe::new(Era(9), Seat(1), Life(1), LAYOUT).counting(0);
+        other.number = 200;
+        let mut all: Vec<Vec<u8>> = (0..150).map(|k| other.poll(k * 20_000).unwrap()).collect();
+        all.swap(3, 7);
+        all.insert(20, all[18].clone());
+        for bytes in &all {
+            probe.heard(0, bytes);
+        }
+        assert_eq!(probe.loss_permille(), Some(0));
+        // Before the first one that came nothing is known.
+        let mut count = Count::default();
+        [5, 4, 6, 8]
+            .into_iter()
+            .for_each(|number| count.add(number));
+        assert_eq!((count.sent, count.came.count_ones()), (4, 3));
     }
 
     #[test]

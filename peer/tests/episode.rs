@@ -65,6 +65,21 @@ fn two_people_play_to_the_end_and_everything_is_uploaded() {
 }
 
 #[test]
+fn lost_packets_are_counted_before_the_start_where_that_is_asked_for() {
+    let mut rig = Rig::counting(5 * HZ);
+    rig.lossy.insert((Seat(0), Seat(1)), (20, 0));
+    rig.run_s(2);
+    assert!(rig.server.losses.is_empty(), "two seconds of packets");
+    rig.run_s(2);
+    // Five of a hundred in one direction, none in the other.
+    assert_eq!(rig.server.losses[&Seat(0)], [None, Some(0)]);
+    assert_eq!(rig.server.losses[&Seat(1)], [Some(50), None]);
+    rig.run_s(8);
+    assert_eq!(rig.server.ended, Some(Tick(5 * HZ)));
+    rig.server.verify();
+}
+
+#[test]
 fn play_starts_through_the_server_if_channels_do_not_come_up() {
     let mut rig = Rig::two(5 * HZ);
     rig.channels_open = false;

@@ -14,7 +14,10 @@ use crate::rules::{Gauge, Rules};
 use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
 
 pub use upload::{KeyEvent, Misprediction, Timing, Upload};
-pub use view::{Absent, Ask, AtTimeout, Choice, Farewell, Onward, StageView, Waiting};
+pub use view::{
+    Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,
+    Waiting,
+};
 
 /// The longest message, bytes.
 pub const MAX_MESSAGE: usize = 256 * 1024;
@@ -127,8 +130,10 @@ pub enum ClientMessage {
         era: Era,
         /// How datagrams travel to each seat; own and AI seats too, as `Direct`.
         links: Vec<Link>,
-        /// Median round trip to each seat, microseconds; 0 for none.
+        /// Round trip to each seat that 95 of 100 stay within, microseconds; 0 for none.
         rtt_us: Vec<u32>,
+        /// How many of a thousand packets of each seat were lost on the way here; none if that was not measured.
+        loss_permille: Vec<Option<u16>>,
     },
     /// A link changed.
     LinkChanged {
@@ -250,6 +255,8 @@ pub struct Plan {
     pub disclose_ai: bool,
     /// ICE servers.
     pub ice: Vec<IceServer>,
+    /// Whether pages measure how many packets are lost before they are ready, which takes two seconds more.
+    pub measures_loss: bool,
     /// Whether peers may connect through a relay only, so that nobody learns another's address.
     pub relay_only: bool,
     /// The life of this participant's seat in which the page will play.

@@ -271,6 +271,30 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Erase what a study keeps no longer.
+    #[command(after_help = "\
+A study with `retention_days` keeps what was recorded of somebody for so many days after they were last there. Then
+whom a recruiter calls how, answers, chat, what was measured, and the logs of episodes are erased; that they were
+there, their treatment, how their way ended and what they are paid stays. A running server does this by itself, when
+it starts and every day. This command does it where no server runs, and with --dry-run only says what it would erase.
+
+Examples:
+  coplay retain my-study --data /srv/my-study --dry-run
+  coplay retain my-study --data /srv/my-study --json | jq .sessions")]
+    Retain {
+        /// Folder that holds study.yaml.
+        #[arg(value_parser = study_folder)]
+        study: PathBuf,
+        /// Data folder.
+        #[arg(long, default_value = "coplay-data")]
+        data: PathBuf,
+        /// Only say what would be erased; a server may be running.
+        #[arg(long)]
+        dry_run: bool,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
     /// Look at environments and check them.
     Env {
         /// What to do.

@@ -6,6 +6,7 @@
 mod groups;
 mod notes;
 mod responses;
+mod screening;
 mod seats;
 mod seen;
 mod steps;
@@ -49,6 +50,8 @@ pub struct Summary {
     pub pages: u64,
     /// Rows of `sessions`.
     pub sessions: u64,
+    /// Rows of `screening`.
+    pub screenings: u64,
     /// Rows of `groups`.
     pub groups: u64,
     /// Rows of `lobby`.
@@ -73,6 +76,8 @@ pub struct Summary {
     pub pages_path: PathBuf,
     /// Where the table of sessions is.
     pub sessions_path: PathBuf,
+    /// Where the table of what was measured of devices is.
+    pub screening_path: PathBuf,
     /// Where the table of episodes is.
     pub episodes_path: PathBuf,
     /// Where the table of groups is.
@@ -106,6 +111,7 @@ impl fmt::Display for Summary {
         for (path, rows) in [
             (&self.pages_path, self.pages),
             (&self.seats_path, self.seats),
+            (&self.screening_path, self.screenings),
             (&self.groups_path, self.groups),
             (&self.lobby_path, self.waits),
             (&self.keys_path, self.keys),
@@ -195,6 +201,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         responses_path: out.join("responses.csv"),
         pages_path: out.join("pages.csv"),
         sessions_path: out.join("sessions.csv"),
+        screening_path: out.join("screening.csv"),
         episodes_path: out.join("episodes.csv"),
         groups_path: out.join("groups.csv"),
         lobby_path: out.join("lobby.csv"),
@@ -215,6 +222,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     episodes(data, &known.collect(), &withdrawn, &mut summary)?;
     responses::add(data, &mut summary).await?;
     visits::sessions(data, &mut summary).await?;
+    screening::add(data, &mut summary).await?;
     groups::add(data, &mut summary).await?;
     Ok(summary)
 }

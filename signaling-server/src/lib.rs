@@ -28,6 +28,7 @@ pub mod pace;
 pub mod pay;
 mod ranges;
 pub mod rehearse;
+pub mod retain;
 pub mod server;
 pub mod socket;
 pub mod store;

@@ -18,7 +18,7 @@ use signaling_server::config::Limits;
 use signaling_server::pace::{self, Stop};
 use signaling_server::pay::Order;
 use signaling_server::server::{Options, Server, StartError};
-use signaling_server::{dev, env, lint, pay, rehearse, template, turn};
+use signaling_server::{dev, env, lint, pay, rehearse, retain, template, turn};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -166,6 +166,27 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
         },
+        Command::Retain {
+            study,
+            data,
+            dry_run,
+            json,
+        } => {
+            let options = Options {
+                study: study.clone(),
+                data,
+                links: 0,
+                open: false,
+                assets: Assets::Embedded,
+                limits: Limits::default(),
+                turn: None,
+                changed: Changed::Refuse,
+            };
+            match retain::retain(options, Clock::start().now_us(), dry_run).await {
+                Ok(due) => report(&due, json).map(|()| ExitCode::SUCCESS),
+                Err(error) => refused(&study, error),
+            }
+        }
         Command::Env { command } => environments(command),
         Command::New { what } => start(what),
     }

@@ -1,6 +1,8 @@
 //! Between the hub and the database: writes go down, and what was written comes up after a restart.
 
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -27,6 +29,7 @@ use crate::store::{
 /// The database, and the study whose sessions it keeps.
 pub struct Memory {
     store: SqliteStore,
+    data: PathBuf,
     study: Arc<Study>,
 }
 
@@ -40,7 +43,8 @@ impl Memory {
             .await
             .context("the database cannot be opened")?;
         store.keep_study(&study.hash, &study.canonical).await?;
-        Ok(Self { store, study })
+        let data = data.path().to_owned();
+        Ok(Self { store, data, study })
     }
 
     /// Closes the database.
@@ -87,6 +91,7 @@ impl Memory {
                 let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
                 self.store.withdraw(&participant, &receipt, group).await
             }
+            Write::Erase { participant } => self.erase(&participant).await,
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Place {
                 participant,
@@ -139,6 +144,21 @@ impl Memory {
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }
+    }
+
+    /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.
+    async fn erase(&self, participant: &str) -> Result<(), StoreError> {
+        let episodes = self.store.last_of(participant).await?;
+        for path in &episodes {
+            match tokio::fs::remove_file(self.data.join(path)).await {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    tracing::error!(%error, path, "the file of an episode cannot be erased; the next start tries again");
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.store.erase(participant, &episodes).await
     }
 
     async fn save_place(
@@ -295,6 +315,7 @@ impl Memory {
                 payments.extend(payment.map(|payment| (session.participant.clone(), payment)));
             }
             let attendance = attendance(&session);
+            let is_erased = session.erased_at.is_some();
             let (participant, token_hash, link_hash) =
                 (session.participant, session.token_hash, session.link_hash);
             restored.sessions.push(RestoredSession {
@@ -305,6 +326,7 @@ impl Memory {
                 link_hash,
                 progress,
                 attendance,
+                is_erased,
             });
         }
         self.store.interrupt_waits().await?;

@@ -154,6 +154,8 @@ pub struct Session {
     pub created_at: String,
     /// ISO-8601 UTC.
     pub ended_at: Option<String>,
+    /// When what was recorded of it was erased, ISO-8601 UTC.
+    pub erased_at: Option<String>,
 }
 
 /// What a participant gave to a stage.
@@ -430,7 +432,12 @@ pub trait Store: Send + Sync {
         receipt: &str,
         group: bool,
     ) -> Result<(), StoreError>;
-    /// Whose episodes are to be left out of what is exported.
+    /// The files of those episodes of which everybody but this participant is erased already, relative to the data folder.
+    async fn last_of(&self, participant: &str) -> Result<Vec<String>, StoreError>;
+    /// Erases what was recorded of a participant: whom a recruiter calls how, answers, times and waits, and these episodes,
+    /// whose files are gone. Their session stays with its outcome and payment.
+    async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError>;
+    /// Whose episodes are to be left out of what is exported: of those who withdrew, and of those who are erased.
     async fn withdrawn(&self) -> Result<Withdrawn, StoreError>;
     /// All answers, oldest session first, in the order of the study.
     async fn responses(&self) -> Result<Vec<Response>, StoreError>;

@@ -83,7 +83,7 @@ impl Database {
                     .find(|(row, _)| row.episode == episode);
                 found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
             }
-            Write::Identity { .. } | Write::Withdrawal { .. } => {}
+            Write::Identity { .. } | Write::Withdrawal { .. } | Write::Erase { .. } => {}
             Write::NextEra(era) => self.next_era = era.0,
             Write::Seed(seed) => self.seed = Some(seed),
         }
@@ -122,6 +122,8 @@ impl Database {
             payment: row.payment,
             // Its people come by the open door.
             identity: None,
+            // No study of the simulation says how long it is kept.
+            is_erased: false,
         });
         let mut restored = Restored {
             next_era: self.next_era,

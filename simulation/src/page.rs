@@ -412,7 +412,8 @@ impl Page {
         match view {
             StageView::Env | StageView::Regroup => {}
             // No study of the simulation asks for an answer that must be given.
-            StageView::Consent { .. }
+            StageView::Screening { .. }
+            | StageView::Consent { .. }
             | StageView::Instructions { .. }
             | StageView::Quiz { .. }
             | StageView::External { .. }

@@ -19,6 +19,7 @@ use crate::stage::{self, End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
 use crate::text;
 use crate::timeline::names::Scope;
+use crate::timeline::read::First;
 use crate::timeline::{self, Node};
 use crate::unplayed;
 use crate::yaml::{self, Data};
@@ -50,12 +51,10 @@ pub struct Study {
     pub recruitment: Recruitment,
     /// What they are paid beside the base, by what was played and answered.
     pub bonus: Option<Formula>,
-    /// Who can take part; none for everybody.
-    pub screening: Option<Screening>,
     /// How pages reach each other.
     pub net: Net,
-    /// The stages, in the order of the file; the last one is an end stage. What is stored of a stage is stored by its
-    /// index here.
+    /// The stages, in the order of the file, after the screening if there is one; the last one is an end stage. What is
+    /// stored of a stage is stored by its index here.
     pub timeline: Vec<Stage>,
     /// How they are walked.
     pub tree: Vec<Node>,
@@ -81,6 +80,14 @@ impl Study {
         self.timeline
             .last()
             .expect("a timeline that was checked has an end stage")
+    }
+
+    /// Who can take part; none for everybody.
+    pub fn screening(&self) -> Option<&Screening> {
+        match &self.timeline.first()?.kind {
+            Kind::Screening(screening) => Some(screening),
+            _ => None,
+        }
     }
 
     /// The pictures and videos that pages show.
@@ -181,7 +188,6 @@ pub(crate) struct Parts {
     about: About,
     recruitment: Option<Recruitment>,
     bonus: Option<Formula>,
-    screening: Option<Screening>,
     net: Net,
     design: Design,
     walked: Walked,
@@ -204,7 +210,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
         "screening",
         "Who can take part, as far as their device and connection say; asked before anything else.",
     );
-    let screening = screening.maybe(|place| screening::read(&place));
+    let screening = screening.maybe(|place| Some(first_stage(place, language)));
     let net = fields.key("net", "How pages reach each other.");
     let net = net.or(Net::default(), |place| terms::net(&place));
     let design = fields.key(
@@ -220,7 +226,16 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
     );
     let mut facts = Types::new();
     let walked = walked.need("a list of stages", |place| {
-        timeline(dir, language, &place, design.as_ref(), root, &mut facts)
+        let first = screening.flatten();
+        timeline(
+            dir,
+            language,
+            &place,
+            first,
+            design.as_ref(),
+            root,
+            &mut facts,
+        )
     });
     let doc =
         "What a participant is paid beside the base: a formula over what was played and answered.";
@@ -244,7 +259,6 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
         about: about?,
         recruitment: recruitment?,
         bonus: bonus?,
-        screening: screening?,
         net: net?,
         design: design?,
         walked: walked?,
@@ -257,7 +271,6 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         about,
         recruitment,
         bonus,
-        screening,
         net,
         design,
         walked,
@@ -280,9 +293,6 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
     if let Some(bonus) = &bonus {
         whole["bonus"] = json!(bonus);
     }
-    if let Some(screening) = &screening {
-        whole["screening"] = json!(screening);
-    }
     let canonical = canonical(&whole);
     let hash = sha256(&canonical);
     let About {
@@ -304,7 +314,6 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         keeping,
         recruitment: recruitment.unwrap_or_default(),
         bonus,
-        screening,
         net,
         timeline,
         tree,
@@ -399,6 +408,13 @@ fn language(place: &Place<'_>) -> Option<String> {
     good.then_some(text)
 }
 
+/// The stage in which it is found out who can take part.
+fn first_stage<'a>(place: Place<'a>, language: &str) -> First<'a> {
+    let kind = screening::read(&place, language).map(Kind::Screening);
+    let id = screening::ID.to_owned();
+    (place, kind.map(|kind| Stage { id, kind }))
+}
+
 /// The timeline as it was read and checked.
 struct Walked {
     timeline: Vec<Stage>,
@@ -414,11 +430,20 @@ fn timeline<'a>(
     dir: &Path,
     language: &str,
     place: &Place<'a>,
+    first: Option<First<'a>>,
     design: Option<&Design>,
     root: &Place<'a>,
     facts: &mut Types,
 ) -> Option<Walked> {
-    let mut read = timeline::read::read(dir, language, place)?;
+    let asked = first.as_ref().map(|(place, _)| place.clone());
+    let mut read = timeline::read::read(dir, language, place, first)?;
+    if let Some(asked) = asked {
+        let is_env = |stage: &Option<Stage>| {
+            // One that could not be read may be one.
+            (stage.as_ref()).is_none_or(|stage| matches!(stage.kind, Kind::Env(_)))
+        };
+        screening::check(&asked, read.stages.iter().skip(1).any(is_env));
+    }
     *facts = timeline::names::visit(&read, design);
     timeline::check::ids(&read);
     if !timeline::check::ends(&read) {

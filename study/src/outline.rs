@@ -172,6 +172,7 @@ impl Study {
         let mut all = BTreeSet::from([Outcome::Withdrew]);
         for stage in &self.timeline {
             match &stage.kind {
+                Kind::Screening(it) => drop(all.insert(it.or_else)),
                 Kind::Consent(it) => drop(all.insert(it.or_else)),
                 Kind::Quiz(it) => drop(all.insert(it.or_else)),
                 Kind::Lobby(it) => drop(all.insert(it.or_else)),
@@ -185,7 +186,6 @@ impl Study {
                 _ => {}
             }
         }
-        all.extend(self.screening.as_ref().map(|_| Outcome::Ineligible));
         all.extend(self.keeping.expires_h.map(|_| Outcome::TimedOut));
         all.extend((self.design.quota != Quota::None).then_some(Outcome::StudyFull));
         all

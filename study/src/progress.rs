@@ -6,12 +6,13 @@ mod facts;
 
 use std::collections::BTreeMap;
 
-use protocol::control::{Answer, Draft, EndReason, StageView};
+use protocol::control::{Answer, Draft, EndReason, Lack, StageView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assign::{Assignment, Draw};
 use crate::load::Study;
+use crate::screening::{Measured, Screening};
 use crate::stage::course::Seeding;
 use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage, Way};
 use crate::timeline::{self, Bindings, Visit};
@@ -51,6 +52,12 @@ pub struct Progress {
     /// The receipt of a person who withdrew what was recorded of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     receipt: Option<String>,
+    /// What device or connection lacked at the last attempt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lacks: Vec<Lack>,
+    /// What was measured of them, until it may be recorded: stored nowhere, and measured again after a restart.
+    #[serde(skip)]
+    measured: Option<Box<Measured>>,
     facts: Facts,
 }
 
@@ -259,9 +266,29 @@ impl Progress {
         self.receipt.as_deref()
     }
 
+    /// What device or connection lacked at the last attempt.
+    pub fn lacks(&self) -> &[Lack] {
+        &self.lacks
+    }
+
+    /// Goes back to the screening if what it measured was not stored before the server stopped.
+    pub fn restored(&mut self, study: &Study) {
+        let is_lost = self.measured.is_none() && self.facts.screening.is_none();
+        let is_under_way = self.at > 0 && self.outcome(study).is_none();
+        if study.screening().is_some() && is_lost && is_under_way {
+            self.enter(study, 0);
+        }
+    }
+
+    /// Forgets what was measured, answered and played. What was drawn stays, and how the way ended.
+    pub fn erase(&mut self) {
+        (self.facts, self.measured) = (Facts::default(), None);
+        (self.draft, self.ticket) = (None, None);
+    }
+
     /// Whether the current stage is there again because answers to a quiz were not right.
     pub fn is_again(&self) -> bool {
-        self.tries.range(self.at..).next().is_some()
+        self.lacks.is_empty() && self.tries.range(self.at..).next().is_some()
     }
 
     /// Length of the route, as far as it is drawn.
@@ -356,6 +383,13 @@ impl Progress {
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
         }
+        if let StageView::Screening {
+            lacks, attempts, ..
+        } = &mut view
+        {
+            lacks.clone_from(&self.lacks);
+            *attempts = attempts.saturating_sub(self.tried());
+        }
         if let StageView::External { ticket, .. } = &mut view {
             self.ticket().unwrap_or_default().clone_into(ticket);
         }
@@ -413,6 +447,7 @@ impl Progress {
             {
                 self.receipt = Some(receipt.to_owned());
                 self.facts.answers.clear();
+                self.facts.screening = None;
                 Ok(self.leave(study, Outcome::Withdrew))
             }
             (Event::StageDone { answers, .. }, Kind::Instructions(_) | Kind::Debrief(_)) => {
@@ -423,11 +458,15 @@ impl Progress {
                     None => Ok(self.next(study)),
                 }
             }
+            (Event::StageDone { answers, .. }, Kind::Screening(screening)) => {
+                self.screen(study, screening, answers)
+            }
             (Event::StageDone { answers, .. }, Kind::Consent(consent)) => {
                 if !consent.agreed(answers)? {
                     return Ok(self.leave(study, consent.or_else));
                 }
                 self.keep(&stage.id, answers);
+                self.record_measured(study);
                 Ok(self.next(study))
             }
             (Event::StageDone { answers, .. }, Kind::Quiz(quiz)) => {
@@ -476,6 +515,38 @@ impl Progress {
                 | Event::Withdrawn { .. },
                 _,
             ) => Ok(Step::Stay),
+        }
+    }
+
+    /// Takes what a page has measured, or that the person gives up.
+    fn screen(
+        &mut self,
+        study: &Study,
+        screening: &Screening,
+        answers: &[Answer],
+    ) -> Result<Step, Refusal> {
+        if answers.is_empty() {
+            return Ok(self.leave(study, screening.or_else));
+        }
+        let measured = Measured::read(answers)?;
+        self.lacks = screening.lacks(&measured, &study.language);
+        if self.lacks.is_empty() {
+            self.measured = Some(Box::new(measured));
+            self.record_measured(study);
+            return Ok(self.next(study));
+        }
+        let tried = self.tried().saturating_add(1);
+        self.tries.insert(self.at, tried);
+        Ok(match tried >= screening.attempts {
+            true => self.leave(study, screening.or_else),
+            false => self.enter(study, self.at),
+        })
+    }
+
+    /// Keeps what was measured, once nothing stands before that any more.
+    fn record_measured(&mut self, study: &Study) {
+        if study.may_record(self.stage) {
+            self.facts.screening = self.measured.take().or(self.facts.screening.take());
         }
     }
 

@@ -1,10 +1,23 @@
 //! Who can take part, as far as their device and connection say. In the file: `screening`.
+//!
+//! The page measures and the server judges. It is the first stage of a study, before a consent; so what was measured is
+//! kept only once it may be recorded ([`crate::Progress`]), and of those who cannot take part nothing but what they lack.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
+use protocol::control::{Ability, Answer, Device, Lack, StageView};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::formula::{Formula, Type, Types};
+use crate::progress::Refusal;
 use crate::read::Place;
 use crate::stage::Outcome;
 use crate::stage::outcome;
+use crate::text::{self, Text};
+
+/// The id of the stage; no stage of a file can have it.
+pub const ID: &str = "_screening";
 
 /// What a device and a connection must be able to do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,36 +42,15 @@ pub struct Screening {
     pub max_step_ms: Option<f64>,
     /// A formula over all that is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub formula: Option<String>,
+    pub formula: Option<Formula>,
+    /// What those are told for whom the formula does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<Text>,
+    /// How often somebody may try.
+    pub attempts: u8,
     /// The outcome of those who cannot take part.
     #[serde(rename = "else")]
     pub or_else: Outcome,
-}
-
-/// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the words say it")]
-pub enum Device {
-    Desktop,
-    Tablet,
-    Phone,
-}
-
-/// What a browser must be able to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ability {
-    /// Connect to other pages.
-    Webrtc,
-    /// Fill the screen.
-    Fullscreen,
-    /// Play sound.
-    Audio,
-    /// Take keys.
-    Keyboard,
-    /// Take touches.
-    Touch,
 }
 
 /// The size of a window, CSS pixels.
@@ -68,6 +60,165 @@ pub struct Window {
     pub width: u16,
     /// From top to bottom.
     pub height: u16,
+}
+
+/// What a page measured. What it could not measure is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Kind of device.
+    pub device: Device,
+    /// Whether the browser can connect to other pages.
+    pub webrtc: bool,
+    /// Whether it can fill the screen.
+    pub fullscreen: bool,
+    /// Whether it can play sound.
+    pub audio: bool,
+    /// Whether it takes keys, as far as browsers tell.
+    pub keyboard: bool,
+    /// Whether it takes touches.
+    pub touch: bool,
+    /// Width of the window, CSS pixels.
+    pub width: u16,
+    /// Height of the window, CSS pixels.
+    pub height: u16,
+    /// Round trip to the server, the median of several, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_ms: Option<f64>,
+    /// Frames per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fps: Option<f64>,
+    /// A step of the slowest environment, the median of several, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_ms: Option<f64>,
+}
+
+/// The greatest number that a page can have measured.
+const MOST: f64 = 1e6;
+
+impl Measured {
+    /// The names of what is measured, in the order of tables.
+    pub const NAMES: [&str; 11] = [
+        "device",
+        "webrtc",
+        "fullscreen",
+        "audio",
+        "keyboard",
+        "touch",
+        "width",
+        "height",
+        "rtt_ms",
+        "fps",
+        "step_ms",
+    ];
+
+    /// What formulas can ask of it.
+    pub(crate) fn types() -> Types {
+        let of = |name| match name {
+            "device" => Type::Text,
+            "width" | "height" | "rtt_ms" | "fps" | "step_ms" => Type::Number,
+            _ => Type::Bool,
+        };
+        Self::NAMES.map(|name| (name.to_owned(), of(name))).into()
+    }
+
+    /// Takes what a page says that it measured.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if something is missing, or nothing that a page can measure.
+    pub(crate) fn read(answers: &[Answer]) -> Result<Self, Refusal> {
+        let mut all = Map::new();
+        for answer in answers {
+            let name: String = answer.name.chars().take(60).collect();
+            if !Self::NAMES.contains(&name.as_str()) {
+                return Err(Refusal::UnknownItem { name });
+            }
+            let value: Value = serde_json::from_str(&answer.value).unwrap_or_default();
+            let is_possible = match value.as_f64() {
+                Some(number) => (0.0..=MOST).contains(&number),
+                // What was not measured is left out.
+                None => !value.is_null(),
+            };
+            if !is_possible {
+                return Err(Refusal::BadAnswer { name });
+            }
+            if all.insert(name.clone(), value).is_some() {
+                return Err(Refusal::Twice { name });
+            }
+        }
+        serde_json::from_value(Value::Object(all)).map_err(|error| Refusal::BadAnswer {
+            name: error.to_string().chars().take(60).collect(),
+        })
+    }
+
+    /// The same as a page says it.
+    pub fn answers(&self) -> Vec<Answer> {
+        let Value::Object(all) = json!(self) else {
+            return Vec::new();
+        };
+        let answer = |(name, value): (String, Value)| Answer {
+            name,
+            value: value.to_string(),
+        };
+        all.into_iter().map(answer).collect()
+    }
+
+    /// The values that formulas ask for.
+    pub fn value(&self) -> BTreeMap<String, formula::Value> {
+        serde_json::from_value(json!(self)).expect("it has numbers, texts, and true or false")
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        match ability {
+            Ability::Webrtc => self.webrtc,
+            Ability::Fullscreen => self.fullscreen,
+            Ability::Audio => self.audio,
+            Ability::Keyboard => self.keyboard,
+            Ability::Touch => self.touch,
+        }
+    }
+}
+
+impl Screening {
+    /// What the page shows at first.
+    pub(crate) fn view(&self) -> StageView {
+        StageView::Screening {
+            trials: Vec::new(),
+            lacks: Vec::new(),
+            attempts: self.attempts,
+        }
+    }
+
+    /// What somebody lacks, in the order of the page of a study file; nothing if they can take part. What was asked for and
+    /// could not be measured is lacking; so is a formula that has no value. What a study says itself is in a language.
+    pub fn lacks(&self, measured: &Measured, language: &str) -> Vec<Lack> {
+        let mut lacks = Vec::new();
+        if !self.device.is_empty() && !self.device.contains(&measured.device) {
+            lacks.push(Lack::Device(self.device.clone()));
+        }
+        let cannot = self.browser.iter().filter(|need| !measured.can(**need));
+        lacks.extend(cannot.map(|need| Lack::Ability(*need)));
+        let is_small = |need: &Window| measured.width < need.width || measured.height < need.height;
+        lacks.extend((self.min_window.filter(is_small)).map(|need| Lack::Window {
+            width: need.width,
+            height: need.height,
+        }));
+        let is_above = |found: Option<f64>, most: f64| found.is_none_or(|found| found > most);
+        let slow = |most: &u16| is_above(measured.rtt_ms, f64::from(*most));
+        lacks.extend(self.max_rtt_ms.filter(slow).map(Lack::Rtt));
+        let few = |least: &u16| measured.fps.is_none_or(|fps| fps < f64::from(*least));
+        lacks.extend(self.min_fps.filter(few).map(Lack::Fps));
+        let long = |most: &f64| is_above(measured.step_ms, *most);
+        // Read as at most a second.
+        let step = self.max_step_ms.filter(long);
+        lacks.extend(step.map(|most| Lack::Step((most * 1_000.0) as u32)));
+        let holds =
+            |formula: &Formula| formula.eval(&measured.value()) == Ok(formula::Value::Bool(true));
+        if self.formula.as_ref().is_some_and(|formula| !holds(formula)) {
+            let said = self.explain.as_ref().map(|text| text.in_language(language));
+            lacks.push(Lack::Other(said.unwrap_or_default().to_owned()));
+        }
+        lacks
+    }
 }
 
 const DEVICES: [(&str, Device); 3] = [
@@ -85,7 +236,7 @@ const ABILITIES: [(&str, Ability); 5] = [
 ];
 
 /// Reads the block.
-pub(crate) fn read(place: &Place<'_>) -> Option<Screening> {
+pub(crate) fn read(place: &Place<'_>, language: &str) -> Option<Screening> {
     let mut fields = place.fields("who can take part")?;
     let device = fields.key("device", "Which devices; without it any.");
     let device = device.or(Vec::new(), |place| words(&place, "device", &DEVICES));
@@ -100,17 +251,30 @@ pub(crate) fn read(place: &Place<'_>) -> Option<Screening> {
     let rtt = rtt.maybe(|place| place.whole(1..=5_000, "milliseconds"));
     let fps = fields.key("min_fps", "The lowest frame rate, in frames per second.");
     let fps = fps.maybe(|place| place.whole(1..=240, "frames per second"));
-    let doc = "The longest step of the slowest environment of the study, the median of many, in milliseconds.";
+    let doc = "The longest step of the slowest environment of the study, the median of several, in milliseconds.";
     let step = fields
         .key("max_step_ms", doc)
         .maybe(|place| place.number(0.01..=1_000.0, "milliseconds"));
-    let doc = "A formula over `device`, `width`, `height`, `rtt_ms`, `fps` and `step_ms` that holds for those who can take part.";
-    let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
+    let doc = "A formula over all that is measured that holds for those who can take part.";
+    let formula = fields.key("formula", doc);
+    let has_formula = formula.place.is_some();
+    let formula = formula.maybe(|place| Formula::read(&place, &Measured::types(), &Type::Bool));
+    let doc =
+        "What those are told for whom the formula does not hold, and what they can do about it.";
+    let explain = fields
+        .key("explain", doc)
+        .maybe(|place| text::read(&place, language, 500));
+    let attempts = fields.key("attempts", "How often somebody may try.");
+    let attempts = attempts.or(3, |place| place.whole(1..=20, "attempts"));
     let doc = "How the way of those ended who cannot take part; they are told why.";
     let or_else = fields
         .key("else", doc)
         .or(Outcome::Ineligible, |place| outcome::read(&place));
     fields.done();
+    if !has_formula && matches!(explain, Some(Some(_))) {
+        place.wrong_at("explain", "never told, as there is no `formula`; all else is explained by the page itself, so remove it");
+        return None;
+    }
     Some(Screening {
         device: device?,
         browser: browser?,
@@ -119,8 +283,18 @@ pub(crate) fn read(place: &Place<'_>) -> Option<Screening> {
         min_fps: fps?,
         max_step_ms: step?,
         formula: formula?,
+        explain: explain?,
+        attempts: attempts?,
         or_else: or_else?,
     })
+}
+
+/// Reports a limit on the steps of environments in a study that has none.
+pub(crate) fn check(place: &Place<'_>, has_env: bool) {
+    if !has_env && place.node.has("max_step_ms") {
+        let message = "the study has no env stage whose steps could be measured; remove it";
+        place.wrong_at("max_step_ms", message);
+    }
 }
 
 fn words<T: Copy>(place: &Place<'_>, what: &str, known: &[(&str, T)]) -> Option<Vec<T>> {
@@ -143,4 +317,69 @@ fn window_of(place: &Place<'_>) -> Option<Window> {
         width: width?,
         height: height?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured() -> Measured {
+        Measured {
+            device: Device::Desktop,
+            webrtc: true,
+            fullscreen: true,
+            audio: true,
+            keyboard: true,
+            touch: false,
+            width: 1_280,
+            height: 800,
+            rtt_ms: Some(40.0),
+            fps: Some(59.9),
+            step_ms: Some(0.02),
+        }
+    }
+
+    #[test]
+    fn what_a_page_measured_comes_back_as_it_was_said() {
+        assert_eq!(Measured::read(&measured().answers()), Ok(measured()));
+        let some = Measured {
+            rtt_ms: None,
+            fps: None,
+            step_ms: None,
+            ..measured()
+        };
+        assert_eq!(some.answers().len(), 8);
+        assert_eq!(Measured::read(&some.answers()), Ok(some));
+    }
+
+    #[test]
+    fn what_no_page_can_have_measured_is_refused() {
+        let with = |name: &str, value: &str| {
+            let mut answers = measured().answers();
+            answers.retain(|answer| answer.name != name);
+            let (name, value) = (name.to_owned(), value.to_owned());
+            answers.push(Answer { name, value });
+            Measured::read(&answers)
+        };
+        assert!(with("fps", "60").is_ok());
+        for (name, value) in [
+            ("fps", "-1"),
+            ("fps", "1e9"),
+            ("fps", "\"60\""),
+            ("fps", "null"),
+            ("width", "99999"),
+            ("width", "1.5"),
+            ("device", "\"watch\""),
+            ("webrtc", "1"),
+            ("camera", "true"),
+            ("touch", "tr"),
+        ] {
+            assert!(with(name, value).is_err(), "{name}: {value}");
+        }
+        let mut twice = measured().answers();
+        twice.push(twice[0].clone());
+        assert!(matches!(Measured::read(&twice), Err(Refusal::Twice { .. })));
+        twice.truncate(4);
+        assert!(Measured::read(&twice).is_err(), "most is missing");
+    }
 }

@@ -91,6 +91,16 @@ fn the_documented_study_loads() {
 }
 
 #[test]
+fn the_documented_screening_loads() {
+    let folder = Folder::new("documented-screening");
+    let text = format!("{}\n{}", blocks("yaml")[0], yaml_with("min_fps: 30"));
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let screening = study.screening().expect("it is asked for");
+    assert_eq!((screening.attempts, screening.min_fps), (3, Some(30)));
+}
+
+#[test]
 fn the_documented_block_and_design_load() {
     let whole = blocks("yaml")[0];
     let (block, design) = (yaml_with("- id: rounds"), yaml_with("unit: participant"));

@@ -10,6 +10,7 @@ use crate::lobby::Lobby;
 use crate::pages;
 use crate::regroup::Regroup;
 use crate::rest::Rest;
+use crate::screening::Screening;
 use crate::survey::Form;
 use crate::{agree, debrief, dom, external, sentences};
 
@@ -40,6 +41,7 @@ pub(super) enum Card {
     Rest(Rest),
     Last(Last),
     Instructions(Instructions),
+    Screening(Screening),
 }
 
 impl Card {
@@ -52,6 +54,7 @@ impl Card {
             Self::Rest(rest) => rest.tick(now_ms),
             Self::Last(last) => last.tick(now_ms),
             Self::Instructions(instructions) => instructions.tick(now_ms),
+            Self::Screening(screening) => screening.tick(),
         }
     }
 }
@@ -69,6 +72,7 @@ impl Stage {
             StageView::Regroup => "regroup",
             StageView::Rest { .. } => "rest",
             StageView::Survey { .. } => "survey",
+            StageView::Screening { .. } => "screening",
             StageView::End { .. } => "end",
         }
     }
@@ -118,7 +122,10 @@ impl App {
     fn show(&mut self, stage: Stage, before: &Before) {
         let notice = before.again.then_some(sentences::QUIZ_AGAIN);
         self.shell.notice(notice);
-        self.card = Card::Plain;
+        let found = match std::mem::replace(&mut self.card, Card::Plain) {
+            Card::Screening(screening) => screening.found(),
+            _ => None,
+        };
         self.done = None;
         self.drafts.clear();
         self.since_ms = dom::page_ms();
@@ -173,6 +180,16 @@ impl App {
                         return self.broken(&format!("the form of stage {}: {error}", stage.id));
                     }
                 }
+            }
+            StageView::Screening {
+                trials,
+                lacks,
+                attempts,
+            } => {
+                let card = Screening::new(&self.post, trials, lacks, *attempts, found);
+                let page = card.page.clone();
+                self.card = Card::Screening(card);
+                page
             }
             StageView::End {
                 outcome,

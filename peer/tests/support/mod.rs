@@ -4,7 +4,7 @@
 pub(crate) mod server;
 pub(crate) mod toy;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use env_core::Instance;
 use peer::{Effect, Now, Peer, Status};
@@ -60,6 +60,8 @@ pub(crate) struct Rig {
     pub(crate) open: BTreeSet<(Seat, Seat)>,
     /// Directions in which open data channels bring nothing.
     pub(crate) dead: BTreeSet<(Seat, Seat)>,
+    /// Directions in which every so many-th datagram is lost, and how many there were.
+    pub(crate) lossy: BTreeMap<(Seat, Seat), (u32, u32)>,
     /// Whether wished data channels open, and then carry.
     pub(crate) channels_open: bool,
     /// Wishes for data channels: when, from whom, to whom.
@@ -75,6 +77,7 @@ impl Rig {
             flights: Vec::new(),
             open: BTreeSet::new(),
             dead: BTreeSet::new(),
+            lossy: BTreeMap::new(),
             channels_open: true,
             connects: Vec::new(),
         };
@@ -87,6 +90,16 @@ impl Rig {
     /// Two people.
     pub(crate) fn two(horizon: u32) -> Self {
         Self::new(&[Controller::Human, Controller::Human], horizon)
+    }
+
+    /// Two people whose pages count how many packets are lost.
+    pub(crate) fn counting(horizon: u32) -> Self {
+        let mut rig = Self::two(horizon);
+        rig.flights.clear();
+        rig.server.measures_loss = true;
+        rig.enter(Seat(0), false);
+        rig.enter(Seat(1), false);
+        rig
     }
 
     /// A new page for a seat, with its world.
@@ -166,7 +179,14 @@ impl Rig {
                 }
                 Effect::Datagram { to, bytes } => {
                     let from = seat;
-                    if self.open.contains(&pair(from, to)) && !self.dead.contains(&(from, to)) {
+                    let lost = self.lossy.get_mut(&(from, to)).is_some_and(|(each, sent)| {
+                        *sent += 1;
+                        sent.is_multiple_of(*each)
+                    });
+                    if !lost
+                        && self.open.contains(&pair(from, to))
+                        && !self.dead.contains(&(from, to))
+                    {
                         let flight = Flight::Datagram { from, to, bytes };
                         self.flights.push((now_us + DIRECT_US, flight));
                     }

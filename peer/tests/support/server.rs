@@ -38,6 +38,9 @@ pub(crate) struct Server {
     pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
     /// What is to be sent.
     pub(crate) outbox: Vec<(Seat, ServerMessage)>,
+    /// Whether pages are to count how many packets are lost, and what each said of it.
+    pub(crate) measures_loss: bool,
+    pub(crate) losses: BTreeMap<Seat, Vec<Option<u16>>>,
 }
 
 impl Server {
@@ -58,6 +61,8 @@ impl Server {
             reports: Vec::new(),
             heard: Vec::new(),
             outbox: Vec::new(),
+            measures_loss: false,
+            losses: BTreeMap::new(),
         }
     }
 
@@ -81,6 +86,7 @@ impl Server {
             touch: true,
             fullscreen: false,
             relay_only: false,
+            measures_loss: self.measures_loss,
             life: if running { life.next() } else { life },
             running,
             rules: Default::default(),
@@ -123,7 +129,8 @@ impl Server {
             }
             ClientMessage::Upload(upload) => self.store(from, upload),
             ClientMessage::Report { report, .. } => self.reports.push(report),
-            ClientMessage::Ready { .. } if self.t0_us.is_none() => {
+            ClientMessage::Ready { loss_permille, .. } if self.t0_us.is_none() => {
+                self.losses.insert(from, loss_permille);
                 self.ready[from.index()] += 1;
                 let people = self.people();
                 if people.iter().all(|seat| self.ready[seat.index()] > 0) {

@@ -81,6 +81,16 @@ pub enum StageView {
         /// Whether they may withdraw what was recorded of them.
         allow_withdraw: bool,
     },
+    /// What the device and the connection can do is to be measured. Done with what was measured as answers, or without any by
+    /// those who give up.
+    Screening {
+        /// What the study plays, to measure how long a step takes.
+        trials: Vec<Trial>,
+        /// What was missing at the attempt before; empty at the first one.
+        lacks: Vec<Lack>,
+        /// Attempts that are left.
+        attempts: u8,
+    },
     /// The last page.
     End {
         /// The declared outcome, such as `completed`.
@@ -104,8 +114,91 @@ pub struct Farewell {
     pub pay: String,
     /// The receipt of those who withdrew what was recorded of them; empty for others.
     pub withdrawal: String,
+    /// Why they could not take part; empty for others.
+    pub lacks: Vec<Lack>,
     /// Where they go from there.
     pub onward: Onward,
+}
+
+/// A world of the study, to measure how long its step takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Trial {
+    /// SHA-256 of the module, lower-case hex.
+    pub module: String,
+    /// Parameters, as JSON.
+    pub params: String,
+}
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[serde(rename_all = "snake_case")]
+pub enum Device {
+    /// A computer with a desk or a lap.
+    Desktop,
+    /// A large screen that is touched.
+    Tablet,
+    /// A small screen that is touched.
+    Phone,
+}
+
+/// What a browser may be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[serde(rename_all = "snake_case")]
+pub enum Ability {
+    /// Connect to other pages.
+    Webrtc,
+    /// Fill the screen.
+    Fullscreen,
+    /// Play sound.
+    Audio,
+    /// Take keys.
+    Keyboard,
+    /// Take touches.
+    Touch,
+}
+
+/// What a device or connection lacks for a study: what is needed. What there is, the page has measured itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// One of these devices.
+    Device(Vec<Device>),
+    /// A browser that can do this.
+    Ability(Ability),
+    /// A window of this size, CSS pixels.
+    Window {
+        /// From left to right.
+        width: u16,
+        /// From top to bottom.
+        height: u16,
+    },
+    /// A round trip to the server of at most so many milliseconds.
+    Rtt(u16),
+    /// At least so many frames per second.
+    Fps(u16),
+    /// Steps of the worlds of at most so many microseconds.
+    Step(u32),
+    /// Something that the study says itself in these words; empty if it says nothing.
+    Other(String),
+}
+
+impl Lack {
+    /// Its name in tables: the key of the study file that asks for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Device(_) => "device",
+            Self::Ability(_) => "browser",
+            Self::Window { .. } => "min_window",
+            Self::Rtt(_) => "max_rtt_ms",
+            Self::Fps(_) => "min_fps",
+            Self::Step(_) => "max_step_ms",
+            Self::Other(_) => "formula",
+        }
+    }
 }
 
 /// Where a participant goes from the last page.

@@ -13,7 +13,7 @@ use study::{Draw, Progress};
 use super::{Summary, Table};
 use crate::store::{self, Episode, Payment, Session, SqliteStore, Store as _, reason_name};
 
-const SESSION_COLUMNS: [&str; 17] = [
+const SESSION_COLUMNS: [&str; 18] = [
     "study_id",
     "version",
     "participant_id",
@@ -30,6 +30,7 @@ const SESSION_COLUMNS: [&str; 17] = [
     "total",
     "pay_state",
     "receipt",
+    "erased_at",
     "treatment",
 ];
 
@@ -113,6 +114,7 @@ fn session_row(
             .map_or("", |payment| payment.state.name())
             .to_owned(),
         ended.map_or(String::new(), |what| what.receipt.clone()),
+        session.erased_at.clone().unwrap_or_default(),
         levels.unwrap_or_default().join("/"),
     ];
     Ok((fixed, draw.map(columns).unwrap_or_default()))

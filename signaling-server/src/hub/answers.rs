@@ -47,7 +47,8 @@ impl Hub {
             // Who does not agree gives nothing, and nothing is kept of them.
             let gives = match self.kind(stage) {
                 Kind::Consent(_) => !answers.is_empty(),
-                Kind::Env(_) => false,
+                // What was measured is kept with the place, once it may be.
+                Kind::Env(_) | Kind::Screening(_) => false,
                 _ => self.study.may_record(stage),
             };
             let given = gives.then_some(Answers {

@@ -116,18 +116,22 @@ impl Hub {
                 false => None,
             }
         };
+        // Who played with an AI partner in somebody's place had another treatment than the one that is wanted.
+        let replaced = self.groups.values().filter(|group| group.has_ai);
+        let replaced: BTreeSet<u64> = replaced.map(|group| group.draw.seed).collect();
         match design.unit {
             Unit::Participant => {
-                for session in &self.sessions {
+                let is_whole = |session: &&Session| {
+                    let mut groups = session.progress.assignment().groups.values();
+                    !groups.any(|draw| replaced.contains(&draw.seed))
+                };
+                for session in self.sessions.iter().filter(is_whole) {
                     if let Some(standing) = standing(&[session]) {
                         counts.add(design, &session.progress.assignment().own, standing);
                     }
                 }
             }
             Unit::Group => {
-                // A group in which an AI partner plays for somebody had another treatment than the one that is wanted.
-                let replaced = self.groups.values().filter(|group| group.has_ai);
-                let replaced: BTreeSet<u64> = replaced.map(|group| group.draw.seed).collect();
                 let drawn = self.groups_drawn();
                 let whole = drawn.iter().filter(|(seed, _)| !replaced.contains(seed));
                 for (_, (draw, members)) in whole {

@@ -57,6 +57,8 @@ pub struct RestoredSession {
     pub payment: Option<Payment>,
     /// Whom the recruiter calls how.
     pub identity: Option<Identity>,
+    /// Whether what was recorded of it is erased.
+    pub is_erased: bool,
 }
 
 /// An episode that was running when the server stopped.
@@ -107,6 +109,7 @@ impl Hub {
             by_ticket: HashMap::new(),
             by_identity: BTreeMap::new(),
             expiring: BTreeSet::new(),
+            fading: BTreeSet::new(),
             lobbies: BTreeMap::new(),
             rooms: BTreeMap::new(),
             seed: 0,
@@ -120,7 +123,8 @@ impl Hub {
             effects: VecDeque::new(),
         };
         hub.settle_seed(restored.seed);
-        for session in restored.sessions {
+        for mut session in restored.sessions {
+            session.progress.restored(&hub.study);
             hub.keep(session);
         }
         for group in restored.groups {
@@ -145,6 +149,7 @@ impl Hub {
             attendance,
             payment,
             identity,
+            is_erased,
         } = stored;
         let is_open_door = link_hash.is_none();
         self.by_token.insert(token_hash.clone(), who);
@@ -177,6 +182,7 @@ impl Hub {
             shown_us: None,
             drafts: Bucket::default(),
             identity,
+            is_erased,
             is_open_door,
         });
         self.keep_identity(who);
@@ -363,6 +369,7 @@ impl Hub {
             },
             payment: None,
             identity,
+            is_erased: false,
         };
         let who = self.keep(session);
         self.settle_payment(who);

@@ -126,6 +126,11 @@ pub enum Write {
         /// The receipt that they get.
         receipt: String,
     },
+    /// What was recorded of a participant is erased, with the episodes of which they are the last.
+    Erase {
+        /// Pseudonym.
+        participant: String,
+    },
     /// A group is made, or has changed.
     Group(GroupRow),
     /// Somebody begins to wait in a lobby, or has waited.

@@ -50,6 +50,9 @@ impl Hub {
         if let StageView::End { farewell, .. } = &mut view {
             *farewell = self.farewell(who);
         }
+        if let StageView::Screening { trials, .. } = &mut view {
+            *trials = self.trials();
+        }
         if let (StageView::External { url, .. }, Kind::External(external)) =
             (&mut view, &stage.kind)
         {

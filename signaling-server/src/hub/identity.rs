@@ -34,7 +34,8 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    fn key(&self) -> (String, String) {
+    /// What names it among all.
+    pub(super) fn key(&self) -> (String, String) {
         (self.provider.clone(), self.participant.clone())
     }
 }

@@ -8,6 +8,7 @@ use study::stage::{Lobby as Stage, Matching, OnTimeout};
 use study::{Outcome, Progress};
 
 use super::group::GroupId;
+use super::matches::Match;
 use super::{Effect, Hub, Place, Room, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
 use crate::lobby::{self, Lobby, News, Refused, Rules, State, Terms};
 
@@ -380,41 +381,60 @@ impl Hub {
         self.tell(who, ServerMessage::Waiting(waiting));
     }
 
-    /// Whether pages of a group are further apart than its lobby allows: these two are then never put together there
-    /// again, and everybody is back in the lobby, at the old place.
-    pub(super) fn part_the_slow(&mut self, now_us: u64, era: Era) -> bool {
+    /// The limits of the lobby whose group plays this match for the first time; later on nothing parts it any more.
+    fn limits_of(&self, game: &Match) -> Option<(Room, &Matching)> {
+        let group = game.group.and_then(|key| self.groups.get(&key));
+        let group = group.filter(|group| !group.is_kept)?;
+        let rules = &self.study.lobby(group.lobby)?.matching;
+        let is_limited = rules.max_p2p_rtt_ms.is_some() || rules.max_loss.is_some();
+        Some((group.room?, rules)).filter(|_| is_limited)
+    }
+
+    /// Whether the pages of a match measure how many packets are lost.
+    pub(super) fn measures_loss(&self, game: &Match) -> bool {
+        let limits = self.limits_of(game);
+        limits.is_some_and(|(_, rules)| rules.max_loss.is_some())
+    }
+
+    /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: these two are then never
+    /// put together there again, and everybody is back in the lobby, at the old place.
+    pub(super) fn part_the_distant(&mut self, now_us: u64, era: Era) -> bool {
         let Some(game) = self.matches.get(&era.0) else {
             return false;
         };
-        let group = game.group.and_then(|key| self.groups.get(&key));
-        let Some(group) = group.filter(|group| !group.is_kept) else {
+        let Some((room, rules)) = self.limits_of(game) else {
             return false;
         };
-        let rules = self.study.lobby(group.lobby).map(|lobby| &lobby.matching);
-        let most_ms = rules.and_then(|rules| rules.max_p2p_rtt_ms);
-        let (Some(room), Some(most_ms)) = (group.room, most_ms) else {
-            return false;
-        };
+        let (most_ms, most_loss) = (rules.max_p2p_rtt_ms, rules.max_loss);
         let is_slow = |one: Seat, other: Seat| {
             let rtt_us = game.round_trip(one, other);
-            rtt_us.is_none_or(|rtt_us| rtt_us > u32::from(most_ms) * 1_000)
+            let is_above =
+                |most_ms| rtt_us.is_none_or(|rtt_us| rtt_us > u32::from(most_ms) * 1_000);
+            most_ms.is_some_and(is_above)
         };
+        let is_lossy = |one: Seat, other: Seat| {
+            let loss = game.loss_permille(one, other);
+            let is_above = |most| loss.is_none_or(|loss| f64::from(loss) > most * 1_000.0);
+            most_loss.is_some_and(is_above)
+        };
+        let is_far = |one: Seat, other: Seat| is_slow(one, other) || is_lossy(one, other);
         let people: Vec<(Seat, SessionId)> = game.people().collect();
-        let mut slow = Vec::new();
+        let mut distant = Vec::new();
         for (number, &(seat, one)) in people.iter().enumerate() {
             let others = people[number + 1..].iter();
-            let far = others.filter(|(to, _)| is_slow(seat, *to));
-            slow.extend(far.map(|(_, other)| (one, *other)));
+            let far = others.filter(|(to, _)| is_far(seat, *to));
+            distant.extend(far.map(|(_, other)| (one, *other)));
         }
-        if slow.is_empty() {
+        if distant.is_empty() {
             return false;
         }
         if let Some(lobby) = self.lobbies.get_mut(&room) {
-            slow.iter()
+            distant
+                .iter()
                 .for_each(|(one, other)| lobby.keep_apart(*one, *other));
         }
         tracing::info!(
-            pairs = slow.len(),
+            pairs = distant.len(),
             "pages of a group are too far apart for their lobby"
         );
         self.unmatch(now_us, era, &[]);

@@ -15,8 +15,14 @@ use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 use super::terms::UNHURRIED_US;
 
-/// What a page said when it was ready to play: its median round trip to each seat, microseconds.
-type Ready = Vec<u32>;
+/// What a page said when it was ready to play.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ready {
+    /// Round trip to each seat, microseconds; 0 for none.
+    pub rtt_us: Vec<u32>,
+    /// How many of a thousand packets of each seat were lost on the way to it; none if it was not measured.
+    pub loss_permille: Vec<Option<u16>>,
+}
 
 /// People matched for an episode, and where it stands.
 #[derive(Debug)]
@@ -179,12 +185,12 @@ impl Match {
     }
 
     /// Takes note that a page is ready; true once every page is.
-    pub(super) fn ready(&mut self, seat: Seat, rtt_us: Vec<u32>) -> bool {
+    pub(super) fn ready(&mut self, seat: Seat, said: Ready) -> bool {
         let Phase::Linking { ready, .. } = &mut self.phase else {
             return false;
         };
         if let Some(slot) = ready.get_mut(seat.index()) {
-            *slot = Some(rtt_us);
+            *slot = Some(said);
         }
         self.members
             .iter()
@@ -211,8 +217,22 @@ impl Match {
             return None;
         };
         let told = |from: Seat, to: Seat| {
-            let rtts = ready.get(from.index())?.as_ref()?;
-            rtts.get(to.index()).copied().filter(|rtt_us| *rtt_us > 0)
+            let said = ready.get(from.index())?.as_ref()?;
+            let rtt_us = said.rtt_us.get(to.index()).copied();
+            rtt_us.filter(|rtt_us| *rtt_us > 0)
+        };
+        Some(told(one, other)?.max(told(other, one)?))
+    }
+
+    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse direction;
+    /// none if a page heard nothing of the other, or did not measure it.
+    pub(super) fn loss_permille(&self, one: Seat, other: Seat) -> Option<u16> {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return None;
+        };
+        let told = |by: Seat, of: Seat| {
+            let said = ready.get(by.index())?.as_ref()?;
+            said.loss_permille.get(of.index()).copied().flatten()
         };
         Some(told(one, other)?.max(told(other, one)?))
     }
@@ -226,8 +246,9 @@ impl Match {
         let is_human =
             |seat: usize| matches!(self.header.controllers.get(seat), Some(Controller::Human));
         let worst_us = (ready.iter().flatten())
-            .flat_map(|rtts| {
-                rtts.iter()
+            .flat_map(|said| {
+                said.rtt_us
+                    .iter()
                     .enumerate()
                     .filter(|(seat, _)| is_human(*seat))
                     .map(|(_, rtt)| *rtt)

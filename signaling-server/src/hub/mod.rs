@@ -17,7 +17,9 @@ mod lobbies;
 mod matches;
 mod play;
 mod rest;
+mod retention;
 mod routes;
+mod screening;
 mod seats;
 mod steps;
 mod terms;
@@ -45,7 +47,7 @@ pub use events::{
 pub use group::Gone;
 use group::{Group, GroupId};
 pub use identity::Identity;
-use matches::Match;
+use matches::{Match, Ready};
 pub use visit::{Attendance, completion_url};
 
 /// A connection of a page.
@@ -103,6 +105,8 @@ struct Session {
     drafts: Bucket,
     /// Whom the recruiter calls how.
     identity: Option<Identity>,
+    /// Whether what was recorded of it is erased.
+    is_erased: bool,
     /// Whether it came without a link of its own.
     is_open_door: bool,
 }
@@ -165,6 +169,8 @@ pub struct Hub {
     by_ticket: HashMap<String, SessionId>,
     /// When sessions without a page end.
     expiring: BTreeSet<(u64, usize)>,
+    /// When what was recorded of sessions is erased.
+    fading: BTreeSet<(u64, usize)>,
     /// By what a recruiter calls them.
     by_identity: BTreeMap<(String, String), SessionId>,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,
@@ -267,6 +273,7 @@ impl Hub {
             .chain(matches.filter(|at_us| *at_us < u64::MAX))
             .chain(self.rests.values().copied())
             .chain(self.expiring.first().map(|(at_us, _)| *at_us))
+            .chain(self.next_fading_us())
             .min()
     }
 
@@ -308,9 +315,18 @@ impl Hub {
             } => self.handle_draft(now_us, who, number, stage, &draft),
             ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
             ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
-            ClientMessage::Ready { era, links, rtt_us } => {
+            ClientMessage::Ready {
+                era,
+                links,
+                rtt_us,
+                loss_permille,
+            } => {
                 self.handle_links(now_us, who, era, &links);
-                self.handle_ready(now_us, who, era, rtt_us);
+                let said = Ready {
+                    rtt_us,
+                    loss_permille,
+                };
+                self.handle_ready(now_us, who, era, said);
             }
             ClientMessage::LinkChanged { era, seat, link } => {
                 self.handle_link(now_us, who, era, seat, link)

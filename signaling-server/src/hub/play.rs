@@ -10,7 +10,7 @@ use study::stage::{Mode, Player, Told, names};
 use study::{Draw, Episode, Kind, Progress};
 
 use super::group::{Gone, GroupId, Seated};
-use super::matches::{Match, Phase, Play};
+use super::matches::{Match, Phase, Play, Ready};
 use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::Terms;
@@ -217,6 +217,7 @@ impl Hub {
             fullscreen: env.screen.fullscreen,
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
+            measures_loss: self.measures_loss(game),
             relay_only: self.study.net.ice == study::terms::Ice::Relay,
             life: Life(0),
             running: false,
@@ -296,7 +297,7 @@ impl Hub {
     }
 
     /// A page is ready; once all are, the episode gets its delay, its time and its file.
-    pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, rtt_us: Vec<u32>) {
+    pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, said: Ready) {
         let Some(game) = self.matches.get_mut(&era.0) else {
             return;
         };
@@ -307,10 +308,11 @@ impl Hub {
             let at = play.moment(now_us);
             return play.seats.handle_ready(at, seat);
         }
-        if rtt_us.len() > protocol::MAX_SEATS || !game.ready(seat, rtt_us) {
+        let most = said.rtt_us.len().max(said.loss_permille.len());
+        if most > protocol::MAX_SEATS || !game.ready(seat, said) {
             return;
         }
-        if self.part_the_slow(now_us, era) {
+        if self.part_the_distant(now_us, era) {
             return;
         }
         let Some(game) = self.matches.get(&era.0) else {

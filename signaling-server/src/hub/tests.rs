@@ -7,8 +7,10 @@ mod episodes;
 mod groups;
 mod lobbies;
 mod restart;
+mod retention;
 mod returns;
 mod routes;
+mod screening;
 mod terms;
 mod visits;
 
@@ -362,6 +364,10 @@ impl Stage {
     }
 
     fn ready(&mut self, conn: u64, era: Era, rtt_us: u32) {
+        self.ready_with_loss(conn, era, rtt_us, None);
+    }
+
+    fn ready_with_loss(&mut self, conn: u64, era: Era, rtt_us: u32, loss: Option<u16>) {
         let links = vec![Link::Direct; 2];
         self.say(
             conn,
@@ -369,6 +375,7 @@ impl Stage {
                 era,
                 links,
                 rtt_us: vec![rtt_us; 2],
+                loss_permille: vec![loss; 2],
             },
         );
     }

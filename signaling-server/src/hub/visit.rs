@@ -69,11 +69,13 @@ impl Hub {
 
     /// What a participant takes along from the last page.
     pub(super) fn farewell(&self, who: SessionId) -> Farewell {
-        let withdrawal = self.sessions[who.0].progress.receipt();
-        let withdrawal = withdrawal.unwrap_or_default().to_owned();
+        let progress = &self.sessions[who.0].progress;
+        let withdrawal = progress.receipt().unwrap_or_default().to_owned();
+        let lacks = progress.lacks().to_vec();
         let Some(payment) = &self.sessions[who.0].payment else {
             return Farewell {
                 withdrawal,
+                lacks,
                 ..Farewell::default()
             };
         };
@@ -86,6 +88,7 @@ impl Hub {
         Farewell {
             pay,
             withdrawal,
+            lacks,
             onward: self.onward(who),
             receipt: match code.is_empty() {
                 true => String::new(),
@@ -106,12 +109,14 @@ impl Hub {
 
     /// Takes note that a session has no page.
     pub(super) fn will_expire(&mut self, who: SessionId) {
+        self.will_fade(who);
         let at_us = self.expires_us(who);
         self.expiring.extend(at_us.map(|at_us| (at_us, who.0)));
     }
 
     /// Ends the sessions whose time has come; those that somebody came back to meanwhile have another.
     pub(super) fn expire(&mut self, now_us: u64) {
+        self.fade(now_us);
         while let Some(&(at_us, who)) = self.expiring.first().filter(|(at_us, _)| *at_us <= now_us)
         {
             self.expiring.pop_first();

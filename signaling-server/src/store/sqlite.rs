@@ -30,7 +30,7 @@ use rows::{episode, identifier, page_time, payment, response, session, wait};
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -38,6 +38,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("5_pages.sql"),
     include_str!("6_waits.sql"),
     include_str!("7_withdrawals.sql"),
+    include_str!("8_erased.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
@@ -116,6 +117,8 @@ fn options(data: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(data.join(FILE))
         .foreign_keys(true)
+        // What is erased is overwritten.
+        .pragma("secure_delete", "ON")
         .busy_timeout(Duration::from_secs(10))
 }
 
@@ -506,6 +509,53 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
+    async fn last_of(&self, participant: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT path FROM episodes WHERE group_id IN (SELECT group_id FROM members WHERE participant = ?1) \
+                   AND NOT EXISTS (SELECT 1 FROM members JOIN sessions USING (participant) WHERE \
+                   members.group_id = episodes.group_id AND erased_at IS NULL AND participant <> ?1)";
+        let rows = sqlx::query(sql)
+            .bind(participant)
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows
+            .iter()
+            .map(|row| row.try_get("path"))
+            .collect::<Result<_, _>>()?)
+    }
+
+    async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        for path in episodes {
+            for sql in [
+                "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
+                "DELETE FROM episodes WHERE path = ?",
+            ] {
+                sqlx::query(sql)
+                    .bind(path)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+        }
+        for sql in [
+            "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "DELETE FROM waits WHERE participant = ?",
+            "UPDATE sessions SET erased_at = coalesce(erased_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?",
+        ] {
+            sqlx::query(sql)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        // What was there before is in the log of the database until that is emptied.
+        raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
     async fn withdrawn(&self) -> Result<Withdrawn, StoreError> {
         let mut withdrawn = Withdrawn::default();
         // A folder that is only read may be older than the table.
@@ -519,6 +569,12 @@ impl Store for SqliteStore {
             let group: Option<String> = row.try_get("group_id")?;
             let scope: &str = row.try_get("scope")?;
             withdrawn.groups.extend(group.filter(|_| scope == "group"));
+        }
+        if self.version().await? >= 8 {
+            let sql = "SELECT participant FROM sessions WHERE erased_at IS NOT NULL";
+            for row in sqlx::query(sql).fetch_all(&self.pool).await? {
+                withdrawn.participants.insert(row.try_get("participant")?);
+            }
         }
         Ok(withdrawn)
     }

@@ -67,6 +67,7 @@ pub(crate) async fn meet(host: &Running) -> Match {
             era,
             links,
             rtt_us: vec![0, 0],
+            loss_permille: Vec::new(),
         })
         .await;
     }
@@ -206,6 +207,7 @@ impl Match {
             era: plan.era,
             links: vec![Link::Relay; 2],
             rtt_us: vec![0, 0],
+            loss_permille: Vec::new(),
         };
         page.say(&ready).await;
         let returned = |message| match message {

@@ -39,6 +39,7 @@ async fn matched(page: &mut Page) -> Plan {
         era: plan.era,
         links: vec![Link::Direct; 2],
         rtt_us: vec![0; 2],
+        loss_permille: Vec::new(),
     };
     page.say(&ready).await;
     plan

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::load::Study;
+use crate::screening::Measured;
 use crate::stage::Kind;
 use crate::timeline::Bindings;
 
@@ -20,13 +21,19 @@ pub struct Facts {
     /// The episodes of each env stage, in their order.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub episodes: BTreeMap<String, Vec<Episode>>,
+    /// What the page measured of device and connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screening: Option<Box<Measured>>,
 }
 
 impl Facts {
     /// The values of what formulas can ask: an env stage by its id, with the list of its `episodes`; `answers` by stage
-    /// and item; and what names stand for.
+    /// and item; what the `screening` measured; and what names stand for.
     pub fn scope(&self, study: &Study, bindings: &Bindings) -> BTreeMap<String, formula::Value> {
         let mut scope = BTreeMap::new();
+        let measured = self.screening.as_deref().map(Measured::value);
+        let measured = measured.map(formula::Value::Record);
+        scope.extend(measured.map(|measured| ("screening".to_owned(), measured)));
         let mut answers = BTreeMap::new();
         for stage in &study.timeline {
             match &stage.kind {

@@ -221,7 +221,7 @@ fn matching_of(place: &Place<'_>) -> Option<Matching> {
     let rtt = fields
         .key("max_p2p_rtt_ms", doc)
         .maybe(|place| place.whole(1..=5_000, "milliseconds"));
-    let doc = "The greatest share of packets that may be lost between any two pages of a group.";
+    let doc = "The greatest share of packets that may be lost between any two pages of a group, in either direction.";
     let loss = fields
         .key("max_loss", doc)
         .maybe(|place| place.number(0.0..=1.0, ""));

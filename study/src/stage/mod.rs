@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::page::{Page, Source};
 use crate::progress::Refusal;
 use crate::read::{Fields, Place};
+use crate::screening::Screening;
 use crate::survey::{self, Mark, Survey};
 use crate::unplayed;
 
@@ -52,6 +53,8 @@ pub struct Stage {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a study has few stages")]
 pub enum Kind {
+    /// What the device and the connection can do: the first stage of a study that asks for it. No stage of the file.
+    Screening(Screening),
     /// A text to agree to.
     Consent(Consent),
     /// Pages to read.
@@ -76,6 +79,7 @@ impl Kind {
     /// Its name in the file.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Screening(_) => "screening",
             Self::Consent(_) => "consent",
             Self::Instructions(_) => "instructions",
             Self::Quiz(_) => "quiz",
@@ -95,9 +99,12 @@ impl Kind {
             Self::Instructions(it) => it.pages.iter().collect(),
             Self::Debrief(it) => vec![&it.page],
             Self::End(it) => vec![&it.page],
-            Self::Quiz(_) | Self::Survey(_) | Self::Lobby(_) | Self::Env(_) | Self::External(_) => {
-                Vec::new()
-            }
+            Self::Screening(_)
+            | Self::Quiz(_)
+            | Self::Survey(_)
+            | Self::Lobby(_)
+            | Self::Env(_)
+            | Self::External(_) => Vec::new(),
         }
     }
 
@@ -131,6 +138,7 @@ impl Stage {
     /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in, and what they take along, the server.
     pub fn view(&self, language: &str) -> StageView {
         match &self.kind {
+            Kind::Screening(it) => it.view(),
             Kind::Consent(it) => StageView::Consent {
                 page: it.page.html(language).to_owned(),
                 sha256: it.page.sha256(language),

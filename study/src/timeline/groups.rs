@@ -129,12 +129,21 @@ fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency,
         let kind = after.map(|after| read.kind(after));
         !matches!(kind, Some(None | Some(Kind::Env(_))))
     };
-    if lobby.matching.max_p2p_rtt_ms.is_some() && adjacency.after(index).any(is_apart) {
-        place.wrong_at(
+    let limits = [
+        (
             "match.max_p2p_rtt_ms",
-            "pages measure it when they get ready to play, so an env stage must come right after the lobby; move what is \
-             between, or leave this out",
-        );
+            lobby.matching.max_p2p_rtt_ms.is_some(),
+        ),
+        ("match.max_loss", lobby.matching.max_loss.is_some()),
+    ];
+    for (key, _) in limits.into_iter().filter(|(_, is_there)| *is_there) {
+        if adjacency.after(index).any(is_apart) {
+            place.wrong_at(
+                key,
+                "pages measure it when they get ready to play, so an env stage must come right after the lobby; move what is \
+                 between, or leave this out",
+            );
+        }
     }
     let (sizes, is_unsure) = played(index, adjacency, read);
     let size = usize::from(lobby.group_size);

@@ -9,6 +9,7 @@ use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
 use crate::problem::hint;
 use crate::read::Place;
+use crate::screening::Measured;
 use crate::stage::course::{self, Formulas};
 use crate::stage::{Env, Kind};
 use crate::yaml;
@@ -155,6 +156,9 @@ fn variables(read: &Read<'_>) -> Types {
     let mut answers = Types::new();
     for stage in read.stages.iter().flatten() {
         match &stage.kind {
+            Kind::Screening(_) => {
+                types.insert("screening".to_owned(), Type::Record(Measured::types()));
+            }
             Kind::Env(_) => {
                 let episodes = Type::list(Type::record(episode.clone()));
                 types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));

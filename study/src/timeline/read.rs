@@ -37,8 +37,17 @@ impl Read<'_> {
     }
 }
 
+/// The stage that a study begins with though no stage of its file says so, and where the file asks for it; no stage if that
+/// could not be read.
+pub(crate) type First<'a> = (Place<'a>, Option<Stage>);
+
 /// Reads the timeline.
-pub(crate) fn read<'a>(dir: &Path, language: &str, place: &Place<'a>) -> Option<Read<'a>> {
+pub(crate) fn read<'a>(
+    dir: &Path,
+    language: &str,
+    place: &Place<'a>,
+    first: Option<First<'a>>,
+) -> Option<Read<'a>> {
     let mut reader = Reader {
         dir,
         language,
@@ -50,7 +59,13 @@ pub(crate) fn read<'a>(dir: &Path, language: &str, place: &Place<'a>) -> Option<
             ids: Vec::new(),
         },
     };
-    reader.read.tree = reader.nodes(place, 0)?;
+    if let Some((place, stage)) = first {
+        reader.read.stages.push(stage);
+        reader.read.places.push(place);
+        reader.read.tree.push(Node::Stage(0));
+    }
+    let nodes = reader.nodes(place, 0)?;
+    reader.read.tree.extend(nodes);
     let count = reader.read.stages.len();
     if count > MAX_STAGES {
         place.wrong(format!("{count} stages; there must be at most {MAX_STAGES}; what is done again and again can stand once, in a block with `repeat` or `for_each`"));

@@ -281,6 +281,7 @@ fn ready(page: &Page) -> ClientMessage {
         era: page.era.unwrap_or(Era(0)),
         links: vec![Link::Relay; 2],
         rtt_us: vec![0, 20_000],
+        loss_permille: vec![None, Some(20)],
     }
 }
 

@@ -59,6 +59,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         touch: true,
         fullscreen: false,
         relay_only: false,
+        measures_loss: false,
         life: Life(how >> 1 & 3),
         running: how & 1 == 1,
         rules: Default::default(),

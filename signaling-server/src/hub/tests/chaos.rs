@@ -211,7 +211,7 @@ fn message() -> impl Strategy<Value = ClientMessage> {
         2 => any::<bool>().prop_map(move |hidden| ClientMessage::Hidden { era, hidden }),
         1 => Just(ClientMessage::Unloading),
         1 => Just(ClientMessage::TakeBack { era }),
-        1 => Just(ClientMessage::Ready { era, links: Vec::new(), rtt_us: vec![9; 4] }),
+        1 => Just(ClientMessage::Ready { era, links: Vec::new(), rtt_us: vec![9; 4], loss_permille: vec![Some(9); 4] }),
         1 => (0..4_u8, 0..6_u8, 0..40_u32, 0..9_usize).prop_map(move |(seat, life, have, len)| {
             let report = Report {
                 seat: Seat(seat),

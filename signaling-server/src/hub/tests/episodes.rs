@@ -326,7 +326,12 @@ fn who_leaves_while_the_file_is_being_made_keeps_nobody() {
     stage.ready(1, era, 0);
     let links = vec![Link::Direct; 2];
     let rtt_us = vec![0; 2];
-    let ready = ClientMessage::Ready { era, links, rtt_us };
+    let ready = ClientMessage::Ready {
+        era,
+        links,
+        rtt_us,
+        loss_permille: Vec::new(),
+    };
     // Both before the disk has answered.
     stage.hub.handle(0, Event::Message(ConnId(2), ready));
     stage.say(2, ClientMessage::Leave);

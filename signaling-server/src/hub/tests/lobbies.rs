@@ -260,6 +260,48 @@ fn pages_that_are_too_far_apart_are_back_at_their_places_and_meet_others() {
 }
 
 #[test]
+fn pages_between_which_too_much_is_lost_do_not_play_together() {
+    let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_loss: 0.05}");
+    stage.queue(1);
+    stage.queue(2);
+    let plan = stage.plan(1).unwrap();
+    assert!(plan.measures_loss);
+    stage.hear(2);
+    // One direction is enough, and slow as it may be, the round trip is not asked for.
+    stage.ready_with_loss(1, plan.era, 900_000, Some(51));
+    stage.ready_with_loss(2, plan.era, 900_000, Some(0));
+    assert!(matches!(
+        view(&stage.hear(1)),
+        Some(StageView::Lobby { .. })
+    ));
+    assert!(stage.plan(2).is_none());
+    stage.queue(3);
+    let plan = stage.plan(1).expect("the first is matched first");
+    stage.hear(3);
+    stage.ready_with_loss(1, plan.era, 900_000, Some(50));
+    stage.ready_with_loss(3, plan.era, 900_000, Some(50));
+    assert!(matches!(stage.hear(3)[..], [ServerMessage::Start { .. }]));
+}
+
+#[test]
+fn what_is_not_measured_keeps_no_limit_and_what_is_not_limited_is_not_measured() {
+    let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_loss: 1}");
+    stage.queue(1);
+    stage.queue(2);
+    let era = stage.plan(1).unwrap().era;
+    stage.ready_with_loss(1, era, 20_000, Some(0));
+    stage.ready_with_loss(2, era, 20_000, None);
+    assert!(matches!(
+        view(&stage.hear(1)),
+        Some(StageView::Lobby { .. })
+    ));
+    let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_p2p_rtt_ms: 120}");
+    stage.queue(1);
+    stage.queue(2);
+    assert!(!stage.plan(1).unwrap().measures_loss);
+}
+
+#[test]
 fn a_page_that_was_not_heard_keeps_no_limit() {
     let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_p2p_rtt_ms: 120}");
     stage.queue(1);

@@ -1,5 +1,7 @@
 //! The server stops in the middle of a change, and another takes up what is durable.
 
+use study::Progress;
+
 use super::*;
 
 impl Stage {
@@ -26,10 +28,11 @@ impl Stage {
                     participant,
                     token_hash: crate::store::token_hash(&token),
                     link_hash: None,
-                    progress,
+                    progress: stored(&progress),
                     attendance,
                     payment: payment.map(|payment| *payment),
                     identity,
+                    is_erased: false,
                 }),
                 Write::Place {
                     participant,
@@ -41,8 +44,14 @@ impl Stage {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);
                     let session = session.unwrap();
-                    (session.progress, session.attendance) = (progress, attendance);
+                    (session.progress, session.attendance) = (stored(&progress), attendance);
                     session.payment = session.payment.take().or(payment.map(|payment| *payment));
+                }
+                Write::Erase { participant } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    let session = session.unwrap();
+                    (session.identity, session.is_erased) = (None, true);
                 }
                 Write::Group(row) => {
                     restored.groups.retain(|known| known.id != row.id);
@@ -81,6 +90,11 @@ impl Stage {
             ending: shelf.ending,
         }
     }
+}
+
+/// A place as the database gives it back.
+fn stored(progress: &Progress) -> Progress {
+    serde_json::from_str(&serde_json::to_string(progress).unwrap()).unwrap()
 }
 
 /// A page without the episode gets its seat, and page 1 answers what it is asked.

@@ -24,7 +24,15 @@ fn changed(stage: &mut Stage, conn: u64, era: Era, seat: u8, link: Link) {
 
 fn ready(stage: &mut Stage, conn: u64, era: Era, links: Vec<Link>) {
     let rtt_us = vec![0; 2];
-    stage.say(conn, ClientMessage::Ready { era, links, rtt_us });
+    stage.say(
+        conn,
+        ClientMessage::Ready {
+            era,
+            links,
+            rtt_us,
+            loss_permille: Vec::new(),
+        },
+    );
 }
 
 #[test]

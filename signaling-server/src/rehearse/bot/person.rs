@@ -1,7 +1,8 @@
 //! The person in front of the page: how long they read, what they answer, when they have enough.
 
-use protocol::control::{Answer, Ask, Choice, ClientMessage, StageView};
+use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
 use study::Kind;
+use study::screening::Measured;
 use study::stage::AGREED;
 
 use super::stage::Stage;
@@ -71,6 +72,10 @@ impl Bot {
                 let answers = answers.map_err(|why| format!("the survey `{}`: {why}", stage.id))?;
                 let items = 1 + answers.len() as u64;
                 Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+            }
+            StageView::Screening { .. } => {
+                self.doing("having the device checked");
+                Some((self.some(3, 6), Act::Done(self.screening())))
             }
             StageView::Debrief { .. } => {
                 self.doing("reading the debrief");
@@ -180,6 +185,27 @@ impl Bot {
             name: AGREED.to_owned(),
             value: format!("\"{sha256}\""),
         }]
+    }
+
+    /// What a page measures: by default a computer that can do everything; what the study asks for besides, such as
+    /// another device, it is.
+    fn screening(&self) -> Vec<Answer> {
+        let asked = self.around.study.screening();
+        let device = asked.and_then(|asked| asked.device.first().copied());
+        let measured = Measured {
+            device: device.unwrap_or(Device::Desktop),
+            webrtc: true,
+            fullscreen: true,
+            audio: true,
+            keyboard: true,
+            touch: true,
+            width: 10_000,
+            height: 10_000,
+            rtt_ms: Some(1.0),
+            fps: Some(240.0),
+            step_ms: Some(0.005),
+        };
+        measured.answers()
     }
 
     /// What leads on from a page of another site, which bots do not open.

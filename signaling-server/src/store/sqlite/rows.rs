@@ -85,6 +85,8 @@ pub(super) fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
         outcome: row.try_get("outcome")?,
         created_at: row.try_get("created_at")?,
         ended_at: row.try_get("ended_at")?,
+        // A folder that is only read may be older than the column.
+        erased_at: row.try_get("erased_at").unwrap_or_default(),
     })
 }
 

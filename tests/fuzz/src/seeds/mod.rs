@@ -6,9 +6,9 @@ mod turn;
 
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Absent, Answer, Ask, AtTimeout, Choice, ClientMessage, Draft, EndReason, Entry, Farewell,
-    IceServer, KeyEvent, Link, Misprediction, Onward, Plan, Refusal, Report, Return, ServerMessage,
-    StageView, Timing, Upload, Waiting, encode,
+    Ability, Absent, Answer, Ask, AtTimeout, Choice, ClientMessage, Device, Draft, EndReason,
+    Entry, Farewell, IceServer, KeyEvent, Lack, Link, Misprediction, Onward, Plan, Refusal, Report,
+    Return, ServerMessage, StageView, Timing, Trial, Upload, Waiting, encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
@@ -143,6 +143,7 @@ fn client_messages() -> Vec<ClientMessage> {
             era,
             links: vec![Link::Direct, Link::Relay],
             rtt_us: vec![0, 40_000],
+            loss_permille: vec![None, Some(20)],
         },
         ClientMessage::LinkChanged {
             era,
@@ -219,6 +220,7 @@ fn plan() -> Plan {
         touch: true,
         fullscreen: false,
         relay_only: false,
+        measures_loss: false,
         life: Life(0),
         running: false,
         rules: Default::default(),
@@ -226,6 +228,21 @@ fn plan() -> Plan {
         countdown_s: None,
         hud: Vec::new(),
     }
+}
+
+fn lacks() -> Vec<Lack> {
+    vec![
+        Lack::Device(vec![Device::Desktop]),
+        Lack::Ability(Ability::Webrtc),
+        Lack::Window {
+            width: 1_024,
+            height: 640,
+        },
+        Lack::Rtt(150),
+        Lack::Fps(30),
+        Lack::Step(500),
+        Lack::Other("Please turn your phone.".into()),
+    ]
 }
 
 fn server_messages() -> Vec<ServerMessage> {
@@ -255,6 +272,14 @@ fn server_messages() -> Vec<ServerMessage> {
             must_return: true,
             can_give_up: false,
         },
+        StageView::Screening {
+            trials: vec![Trial {
+                module: "0a".repeat(32),
+                params: "{}".into(),
+            }],
+            lacks: lacks(),
+            attempts: 2,
+        },
         StageView::Debrief {
             page: "<p>Now you know</p>".into(),
             allow_withdraw: true,
@@ -276,6 +301,7 @@ fn server_messages() -> Vec<ServerMessage> {
                 receipt: "R7K3Q2M9".into(),
                 pay: "GBP 4.87".into(),
                 withdrawal: "W-7K3Q9ZAB".into(),
+                lacks: lacks(),
                 onward: Onward::Form {
                     url: "https://www.mturk.com/mturk/externalSubmit".into(),
                     fields: vec![("assignmentId".into(), "3X".into())],

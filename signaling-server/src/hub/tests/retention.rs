@@ -1,0 +1,131 @@
+//! What was recorded is erased when the study keeps it no longer.
+
+use std::collections::BTreeMap;
+
+use study::Outcome;
+
+use super::*;
+
+const DAY: u64 = 24 * 3_600 * SECOND;
+
+fn stage() -> Stage {
+    let mut stage = Stage::new(Limits::default());
+    let mut study = Study::clone(&stage.study);
+    study.keeping.retention_days = Some(30);
+    study.recruitment.provider = study::recruitment::Provider::Parameters;
+    study.recruitment.parameters = BTreeMap::from([("participant".into(), "id".into())]);
+    stage.study = Arc::new(study);
+    stage.restart();
+    stage
+}
+
+fn named(id: &str) -> Entry {
+    Entry::Sent(vec![("id".into(), id.into())])
+}
+
+/// Whose data were erased, by the order in which they came.
+fn erased(stage: &Stage) -> Vec<usize> {
+    let names: Vec<&String> = (stage.writes.iter())
+        .filter_map(|write| match write {
+            Write::NewSession { participant, .. } => Some(participant),
+            _ => None,
+        })
+        .collect();
+    let erased = stage.writes.iter().filter_map(|write| match write {
+        Write::Erase { participant } => names.iter().position(|name| *name == participant),
+        _ => None,
+    });
+    erased.collect()
+}
+
+#[test]
+fn so_many_days_after_somebody_was_there_last_their_data_are_erased() {
+    let mut stage = stage();
+    stage.enter(1, named("anna"));
+    stage.enter(2, named("bert"));
+    stage.say(1, ClientMessage::Leave);
+    stage.close(1);
+    stage.close(2);
+    stage.wait(10 * DAY);
+    stage.enter(3, named("bert"));
+    stage.close(3);
+    stage.wait(20 * DAY - 1);
+    assert_eq!(erased(&stage), Vec::<usize>::new());
+    stage.wait(1);
+    assert_eq!(erased(&stage), [0]);
+    stage.wait(10 * DAY);
+    assert_eq!(erased(&stage), [0, 1]);
+    // Who had not come to an end has one now.
+    let mut outcomes = stage.writes.iter().filter_map(|write| match write {
+        Write::Place {
+            payment: Some(payment),
+            ..
+        } => Some(payment.outcome),
+        _ => None,
+    });
+    assert_eq!(outcomes.next_back(), Some(Outcome::TimedOut));
+    // Nobody knows them any more.
+    let sessions = |stage: &Stage| {
+        let new = |write: &&Write| matches!(write, Write::NewSession { .. });
+        stage.writes.iter().filter(new).count()
+    };
+    stage.enter(4, named("anna"));
+    assert_eq!(sessions(&stage), 3);
+}
+
+#[test]
+fn a_server_that_was_away_erases_when_it_starts_and_nothing_twice() {
+    let mut stage = stage();
+    let token = stage.enter(1, named("anna"));
+    stage.say(1, ClientMessage::Leave);
+    stage.handle(Event::Stop);
+    stage.now_us += 31 * DAY;
+    stage.restart();
+    assert_eq!(erased(&stage), [0]);
+    stage.restart();
+    assert_eq!(erased(&stage), [0]);
+    // The link still tells how it ended.
+    stage.resume(2, &token, None);
+    assert!(matches!(
+        view(&stage.hear(2)),
+        Some(StageView::End { outcome, .. }) if outcome == "withdrew"
+    ));
+}
+
+#[test]
+fn what_is_kept_of_a_place_has_no_answers() {
+    let mut stage = Stage::read(
+        "timeline:
+  - {id: who, type: survey, surveyjs: {elements: [{type: text, name: town}]}}
+  - {id: thanks, type: end, file: page.md}
+",
+        Limits::default(),
+    );
+    let mut study = Study::clone(&stage.study);
+    study.keeping.retention_days = Some(1);
+    stage.study = Arc::new(study);
+    stage.restart();
+    stage.say(1, ClientMessage::Hello { entry: Entry::Open });
+    let answer = Answer {
+        name: "town".into(),
+        value: "\"Atlantis\"".into(),
+    };
+    let done = ClientMessage::StageDone {
+        stage: 0,
+        answers: vec![answer],
+        pages_ms: vec![1],
+    };
+    stage.say(1, done);
+    stage.close(1);
+    let last = |stage: &Stage| {
+        let mut places = stage.writes.iter().filter_map(|write| match write {
+            Write::Place { progress, .. } => Some(serde_json::to_string(progress).unwrap()),
+            _ => None,
+        });
+        places.next_back().unwrap()
+    };
+    assert!(last(&stage).contains("Atlantis"));
+    stage.wait(DAY);
+    assert!(!last(&stage).contains("Atlantis"));
+    assert_eq!(erased(&stage), [0]);
+}
