@@ -181,6 +181,7 @@ impl Hub {
             payment,
             shown_us: None,
             drafts: Bucket::default(),
+            leaves: false,
             identity,
             is_erased,
             is_open_door,
@@ -456,6 +457,10 @@ impl Hub {
         self.sessions[who.0].conn = None;
         self.will_expire(who);
         self.touch_group(who);
+        if self.sessions[who.0].leaves {
+            // Nothing more comes from there.
+            return self.depart(now_us, who, study::Event::Left);
+        }
         match self.sessions[who.0].place {
             Place::Page | Place::Group(_) | Place::Aside => {}
             Place::Lobby(room) => {

@@ -109,16 +109,30 @@ impl Hub {
             self.advance(who, study::Event::Matched { draw: &draw });
         }
         self.advance(who, study::Event::EpisodeEnded(episode));
+        if std::mem::take(&mut self.sessions[who.0].leaves) {
+            // Who is at the end anyway has ended so.
+            self.advance(who, study::Event::Left);
+        }
         self.show(now_us, who);
     }
 
     /// The participant leaves on purpose.
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
-        self.depart(now_us, who, study::Event::Left);
+        self.sessions[who.0].leaves = true;
+        self.let_go(now_us, who);
+    }
+
+    /// Lets somebody go who wants to leave, unless the archive has yet to answer what they played: their last page says
+    /// that everything is stored.
+    pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
+        if self.sessions[who.0].leaves && !self.is_awaited(who) {
+            self.depart(now_us, who, study::Event::Left);
+        }
     }
 
     /// A participant takes part no more, wherever they are.
     pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::Event<'_>) {
+        self.sessions[who.0].leaves = false;
         match self.sessions[who.0].place {
             Place::Page => {}
             Place::Group(_) | Place::Aside => self.sessions[who.0].place = Place::Page,

@@ -103,6 +103,8 @@ struct Session {
     shown_us: Option<u64>,
     /// How often it may send drafts.
     drafts: Bucket,
+    /// Whether its participant wants to leave, and the archive has yet to answer what they played.
+    leaves: bool,
     /// Whom the recruiter calls how.
     identity: Option<Identity>,
     /// Whether what was recorded of it is erased.

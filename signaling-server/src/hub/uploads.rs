@@ -5,7 +5,7 @@ use protocol::{Era, Seat};
 
 use super::matches::Phase;
 use super::seats::Page;
-use super::{Absorbed, Effect, Hub, SessionId, Work};
+use super::{Absorbed, Effect, Hub, Place, SessionId, Work};
 
 impl Hub {
     /// Hands an upload on, if it is of ticks that are due and of the page that plays, or played until just now: of
@@ -46,6 +46,19 @@ impl Hub {
         }
     }
 
+    /// Whether the archive has yet to answer what the page of a session told of its episode.
+    pub(super) fn is_awaited(&self, who: SessionId) -> bool {
+        let Place::Episode(era, _) = self.sessions[who.0].place else {
+            return false;
+        };
+        let game = self.matches.get(&era.0);
+        game.is_some_and(|game| match (&game.phase, game.seat_of(who)) {
+            (Phase::Playing(play), Some(seat)) => play.flying[seat.index()] > 0,
+            (Phase::Ending { .. }, _) => true,
+            (Phase::Linking { .. } | Phase::Playing(_), _) => false,
+        })
+    }
+
     /// A page sends what no page sends.
     fn turn_away(&mut self, now_us: u64, who: SessionId) {
         if let Some(conn) = self.sessions[who.0].conn {
@@ -72,6 +85,7 @@ impl Hub {
         };
         let flying = &mut play.flying[seat.index()];
         *flying = flying.saturating_sub(1);
+        let is_durable = matches!(absorbed, Absorbed::Durable { .. });
         let again = *flying == 0 && std::mem::take(&mut play.dropped[seat.index()]);
         match absorbed {
             Absorbed::Durable {
@@ -101,6 +115,9 @@ impl Hub {
             Absorbed::Gap(_) => self.tell_running(era, seat),
             Absorbed::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
             Absorbed::Failed => self.end_episode(era, EndReason::Technical),
+        }
+        if let Some(who) = who.filter(|_| is_durable && !again) {
+            self.let_go(now_us, who);
         }
     }
 }

@@ -317,6 +317,63 @@ fn an_episode_whose_file_cannot_be_made_lets_everybody_on() {
     );
 }
 
+/// One person and a cook.
+const ALONE: &str = "timeline:
+  - id: train
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: cook}]
+    config: {layout: cramped_room, horizon: 900, tick_hz: 10}
+  - {id: after, type: instructions, pages: [page.md]}
+";
+
+#[test]
+fn who_leaves_is_told_so_once_everything_that_they_played_is_durable() {
+    // In the middle of the episode, and while the archive writes its end.
+    for ended in [None, Some(Tick(7))] {
+        let mut stage = Stage::read(ALONE, Limits::default());
+        let token = stage.enter(1, Entry::Open);
+        let era = stage.plan(1).unwrap().era;
+        stage.ready(1, era, 0);
+        stage.wait(4 * SECOND);
+        stage.hear(1);
+        stage.slow = true;
+        stage.say(1, upload(era, ended));
+        if ended.is_some() {
+            assert!(stage.work_once());
+            stage.handle(Event::Noted);
+        }
+        stage.say(1, ClientMessage::Leave);
+        assert_eq!(view(&stage.hear(1)), None, "the disk has not answered");
+        let stored = stage.writes.len();
+        stage.slow = false;
+        stage.handle(Event::Noted);
+        let heard = stage.hear(1);
+        assert!(
+            matches!(view(&heard), Some(StageView::End { outcome, .. }) if outcome == "withdrew"),
+            "{heard:?}"
+        );
+        assert!(stage.writes.len() > stored);
+        stage.restart();
+        stage.resume(2, &token, None);
+        assert!(matches!(view(&stage.hear(2)), Some(StageView::End { .. })));
+    }
+}
+
+#[test]
+fn who_leaves_and_closes_the_page_has_left() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, token) = stage.playing();
+    stage.slow = true;
+    stage.say(2, upload(era, None));
+    stage.say(2, ClientMessage::Leave);
+    stage.close(2);
+    stage.slow = false;
+    stage.resume(3, &token, None);
+    assert!(matches!(view(&stage.hear(3)), Some(StageView::End { .. })));
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+}
+
 #[test]
 fn who_leaves_while_the_file_is_being_made_keeps_nobody() {
     let mut stage = Stage::new(Limits::default());
