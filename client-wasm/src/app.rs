@@ -4,8 +4,10 @@
 
 mod report;
 mod stages;
+mod talk;
 
 use peer::Now;
+use peer::chat::Chat;
 use peer::clock::Clock;
 use protocol::Era;
 use protocol::control::{ClientMessage, Plan, Refusal, ServerMessage};
@@ -47,6 +49,8 @@ pub(crate) struct App {
     card: Card,
     drafts: Drafts,
     play: Option<Play>,
+    /// What the group writes, where it does.
+    chat: Option<Chat>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
     /// Whether the server's word on the end of the episode is there.
@@ -85,6 +89,7 @@ impl App {
             card: Card::Plain,
             drafts: Drafts::default(),
             play: None,
+            chat: None,
             outcome_ms: None,
             is_judged: false,
             next: None,
@@ -135,6 +140,8 @@ impl App {
             Input::Drafted(draft) => self.drafts.change(dom::page_ms(), draft),
             Input::Alive => self.alive(),
             Input::Say(message) => self.socket.send(&message),
+            Input::ToChat => self.to_chat(),
+            Input::Write => self.write(),
             Input::Onward => self.onward(),
             Input::Quit => self.quit(),
         }
@@ -171,6 +178,7 @@ impl App {
         self.card.tick(now_ms);
         self.keep_draft(now_ms);
         self.with_play(Play::tick);
+        self.show_chat();
         if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
             self.onward();
         }
@@ -277,6 +285,7 @@ impl App {
                     regroup.missing(dom::page_ms(), &absent, of, left_ms);
                 }
             }
+            message if self.hears_chat(&message) => {}
             message => self.episode(message),
         }
     }
@@ -288,6 +297,9 @@ impl App {
         let is_judged = self.play.as_ref().is_some_and(|play| play.is_judged(now));
         if is_judged && !std::mem::replace(&mut self.is_judged, is_judged) {
             self.outcome_ms = Some(dom::page_ms() + OUTCOME_MS);
+            if let Some(chat) = &mut self.chat {
+                chat.close();
+            }
         }
     }
 
@@ -364,7 +376,7 @@ impl App {
             dom::document().set_title(sentences::MATCHED_TITLE);
         }
         let play = Play::new(self.post.clone(), plan, self.now());
-        self.shell.turn_to(&play.scene.page);
+        self.shell.turn_to(&play.scene.whole);
         self.play = Some(play);
         crate::handle::animate(self.post.clone());
     }

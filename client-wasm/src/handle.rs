@@ -135,6 +135,10 @@ fn key(post: &Post, event: &KeyboardEvent, down: bool) {
     if is_own && !(down && shortcut) {
         event.prevent_default();
     }
+    if down && !is_own && !is_typed && !shortcut && opens_chat(post, event) {
+        event.prevent_default();
+        return post.send(Input::ToChat);
+    }
     // A key that goes up is let go wherever that happens.
     if !down || (is_own && !shortcut && !event.repeat()) {
         post.send(Input::Key {
@@ -145,9 +149,18 @@ fn key(post: &Post, event: &KeyboardEvent, down: bool) {
     }
 }
 
+/// Whether a key that means nothing in the world leads to the chat beside it. On a button it presses that.
+fn opens_chat(post: &Post, event: &KeyboardEvent) -> bool {
+    let target = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok());
+    let is_free = target.is_none_or(|target| matches!(target.closest("a, button"), Ok(None)));
+    event.key() == "Enter" && is_free && post.ask(|app| app.may_write()) == Some(true)
+}
+
 /// What has keys of its own.
 const ELSEWHERE: &str = "input, textarea, select, form, dialog, [role=dialog], [role=textbox], \
-                         [contenteditable]:not([contenteditable=false]), .ask";
+                         [contenteditable]:not([contenteditable=false]), .ask, .chat";
 
 /// Whether an event is about something that has keys of its own.
 fn is_elsewhere(event: &Event) -> bool {

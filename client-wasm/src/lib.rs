@@ -19,6 +19,8 @@ mod agree;
 #[cfg(target_arch = "wasm32")]
 mod app;
 #[cfg(target_arch = "wasm32")]
+mod chat;
+#[cfg(target_arch = "wasm32")]
 mod debrief;
 #[cfg(target_arch = "wasm32")]
 mod dom;

@@ -59,7 +59,7 @@ impl Play {
         let mut play = Self {
             peers: connections(&post, &plan),
             companions: Companions::new(&plan),
-            scene: Scene::new(&partner_name(&plan)),
+            scene: Scene::new(&post, &partner_name(&plan), plan.chat),
             keys: Keys::default(),
             spec: None,
             view: None,
@@ -102,6 +102,11 @@ impl Play {
     /// What must not be lost.
     pub(crate) fn recorder(&self) -> Rc<RefCell<Recorder>> {
         self.peer.recorder()
+    }
+
+    /// The tick that is shown.
+    pub(crate) fn tick_shown(&self) -> Option<Tick> {
+        self.peer.session().map(|session| session.current())
     }
 
     /// Whether the server's word on the end is there.

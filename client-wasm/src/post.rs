@@ -64,6 +64,10 @@ pub(crate) enum Input {
     StageDone(Vec<Answer>, Vec<u32>),
     /// What the person has done of a stage so far.
     Drafted(Draft),
+    /// The person turns to the chat, to write.
+    ToChat,
+    /// The person sends what they have written.
+    Write,
     /// The person has read the outcome of an episode.
     Onward,
     /// The person leaves the study.

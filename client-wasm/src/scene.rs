@@ -5,6 +5,7 @@
 use env_core::Spec;
 use web_sys::{HtmlElement, PointerEvent};
 
+use crate::chat::Pane;
 use crate::companions::Line;
 use crate::controls::{self, Hint, Layout};
 use crate::dom;
@@ -44,8 +45,11 @@ pub(crate) enum Veil {
 
 /// The elements of the page.
 pub(crate) struct Scene {
-    /// The page.
-    pub(crate) page: HtmlElement,
+    /// The page: the world, and the chat beside it if there is one.
+    pub(crate) whole: HtmlElement,
+    /// What people write meanwhile.
+    pub(crate) chat: Option<Pane>,
+    page: HtmlElement,
     /// The canvas.
     pub(crate) canvas: HtmlElement,
     hud: HtmlElement,
@@ -66,8 +70,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// An empty page; `partner` is what the partner is called.
-    pub(crate) fn new(partner: &str) -> Self {
+    /// An empty page; `partner` is what the partner is called. With `chat` people write beside it.
+    pub(crate) fn new(post: &Post, partner: &str, chat: bool) -> Self {
         let page = dom::make("section.play");
         let hud = dom::make("div.hud");
         let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
@@ -92,7 +96,18 @@ impl Scene {
         );
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
+        let chat = chat.then(|| Pane::new(post).beside(&canvas));
+        let whole = match &chat {
+            None => page.clone(),
+            Some(pane) => {
+                let whole = dom::make("div.both");
+                dom::fill(&whole, &[&page, &pane.element]);
+                whole
+            }
+        };
         let mut scene = Self {
+            whole,
+            chat,
             page,
             canvas,
             hud,

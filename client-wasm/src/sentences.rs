@@ -2,8 +2,16 @@
 //!
 //! This module must not know where the sentences are shown.
 
+mod chat;
+
 use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
+
+pub use chat::{
+    CHAT, CHAT_CLOSED, CHAT_DONE, CHAT_KEYS, CHAT_LOST, CHAT_NOT_YET, CHAT_TO_THE_END, MESSAGES,
+    NOT_SENT, SEND, SENDING, TO_GAME, YOUR_MESSAGE, characters_left, chat_left, chat_news,
+    chat_until, company, talker,
+};
 
 /// The server has not answered since the page was opened.
 pub const NO_SERVER: &str = "The server cannot be reached right now. Please keep this page open: it goes on trying by itself.";

@@ -391,6 +391,7 @@ mod tests {
             round: (0, 1),
             countdown_s: None,
             hud: Vec::new(),
+            chat: false,
         };
         Net::new(&plan, 0)
     }

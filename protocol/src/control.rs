@@ -4,6 +4,7 @@
 //! `sent_us` on the sender's monotonic clock, `server_us` and `t0_us` on the server's clock
 //! (microseconds since the Unix epoch, steady while the server runs).
 
+mod chat;
 mod upload;
 mod view;
 
@@ -13,6 +14,7 @@ use crate::change::{Change, Presence};
 use crate::rules::{Gauge, Rules};
 use crate::{Controller, DecodeError, Era, Life, Seat, Tick, VERSION};
 
+pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
 pub use upload::{KeyEvent, Misprediction, Timing, Upload};
 pub use view::{
     Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,
@@ -187,6 +189,20 @@ pub enum ClientMessage {
         /// The episode.
         era: Era,
     },
+    /// The person writes to the others of the group: answered by [`ServerMessage::Said`] with this number, or by
+    /// [`ServerMessage::Unsaid`].
+    Say {
+        /// As [`Talk`] has it.
+        round: u16,
+        /// How many messages the person has written before at this visit.
+        number: u32,
+        /// When the person sent it, by the page's estimate of the server clock.
+        sent_us: u64,
+        /// The tick that was shown then, if an episode ran.
+        tick: Option<Tick>,
+        /// What it says.
+        text: String,
+    },
 }
 
 /// How long a seat is silent before that is told, milliseconds.
@@ -272,6 +288,8 @@ pub struct Plan {
     pub countdown_s: Option<u8>,
     /// What is told beside the picture.
     pub hud: Vec<Gauge>,
+    /// Whether the people of the group write to each other meanwhile: [`ServerMessage::Talk`] follows once it runs.
+    pub chat: bool,
 }
 
 /// Why a page is refused. The page has the sentence for each.
@@ -463,6 +481,31 @@ pub enum ServerMessage {
     },
     /// A page that is ready comes back into the running episode.
     Return(Return),
+    /// The people of the group write to each other from now on: what was written so far.
+    Talk(Talk),
+    /// Somebody of the group has written something, the participant of this page included.
+    Said {
+        /// As [`Talk`] has it.
+        round: u16,
+        /// What.
+        line: Line,
+    },
+    /// A message of this page was not taken.
+    Unsaid {
+        /// As [`Talk`] has it.
+        round: u16,
+        /// Its number.
+        number: u32,
+        /// Why.
+        why: Unsaid,
+    },
+    /// Others of those who write have come or gone.
+    Company {
+        /// As [`Talk`] has it.
+        round: u16,
+        /// How each place is taken.
+        company: Vec<Talker>,
+    },
 }
 
 /// The most bytes of a state in one message.

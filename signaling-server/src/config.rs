@@ -34,6 +34,8 @@ pub struct Limits {
     pub answers: usize,
     /// Bytes of what is done of a stage so far; more is not kept before the stage is done.
     pub draft_bytes: usize,
+    /// Messages of one person to their group at one visit; more are not taken.
+    pub sayings: u32,
     /// Time until the first message.
     pub hello: Duration,
     /// Time that a page has to take its last messages when its connection is closed.
@@ -92,6 +94,7 @@ impl Default for Limits {
             answer_bytes: 64 * 1024,
             answers: 200,
             draft_bytes: 128 * 1024,
+            sayings: 1_000,
             hello: Duration::from_secs(10),
             farewell: Duration::from_secs(2),
             ping: Duration::from_secs(5),

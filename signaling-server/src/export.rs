@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod chat;
 mod groups;
 mod notes;
 mod responses;
@@ -56,6 +57,8 @@ pub struct Summary {
     pub groups: u64,
     /// Rows of `lobby`.
     pub waits: u64,
+    /// Rows of `chat`.
+    pub chat: u64,
     /// Rows of `keys`.
     pub keys: u64,
     /// Rows of `events`.
@@ -84,6 +87,8 @@ pub struct Summary {
     pub groups_path: PathBuf,
     /// Where the table of waits is.
     pub lobby_path: PathBuf,
+    /// Where the table of messages is.
+    pub chat_path: PathBuf,
     /// Where the table of key events is.
     pub keys_path: PathBuf,
     /// Where the table of events is.
@@ -114,6 +119,7 @@ impl fmt::Display for Summary {
             (&self.screening_path, self.screenings),
             (&self.groups_path, self.groups),
             (&self.lobby_path, self.waits),
+            (&self.chat_path, self.chat),
             (&self.keys_path, self.keys),
             (&self.events_path, self.events),
             (&self.presence_path, self.presence),
@@ -205,6 +211,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
         episodes_path: out.join("episodes.csv"),
         groups_path: out.join("groups.csv"),
         lobby_path: out.join("lobby.csv"),
+        chat_path: out.join("chat.csv"),
         keys_path: out.join("keys.csv"),
         events_path: out.join("events.csv"),
         presence_path: out.join("presence.csv"),
@@ -224,6 +231,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     visits::sessions(data, &mut summary).await?;
     screening::add(data, &mut summary).await?;
     groups::add(data, &mut summary).await?;
+    chat::add(data, &withdrawn, &mut summary).await?;
     Ok(summary)
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use protocol::Era;
 use protocol::control::{Answer, EndReason};
+use protocol::{Era, Seat, Tick};
 use serde::Serialize;
 use study::{Draw, Kind, OnWithdraw, Outcome, Progress, Study};
 use tokio::sync::mpsc::UnboundedSender;
@@ -16,8 +16,8 @@ use crate::archive::{self, Episode};
 use crate::changed::{self, Changed};
 use crate::data::DataDir;
 use crate::hub::{
-    Attendance, EpisodeRow, Event, GroupRow, Identity, PlaceRow, Restored, RestoredEpisode,
-    RestoredSession, WaitRow, Write,
+    Attendance, EpisodeRow, Event, GroupRow, Identity, MessageRow, PlaceRow, Restored,
+    RestoredEpisode, RestoredSession, WaitRow, Write,
 };
 use crate::keeper::Keeper;
 use crate::links::LinkKey;
@@ -135,6 +135,7 @@ impl Memory {
                     .await
             }
             Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,
+            Write::Message(row) => self.store.save_message(&self.message(row)).await,
             Write::Group(row) => self.store.save_group(&self.group(row)).await,
             Write::EpisodeEnded {
                 episode,
@@ -201,6 +202,7 @@ impl Memory {
             draw: json(&row.draw),
             size: row.places.len() as u8,
             has_ai: row.has_ai,
+            talk: row.talk,
             members: (0..)
                 .zip(row.places)
                 .filter(|(_, row)| !row.participant.is_empty())
@@ -235,7 +237,48 @@ impl Memory {
             draw,
             places,
             has_ai: group.has_ai,
+            talk: group.talk,
         }))
+    }
+
+    fn message(&self, row: MessageRow) -> store::Message {
+        store::Message {
+            group: row.group,
+            number: row.number,
+            participant: row.participant,
+            place: row.place.0,
+            stage: self.stage_id(row.stage),
+            visit: row.visit,
+            round: row.round,
+            turn: row.turn,
+            episode: row.episode,
+            tick: row.tick.map(|tick| tick.0),
+            sent_us: row.sent_us,
+            at_us: row.at_us,
+            text: row.text,
+        }
+    }
+
+    /// A message as the hub has it, which asks for its stage no more.
+    fn restored_message(&self, said: store::Said) -> MessageRow {
+        let message = said.message;
+        let mut stages = (0..).zip(&self.study.timeline);
+        let stage = stages.find(|(_, stage)| stage.id == message.stage);
+        MessageRow {
+            group: message.group,
+            number: message.number,
+            participant: message.participant,
+            place: Seat(message.place),
+            stage: stage.map_or(0, |(index, _)| index),
+            visit: message.visit,
+            round: message.round,
+            turn: message.turn,
+            episode: message.episode,
+            tick: message.tick.map(Tick),
+            sent_us: message.sent_us,
+            at_us: message.at_us,
+            text: message.text,
+        }
     }
 
     /// What was given, with what became of it; an item of attention that was left out is there with nothing.
@@ -333,6 +376,8 @@ impl Memory {
         for group in self.store.groups().await? {
             restored.groups.extend(self.restored_group(group)?);
         }
+        let messages = self.store.messages().await?.into_iter();
+        restored.messages = messages.map(|said| self.restored_message(said)).collect();
         let mut keepers = HashMap::new();
         for row in self.store.running_episodes().await? {
             let path = data.path().join(&row.path);

@@ -245,6 +245,53 @@ pub struct Group {
     pub has_ai: bool,
     /// Its people, by place.
     pub members: Vec<Member>,
+    /// The visit at which its people write to each other in a stage of its own, and since when, microseconds since the
+    /// Unix epoch; none before the first one.
+    pub talk: Option<(u16, u64)>,
+}
+
+/// Something that somebody wrote to their group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Id of the group.
+    pub group: String,
+    /// Its place in the order of the group's messages, from 0; not all need be there.
+    pub number: u32,
+    /// Pseudonym of who wrote it.
+    pub participant: String,
+    /// Their place in the group.
+    pub place: u8,
+    /// Id of the stage.
+    pub stage: String,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Number of the visit among those that the group makes together.
+    pub round: u16,
+    /// How many messages they had written before at this visit.
+    pub turn: u32,
+    /// Id of the episode that ran.
+    pub episode: Option<String>,
+    /// The tick that their page showed.
+    pub tick: Option<u32>,
+    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    pub sent_us: u64,
+    /// When it came, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// What it says.
+    pub text: String,
+}
+
+/// A message with where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// The seat of who wrote it, in the episode that ran.
+    pub seat: Option<u8>,
+    /// The message.
+    pub message: Message,
 }
 
 /// A wait in a lobby.
@@ -409,6 +456,10 @@ pub trait Store: Send + Sync {
     async fn interrupt_waits(&self) -> Result<(), StoreError>;
     /// All waits, oldest first.
     async fn waits(&self) -> Result<Vec<Wait>, StoreError>;
+    /// Keeps a message.
+    async fn save_message(&self, message: &Message) -> Result<(), StoreError>;
+    /// All messages, those of the oldest group first, in the order of the group.
+    async fn messages(&self) -> Result<Vec<Said>, StoreError>;
     /// All groups, oldest first.
     async fn groups(&self) -> Result<Vec<Group>, StoreError>;
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
@@ -424,8 +475,8 @@ pub trait Store: Send + Sync {
     async fn episodes(&self) -> Result<Vec<Episode>, StoreError>;
     /// Episodes without an end, oldest first.
     async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError>;
-    /// Withdraws what was recorded of a participant: their answers are gone, and their episodes, or those of their groups,
-    /// are marked. The first receipt stands.
+    /// Withdraws what was recorded of a participant: their answers and messages are gone, or all messages of their groups,
+    /// and their episodes, or those of their groups, are marked. The first receipt stands.
     async fn withdraw(
         &self,
         participant: &str,

@@ -1,7 +1,9 @@
 //! What the server's database has: the durable half of the hub, from which it begins again after a restart.
 
 use signaling_server::archive::Episode;
-use signaling_server::hub::{Attendance, EpisodeRow, GroupRow, Restored, RestoredSession, Write};
+use signaling_server::hub::{
+    Attendance, EpisodeRow, GroupRow, MessageRow, Restored, RestoredSession, Write,
+};
 use signaling_server::store::token_hash;
 use study::{Payment, Progress, Study};
 
@@ -21,6 +23,7 @@ struct Row {
 pub struct Database {
     sessions: Vec<Row>,
     groups: Vec<GroupRow>,
+    messages: Vec<MessageRow>,
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
@@ -75,6 +78,7 @@ impl Database {
                 Some(known) => *known = row,
                 None => self.groups.push(row),
             },
+            Write::Message(row) => self.messages.push(row),
             Write::Episode(row) => self.episodes.push((row, true)),
             Write::EpisodeEnded { episode, .. } => {
                 let found = self
@@ -130,6 +134,7 @@ impl Database {
             seed: self.seed,
             sessions: sessions.collect(),
             groups: self.groups.clone(),
+            messages: self.messages.clone(),
             ..Restored::default()
         };
         for (row, file) in episodes {

@@ -410,7 +410,8 @@ impl Page {
 
     fn stage(&mut self, now_us: u64, index: u16, view: &StageView) {
         match view {
-            StageView::Env | StageView::Regroup => {}
+            // A chat they leave when its time is up.
+            StageView::Env | StageView::Regroup | StageView::Chat { .. } => {}
             // No study of the simulation asks for an answer that must be given.
             StageView::Screening { .. }
             | StageView::Consent { .. }

@@ -36,7 +36,6 @@ pub mod survey;
 pub mod terms;
 pub mod text;
 pub mod timeline;
-mod unplayed;
 mod yaml;
 
 pub use assign::{Assignment, Draw, StudyFull};

@@ -21,7 +21,6 @@ use crate::text;
 use crate::timeline::names::Scope;
 use crate::timeline::read::First;
 use crate::timeline::{self, Node};
-use crate::unplayed;
 use crate::yaml::{self, Data};
 
 /// Name of the study file in its folder.
@@ -117,7 +116,7 @@ impl Study {
     /// Whether people play a stage together, as the group that a lobby made.
     pub fn is_together(&self, stage: u16) -> bool {
         let stage = self.timeline.get(usize::from(stage));
-        matches!(stage.map(|stage| &stage.kind), Some(Kind::Env(env)) if env.people() > 1)
+        stage.is_some_and(|stage| stage.kind.is_together())
     }
 }
 
@@ -246,7 +245,6 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
     fields.done();
-    unplayed::report("", root);
     if let (Some(Some(_)), Some(recruitment)) = (&bonus, &recruitment) {
         let wage = recruitment.as_ref().map(|recruitment| &recruitment.wage);
         if wage.is_none_or(|wage| wage.currency.is_none()) {

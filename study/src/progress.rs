@@ -450,14 +450,15 @@ impl Progress {
                 self.facts.screening = None;
                 Ok(self.leave(study, Outcome::Withdrew))
             }
-            (Event::StageDone { answers, .. }, Kind::Instructions(_) | Kind::Debrief(_)) => {
-                match answers.first() {
-                    Some(answer) => Err(Refusal::UnknownItem {
-                        name: answer.name.chars().take(60).collect(),
-                    }),
-                    None => Ok(self.next(study)),
-                }
-            }
+            (
+                Event::StageDone { answers, .. },
+                Kind::Instructions(_) | Kind::Debrief(_) | Kind::Chat(_),
+            ) => match answers.first() {
+                Some(answer) => Err(Refusal::UnknownItem {
+                    name: answer.name.chars().take(60).collect(),
+                }),
+                None => Ok(self.next(study)),
+            },
             (Event::StageDone { answers, .. }, Kind::Screening(screening)) => {
                 self.screen(study, screening, answers)
             }

@@ -511,7 +511,7 @@ fn groups_always_come_from_a_lobby_before() {
         ),
         [
             "4:5: timeline[0]: a lobby makes a group, but no stage that people play together follows it, up to the next lobby; \
-             put an env stage with `partner` among its players after it, or remove the lobby"
+             put an env stage with `partner` among its players, or a chat, after it, or remove the lobby"
         ]
     );
     let repeated = DYAD.replace("{id: play,", "{id: play, repeat: 2,");

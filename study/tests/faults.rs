@@ -370,7 +370,7 @@ fn nobody_gets_stuck() {
     assert_eq!(
         fault(&STUDY[play], ""),
         "study.yaml:12:5: timeline[1]: a lobby makes a group, but no stage that people play together follows it, up to \
-         the next lobby; put an env stage with `partner` among its players after it, or remove the lobby"
+         the next lobby; put an env stage with `partner` among its players, or a chat, after it, or remove the lobby"
     );
     assert_eq!(
         fault(

@@ -32,6 +32,12 @@ impl App {
             "playing": self.play.is_some(),
             "connected": self.welcomed,
             "unsaved": !self.drafts.is_kept(),
+            "chat": self.chat.as_ref().map(|chat| json!({
+                "open": !chat.is_closed(),
+                "kept": chat.is_kept(),
+                "unsaid": chat.unsaid().len(),
+                "lines": chat.talk().lines.iter().map(|line| &line.text).collect::<Vec<_>>(),
+            })),
             "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,
         });
         let now = self.now();

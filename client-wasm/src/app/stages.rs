@@ -12,7 +12,7 @@ use crate::regroup::Regroup;
 use crate::rest::Rest;
 use crate::screening::Screening;
 use crate::survey::Form;
-use crate::{agree, debrief, dom, external, sentences};
+use crate::{agree, chat, debrief, dom, external, sentences};
 
 /// A stage as the server told it.
 #[derive(Clone, PartialEq)]
@@ -42,13 +42,15 @@ pub(super) enum Card {
     Last(Last),
     Instructions(Instructions),
     Screening(Screening),
+    /// It shows what the group writes, too: [`App::show_chat`] does.
+    Chat(chat::Card),
 }
 
 impl Card {
     /// Shows that time passes.
     pub(super) fn tick(&mut self, now_ms: f64) {
         match self {
-            Self::Plain => {}
+            Self::Plain | Self::Chat(_) => {}
             Self::Lobby(lobby) => lobby.tick(now_ms),
             Self::Regroup(regroup) => regroup.tick(now_ms),
             Self::Rest(rest) => rest.tick(now_ms),
@@ -74,6 +76,7 @@ impl Stage {
             StageView::Survey { .. } => "survey",
             StageView::Screening { .. } => "screening",
             StageView::End { .. } => "end",
+            StageView::Chat { .. } => "chat",
         }
     }
 }
@@ -126,6 +129,7 @@ impl App {
             Card::Screening(screening) => screening.found(),
             _ => None,
         };
+        self.chat = None;
         self.done = None;
         self.drafts.clear();
         self.since_ms = dom::page_ms();
@@ -170,6 +174,12 @@ impl App {
                 let rest = rest.left(self.since_ms, *min_ms, *max_ms);
                 let page = rest.page.clone();
                 self.card = Card::Rest(rest);
+                page
+            }
+            StageView::Chat { page } => {
+                let card = chat::Card::new(&self.post, page);
+                let page = card.page.clone();
+                self.card = Card::Chat(card);
                 page
             }
             StageView::Env => pages::message("Get ready", "The game is being prepared…"),

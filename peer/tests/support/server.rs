@@ -93,6 +93,7 @@ impl Server {
             round: (0, 1),
             countdown_s: None,
             hud: Vec::new(),
+            chat: false,
         }
     }
 

@@ -100,6 +100,12 @@ pub enum StageView {
         /// What the participant takes along: everything of theirs is durable.
         farewell: Farewell,
     },
+    /// Time in which the group writes to each other; [`super::ServerMessage::Talk`] follows. Done without answers once the
+    /// person goes on, or when the time is up.
+    Chat {
+        /// What they read above it, sanitised HTML; may be empty.
+        page: String,
+    },
 }
 
 /// What a participant takes along from the last page.

@@ -1,7 +1,7 @@
 //! What pages give to a stage: drafts while it is shown, and answers when it is done.
 
 use protocol::control::{Answer, Draft, ServerMessage};
-use study::{Kind, Step};
+use study::{Kind, OnWithdraw, Step};
 
 use super::{Answers, Effect, Hub, Place, SessionId, Write};
 
@@ -24,7 +24,7 @@ impl Hub {
         answers: Vec<Answer>,
         pages_ms: Vec<u32>,
     ) {
-        if self.rests_too_short(now_us, who) {
+        if self.rests_too_short(now_us, who) || self.chats_too_short(now_us, who) {
             return self.show(now_us, who);
         }
         if let Kind::Debrief(debrief) = self.kind(self.stage_of(who))
@@ -44,11 +44,12 @@ impl Hub {
         let moves = |step| matches!(step, Ok(Step::Enter(_)));
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);
+            session.leave_chat();
             // Who does not agree gives nothing, and nothing is kept of them.
             let gives = match self.kind(stage) {
                 Kind::Consent(_) => !answers.is_empty(),
                 // What was measured is kept with the place, once it may be.
-                Kind::Env(_) | Kind::Screening(_) => false,
+                Kind::Env(_) | Kind::Chat(_) | Kind::Screening(_) => false,
                 _ => self.study.may_record(stage),
             };
             let given = gives.then_some(Answers {
@@ -59,7 +60,7 @@ impl Hub {
             });
             self.store_place(who, given);
             self.show(now_us, who);
-        } else if matches!(self.sessions[who.0].place, Place::Page) {
+        } else if matches!(self.sessions[who.0].place, Place::Page | Place::Chat(_)) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
             // The page knows by it that they were not taken, says so, and keeps what was typed.
             self.show(now_us, who);
@@ -80,6 +81,8 @@ impl Hub {
                 receipt,
             };
             self.effects.push_back(Effect::Store(write));
+            let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
+            self.forget_lines(who, all);
         }
         self.show(now_us, who);
     }

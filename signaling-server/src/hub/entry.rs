@@ -17,8 +17,8 @@ use super::routes::Routes;
 use super::seats::Seats;
 use super::terms::UNHURRIED_US;
 use super::{
-    Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Identity, Place, Random,
-    Session, SessionId, WaitedFor, Write,
+    Attendance, ConnId, Effect, EnvStages, EpisodeRow, GroupRow, Hub, Identity, MessageRow, Place,
+    Random, Session, SessionId, WaitedFor, Write,
 };
 use crate::config::Limits;
 use crate::store::token_hash;
@@ -32,6 +32,8 @@ pub struct Restored {
     pub sessions: Vec<RestoredSession>,
     /// Groups, in the order in which they were made.
     pub groups: Vec<GroupRow>,
+    /// What was written in groups, in the order of each.
+    pub messages: Vec<MessageRow>,
     /// Episodes that were running.
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
@@ -130,6 +132,7 @@ impl Hub {
         for group in restored.groups {
             hub.restore_group(group);
         }
+        hub.restore_messages(restored.messages);
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
         }
@@ -182,6 +185,7 @@ impl Hub {
             shown_us: None,
             drafts: Bucket::default(),
             leaves: false,
+            says: Bucket::default(),
             identity,
             is_erased,
             is_open_door,
@@ -426,8 +430,9 @@ impl Hub {
             Place::Episode(era, _) => {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
+                self.tell_talk(now_us, who);
             }
-            Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) => {
+            Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) | Place::Chat(_) => {
                 self.show(now_us, who);
             }
         }
@@ -462,7 +467,7 @@ impl Hub {
             return self.depart(now_us, who, study::Event::Left);
         }
         match self.sessions[who.0].place {
-            Place::Page | Place::Group(_) | Place::Aside => {}
+            Place::Page | Place::Group(_) | Place::Chat(_) | Place::Aside => {}
             Place::Lobby(room) => {
                 self.leave_lobby(room, who);
                 self.sessions[who.0].away_us = Some(now_us);

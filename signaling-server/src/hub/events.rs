@@ -133,6 +133,8 @@ pub enum Write {
     },
     /// A group is made, or has changed.
     Group(GroupRow),
+    /// Somebody writes to their group.
+    Message(MessageRow),
     /// Somebody begins to wait in a lobby, or has waited.
     Wait(WaitRow),
     /// An episode starts.
@@ -233,6 +235,40 @@ pub struct GroupRow {
     pub places: Vec<PlaceRow>,
     /// Whether an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
+    /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
+    /// microseconds.
+    pub talk: Option<(u16, u64)>,
+}
+
+/// Something that somebody wrote to their group, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Id of the group.
+    pub group: String,
+    /// Its place in the order of the group's messages.
+    pub number: u32,
+    /// Pseudonym of who wrote it.
+    pub participant: String,
+    /// Their place in the group.
+    pub place: Seat,
+    /// Index of the stage.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Number of the visit among those that the group makes together.
+    pub round: u16,
+    /// How many messages they had written before at this visit.
+    pub turn: u32,
+    /// Id of the episode that ran.
+    pub episode: Option<String>,
+    /// The tick that their page showed.
+    pub tick: Option<Tick>,
+    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    pub sent_us: u64,
+    /// When it came, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// What it says.
+    pub text: String,
 }
 
 /// A place in a group: a seat of people in every stage that the group plays.

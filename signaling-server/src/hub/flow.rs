@@ -28,6 +28,7 @@ impl Hub {
         );
         if moved {
             session.shown_us = Some(0);
+            session.leave_chat();
             self.store_place(who, None);
         }
         moved
@@ -76,15 +77,11 @@ impl Hub {
             return;
         }
         let stage = self.stage_of(who);
-        let people = match self.kind(stage) {
-            Kind::Env(env) => Some(env.people()),
-            _ => None,
-        };
-        match people {
-            Some(_) if self.is_resting(who) => self.show_rest(now_us, who),
-            Some(1) => self.form(now_us, None, &[Seated::Person(who)]),
-            Some(_) => self.arrive(now_us, who),
-            None => {
+        match self.kind(stage) {
+            Kind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
+            kind if kind.is_together() => self.arrive(now_us, who),
+            Kind::Env(_) => self.form(now_us, None, &[Seated::Person(who)]),
+            _ => {
                 self.note_shown(now_us, who);
                 self.give_ticket(who);
                 let message = self.stage_message(who, stage, None);
@@ -135,7 +132,9 @@ impl Hub {
         self.sessions[who.0].leaves = false;
         match self.sessions[who.0].place {
             Place::Page => {}
-            Place::Group(_) | Place::Aside => self.sessions[who.0].place = Place::Page,
+            Place::Group(_) | Place::Chat(_) | Place::Aside => {
+                self.sessions[who.0].place = Place::Page
+            }
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who.0].place = Place::Page;

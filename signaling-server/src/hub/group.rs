@@ -11,6 +11,7 @@ use study::stage::Bot;
 use study::terms::Then;
 use study::{Draw, Episode, Kind, Outcome, Progress, Round};
 
+use super::chat::Talk;
 use super::{Effect, GroupRow, Hub, Place, PlaceRow, Room, SessionId, Write};
 
 /// A group.
@@ -40,6 +41,10 @@ pub(super) struct Group {
     shown: BTreeSet<SessionId>,
     /// Who is missing, as those were told who wait.
     told: Vec<Absent>,
+    /// What its people write to each other where they are.
+    pub talk: Option<Talk>,
+    /// Messages so far, at all visits.
+    pub said: u32,
     /// When it is to be settled though nothing happens, microseconds.
     pub wake_us: Option<u64>,
 }
@@ -95,6 +100,8 @@ impl Group {
             since: None,
             shown: BTreeSet::new(),
             told: Vec::new(),
+            talk: None,
+            said: 0,
             wake_us: None,
         }
     }
@@ -149,7 +156,10 @@ impl Hub {
             let round = self.ahead(*who, &draw).round(&self.study);
             round.is_some_and(|round| round.is_here && round.number == 0)
         };
-        if people.iter().all(together) {
+        // A chat begins at once: nothing can undo the group any more.
+        let next = self.ahead(first, &draw).index();
+        let plays = matches!(self.kind(next), Kind::Env(_));
+        if plays && people.iter().all(together) {
             return self.play_on(now_us, key, people);
         }
         // Each goes on by themselves for now, so nothing can undo the group any more.
@@ -189,6 +199,7 @@ impl Hub {
             draw: group.draw.clone(),
             places: group.places.iter().map(place).collect(),
             has_ai: group.has_ai,
+            talk: (group.talk.as_ref()).and_then(|talk| Some((talk.round, talk.since_us?))),
         };
         self.effects.push_back(Effect::Store(Write::Group(row)));
     }
@@ -199,7 +210,7 @@ impl Hub {
     }
 
     /// Where somebody is with this group; nothing once their way leads to it no more.
-    fn round_in(&self, key: GroupId, who: SessionId) -> Option<Round> {
+    pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<Round> {
         let draw = &self.groups.get(&key)?.draw;
         let round = self.sessions[who.0].progress.round(&self.study);
         round.filter(|round| round.group == draw.seed)
@@ -211,13 +222,21 @@ impl Hub {
         let key = key.filter(|&key| self.round_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.get_mut(&key)?.member_mut(who).copied());
         let (Some(key), Some(member)) = (key, member) else {
-            // The lobby has let them go on without a group.
+            // The lobby has let them go on without a group; alone, there is nobody to write to.
+            let at = self.sessions[who.0].progress.position();
+            if self.advance(who, study::Event::StageDone { at, answers: &[] }) {
+                return self.show(now_us, who);
+            }
             return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
         };
         if member.gone.is_some() {
             self.sessions[who.0].place = Place::Page;
             self.advance(who, study::Event::Cut(Outcome::TimedOut));
             return self.show(now_us, who);
+        }
+        let round = self.round_in(key, who).map_or(0, |round| round.number);
+        if self.is_chatting(key, round) {
+            return self.join_chat(now_us, key, who);
         }
         self.sessions[who.0].place = Place::Group(key);
         if let Some(group) = self.groups.get_mut(&key) {
@@ -238,6 +257,7 @@ impl Hub {
 
     fn settle_group(&mut self, now_us: u64, key: GroupId) {
         self.part(key);
+        self.tell_company(key);
         let muster = self.muster(key);
         let Some(group) = self.groups.get_mut(&key) else {
             return;
@@ -250,6 +270,9 @@ impl Hub {
             group.since = Some((muster.round, now_us));
         }
         let since_us = group.since.map_or(now_us, |(_, since_us)| since_us);
+        // Who is still at a chat of the group is not late.
+        let chats_us = group.talk.as_ref().and_then(|talk| talk.until_us);
+        let since_us = since_us.max(chats_us.unwrap_or(0));
         let lobby = self.study.lobby(group.lobby);
         let until_us = since_us + lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000);
         if !muster.coming.is_empty() && now_us < until_us {
@@ -368,6 +391,9 @@ impl Hub {
             return;
         };
         let stage = self.ahead(first, &group.draw).index();
+        if matches!(self.kind(stage), Kind::Chat(_)) {
+            return self.begin_chat(now_us, key, here);
+        }
         let Kind::Env(env) = self.kind(stage) else {
             return;
         };
@@ -461,6 +487,7 @@ impl Hub {
         (group.has_ai, group.is_kept) = (row.has_ai, true);
         self.met.extend(group.pairs());
         self.groups.insert(key, group);
+        self.restore_chat(key, row.talk);
     }
 }
 

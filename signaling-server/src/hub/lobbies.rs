@@ -212,7 +212,7 @@ impl Hub {
                 self.sessions[who.0].place = Place::Page;
                 self.show(now_us, who);
             }
-            Place::Page | Place::Group(_) | Place::Episode(..) => {}
+            Place::Page | Place::Group(_) | Place::Chat(_) | Place::Episode(..) => {}
         }
     }
 

@@ -7,6 +7,7 @@
 mod answers;
 mod arbiter;
 mod bucket;
+mod chat;
 mod draws;
 mod entry;
 mod events;
@@ -39,10 +40,11 @@ use crate::config::Limits;
 use crate::lobby::Lobby;
 
 use bucket::Bucket;
+use chat::Saying;
 pub use entry::{Restored, RestoredEpisode, RestoredSession};
 pub use events::{
-    Absorbed, Answers, Effect, EpisodeRow, Event, GroupRow, PlaceRow, Snapshot, WaitEnd, WaitRow,
-    WaitedFor, Work, Write,
+    Absorbed, Answers, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot,
+    WaitEnd, WaitRow, WaitedFor, Work, Write,
 };
 pub use group::Gone;
 use group::{Group, GroupId};
@@ -105,6 +107,8 @@ struct Session {
     drafts: Bucket,
     /// Whether its participant wants to leave, and the archive has yet to answer what they played.
     leaves: bool,
+    /// How often it may write to its group.
+    says: Bucket,
     /// Whom the recruiter calls how.
     identity: Option<Identity>,
     /// Whether what was recorded of it is erased.
@@ -123,6 +127,8 @@ enum Place {
     Aside,
     /// At a stage that it plays with this group, once the others have come too.
     Group(GroupId),
+    /// At a chat of this group, which goes on.
+    Chat(GroupId),
     /// In the group of this episode; whether its page has the episode in memory.
     Episode(Era, bool),
 }
@@ -274,6 +280,7 @@ impl Hub {
             .chain(groups)
             .chain(matches.filter(|at_us| *at_us < u64::MAX))
             .chain(self.rests.values().copied())
+            .chain(self.chat_due_us())
             .chain(self.expiring.first().map(|(at_us, _)| *at_us))
             .chain(self.next_fading_us())
             .min()
@@ -349,6 +356,22 @@ impl Hub {
             ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
+            ClientMessage::Say {
+                round,
+                number,
+                sent_us,
+                tick,
+                text,
+            } => {
+                let saying = Saying {
+                    round,
+                    number,
+                    sent_us,
+                    tick,
+                    text,
+                };
+                self.handle_say(now_us, who, saying);
+            }
         }
     }
 

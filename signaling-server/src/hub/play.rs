@@ -225,6 +225,7 @@ impl Hub {
             round: (course.episode, course.episodes),
             countdown_s: env.screen.countdown_s,
             hud: env.hud(&self.study.language, &course.names, told),
+            chat: env.screen.chat.is_some(),
         })
     }
 
@@ -407,6 +408,7 @@ impl Hub {
                     input_delay,
                 },
             );
+            self.tell_talk(now_us, who);
         }
     }
 
@@ -514,6 +516,7 @@ impl Hub {
         loop {
             self.settle_matches(now_us);
             self.settle_rests(now_us);
+            self.settle_chats(now_us);
             self.settle_lobbies(now_us);
             self.settle_groups(now_us);
             if self.crowd_changed.is_empty() && self.groups_changed.is_empty() {

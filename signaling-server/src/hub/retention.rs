@@ -49,6 +49,7 @@ impl Hub {
         let participant = session.participant.clone();
         ticket.map(|ticket| self.by_ticket.remove(&ticket));
         key.map(|key| self.by_identity.remove(&key));
+        self.forget_lines(who, false);
         self.store_place(who, None);
         self.effects
             .push_back(Effect::Store(Write::Erase { participant }));

@@ -3,6 +3,7 @@
 mod attendance;
 mod changes;
 mod chaos;
+mod chats;
 mod episodes;
 mod groups;
 mod lobbies;

@@ -4,7 +4,7 @@ use protocol::control::Farewell;
 use study::recruitment::{Deed, WayOut};
 use study::{Outcome, Payment, payment};
 
-use super::{Effect, Hub, Session, SessionId, Write};
+use super::{Effect, Hub, Place, Session, SessionId, Write};
 
 /// How long somebody has been there, as the server measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,13 @@ impl Attendance {
 }
 
 impl Session {
+    /// It is at a chat no more.
+    pub(super) fn leave_chat(&mut self) {
+        if matches!(self.place, Place::Chat(_)) {
+            self.place = Place::Page;
+        }
+    }
+
     /// Takes note that the page is there, or was until now.
     pub(super) fn see(&mut self, now_us: u64, pause_us: u64) {
         if self.payment.is_none() {

@@ -13,6 +13,7 @@ use study::{Assignment, Draw, Outcome, Progress, Study};
 use super::Played;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, Report, Stuck};
+use super::said;
 use crate::pay;
 use crate::store::{self, Session, SqliteStore, Store as _};
 
@@ -26,6 +27,8 @@ type Faulty = BTreeMap<usize, Vec<String>>;
 struct Data {
     sessions: BTreeMap<String, Session>,
     visits: BTreeMap<String, Vec<Visit>>,
+    /// What each participant wrote to their groups.
+    messages: BTreeMap<String, Vec<String>>,
     episodes: Vec<store::Episode>,
     ledger: pay::Ledger,
     /// What is wrong with the data as a whole.
@@ -134,6 +137,7 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     Ok(Data {
         sessions: sessions.into_iter().filter_map(by_door).collect(),
         visits: visits(&out.join("responses.csv"))?,
+        messages: said::messages(&out.join("chat.csv"))?,
         episodes,
         ledger: pay::pay(data, None).await?,
         wrong: wrong.collect(),
@@ -226,6 +230,8 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
             ));
         }
     }
+    let written = data.messages.get(&session.participant);
+    wrong.extend(said::lost(record, written.map_or(&[], Vec::as_slice)));
     wrong.extend(unpaid(record, session, &data.ledger));
     let known = study.timeline.iter().map(|stage| stage.id.as_str());
     let known: BTreeSet<&str> = known.collect();

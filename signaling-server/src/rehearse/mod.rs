@@ -14,6 +14,7 @@ mod judge;
 mod pacer;
 mod record;
 mod report;
+mod said;
 mod trace;
 mod wire;
 

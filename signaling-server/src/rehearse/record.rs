@@ -1,6 +1,6 @@
 //! What is known of one session by the one who takes part: where it stands, what it was promised, how it ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peer::Verdict;
@@ -83,6 +83,9 @@ pub(super) struct Record {
     pub(super) places: BTreeMap<u16, String>,
     /// Answers, in the order in which they were given.
     pub(super) given: Vec<Given>,
+    /// What it wrote to its groups, and what of that the server has promised to keep.
+    pub(super) wrote: BTreeSet<String>,
+    pub(super) said: BTreeSet<String>,
     /// Time in lobbies, microseconds, and how it ended.
     pub(super) waits: Vec<(u64, Waited)>,
     /// What the server said of the end of episodes, by their id.

@@ -19,18 +19,18 @@ use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, raw_sql};
 use crate::hub::Identity;
 
 use super::{
-    Answers, Episode, GONE, Group, Identifier, Link, Member, NewEpisode, NewSession, PageTime,
-    PayState, Payment, Place, Response, Session, Store, StoreError, Wait, Withdrawn, gone_name,
-    reason_name, token_hash,
+    Answers, Episode, GONE, Group, Identifier, Link, Member, Message, NewEpisode, NewSession,
+    PageTime, PayState, Payment, Place, Response, Said, Session, Store, StoreError, Wait,
+    Withdrawn, gone_name, reason_name, token_hash,
 };
 
-use rows::{episode, identifier, page_time, payment, response, session, wait};
+use rows::{episode, identifier, json, page_time, payment, response, said, session, wait};
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -39,6 +39,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("6_waits.sql"),
     include_str!("7_withdrawals.sql"),
     include_str!("8_erased.sql"),
+    include_str!("9_messages.sql"),
 ];
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
@@ -287,14 +288,18 @@ impl Store for SqliteStore {
 
     async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "INSERT INTO groups (id, stage, draw, size, has_ai) VALUES (?, ?, ?, ?, ?) \
-                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai)";
+        let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk) VALUES (?, ?, ?, ?, ?, ?) \
+                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai), talk = excluded.talk";
+        let talk = group
+            .talk
+            .map(|(round, since_us)| format!("[{round},{since_us}]"));
         sqlx::query(sql)
             .bind(&group.id)
             .bind(&group.stage)
             .bind(&group.draw)
             .bind(group.size)
             .bind(group.has_ai)
+            .bind(talk)
             .execute(&mut *transaction)
             .await?;
         for member in &group.members {
@@ -341,16 +346,60 @@ impl Store for SqliteStore {
         Ok(rows.iter().map(wait).collect::<Result<_, _>>()?)
     }
 
+    async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
+        let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
+                   sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&message.group)
+            .bind(message.number)
+            .bind(&message.participant)
+            .bind(message.place)
+            .bind(&message.stage)
+            .bind(message.visit)
+            .bind(message.round)
+            .bind(message.turn)
+            .bind(&message.episode)
+            .bind(message.tick)
+            .bind(message.sent_us.cast_signed())
+            .bind(message.at_us.cast_signed())
+            .bind(&message.text)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    async fn messages(&self) -> Result<Vec<Said>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 9 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
+                   players.episode = messages.episode AND players.participant = messages.participant) AS seat \
+                   FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
+                   messages.participant ORDER BY groups.rowid, number";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
+    }
+
     async fn groups(&self) -> Result<Vec<Group>, StoreError> {
-        let sql = "SELECT id, stage, draw, size, has_ai, seat, participant, gone FROM groups \
-                   LEFT JOIN members ON group_id = id ORDER BY groups.rowid, seat";
+        // A folder that is only read may be older than the column.
+        let talk = match self.version().await? {
+            0..9 => "NULL AS talk",
+            _ => "talk",
+        };
+        let sql = sqlx::AssertSqlSafe(format!(
+            "SELECT id, stage, draw, size, has_ai, {talk}, seat, participant, gone FROM groups \
+             LEFT JOIN members ON group_id = id ORDER BY groups.rowid, seat"
+        ));
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         let mut groups: Vec<Group> = Vec::new();
         for row in &rows {
             let id: String = row.try_get("id")?;
             if groups.last().is_none_or(|group| group.id != id) {
+                let talk: Option<&str> = row.try_get("talk")?;
                 groups.push(Group {
                     id,
+                    talk: talk.map(json).transpose()?,
                     stage: row.try_get("stage")?,
                     draw: row.try_get("draw")?,
                     size: row.try_get("size")?,
@@ -500,6 +549,12 @@ impl Store for SqliteStore {
         for sql in [
             "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            match group {
+                true => {
+                    "DELETE FROM messages WHERE group_id IN (SELECT group_id FROM members WHERE participant = ?)"
+                }
+                false => "DELETE FROM messages WHERE participant = ?",
+            },
         ] {
             sqlx::query(sql)
                 .bind(participant)
@@ -541,6 +596,7 @@ impl Store for SqliteStore {
             "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM waits WHERE participant = ?",
+            "DELETE FROM messages WHERE participant = ?",
             "UPDATE sessions SET erased_at = coalesce(erased_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?",
         ] {
             sqlx::query(sql)

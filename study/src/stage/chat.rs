@@ -1,45 +1,91 @@
-//! Talk between the members of a group.
+//! What people write to each other: in a stage of its own, or beside the picture of an env stage.
 
 use serde::Serialize;
 
-use crate::read::Fields;
+use crate::page::{self, Page, Source};
+use crate::read::{Fields, Place};
+use crate::text::{self, Text};
 
-/// Talk between the members of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+use super::env::MAX_SEATS;
+
+/// Time in which the members of a group write to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chat {
-    /// Who talks.
-    pub members: Members,
+    /// What they read above it.
+    #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
+    pub page: Option<Page>,
     /// Seconds before one can go on.
     pub min_s: u32,
     /// Seconds after which all go on.
     pub max_s: u32,
+    /// How they write.
+    #[serde(flatten)]
+    pub writing: Writing,
+}
+
+/// How people write to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Writing {
     /// The longest message, characters.
     pub max_length: u16,
+    /// What each place of the group is called; empty for what the page calls them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Text>,
 }
 
-/// Who talks in a chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Members {
-    /// Everybody of the group that the lobby before made.
-    Group,
+impl Writing {
+    /// What each place of the group is called, in a language; empty for what the page calls them.
+    pub fn names(&self, language: &str) -> Vec<String> {
+        let names = self.names.iter();
+        names
+            .map(|name| name.in_language(language).to_owned())
+            .collect()
+    }
 }
 
-const DOC: &str =
-    "Talk between the members of a group, in writing; every message is kept with its time.";
+impl Writing {
+    /// A message as it is kept and shown: text alone, without control characters (but line breaks) and without those that
+    /// turn the direction of what stands around them. None if nothing is left, or too much.
+    pub fn cleaned(&self, message: &str) -> Option<String> {
+        let most = usize::from(self.max_length);
+        // No character has more bytes; so a message that is far too long is not looked through.
+        if message.len() > 4 * most {
+            return None;
+        }
+        let is_turn = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let is_text = |c: &char| !is_turn(*c) && (*c == '\n' || !c.is_control());
+        let text: String = message.chars().filter(is_text).collect();
+        let text = text.trim();
+        let fits = !text.is_empty() && text.chars().count() <= most;
+        fits.then(|| text.to_owned())
+    }
+}
 
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<Chat> {
+/// The longest message that a study can allow, characters.
+pub const MAX_LENGTH: u16 = 2_000;
+
+/// The longest message of a study that does not say, characters.
+const LENGTH: u16 = 500;
+
+const DOC: &str = "Time in which the members of a group write to each other. All begin together, once everybody has come; every \
+                   message is kept with its time.";
+
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Chat> {
     fields.about(DOC);
-    let doc = "Who talks: everybody of the group that the lobby before made.";
-    let members = (fields.key("members", doc)).or(Members::Group, |place| {
-        place.word("choice", &[("group", Members::Group)])
-    });
-    let min_s = fields.key("min_s", "Seconds before one can go on.");
-    let min_s = min_s.or(0, |place| place.whole(0..=3600, "seconds"));
-    let max_s = fields.key("max_s", "Seconds after which all go on.");
-    let max_s = max_s.or(300, |place| place.whole(5..=3600, "seconds"));
-    let max_length = fields.key("max_length", "The longest message, in characters.");
-    let max_length = max_length.or(500, |place| place.whole(1..=5_000, "characters"));
+    let doc = "What participants read above the messages.";
+    let page = fields
+        .key("file", doc)
+        .maybe(|place| page::read(source, &place));
+    let doc = "Seconds before one can go on; as many as `max_s`, and nobody can before the time is up. Who has nobody to write \
+               to can go on at once.";
+    let min_s = fields
+        .key("min_s", doc)
+        .or(0, |place| place.whole(0..=3600, "seconds"));
+    let doc = "Seconds after which all go on; the page counts them down.";
+    let max_s = fields
+        .key("max_s", doc)
+        .or(300, |place| place.whole(5..=3600, "seconds"));
+    let writing = writing(source, fields);
     let (min_s, max_s) = (min_s?, max_s?);
     if min_s > max_s {
         let message =
@@ -48,9 +94,75 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Chat> {
         return None;
     }
     Some(Chat {
-        members: members?,
+        page: page?,
         min_s,
         max_s,
-        max_length: max_length?,
+        writing: writing?,
     })
+}
+
+fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
+    let max_length = fields.key("max_length", "The longest message, in characters.");
+    let max_length = max_length.or(LENGTH, |place| place.whole(1..=MAX_LENGTH, "characters"));
+    let doc = "What each place of the group is called, in the order of the places, such as `[Red, Blue]`. Without it the page \
+               says You and Partner, and numbers the partners if there are more.";
+    let names = fields.key("names", doc).or(Vec::new(), |place| {
+        let places = place.list("names", usize::from(MAX_SEATS))?;
+        let read = |place: &Place<'_>| text::read(place, source.language, 40);
+        let read: Vec<_> = places.iter().map(read).collect();
+        read.into_iter().collect()
+    });
+    Some(Writing {
+        max_length: max_length?,
+        names: names?,
+    })
+}
+
+/// Reads whether people write to each other beside the picture: `true`, `false`, or how.
+pub(super) fn beside(source: Source<'_>, place: &Place<'_>) -> Option<Option<Writing>> {
+    let usual = || Writing {
+        max_length: LENGTH,
+        names: Vec::new(),
+    };
+    let flag = (place.may(!place.is_block())).then(|| place.flag());
+    let block = (place.may(place.is_block())).then(|| {
+        let mut fields = place.fields("how people write to each other")?;
+        let writing = writing(source, &mut fields);
+        fields.done();
+        writing
+    });
+    match flag {
+        Some(flag) => flag.map(|flag| flag.then(usual)),
+        None => block.flatten().map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_text_alone_and_of_the_length_that_the_study_allows() {
+        let writing = Writing {
+            max_length: 5,
+            names: Vec::new(),
+        };
+        for (said, kept) in [
+            ("Hello", Some("Hello")),
+            ("  a\u{7}\u{1b}b\r\n ", Some("ab")),
+            ("a\nb", Some("a\nb")),
+            ("\u{202e}abc\u{2069}", Some("abc")),
+            ("five \u{1f9c5}", None),
+            (
+                "\u{1f9c5}\u{1f9c5}\u{1f9c5}\u{1f9c5}\u{1f9c5}",
+                Some("\u{1f9c5}\u{1f9c5}\u{1f9c5}\u{1f9c5}\u{1f9c5}"),
+            ),
+            ("Hello!", None),
+            (" \n\t", None),
+            ("", None),
+        ] {
+            assert_eq!(writing.cleaned(said).as_deref(), kept, "{said:?}");
+        }
+        assert_eq!(writing.cleaned(&"\u{7}".repeat(21)), None);
+    }
 }

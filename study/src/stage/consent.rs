@@ -81,7 +81,12 @@ pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
         return;
     };
     for (place, stage) in places.iter().zip(stages).take(last) {
-        let records = |kind: &Kind| matches!(kind, Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_));
+        let records = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_) | Kind::Chat(_)
+            )
+        };
         if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
             place.wrong_at("type", "records something of the participant, and a consent stage comes after it; move the consent stage before this one");
         }

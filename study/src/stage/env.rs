@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::chat::{self, Writing};
 use super::course::{self, Course};
 use crate::canonical::sha256;
 use crate::formula::Template;
@@ -66,6 +67,9 @@ pub struct Screen {
     pub rest: Option<Rest>,
     /// Whether the page asks for the whole screen.
     pub fullscreen: bool,
+    /// How people write to each other while they play; none if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Writing>,
 }
 
 /// What a key does that is held.
@@ -156,6 +160,17 @@ impl Env {
             .iter()
             .filter(|player| player.is_person())
             .count()
+    }
+}
+
+impl Env {
+    /// The AI partners that it names itself.
+    pub(crate) fn bots(&self) -> impl Iterator<Item = &Bot> {
+        let seated = self.players.iter().filter_map(|player| match player {
+            Player::Bot(bot) => Some(bot),
+            Player::Own | Player::Partner | Player::Vacant => None,
+        });
+        seated.chain(&self.on_disconnect.bot)
     }
 }
 
@@ -281,6 +296,11 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     let fullscreen = fields
         .key("fullscreen", doc)
         .or(false, |place| place.flag());
+    let doc = "Whether the people of the group write to each other while they play; a block says how, with `max_length` and \
+               `names` as in a `chat` stage.";
+    let chat = fields
+        .key("chat", doc)
+        .maybe(|place| chat::beside(source, &place));
     Some(Screen {
         capture: capture?,
         touch: touch?,
@@ -288,6 +308,7 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
         hud: hud?,
         rest: rest?,
         fullscreen: fullscreen?,
+        chat: chat?.flatten(),
     })
 }
 

@@ -10,7 +10,6 @@ use crate::progress::Refusal;
 use crate::read::{Fields, Place};
 use crate::screening::Screening;
 use crate::survey::{self, Mark, Survey};
-use crate::unplayed;
 
 mod chat;
 mod consent;
@@ -24,7 +23,7 @@ mod lobby;
 pub(crate) mod outcome;
 mod quiz;
 
-pub use chat::{Chat, Members};
+pub use chat::{Chat, MAX_LENGTH, Writing};
 pub use consent::{AGREED, Consent};
 pub use course::{Course, Mode, Told, Until, live, names};
 pub use debrief::Debrief;
@@ -67,6 +66,8 @@ pub enum Kind {
     Lobby(Lobby),
     /// Episodes of an environment.
     Env(Env),
+    /// Time in which a group writes to each other.
+    Chat(Chat),
     /// A page of another site.
     External(External),
     /// What people learn at the end.
@@ -86,9 +87,28 @@ impl Kind {
             Self::Survey(_) => "survey",
             Self::Lobby(_) => "lobby",
             Self::Env(_) => "env",
+            Self::Chat(_) => "chat",
             Self::External(_) => "external",
             Self::Debrief(_) => "debrief",
             Self::End(_) => "end",
+        }
+    }
+
+    /// Whether a group is there together.
+    pub fn is_together(&self) -> bool {
+        match self {
+            Self::Env(env) => env.people() > 1,
+            Self::Chat(_) => true,
+            _ => false,
+        }
+    }
+
+    /// How people write to each other there, if they do.
+    pub fn writing(&self) -> Option<&Writing> {
+        match self {
+            Self::Env(env) => env.screen.chat.as_ref(),
+            Self::Chat(chat) => Some(&chat.writing),
+            _ => None,
         }
     }
 
@@ -99,6 +119,7 @@ impl Kind {
             Self::Instructions(it) => it.pages.iter().collect(),
             Self::Debrief(it) => vec![&it.page],
             Self::End(it) => vec![&it.page],
+            Self::Chat(it) => it.page.iter().collect(),
             Self::Screening(_)
             | Self::Quiz(_)
             | Self::Survey(_)
@@ -158,6 +179,10 @@ impl Stage {
                 timeout_s: it.timeout_s,
             },
             Kind::Env(_) => StageView::Env,
+            Kind::Chat(it) => StageView::Chat {
+                page: (it.page.as_ref())
+                    .map_or(String::new(), |page| page.html(language).to_owned()),
+            },
             Kind::Survey(it) => StageView::Survey {
                 surveyjs: it.in_language(language).to_string(),
             },
@@ -226,22 +251,8 @@ pub(crate) fn read(
     let kind = fields.variants("type", doc, "stage type", &TYPES, |kind, fields| {
         kind_of(source, kind, fields)
     });
-    if let Some((name, _)) = TYPES.iter().find(|(name, _)| {
-        fields
-            .whole
-            .node
-            .get("type")
-            .is_some_and(|node| node.is_text(name))
-    }) {
-        unplayed::report(name, &fields.whole);
-    }
     let stage = id.clone().zip(kind).map(|(id, kind)| Stage { id, kind });
     (id, stage)
-}
-
-/// A stage type that [`unplayed`] refuses is no stage, whatever it says.
-fn unplayed_kind<T>(_: Option<T>) -> Option<Kind> {
-    None
 }
 
 fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Kind> {
@@ -252,7 +263,7 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Ki
         Type::Survey => survey::read_stage(source, fields).map(Kind::Survey),
         Type::Lobby => lobby::read(fields).map(Kind::Lobby),
         Type::Env => env::read(source, fields).map(Kind::Env),
-        Type::Chat => unplayed_kind(chat::read(fields)),
+        Type::Chat => chat::read(source, fields).map(Kind::Chat),
         Type::Debrief => debrief::read(source, fields).map(Kind::Debrief),
         Type::External => external::read(fields).map(Kind::External),
         Type::End => end::read(source, fields).map(Kind::End),

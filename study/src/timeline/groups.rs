@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::design::{Design, Unit};
 use crate::problem::hint;
 use crate::read::Place;
-use crate::stage::{Env, Kind, Lobby};
+use crate::stage::{Bot, Env, Kind, Lobby};
 
 use super::adjacency::Adjacency;
 use super::read::Read;
@@ -31,11 +31,18 @@ pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> 
     for (index, place) in (0..).zip(&read.places) {
         match read.kind(index) {
             Some(Kind::Lobby(lobby)) => of_lobby(place, lobby, index, &adjacency, read),
-            Some(Kind::Env(env)) if env.people() > 1 => {
+            Some(kind) if kind.is_together() => {
                 let makers = makers(index, &adjacency, read);
-                of_env(place, env, index, &makers, read);
+                if let Kind::Env(env) = kind {
+                    of_env(place, env, index, &makers, read);
+                }
+                of_writing(place, kind, index, &makers, read);
                 all.insert(index, makers);
             }
+            Some(Kind::Env(env)) if env.screen.chat.is_some() => place.wrong_at(
+                "chat",
+                "nobody is there to write to, as the participant plays alone; add `partner` to `players`, or leave this out",
+            ),
             _ => {}
         }
     }
@@ -62,15 +69,15 @@ fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
     makers
 }
 
-/// What the group of a lobby plays, over every way up to the next lobby: the sizes of groups, and whether something
-/// could not be read.
+/// What the group of a lobby plays, over every way up to the next lobby: the sizes of groups, and whether there is
+/// anything that they do together, as far as could be read.
 fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize>, bool) {
-    let (mut sizes, mut is_unsure) = (BTreeSet::new(), false);
+    let (mut sizes, mut is_together) = (BTreeSet::new(), false);
     let (mut seen, mut open) = (BTreeSet::new(), vec![index]);
     while let Some(stage) = open.pop() {
         for after in adjacency.after(stage).flatten() {
             match read.kind(after) {
-                None => is_unsure = true,
+                None => is_together = true,
                 Some(Kind::Lobby(_)) => {}
                 Some(kind) => {
                     let people = match kind {
@@ -78,6 +85,7 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
                         _ => 1,
                     };
                     sizes.extend((people > 1).then_some(people));
+                    is_together |= kind.is_together();
                     if seen.insert(after) {
                         open.push(after);
                     }
@@ -85,7 +93,7 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
             }
         }
     }
-    (sizes, is_unsure)
+    (sizes, is_together)
 }
 
 /// Reports a lobby that is to bring groups together again of which there are none.
@@ -145,12 +153,12 @@ fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency,
             );
         }
     }
-    let (sizes, is_unsure) = played(index, adjacency, read);
+    let (sizes, is_together) = played(index, adjacency, read);
     let size = usize::from(lobby.group_size);
-    if sizes.is_empty() && !is_unsure {
+    if !is_together {
         place.wrong(
             "a lobby makes a group, but no stage that people play together follows it, up to the next lobby; put an env \
-             stage with `partner` among its players after it, or remove the lobby",
+             stage with `partner` among its players, or a chat, after it, or remove the lobby",
         );
     }
     if let Some(people) = sizes.into_iter().find(|people| *people != size) {
@@ -163,15 +171,21 @@ fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency,
 
 fn of_env(place: &Place<'_>, env: &Env, index: u16, makers: &Makers, read: &Read<'_>) {
     let players = env.people();
-    let Some(without) = makers.without.filter(|_| !makers.is_unsure) else {
-        return;
-    };
+    let message = without_group(index, makers, players, read);
+    if let Some(message) = message {
+        place.wrong_at("players", format!("{players} people, but {message}"));
+    }
+}
+
+/// Why there may be no group at a stage, if so.
+fn without_group(index: u16, makers: &Makers, size: usize, read: &Read<'_>) -> Option<String> {
+    let without = makers.without.filter(|_| !makers.is_unsure)?;
     let lobby = format!(
-        "`- {{id: lobby, type: lobby, group_size: {players}, timeout_s: 60, on_timeout: wait}}`"
+        "`- {{id: lobby, type: lobby, group_size: {size}, timeout_s: 60, on_timeout: wait}}`"
     );
-    let message = match without {
+    Some(match without {
         _ if makers.lobbies.is_empty() => format!(
-            "{players} people, but no lobby comes before this stage, so nobody would ever have a partner; add one: {lobby}"
+            "no lobby comes before this stage, so nobody would ever have a partner; add one: {lobby}"
         ),
         before => {
             let before = before.and_then(|before| read.stages[usize::from(before)].as_ref());
@@ -181,12 +195,60 @@ fn of_env(place: &Place<'_>, env: &Env, index: u16, makers: &Makers, read: &Read
                 None => String::new(),
             };
             format!(
-                "{players} people, but this stage can be reached{by} without passing a lobby, so there would be no group; \
+                "this stage can be reached{by} without passing a lobby, so there would be no group; \
                  put lobby and stage into one block that is shuffled, chosen or guarded as a whole"
             )
         }
+    })
+}
+
+/// Checks a stage at which a group writes to each other: that there is one, that its places are named, and that no AI
+/// partner is to pass for a person.
+fn of_writing(place: &Place<'_>, kind: &Kind, index: u16, makers: &Makers, read: &Read<'_>) {
+    let Some(writing) = kind.writing() else {
+        return;
     };
-    place.wrong_at("players", message);
+    let (names, key) = match kind {
+        Kind::Env(_) => ("chat.names", "chat"),
+        _ => ("names", "type"),
+    };
+    if matches!(kind, Kind::Chat(_))
+        && let Some(message) = without_group(index, makers, 2, read)
+    {
+        place.wrong_at(key, format!("a group writes here, but {message}"));
+    }
+    let lobbies = makers.lobbies.iter().filter_map(|lobby| {
+        let stage = read.stages[usize::from(*lobby)].as_ref()?;
+        match &stage.kind {
+            Kind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
+            _ => None,
+        }
+    });
+    let lobbies: Vec<(&str, &Lobby)> = lobbies.collect();
+    let (count, given) = (writing.names.len(), !writing.names.is_empty());
+    let other = |(_, lobby): &&(&str, &Lobby)| usize::from(lobby.group_size) != count;
+    if let Some((id, lobby)) = lobbies.iter().find(other).filter(|_| given) {
+        let message = format!(
+            "{count} names, but the groups of `{id}` have {} places; write one name a place",
+            lobby.group_size
+        );
+        place.wrong_at(names, message);
+    }
+    let called = lobbies
+        .iter()
+        .filter_map(|(id, lobby)| Some((format!("of `{id}`"), lobby.bot.as_ref()?)));
+    let own: Vec<&Bot> = match kind {
+        Kind::Env(env) => env.bots().collect(),
+        _ => Vec::new(),
+    };
+    let own = own.into_iter().map(|bot| ("of this stage".to_owned(), bot));
+    if let Some((whose, _)) = called.chain(own).find(|(_, bot)| !bot.disclose) {
+        let message = format!(
+            "the AI partner {whose} is not to be told from people, but does not write, so people would find out; write \
+             `disclose: true` there, or leave the chat out"
+        );
+        place.wrong_at(key, message);
+    }
 }
 
 /// Gives every env stage that calls an AI partner for a person who is gone the one of the lobby before it, unless it
@@ -240,8 +302,8 @@ fn mark<'n>(
     for node in nodes {
         let (inner, makes) = match node {
             Node::Stage(stage) => match read.kind(*stage) {
-                Some(Kind::Env(env)) => (env.people() > 1, false),
-                kind => (false, matches!(kind, Some(Kind::Lobby(_)))),
+                Some(kind) => (kind.is_together(), matches!(kind, Kind::Lobby(_))),
+                None => (false, false),
             },
             Node::Block(block) => {
                 let (inner, makes) = mark(&mut block.block, read, design);

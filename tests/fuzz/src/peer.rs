@@ -66,6 +66,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         round: (0, 1),
         countdown_s: None,
         hud: Vec::new(),
+        chat: false,
     }
 }
 

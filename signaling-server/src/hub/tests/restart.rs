@@ -57,6 +57,7 @@ impl Stage {
                     restored.groups.retain(|known| known.id != row.id);
                     restored.groups.push(row);
                 }
+                Write::Message(row) => restored.messages.push(row),
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),

@@ -8,6 +8,7 @@ use protocol::{Era, Seat};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::stage::Stage;
+use super::talk::Talking;
 use super::{Bot, S};
 use crate::rehearse::fault::Fault;
 use crate::rehearse::record::Phase;
@@ -151,6 +152,7 @@ impl Bot {
     fn new_page(&mut self, at_us: u64) {
         self.record.lock().returns += 1;
         self.leave_play();
+        self.talking = Talking::default();
         self.is_welcome = false;
         (self.stage, self.act, self.done, self.is_done_sent) = (None, None, None, false);
         (self.times, self.failures) = (Times::default(), 0);

@@ -8,6 +8,7 @@ mod episode;
 mod mishap;
 mod person;
 mod stage;
+mod talk;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -30,6 +31,7 @@ use crate::clock::Clock;
 use draft::Drafts;
 use episode::Late;
 use stage::Stage;
+use talk::Talking;
 
 /// Pauses before the next try to connect, microseconds; the last one repeats.
 const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
@@ -107,6 +109,7 @@ pub(super) struct Bot {
     done: Option<ClientMessage>,
     is_done_sent: bool,
     drafts: Drafts,
+    talking: Talking,
     /// The stage that waits for the outcome of an episode to be read, and until when it is.
     next: Option<Stage>,
     outcome_us: Option<u64>,
@@ -171,6 +174,7 @@ impl Bot {
             done: None,
             is_done_sent: false,
             drafts: Drafts::default(),
+            talking: Talking::default(),
             next: None,
             outcome_us: None,
             peer: None,
@@ -210,6 +214,7 @@ impl Bot {
         }
         self.play(now_us);
         self.draft(now_us);
+        self.talk(now_us);
         if self.mishap_us.take_if(|at_us| *at_us <= now_us).is_some()
             && let Some(end) = self.go_wrong(now_us)
         {
@@ -247,6 +252,7 @@ impl Bot {
             outcome_us,
             self.late.due_us(),
             self.drafts.due_us(),
+            self.talking.due_us(),
         ];
         let due_us = times.into_iter().flatten().min().unwrap_or(u64::MAX);
         let due_us = due_us.min(now_us + asks_us).min(self.peer_due_us(now_us));
@@ -417,6 +423,7 @@ impl Bot {
             ServerMessage::DraftKept { number } => self.drafts.kept(number),
             ServerMessage::Waiting(waiting) => self.wait(waiting.ask),
             ServerMessage::Missing { .. } | ServerMessage::Signal { .. } => {}
+            message if self.hears_talk(now_us, &message) => {}
             message => self.of_episode(now_us, message)?,
         }
         Ok(())

@@ -91,6 +91,11 @@ impl Bot {
                 let patience_s = 3 * u64::from(*timeout_s) + 60;
                 Some((patience_s * S, Act::Leave))
             }
+            StageView::Chat { .. } => {
+                self.doing("before a chat");
+                self.expect(60, "for the chat to be told");
+                None
+            }
             StageView::Env => {
                 self.doing("before an episode");
                 self.expect(180, "for an episode to be made");

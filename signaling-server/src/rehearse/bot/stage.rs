@@ -4,6 +4,7 @@ use protocol::control::{Answer, ClientMessage, StageView};
 use study::Outcome;
 
 use super::Bot;
+use super::talk::Talking;
 use crate::rehearse::record::{Given, Phase, Waited};
 
 /// A stage as the server told it.
@@ -96,6 +97,7 @@ impl Bot {
             self.stand_at(stage.index, stage.id.clone())?;
         }
         (self.since_us, self.act) = (now_us, None);
+        self.talking = Talking::default();
         self.stage = Some(stage.clone());
         self.meet(now_us, &stage)?;
         if !matches!(stage.view, StageView::Lobby { .. }) {

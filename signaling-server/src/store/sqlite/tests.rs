@@ -357,9 +357,11 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
             participant: "P-1".into(),
             gone: None,
         }],
+        talk: None,
     };
     store.save_group(&group).await.unwrap();
     group.has_ai = true;
+    group.talk = Some((3, 1_700_000_000_000_000));
     group.members[0].gone = Some(crate::hub::Gone::Late);
     store.save_group(&group).await.unwrap();
     assert_eq!(store.groups().await.unwrap(), [group]);
@@ -393,4 +395,75 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
         (None, Some("restart"))
     );
     store.close().await;
+}
+
+fn message(participant: &str, number: u32) -> Message {
+    Message {
+        group: "G-1".into(),
+        number,
+        participant: participant.into(),
+        place: 0,
+        stage: "play".into(),
+        visit: 3,
+        round: 1,
+        turn: number,
+        episode: Some("e1".into()),
+        tick: Some(40 + number),
+        sent_us: u64::MAX,
+        at_us: 1_700_000_000_000_000,
+        text: "Söups, \"hot\"\n, now \u{1f9c5}".into(),
+    }
+}
+
+#[tokio::test]
+async fn messages_are_kept_in_their_order_with_the_seat_of_who_wrote_them() {
+    let data = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    store.create_session(&new("P-A", None)).await.unwrap();
+    store.create_session(&new("P-B", None)).await.unwrap();
+    let played = NewEpisode {
+        participants: vec![String::new(), "P-A".into(), "P-B".into()],
+        visits: vec![0, 3, 3],
+        ..episode("e1")
+    };
+    store.create_episode(&played).await.unwrap();
+    let second = Message {
+        episode: None,
+        tick: None,
+        ..message("P-B", 1)
+    };
+    store.save_message(&second).await.unwrap();
+    store.save_message(&message("P-A", 0)).await.unwrap();
+    assert!(
+        store.save_message(&message("P-A", 0)).await.is_err(),
+        "each number is there once"
+    );
+    let all = store.messages().await.unwrap();
+    let found: Vec<_> = all.iter().map(|said| (said.seat, &said.message)).collect();
+    assert_eq!(found, [(Some(1), &message("P-A", 0)), (None, &second)]);
+    assert_eq!(
+        (all[0].study.as_str(), all[0].study_version.as_str()),
+        ("overcooked-dyad", "1.2")
+    );
+}
+
+#[tokio::test]
+async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
+    for (group, left) in [(false, vec!["P-B".to_owned()]), (true, Vec::new())] {
+        let data = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(data.path()).await.unwrap();
+        store.create_session(&new("P-A", None)).await.unwrap();
+        store.create_session(&new("P-B", None)).await.unwrap();
+        let played = NewEpisode {
+            participants: vec!["P-A".into(), "P-B".into()],
+            ..episode("e1")
+        };
+        store.create_episode(&played).await.unwrap();
+        store.save_message(&message("P-A", 0)).await.unwrap();
+        store.save_message(&message("P-B", 1)).await.unwrap();
+        store.withdraw("P-A", "W-1", group).await.unwrap();
+        let all = store.messages().await.unwrap();
+        let of = |said: Said| said.message.participant;
+        assert_eq!(all.into_iter().map(of).collect::<Vec<_>>(), left);
+    }
 }

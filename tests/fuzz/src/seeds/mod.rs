@@ -7,8 +7,9 @@ mod turn;
 use protocol::change::{Change, Presence};
 use protocol::control::{
     Ability, Absent, Answer, Ask, AtTimeout, Choice, ClientMessage, Device, Draft, EndReason,
-    Entry, Farewell, IceServer, KeyEvent, Lack, Link, Misprediction, Onward, Plan, Refusal, Report,
-    Return, ServerMessage, StageView, Timing, Trial, Upload, Waiting, encode,
+    Entry, Farewell, IceServer, KeyEvent, Lack, Line, Link, Misprediction, Onward, Plan, Refusal,
+    Report, Return, ServerMessage, StageView, Talk, Talker, Timing, Trial, Unsaid, Upload, Waiting,
+    encode,
 };
 use protocol::datagram::{Datagram, Echo, Layout};
 use protocol::log::{self, Ending, Header, Record};
@@ -174,6 +175,13 @@ fn client_messages() -> Vec<ClientMessage> {
         ClientMessage::Choose(Choice::Ai),
         ClientMessage::Unloading,
         ClientMessage::TakeBack { era },
+        ClientMessage::Say {
+            round: 1,
+            number: 2,
+            sent_us: 1_700_000_000_000_000,
+            tick: Some(Tick(120)),
+            text: "I take the onions \u{1f9c5}".into(),
+        },
     ]
 }
 
@@ -227,6 +235,7 @@ fn plan() -> Plan {
         round: (0, 1),
         countdown_s: None,
         hud: Vec::new(),
+        chat: false,
     }
 }
 
@@ -287,6 +296,9 @@ fn server_messages() -> Vec<ServerMessage> {
         StageView::Consent {
             page: "<p>Agree?</p>".into(),
             sha256: "0a".repeat(32),
+        },
+        StageView::Chat {
+            page: "<p>Agree on a plan.</p>".into(),
         },
         StageView::Quiz {
             surveyjs: "{}".into(),
@@ -420,8 +432,40 @@ fn server_messages() -> Vec<ServerMessage> {
             partners: vec![(Seat(1), vec![4])],
         }),
     ]);
+    messages.extend(talk());
     messages.extend(stages);
     messages
+}
+
+fn talk() -> Vec<ServerMessage> {
+    let line = Line {
+        place: Seat(1),
+        number: 0,
+        at_us: 1_700_000_000_000_000,
+        text: "Hello".into(),
+    };
+    vec![
+        ServerMessage::Talk(Talk {
+            round: 1,
+            place: Seat(0),
+            company: vec![Talker::Here, Talker::Away, Talker::Left, Talker::Ai],
+            names: vec!["Red".into()],
+            max_length: 500,
+            left_ms: Some((0, 60_000)),
+            next: 2,
+            lines: vec![line.clone()],
+        }),
+        ServerMessage::Said { round: 1, line },
+        ServerMessage::Unsaid {
+            round: 1,
+            number: 2,
+            why: Unsaid::TooFast,
+        },
+        ServerMessage::Company {
+            round: 1,
+            company: vec![Talker::Here, Talker::Ai],
+        },
+    ]
 }
 
 fn change() -> Change {

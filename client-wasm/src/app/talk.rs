@@ -1,0 +1,86 @@
+//! What the person and the others of the group write to each other, at a stage of its own or beside an episode.
+
+use peer::chat::{Chat, Draft};
+use protocol::control::ServerMessage;
+
+use super::App;
+use super::stages::Card;
+use crate::chat::Pane;
+use crate::dom;
+
+impl App {
+    /// Takes a message of the server about it; false if it is about something else.
+    pub(super) fn hears_chat(&mut self, message: &ServerMessage) -> bool {
+        let now_us = dom::page_us();
+        let known = self.chat.as_mut();
+        let is_known = known.is_some_and(|chat| chat.handle(now_us, message));
+        match message {
+            ServerMessage::Talk(talk) if !is_known => {
+                self.chat = Some(Chat::new(now_us, talk.clone()));
+            }
+            ServerMessage::Talk(_)
+            | ServerMessage::Said { .. }
+            | ServerMessage::Unsaid { .. }
+            | ServerMessage::Company { .. } => {}
+            _ => return false,
+        }
+        self.show_chat();
+        true
+    }
+
+    /// Sends what is to be sent, and shows how things stand.
+    pub(super) fn show_chat(&mut self) {
+        let now_us = dom::page_us();
+        let is_connected = self.welcomed;
+        let due = self.chat.as_mut().filter(|_| is_connected);
+        if let Some(message) = due.and_then(|chat| chat.poll(now_us)) {
+            self.socket.send(&message);
+        }
+        let chat = self.chat.as_ref();
+        if let Card::Chat(card) = &mut self.card {
+            card.show(now_us, chat, is_connected);
+        }
+        let play = self.play.as_mut();
+        if let Some(pane) = play.and_then(|play| play.scene.chat.as_mut()) {
+            pane.show(chat, is_connected);
+        }
+    }
+
+    /// Where the person writes.
+    fn pane(&self) -> Option<&Pane> {
+        match &self.card {
+            Card::Chat(card) => Some(&card.pane),
+            _ => self.play.as_ref()?.scene.chat.as_ref(),
+        }
+    }
+
+    /// Whether the person can turn from the world to a chat beside it.
+    pub(crate) fn may_write(&self) -> bool {
+        self.play
+            .as_ref()
+            .is_some_and(|play| play.scene.chat.is_some())
+    }
+
+    /// The person turns to the chat.
+    pub(super) fn to_chat(&self) {
+        if let Some(pane) = self.pane() {
+            pane.write();
+        }
+    }
+
+    /// The person sends what they have written.
+    pub(super) fn write(&mut self) {
+        let is_open = self.chat.as_ref().is_some_and(|chat| !chat.is_closed());
+        let text = self.pane().filter(|_| is_open).and_then(Pane::take);
+        let sent_us = self.now().server_us;
+        let tick = self.play.as_ref().and_then(|play| play.tick_shown());
+        if let (Some(text), Some(chat)) = (text, &mut self.chat) {
+            chat.say(Draft {
+                text,
+                sent_us,
+                tick,
+            });
+        }
+        self.show_chat();
+    }
+}

@@ -1,0 +1,318 @@
+//! One page's part in what a group writes to each other: what is there to read, and what is on its way.
+//!
+//! Messages go out one after the other, each under its number, until the server has answered it: so each is stored once,
+//! in the order in which it was written, however often the connection is lost.
+
+use std::collections::VecDeque;
+
+use protocol::Tick;
+use protocol::control::{ClientMessage, Line, ServerMessage, Talk, Talker, Unsaid};
+
+/// A message that was too fast is sent again after so long, microseconds.
+const PAUSE_US: u64 = 1_500_000;
+
+/// What is not answered by then is sent again, microseconds.
+const AGAIN_US: u64 = 5_000_000;
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// What it says.
+    pub text: String,
+    /// When the person sent it, by the page's estimate of the server clock, microseconds.
+    pub sent_us: u64,
+    /// The tick that was shown then.
+    pub tick: Option<Tick>,
+}
+
+/// What a group writes, as one of its pages has it.
+#[derive(Clone, Debug)]
+pub struct Chat {
+    talk: Talk,
+    /// When the server told the whole of it, page clock, microseconds.
+    told_us: u64,
+    queue: VecDeque<Draft>,
+    /// When the first of them is to be sent, page clock, microseconds.
+    due_us: u64,
+    /// Whether nobody writes any more.
+    closed: bool,
+    /// What was not taken.
+    unsaid: Vec<Draft>,
+    /// How often any of this has changed.
+    revision: u64,
+}
+
+impl Chat {
+    /// What the server tells a page that comes to it.
+    pub fn new(now_us: u64, talk: Talk) -> Self {
+        Self {
+            talk,
+            told_us: now_us,
+            queue: VecDeque::new(),
+            due_us: 0,
+            closed: false,
+            unsaid: Vec::new(),
+            revision: 0,
+        }
+    }
+
+    /// How often it has changed.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Whether somebody else is there, or may come back.
+    pub fn has_company(&self) -> bool {
+        let places = self.talk.company.iter().enumerate();
+        let mut others = places.filter(|(place, _)| *place != self.talk.place.index());
+        others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
+    }
+
+    /// What is known of it.
+    pub fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    /// What is on its way, the oldest first.
+    pub fn queue(&self) -> impl Iterator<Item = &Draft> {
+        self.queue.iter()
+    }
+
+    /// What was not taken.
+    pub fn unsaid(&self) -> &[Draft] {
+        &self.unsaid
+    }
+
+    /// Whether nobody writes any more.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Milliseconds until one can go on, and until all do; none beside an episode.
+    pub fn left_ms(&self, now_us: u64) -> Option<(u64, u64)> {
+        let (may_ms, all_ms) = self.talk.left_ms?;
+        let gone_ms = now_us.saturating_sub(self.told_us) / 1_000;
+        let left = |ms: u32| u64::from(ms).saturating_sub(gone_ms);
+        Some((left(may_ms), left(all_ms)))
+    }
+
+    /// The person writes something.
+    pub fn say(&mut self, draft: Draft) {
+        if !self.closed {
+            self.queue.push_back(draft);
+            self.revision += 1;
+        }
+    }
+
+    /// What is to be sent now.
+    pub fn poll(&mut self, now_us: u64) -> Option<ClientMessage> {
+        let first = self.queue.front().filter(|_| now_us >= self.due_us)?;
+        self.due_us = now_us + AGAIN_US;
+        Some(ClientMessage::Say {
+            round: self.talk.round,
+            number: self.talk.next,
+            sent_us: first.sent_us,
+            tick: first.tick,
+            text: first.text.clone(),
+        })
+    }
+
+    /// Whether everything that was written is durable.
+    pub fn is_kept(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Takes a message of the server; true if it was about this.
+    pub fn handle(&mut self, now_us: u64, message: &ServerMessage) -> bool {
+        match message {
+            ServerMessage::Talk(talk) if talk.round == self.talk.round => {
+                self.again(now_us, talk.clone());
+            }
+            ServerMessage::Said { round, line } if *round == self.talk.round => self.hear(line),
+            &ServerMessage::Unsaid { round, number, why } if round == self.talk.round => {
+                self.refused(now_us, number, why);
+            }
+            ServerMessage::Company { round, company } if *round == self.talk.round => {
+                self.talk.company.clone_from(company);
+            }
+            _ => return false,
+        }
+        self.revision += 1;
+        true
+    }
+
+    /// The server tells it all again, after a lost connection, or because another episode begins.
+    fn again(&mut self, now_us: u64, talk: Talk) {
+        for _ in self.talk.next..talk.next {
+            self.queue.pop_front();
+        }
+        (self.talk, self.told_us, self.due_us, self.closed) = (talk, now_us, 0, false);
+    }
+
+    fn hear(&mut self, line: &Line) {
+        let is_known = |known: &Line| (known.place, known.number) == (line.place, line.number);
+        // One that is told twice, as its answer was late.
+        if self.talk.lines.iter().any(is_known) {
+            return;
+        }
+        self.talk.lines.push(line.clone());
+        if line.place == self.talk.place && line.number == self.talk.next {
+            self.talk.next += 1;
+            self.queue.pop_front();
+            self.due_us = 0;
+        }
+    }
+
+    fn refused(&mut self, now_us: u64, number: u32, why: Unsaid) {
+        if number != self.talk.next {
+            return;
+        }
+        match why {
+            Unsaid::TooFast => self.due_us = now_us + PAUSE_US,
+            Unsaid::NotTaken => {
+                self.unsaid.extend(self.queue.pop_front());
+                self.due_us = 0;
+            }
+            Unsaid::Closed => self.close(),
+        }
+    }
+
+    /// Nobody writes any more: what is still on its way is not taken.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.revision += 1;
+        self.unsaid.extend(self.queue.drain(..));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Seat;
+
+    use super::*;
+
+    fn talk(next: u32) -> Talk {
+        Talk {
+            round: 3,
+            place: Seat(0),
+            company: vec![Talker::Here, Talker::Here],
+            names: Vec::new(),
+            max_length: 10,
+            left_ms: Some((1_000, 60_000)),
+            next,
+            lines: Vec::new(),
+        }
+    }
+
+    fn draft(text: &str) -> Draft {
+        Draft {
+            text: text.to_owned(),
+            sent_us: 5,
+            tick: None,
+        }
+    }
+
+    fn said(place: u8, number: u32, text: &str) -> ServerMessage {
+        ServerMessage::Said {
+            round: 3,
+            line: Line {
+                place: Seat(place),
+                number,
+                at_us: 9,
+                text: text.to_owned(),
+            },
+        }
+    }
+
+    /// Number and text of what is sent now.
+    fn sent(chat: &mut Chat, now_us: u64) -> Option<(u32, String)> {
+        chat.poll(now_us).map(|message| match message {
+            ClientMessage::Say { number, text, .. } => (number, text),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn one_message_is_on_its_way_at_a_time_and_each_is_sent_until_it_is_answered() {
+        let mut chat = Chat::new(0, talk(4));
+        chat.say(draft("one"));
+        chat.say(draft("two"));
+        assert_eq!(sent(&mut chat, 10), Some((4, "one".to_owned())));
+        assert_eq!(sent(&mut chat, 20), None);
+        assert_eq!(
+            sent(&mut chat, 10 + AGAIN_US),
+            Some((4, "one".to_owned())),
+            "nobody answers"
+        );
+        assert!(chat.handle(30, &said(1, 0, "hello")));
+        assert_eq!(sent(&mut chat, 40), None, "somebody else's line");
+        assert!(chat.handle(50, &said(0, 4, "one")));
+        assert!(chat.handle(50, &said(0, 4, "one")));
+        assert_eq!(sent(&mut chat, 60), Some((5, "two".to_owned())));
+        let lines: Vec<&str> = chat
+            .talk()
+            .lines
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect();
+        assert_eq!(lines, ["hello", "one"]);
+    }
+
+    #[test]
+    fn after_a_lost_connection_what_was_stored_is_not_sent_again() {
+        for (next, then) in [(5, (5, "two")), (4, (4, "one"))] {
+            let mut chat = Chat::new(0, talk(4));
+            chat.say(draft("one"));
+            chat.say(draft("two"));
+            sent(&mut chat, 10);
+            assert!(chat.handle(20, &ServerMessage::Talk(talk(next))));
+            assert_eq!(sent(&mut chat, 30), Some((then.0, then.1.to_owned())));
+        }
+    }
+
+    #[test]
+    fn what_is_too_fast_is_sent_again_and_what_is_not_taken_is_told() {
+        let unsaid = |number, why| ServerMessage::Unsaid {
+            round: 3,
+            number,
+            why,
+        };
+        let mut chat = Chat::new(0, talk(0));
+        for text in ["one", "two", "three"] {
+            chat.say(draft(text));
+        }
+        sent(&mut chat, 10);
+        chat.handle(20, &unsaid(0, Unsaid::TooFast));
+        assert_eq!(sent(&mut chat, 30), None);
+        assert_eq!(sent(&mut chat, 20 + PAUSE_US), Some((0, "one".to_owned())));
+        chat.handle(40, &unsaid(7, Unsaid::NotTaken));
+        assert!(chat.unsaid().is_empty(), "that is another one");
+        chat.handle(50, &unsaid(0, Unsaid::NotTaken));
+        assert_eq!(sent(&mut chat, 60), Some((0, "two".to_owned())));
+        chat.handle(70, &unsaid(0, Unsaid::Closed));
+        let left: Vec<&str> = chat.unsaid().iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(left, ["one", "two", "three"]);
+        assert!(chat.is_closed() && chat.is_kept());
+        chat.say(draft("four"));
+        assert!(chat.is_kept(), "nobody is there to write to");
+    }
+
+    #[test]
+    fn time_runs_from_when_the_server_told_it() {
+        let chat = Chat::new(5_000_000, talk(0));
+        assert_eq!(chat.left_ms(5_500_000), Some((500, 59_500)));
+        assert_eq!(chat.left_ms(7_000_000), Some((0, 58_000)));
+    }
+
+    #[test]
+    fn what_is_about_another_visit_is_not_taken() {
+        let mut chat = Chat::new(0, talk(0));
+        let other = Talk {
+            round: 4,
+            ..talk(9)
+        };
+        assert!(!chat.handle(0, &ServerMessage::Talk(other)));
+        assert!(!chat.handle(0, &ServerMessage::Superseded));
+        assert_eq!(chat.talk().next, 0);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the people of a group write to each other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Seat;
+
+/// The most bytes of text in the lines of a [`Talk`].
+pub const MAX_TALK: usize = 64 * 1024;
+
+/// What was written in a group at a visit that it makes together, and who is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Talk {
+    /// The visit: the how many-th of those that the group makes together, from 0.
+    pub round: u16,
+    /// The place of this participant in the group.
+    pub place: Seat,
+    /// How each place is taken.
+    pub company: Vec<Talker>,
+    /// What each place is called; empty for what the page calls them.
+    pub names: Vec<String>,
+    /// The longest message, characters.
+    pub max_length: u16,
+    /// Milliseconds until one can go on, and until all do; none beside an episode.
+    pub left_ms: Option<(u32, u32)>,
+    /// The number of the next message of this participant.
+    pub next: u32,
+    /// What was written, the newest last. What is long ago is left out.
+    pub lines: Vec<Line>,
+}
+
+/// Something that somebody wrote: it is durable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Line {
+    /// Their place in the group.
+    pub place: Seat,
+    /// How many messages they had written before at this visit.
+    pub number: u32,
+    /// When it came, server clock.
+    pub at_us: u64,
+    /// What it says.
+    pub text: String,
+}
+
+/// How a place is taken of a group whose people write to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Talker {
+    /// By a person who is there.
+    Here,
+    /// By a person whose page is gone, and may come back.
+    Away,
+    /// By a person who has gone on, or left.
+    Left,
+    /// By an AI partner, which does not write.
+    Ai,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Unsaid {
+    /// There were too many in a short time: it is to be sent again after a pause.
+    TooFast,
+    /// Nobody writes there any more, or not yet.
+    Closed,
+    /// It is empty or too long, or this participant has written too many.
+    NotTaken,
+}

@@ -1,0 +1,466 @@
+//! What the people of a group write to each other: at a stage of its own, and beside their episodes.
+//!
+//! Messages are numbered by who writes them, so that one which is sent again is stored once; each is durable before
+//! anybody sees it. What is kept here is what a page is told that comes to it; everything that was written is stored.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use protocol::control::{Line, MAX_TALK, ServerMessage, Talker, Unsaid};
+use protocol::{Era, Seat, Tick};
+use study::Kind;
+use study::stage::{Chat, Writing};
+
+use super::group::GroupId;
+use super::matches::Phase;
+use super::{Effect, Hub, MessageRow, Place, SessionId, Write};
+
+/// Time from message to message of one person, microseconds; a few may come at once.
+const SAY_EACH_US: u64 = 1_000_000;
+
+/// What is written in a group at one visit.
+#[derive(Debug, Default)]
+pub(super) struct Talk {
+    /// The number of the visit among those that the group makes together.
+    pub round: u16,
+    /// Since when, microseconds, if the visit is that of a chat.
+    pub since_us: Option<u64>,
+    /// When all go on, microseconds; none beside episodes, and once they have.
+    pub until_us: Option<u64>,
+    /// What was written lately.
+    lines: VecDeque<Line>,
+    /// Bytes of text in it.
+    bytes: usize,
+    /// How many messages each place has written.
+    turns: BTreeMap<Seat, u32>,
+    /// Who is there, as those were told who are.
+    told: Vec<Talker>,
+}
+
+impl Talk {
+    fn push(&mut self, line: Line) {
+        *self.turns.entry(line.place).or_default() = line.number + 1;
+        self.bytes += line.text.len();
+        self.lines.push_back(line);
+        while self.bytes > MAX_TALK {
+            let Some(first) = self.lines.pop_front() else {
+                return;
+            };
+            self.bytes -= first.text.len();
+        }
+    }
+
+    /// How many messages a place has written.
+    fn turn(&self, place: Seat) -> u32 {
+        self.turns.get(&place).copied().unwrap_or(0)
+    }
+}
+
+/// A message as a page sends it.
+#[derive(Debug)]
+pub(super) struct Saying {
+    pub round: u16,
+    pub number: u32,
+    pub sent_us: u64,
+    pub tick: Option<Tick>,
+    pub text: String,
+}
+
+impl Hub {
+    /// Where a session writes now: its group, and the episode that runs.
+    fn writes_in(&self, who: SessionId) -> Option<(GroupId, Option<Era>)> {
+        match self.sessions[who.0].place {
+            Place::Chat(key) => Some((key, None)),
+            Place::Episode(era, _) => {
+                let game = self.matches.get(&era.0)?;
+                let is_open = matches!(&game.phase, Phase::Playing(play) if play.open);
+                self.kind(game.stage).writing().filter(|_| is_open)?;
+                Some((game.group?, Some(era)))
+            }
+            Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) => None,
+        }
+    }
+
+    /// The people of a group who write now, with their places.
+    fn writers(&self, key: GroupId) -> Vec<(Seat, SessionId)> {
+        let Some(group) = self.groups.get(&key) else {
+            return Vec::new();
+        };
+        let members = group.members().map(|(place, member)| (place, member.who));
+        let writes = |who| self.writes_in(who).is_some_and(|(of, _)| of == key);
+        members.filter(|(_, who)| writes(*who)).collect()
+    }
+
+    fn place_in(&self, key: GroupId, who: SessionId) -> Option<Seat> {
+        let mut members = self.groups.get(&key)?.members();
+        let member = members.find(|(_, member)| member.who == who);
+        member.map(|(place, _)| place)
+    }
+
+    /// The chat at a stage.
+    fn chat(&self, stage: u16) -> Option<&Chat> {
+        match self.kind(stage) {
+            Kind::Chat(chat) => Some(chat),
+            _ => None,
+        }
+    }
+
+    /// What is written in a group at this visit; at another one than before, nothing yet.
+    fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
+        let talk = &mut self.groups.get_mut(&key)?.talk;
+        if talk.as_ref().is_none_or(|talk| talk.round != round) {
+            *talk = Some(Talk {
+                round,
+                ..Talk::default()
+            });
+        }
+        talk.as_mut()
+    }
+
+    /// Whether a group has begun the chat to which somebody comes.
+    pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
+        let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
+        talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
+    }
+
+    /// Those of a group who are here begin a chat.
+    pub(super) fn begin_chat(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
+        let Some(&first) = here.first() else {
+            return;
+        };
+        let most_s = self.chat(self.stage_of(first)).map_or(0, |chat| chat.max_s);
+        let Some(round) = self.round_in(key, first).map(|round| round.number) else {
+            return;
+        };
+        if let Some(talk) = self.talk_at(key, round) {
+            talk.since_us = Some(now_us);
+            talk.until_us = Some(now_us + u64::from(most_s) * 1_000_000);
+        }
+        self.keep_group(key);
+        for &who in here {
+            self.sessions[who.0].place = Place::Chat(key);
+        }
+        for &who in here {
+            self.show_chat(now_us, who);
+        }
+    }
+
+    /// Somebody comes to the chat of their group while it goes on.
+    pub(super) fn join_chat(&mut self, now_us: u64, key: GroupId, who: SessionId) {
+        self.sessions[who.0].place = Place::Chat(key);
+        self.groups_changed.insert(key);
+        self.show_chat(now_us, who);
+    }
+
+    fn show_chat(&mut self, now_us: u64, who: SessionId) {
+        let shown = self.stage_message(who, self.stage_of(who), None);
+        self.note_shown(now_us, who);
+        self.tell(who, shown);
+        self.tell_talk(now_us, who);
+    }
+
+    /// Tells a page that writes what was written, if its person writes now.
+    pub(super) fn tell_talk(&mut self, now_us: u64, who: SessionId) {
+        let Some((key, era)) = self.writes_in(who) else {
+            return;
+        };
+        let (Some(place), Some(round)) = (self.place_in(key, who), self.round_in(key, who)) else {
+            return;
+        };
+        let stage = self.stage_of(who);
+        let left_ms = match era {
+            Some(_) => None,
+            None => self.chat_left_ms(now_us, key, who),
+        };
+        let Some(writing) = self.kind(stage).writing() else {
+            return;
+        };
+        let (max_length, names) = (writing.max_length, writing.names(&self.study.language));
+        let company = self.company(key, round.number);
+        let Some(talk) = self.talk_at(key, round.number) else {
+            return;
+        };
+        let talk = protocol::control::Talk {
+            round: round.number,
+            place,
+            company,
+            names,
+            max_length,
+            left_ms,
+            next: talk.turn(place),
+            lines: talk.lines.iter().cloned().collect(),
+        };
+        self.tell(who, ServerMessage::Talk(talk));
+    }
+
+    /// Milliseconds until somebody can go on from a chat, and until all do.
+    fn chat_left_ms(&self, now_us: u64, key: GroupId, who: SessionId) -> Option<(u32, u32)> {
+        let chat = self.chat(self.stage_of(who))?;
+        let since_us = self.groups.get(&key)?.talk.as_ref()?.since_us?;
+        let left = |seconds: u32| {
+            let until_us = since_us + u64::from(seconds) * 1_000_000;
+            let left_us = until_us.saturating_sub(now_us);
+            u32::try_from(left_us.div_ceil(1_000)).unwrap_or(u32::MAX)
+        };
+        Some((left(chat.min_s), left(chat.max_s)))
+    }
+
+    /// Whether a page says too early that its person goes on from a chat. Who has nobody to write to can at once.
+    pub(super) fn chats_too_short(&self, now_us: u64, who: SessionId) -> bool {
+        let Place::Chat(key) = self.sessions[who.0].place else {
+            return false;
+        };
+        let round = self.round_in(key, who).map_or(0, |round| round.number);
+        let company = (0..).map(Seat).zip(self.company(key, round));
+        let own = self.place_in(key, who);
+        let mut others = company.filter(|(place, _)| Some(*place) != own);
+        let left = self.chat_left_ms(now_us, key, who);
+        left.is_some_and(|(may_ms, _)| may_ms > 0)
+            && others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
+    }
+
+    /// How each place of a group is taken at a visit at which it writes.
+    fn company(&self, key: GroupId, round: u16) -> Vec<Talker> {
+        let Some(group) = self.groups.get(&key) else {
+            return Vec::new();
+        };
+        let talker = |place: &Option<super::group::Member>| {
+            let Some(member) = place else {
+                return Talker::Ai;
+            };
+            let who = member.who;
+            let writes = self.writes_in(who).is_some_and(|(of, _)| of == key);
+            let at = self.round_in(key, who);
+            match self.sessions[who.0].conn {
+                _ if member.gone.is_some() => Talker::Left,
+                Some(_) if writes => Talker::Here,
+                None if writes => Talker::Away,
+                _ if at.is_some_and(|at| at.is_here && at.number == round) => Talker::Away,
+                _ => Talker::Left,
+            }
+        };
+        group.places.iter().map(talker).collect()
+    }
+
+    /// Tells those of a group who write if others of them have come or gone.
+    pub(super) fn tell_company(&mut self, key: GroupId) {
+        let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
+        let Some(round) = talk.map(|talk| talk.round) else {
+            return;
+        };
+        let writers = self.writers(key);
+        if writers.is_empty() {
+            return;
+        }
+        let company = self.company(key, round);
+        let Some(talk) = self.talk_at(key, round) else {
+            return;
+        };
+        if std::mem::replace(&mut talk.told, company.clone()) == company {
+            return;
+        }
+        for (_, who) in writers {
+            let company = company.clone();
+            self.tell(who, ServerMessage::Company { round, company });
+        }
+    }
+
+    /// A person writes something: it is durable, and then everybody sees it who is there.
+    pub(super) fn handle_say(&mut self, now_us: u64, who: SessionId, saying: Saying) {
+        let (round, number) = (saying.round, saying.number);
+        match self.say(now_us, who, saying) {
+            Ok(()) => {}
+            Err(None) => self.tell_talk(now_us, who),
+            Err(Some(why)) => self.tell(who, ServerMessage::Unsaid { round, number, why }),
+        }
+    }
+
+    /// Takes a message. An error tells why not; nothing if the page has another number than the server.
+    fn say(&mut self, now_us: u64, who: SessionId, saying: Saying) -> Result<(), Option<Unsaid>> {
+        let (key, era) = self.writes_in(who).ok_or(Unsaid::Closed)?;
+        let place = self.place_in(key, who).ok_or(Unsaid::Closed)?;
+        let here = self.round_in(key, who).ok_or(Unsaid::Closed)?;
+        if here.number != saying.round {
+            return Err(Some(Unsaid::Closed));
+        }
+        let talk = self.talk_at(key, saying.round).ok_or(Unsaid::Closed)?;
+        if saying.number != talk.turn(place) {
+            return Err(None);
+        }
+        let writing: &Writing = (self.kind(self.stage_of(who)).writing()).ok_or(Unsaid::Closed)?;
+        let text = writing.cleaned(&saying.text).ok_or(Unsaid::NotTaken)?;
+        if saying.number >= self.limits.sayings {
+            return Err(Some(Unsaid::NotTaken));
+        }
+        if !self.sessions[who.0].says.take(now_us, SAY_EACH_US) {
+            return Err(Some(Unsaid::TooFast));
+        }
+        let line = Line {
+            place,
+            number: saying.number,
+            at_us: now_us,
+            text,
+        };
+        self.store_line(key, who, era, &saying, &line);
+        if let Some(talk) = self.talk_at(key, saying.round) {
+            talk.push(line.clone());
+        }
+        let round = saying.round;
+        for (_, who) in self.writers(key) {
+            let line = line.clone();
+            self.tell(who, ServerMessage::Said { round, line });
+        }
+        Ok(())
+    }
+
+    fn store_line(
+        &mut self,
+        key: GroupId,
+        who: SessionId,
+        era: Option<Era>,
+        saying: &Saying,
+        line: &Line,
+    ) {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let number = group.said;
+        group.said += 1;
+        let id = group.id.clone();
+        let episode = era.and_then(|era| self.matches.get(&era.0));
+        let episode = episode.map(|game| game.header.episode.clone());
+        let session = &self.sessions[who.0];
+        let row = MessageRow {
+            group: id,
+            number,
+            participant: session.participant.clone(),
+            place: line.place,
+            stage: self.stage_of(who),
+            visit: session.progress.visit(),
+            round: saying.round,
+            turn: line.number,
+            tick: saying.tick.filter(|_| episode.is_some()),
+            episode,
+            sent_us: saying.sent_us,
+            at_us: line.at_us,
+            text: line.text.clone(),
+        };
+        self.effects.push_back(Effect::Store(Write::Message(row)));
+    }
+
+    /// When a chat is over, microseconds.
+    pub(super) fn chat_due_us(&self) -> Option<u64> {
+        let talks = self.groups.values().filter_map(|group| group.talk.as_ref());
+        talks.filter_map(|talk| talk.until_us).min()
+    }
+
+    /// Ends the chats whose time is up: all go on, those who are away too.
+    pub(super) fn settle_chats(&mut self, now_us: u64) {
+        let is_over = |talk: &Talk| talk.until_us.is_some_and(|until_us| until_us <= now_us);
+        let over = self.groups.iter();
+        let over = over.filter(|(_, group)| group.talk.as_ref().is_some_and(is_over));
+        let over: Vec<GroupId> = over.map(|(key, _)| *key).collect();
+        for key in over {
+            self.end_chat(now_us, key);
+        }
+    }
+
+    fn end_chat(&mut self, now_us: u64, key: GroupId) {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let Some(talk) = group.talk.as_mut() else {
+            return;
+        };
+        talk.until_us = None;
+        let round = talk.round;
+        let people: Vec<SessionId> = (group.members())
+            .filter(|(_, member)| member.gone.is_none())
+            .map(|(_, member)| member.who)
+            .collect();
+        for who in people {
+            let here = self.round_in(key, who);
+            if here.is_some_and(|here| here.is_here && here.number == round) {
+                let at = self.sessions[who.0].progress.position();
+                self.advance(who, study::Event::StageDone { at, answers: &[] });
+                self.show(now_us, who);
+            }
+        }
+    }
+
+    /// Forgets what somebody wrote who withdraws what was recorded of them.
+    pub(super) fn forget_lines(&mut self, who: SessionId, all: bool) {
+        for group in self.groups.values_mut() {
+            let place = group.members().find(|(_, member)| member.who == who);
+            let (Some((place, _)), Some(talk)) = (place, group.talk.as_mut()) else {
+                continue;
+            };
+            talk.lines.retain(|line| !all && line.place != place);
+            talk.bytes = talk.lines.iter().map(|line| line.text.len()).sum();
+        }
+    }
+
+    /// Takes up what was written in the groups that the data folder remembers.
+    pub(super) fn restore_messages(&mut self, messages: Vec<MessageRow>) {
+        let keys = self.groups.iter();
+        let keys: BTreeMap<String, GroupId> =
+            keys.map(|(key, group)| (group.id.clone(), *key)).collect();
+        for row in messages {
+            let Some(group) = keys
+                .get(&row.group)
+                .and_then(|key| self.groups.get_mut(key))
+            else {
+                continue;
+            };
+            group.said = row.number + 1;
+            // A chat may have begun since; what was written before it is not told there.
+            if group
+                .talk
+                .as_ref()
+                .is_some_and(|talk| talk.round > row.round)
+            {
+                continue;
+            }
+            if group
+                .talk
+                .as_ref()
+                .is_none_or(|talk| talk.round < row.round)
+            {
+                group.talk = Some(Talk {
+                    round: row.round,
+                    ..Talk::default()
+                });
+            }
+            if let Some(talk) = &mut group.talk {
+                talk.push(Line {
+                    place: row.place,
+                    number: row.turn,
+                    at_us: row.at_us,
+                    text: row.text,
+                });
+            }
+        }
+    }
+
+    /// Takes up the chat at which a group was, if somebody is still there.
+    pub(super) fn restore_chat(&mut self, key: GroupId, talk: Option<(u16, u64)>) {
+        let Some((round, since_us)) = talk else {
+            return;
+        };
+        let people = self.groups.get(&key).map(|group| group.members());
+        let people: Vec<SessionId> = people
+            .into_iter()
+            .flatten()
+            .map(|(_, member)| member.who)
+            .collect();
+        let mut stays = people.into_iter().filter(|who| {
+            let here = self.round_in(key, *who);
+            here.is_some_and(|here| here.is_here && here.number == round)
+        });
+        let stage = stays.next().map(|who| self.stage_of(who));
+        let chat = stage.and_then(|stage| self.chat(stage));
+        let until_us = chat.map(|chat| since_us + u64::from(chat.max_s) * 1_000_000);
+        if let Some(talk) = self.talk_at(key, round) {
+            (talk.since_us, talk.until_us) = (Some(since_us), until_us);
+        }
+    }
+}
