@@ -12,11 +12,13 @@ use peer::clock::Clock;
 use protocol::Era;
 use protocol::control::{ClientMessage, Plan, Refusal, ServerMessage};
 use serde_json::Value;
+use web_sys::{Element, HtmlElement};
 
 use crate::controls::Layout;
 use crate::dom;
 use crate::drafts::Drafts;
 use crate::entry::Door;
+use crate::frame;
 use crate::module::{self, Module};
 use crate::pages::{self, Shell};
 use crate::play::Play;
@@ -73,7 +75,7 @@ impl App {
     /// A sentence, if there is no such element.
     pub(crate) fn new(post: Post, root: &str, url: String, door: Door) -> Result<Self, String> {
         let mut shell = Shell::new(root, &post)?;
-        shell.turn_to(&pages::message("One moment", "Connecting…"));
+        shell.turn_to(&connecting());
         Ok(Self {
             socket: Socket::new(url, post.clone()),
             post,
@@ -144,6 +146,7 @@ impl App {
             Input::Write => self.write(),
             Input::Onward => self.onward(),
             Input::Quit => self.quit(),
+            Input::Here => self.go_on_here(),
         }
     }
 
@@ -209,16 +212,17 @@ impl App {
         if self.play.is_some() {
             return self.with_play(|play, now| play.connection(now, false));
         }
-        let at_end = self
-            .stage
-            .as_ref()
-            .is_some_and(|stage| stage.kind() == "end");
         match self.stage {
-            _ if at_end => {}
+            _ if self.is_at_end() => {}
             Some(_) => self.shell.notice(Some(sentences::RECONNECTING)),
             None if self.socket.failures() > 2 => self.shell.notice(Some(sentences::NO_SERVER)),
             None => {}
         }
+    }
+
+    fn is_at_end(&self) -> bool {
+        let stage = self.stage.as_ref();
+        stage.is_some_and(|stage| stage.kind() == "end")
     }
 
     fn message(&mut self, message: ServerMessage) {
@@ -236,6 +240,8 @@ impl App {
             }
             ServerMessage::Refused { why } => self.refused(why),
             ServerMessage::Preview { title } => self.stop(&title, sentences::PREVIEW, None),
+            // The last page has nothing more to lose.
+            ServerMessage::Superseded if self.is_at_end() => self.socket.stop(),
             ServerMessage::Superseded => self.stop(
                 "You play on in another tab",
                 sentences::SUPERSEDED,
@@ -306,6 +312,9 @@ impl App {
     fn welcome(&mut self, token: String) {
         self.door.welcomed(token);
         self.socket.welcomed();
+        if let Some(address) = self.door.window() {
+            return self.offer(&frame::gate(&self.post, address));
+        }
         self.welcomed = true;
         self.shell.notice(None);
         if self.quits {
@@ -327,6 +336,24 @@ impl App {
                 self.stop("This page cannot go on", sentences::refusal(why), None)
             }
         }
+    }
+
+    /// Offers something else than to take part on this page, which is not connected meanwhile.
+    fn offer(&mut self, page: &Element) {
+        self.stopped = true;
+        self.socket.stop();
+        self.shell.turn_to(page);
+    }
+
+    /// The person takes part on this page, although it is in a frame.
+    fn go_on_here(&mut self) {
+        if !self.stopped {
+            return;
+        }
+        self.door.stay();
+        self.stopped = false;
+        self.socket.start();
+        self.shell.turn_to(&connecting());
     }
 
     /// Nothing more will happen on this page, unless the person loads it again.
@@ -449,4 +476,8 @@ impl App {
             message: error.to_owned(),
         });
     }
+}
+
+fn connecting() -> HtmlElement {
+    pages::message("One moment", "Connecting…")
 }

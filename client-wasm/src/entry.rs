@@ -5,7 +5,7 @@ use protocol::{Era, Life};
 use wasm_bindgen::JsValue;
 use web_sys::Storage;
 
-use crate::dom;
+use crate::{dom, frame};
 
 const SESSION: &str = "coplay.session";
 const LINK: &str = "coplay.link";
@@ -25,6 +25,8 @@ pub(crate) struct Door {
     ticket: Option<String>,
     /// What a recruiter's link says. It is kept nowhere.
     sent: Vec<(String, String)>,
+    /// Whether the person takes part in the frame of another site.
+    stays_in_frame: bool,
 }
 
 impl Door {
@@ -37,7 +39,7 @@ impl Door {
                 session: kept(SESSION),
                 link: kept(LINK),
                 ticket: Some(ticket.clone()),
-                sent: Vec::new(),
+                ..Self::default()
             };
         }
         if let Some((_, link)) = sent.iter().find(|(name, _)| name == TOKEN) {
@@ -59,8 +61,7 @@ impl Door {
         Self {
             session: kept(SESSION),
             link: kept(LINK),
-            ticket: None,
-            sent,
+            ..Self::default()
         }
     }
 
@@ -85,6 +86,22 @@ impl Door {
         self.ticket = None;
         keep(SESSION, Some(&token));
         self.session = Some(token);
+    }
+
+    /// The address of the study in a window of its own, for a page that a recruiter shows in a frame.
+    pub(crate) fn window(&self) -> Option<String> {
+        if self.stays_in_frame || self.sent.is_empty() || !frame::is_framed() {
+            return None;
+        }
+        let encoded = |text: &str| String::from(js_sys::encode_uri_component(text));
+        let pairs = self.sent.iter();
+        let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+        Some(format!("/?{}", pairs.collect::<Vec<_>>().join("&")))
+    }
+
+    /// The person takes part in the frame.
+    pub(crate) fn stay(&mut self) {
+        self.stays_in_frame = true;
     }
 
     /// The server does not know the session: whether there is another way in to try.

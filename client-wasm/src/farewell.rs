@@ -8,7 +8,7 @@ use std::rc::Rc;
 use protocol::control::{Farewell, Onward};
 use web_sys::HtmlElement;
 
-use crate::{dom, entry, pages, screening, sentences};
+use crate::{dom, entry, frame, pages, screening, sentences};
 
 /// How long the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
@@ -119,6 +119,10 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
             dom::set(&link, "href", url);
             dom::fill(&actions, &[&link]);
             (link, name.clone())
+        }
+        Onward::Form { .. } if frame::hands_in() => {
+            dom::fill(card, &[&dom::text("p", sentences::FRAME_HANDS_IN)]);
+            return None;
         }
         Onward::Form { url, fields } => {
             let form = dom::make("form");

@@ -72,6 +72,8 @@ pub(crate) enum Input {
     Onward,
     /// The person leaves the study.
     Quit,
+    /// The person goes on in the frame of another site.
+    Here,
 }
 
 /// The way in, for listeners and tasks.

@@ -143,6 +143,24 @@ pub const NEXT_PERSON: &str = "Next participant";
 pub const STAY: &str = "Stay on this page";
 /// The button that hands the work in.
 pub const SUBMIT: &str = "Submit to Mechanical Turk";
+/// The heading of a page in a frame of another site.
+pub const FRAME: &str = "This study has a window of its own";
+/// Why.
+pub const FRAME_WHY: &str = "It opens beside this page and needs the room and the keys. When you are done there, you hand in your work here.";
+/// The button that opens it.
+pub const FRAME_OPEN: &str = "Open the study";
+/// The button of those who want no other window.
+pub const FRAME_HERE: &str = "Go on here";
+/// The heading while it is open.
+pub const FRAME_OPENED: &str = "The study is open in its own window";
+/// What happens then.
+pub const FRAME_WAITS: &str =
+    "When you are done there, this page goes on by itself, so that you can hand in your work.";
+/// The button of those who closed it.
+pub const FRAME_BACK: &str = "I closed it: go on here";
+/// Said at the end in the window, whose work is handed in by the frame.
+pub const FRAME_HANDS_IN: &str =
+    "Now hand in your work on the page that you came from. You can close this window.";
 
 /// The number of a visit.
 pub fn receipt(number: &str) -> String {

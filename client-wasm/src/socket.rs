@@ -111,7 +111,12 @@ impl Socket {
         self.failures += 1;
     }
 
-    /// Ends the connection for good.
+    /// Connects again after [`Self::stop`].
+    pub(crate) fn start(&mut self) {
+        (self.stopped, self.retry_ms) = (false, Some(0.0));
+    }
+
+    /// Ends the connection until [`Self::start`].
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.drop_connection();

@@ -22,6 +22,8 @@ const FIREFOX = process.env.COPLAY_FIREFOX ?? '/usr/bin/firefox-esr';
 const FLAGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync',
+  // A page of another site, which a test makes up, may have this machine's server in a frame.
+  '--disable-features=LocalNetworkAccessChecks',
 ];
 
 // What makes WebRTC work where there is nothing but a loopback interface. Chromium needs the permissions that

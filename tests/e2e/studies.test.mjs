@@ -1,0 +1,77 @@
+// The example studies, each from its first page to its last in real browsers, with shorter episodes.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch } from './harness.mjs';
+import { enter, farewell, serve, tables, takePart, values } from './visits.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+/** The levels of the worked study, and the two ways in which the rows of a Williams design of five go from one to the next. */
+const KITCHENS = ['cramped_room', 'asymmetric_advantages', 'coordination_ring', 'forced_coordination', 'counter_circuit'];
+const WILLIAMS = [[1, 3, 3, 1], [4, 2, 2, 4]];
+const steps = order => order.slice(1).map((level, at) => (KITCHENS.indexOf(level) - KITCHENS.indexOf(order[at]) + 5) % 5);
+
+/** What an amount in pence is in the tables. */
+const pounds = pence => (pence / 100).toFixed(2);
+
+test('two people sent by Prolific cook in five kitchens: the worked study', async t => {
+  const server = await serve(t, 'overcooked-coord', [
+    ['horizon: 600', 'horizon: 60'], ['horizon: 1800', 'horizon: 60'],
+    // A machine that is busy with tests answers late.
+    ['max_p2p_rtt_ms: 120', 'max_p2p_rtt_ms: 5000'],
+  ]);
+  const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=pid-${name}&STUDY_ID=study&SESSION_ID=visit-${name}`);
+  const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}` })));
+  for (const person of pair) await person.context.route('https://app.prolific.com/**', route => route.fulfill({ body: 'Prolific' }));
+  const right = ['3', 'ours', 'Often', 'Onion soup'];
+  const shown = await Promise.all(pair.map(async person => ({ stages: await takePart(person, { right }), ...await farewell(person) })));
+  const rounds = KITCHENS.flatMap(() => ['play', 'trust']);
+  for (const { stages } of shown) {
+    assert.deepEqual(stages.filter(id => id !== 'lobby'), ['consent', 'how', 'quiz', 'tutorial', ...rounds, 'post', 'debrief', stages.at(-1)]);
+  }
+  for (const person of pair) assert.deepEqual(person.errors, []);
+
+  const { sessions, episodes, responses, groups, payments } = await tables(server);
+  assert.deepEqual(values(sessions, 'outcome'), ['completed']);
+  const [order, ...others] = values(sessions, 'order_layout');
+  assert.deepEqual(others, [], 'one order for both');
+  assert.ok(WILLIAMS.some(row => String(row) === String(steps(JSON.parse(order)))), `a row of the design: ${order}`);
+
+  const played = episodes.filter(({ stage_id }) => stage_id === 'play').sort((one, other) => one.started_at.localeCompare(other.started_at));
+  assert.deepEqual(played.map(({ level_layout }) => level_layout), JSON.parse(order), 'five episodes in that order');
+  assert.deepEqual(values(played, 'ended_on'), ['played']);
+  assert.equal(values(played, 'group_id').length, 1, 'the same two people throughout');
+  assert.deepEqual(groups.filter(({ stage_id }) => stage_id === 'lobby').map(row => [row.planned, row.has_ai]), [['person', 'false'], ['person', 'false']]);
+
+  const trust = responses.filter(({ stage_id }) => stage_id === 'trust');
+  assert.deepEqual([trust.length, values(trust, 'visit').length], [10, 5], 'both rated every round');
+  const checks = responses.filter(({ item }) => item.startsWith('imc'));
+  assert.deepEqual([checks.length, ...values(checks, 'correct'), ...values(checks, 'flag')], [4, 'true', '']);
+
+  const score = played.reduce((sum, episode) => sum + Number(episode.score), 0);
+  const bonus = Math.min(Math.round(2 * score), 500);
+  for (const { base, bonus: more, total, currency } of sessions) {
+    assert.deepEqual([currency, base, more, total], ['GBP', '4.50', pounds(bonus), pounds(450 + bonus)]);
+  }
+  assert.deepEqual(payments.map(({ code }) => code).sort(), shown.map(({ code }) => code).sort(), 'the codes that were shown');
+  for (const { receipt } of payments) assert.ok(shown.some(({ words }) => words.includes(receipt)), `${receipt} was shown`);
+  for (const { words } of shown) assert.ok(words.includes(`GBP ${pounds(450 + bonus)}`), words);
+});
+
+test('twenty short rounds for two people, and a questionnaire', async t => {
+  const server = await serve(t, 'overcooked-pairs', [
+    ['horizon: 300', 'horizon: 30'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
+  ]);
+  const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}` })));
+  const ways = await Promise.all(pair.map(person => takePart(person)));
+  for (const way of ways) assert.deepEqual(way.filter(id => id !== 'room'), ['consent', 'how', 'rounds', 'after', 'thanks']);
+  for (const person of pair) assert.deepEqual(person.errors, []);
+  const { sessions, episodes, responses } = await tables(server);
+  assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', 'completed']);
+  assert.deepEqual([values(episodes, 'episode_id').length, ...values(episodes, 'ended_on')], [20, 'played']);
+  assert.equal(values(episodes, 'group_id').length, 1);
+  assert.equal(values(responses.filter(({ stage_id }) => stage_id === 'after'), 'session_id').length, 2);
+});
