@@ -2,7 +2,7 @@
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`Still`] is a picture without one).
 //! What can be decided without a browser is decided in the crate `peer`, or in modules that know none
-//! ([`companions`], [`controls`], [`drafts`], [`keys`], [`lacks`], [`survey`], [`tween`]), and is tested natively;
+//! ([`companions`], [`controls`], [`drafts`], [`keys`], [`lacks`], [`tween`]), and is tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
 pub mod companions;
@@ -11,7 +11,6 @@ pub mod drafts;
 pub mod keys;
 pub mod lacks;
 pub mod sentences;
-pub mod survey;
 pub mod tween;
 
 #[cfg(target_arch = "wasm32")]

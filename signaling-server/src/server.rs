@@ -273,24 +273,16 @@ fn os_random(bytes: &mut [u8]) {
 /// # Errors
 /// Every [`Problem`].
 pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
-    let study = study::load(dir)?;
-    let mut problems = Vec::new();
-    let facts = study.check_env(open_env).unwrap_or_else(|found| {
-        problems.extend(found);
-        Default::default()
-    });
-    problems.extend(
-        study
-            .check_policies(&policy::NAMES, able)
-            .err()
-            .into_iter()
-            .flatten(),
-    );
-    if problems.is_empty() {
-        Ok((study, facts))
-    } else {
-        Err(problems)
-    }
+    study::load_on(dir, |hosted| {
+        let playable = hosted.check_env(open_env);
+        match (playable, hosted.check_policies(&policy::NAMES, able)) {
+            (Ok(playable), Ok(())) => Ok(playable),
+            (playable, policies) => {
+                let found = [playable.err(), policies.err()].into_iter().flatten();
+                Err(found.flatten().collect())
+            }
+        }
+    })
 }
 
 /// The policies that can play an environment; none if it cannot be opened.

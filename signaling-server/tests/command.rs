@@ -179,6 +179,93 @@ fn lint_tells_every_fault_with_its_line_and_what_a_clean_study_is() {
     assert_eq!(nowhere.status.code(), Some(2));
 }
 
+/// Faults of every kind in the files of one folder: the study, a page, a form in a file of its own, an environment's
+/// parameter, its keys and seats, and an AI partner.
+const MANY: &str = "format: 1
+study: {id: many, version: 1.0.0, title: Many, contact: lab@example.edu, colour: red}
+timeline:
+  - {id: how, type: instructions, pages: [how.md]}
+  - id: ask
+    type: survey
+    surveyjs_file: ask.json
+  - id: lobby
+    type: lobby
+    group_size: 3
+    timeout_s: soon
+    on_timeout: wait
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner, partner]
+    config: {layout: cramped-room}
+  - id: alone
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: coook}]
+    config: {layout: cramped_room}
+    keys: {fly: [KeyF]}
+    until: score + 1
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+#[test]
+fn lint_tells_the_faults_of_all_files_and_of_the_environment_in_one_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    write("study.yaml", MANY);
+    write("how.md", "# How\n\n![soup](soup.png)\n");
+    write("thanks.md", "# Thanks\n");
+    write(
+        "ask.json",
+        "{\"elements\": [\n  {\"type\": \"text\", \"name\": \"age\", \"visibleIf\": \"{agee} is 3\"},\n  {\"type\": \"ranking\", \"name\": \"r\"}\n]}\n",
+    );
+    let done = coplay(&["lint", path(dir.path()), "--json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let found = told["faults"].as_array().unwrap().iter();
+    let found: Vec<String> = found
+        .map(|fault| {
+            format!(
+                "{}:{}:{} {}",
+                fault["file"].as_str().unwrap(),
+                fault["line"],
+                fault["column"],
+                fault["path"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "study.yaml:2:74 study.colour",
+            "study.yaml:11:16 timeline[2].timeout_s",
+            "study.yaml:17:22 timeline[3].config.layout",
+            "study.yaml:21:30 timeline[4].players[1].policy",
+            "study.yaml:23:12 timeline[4].keys.fly",
+            "study.yaml:24:12 timeline[4].until",
+            "ask.json:2:63 elements[0].visibleIf",
+            "ask.json:3:12 elements[1].type",
+            "how.md:3:1 ",
+        ],
+        "{told:#}"
+    );
+    for fault in told["faults"].as_array().unwrap() {
+        let (message, text) = (fault["message"].as_str().unwrap(), fault["text"].as_str());
+        assert!(message.len() > 20 && text.is_some(), "{fault}");
+    }
+    let done = coplay(&["lint", path(dir.path())]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    for part in [
+        "study.yaml:17:22: timeline[3].config.layout: ",
+        "did you mean `cramped_room`?",
+        "did you mean `cook`?",
+        "  24 |     until: score + 1\n     |            ^\n",
+        "9 faults, no warnings",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+}
+
 #[test]
 fn what_is_no_data_folder_is_not_taken_for_an_empty_one() {
     let dir = tempfile::tempdir().unwrap();

@@ -134,3 +134,29 @@ fn every_part_of_a_study_file_in_the_guides_is_clean() {
         }
     }
 }
+
+#[test]
+fn every_test_that_the_page_of_complaints_names_is_one() {
+    let page = include_str!("../../docs/complaints.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("` | `"));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [_, file, name] = cells[..] else {
+            panic!("three cells: {row}")
+        };
+        let (file, name) = (file.trim().trim_matches('`'), name.trim().trim_matches('`'));
+        let text = std::fs::read_to_string(root.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let is_there = match file.ends_with(".rs") {
+            true => text.contains(&format!("fn {name}(")),
+            false => text.contains(&format!("test('{name}'")),
+        };
+        assert!(is_there, "{file} has no test `{name}`");
+        count += 1;
+    }
+    assert!(count >= 50, "{count} rows");
+}

@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::design::Level;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
-use crate::stage::{Bot, Env, Kind, Mode, Player};
+use crate::stage::{Bot, Env, Kind, Lobby, Mode, Player, Stage};
+use crate::timeline::names::Scope;
 use crate::timeline::{Bindings, fill};
-use crate::yaml::join;
+use crate::yaml::{self, join};
 
 /// What an environment with the study's parameters is, as far as a study depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,53 @@ pub enum EnvFault {
 /// The facts of what an env stage can play, by its index and its parameters as JSON ([`Env::params`]).
 pub type Playable = BTreeMap<(u16, String), EnvFacts>;
 
+/// What of a study its host has to judge, as far as it could be read: a study with faults of other kinds is judged too,
+/// so that all faults are told in one run.
+pub struct Hosted<'a> {
+    pub(crate) timeline: Vec<Option<&'a Stage>>,
+    pub(crate) paths: &'a [String],
+    pub(crate) scopes: &'a BTreeMap<u16, Scope>,
+    pub(crate) lobbies: &'a BTreeMap<u16, BTreeSet<u16>>,
+    pub(crate) source: &'a yaml::Node,
+}
+
 impl Study {
+    /// What its host has to judge.
+    pub fn hosted(&self) -> Hosted<'_> {
+        Hosted {
+            timeline: self.timeline.iter().map(Some).collect(),
+            paths: &self.paths,
+            scopes: &self.scopes,
+            lobbies: &self.lobbies,
+            source: &self.source,
+        }
+    }
+
+    /// [`Hosted::check_env`] of the whole study.
+    ///
+    /// # Errors
+    /// Every [`Problem`], at the line of the field that is at fault.
+    pub fn check_env(
+        &self,
+        open: impl FnMut(&Env) -> Result<EnvFacts, EnvFault>,
+    ) -> Result<Playable, Vec<Problem>> {
+        self.hosted().check_env(open)
+    }
+
+    /// [`Hosted::check_policies`] of the whole study.
+    ///
+    /// # Errors
+    /// Every [`Problem`], at its line.
+    pub fn check_policies<'a>(
+        &self,
+        known: &[&'a str],
+        able: impl FnMut(&Env) -> Option<Vec<&'a str>>,
+    ) -> Result<(), Vec<Problem>> {
+        self.hosted().check_policies(known, able)
+    }
+}
+
+impl Hosted<'_> {
     /// Checks the env stages against the environments that the host has: `open` gives the facts of one with
     /// the parameters of the stage, or why it cannot be opened. Every combination of levels is opened.
     ///
@@ -91,9 +138,27 @@ impl Study {
         report.result(Some(all))
     }
 
+    fn stage(&self, index: u16) -> Option<&Stage> {
+        *self.timeline.get(usize::from(index))?
+    }
+
+    fn env(&self, index: u16) -> Option<&Env> {
+        match &self.stage(index)?.kind {
+            Kind::Env(env) => Some(env),
+            _ => None,
+        }
+    }
+
+    fn lobby(&self, index: u16) -> Option<&Lobby> {
+        match &self.stage(index)?.kind {
+            Kind::Lobby(lobby) => Some(lobby),
+            _ => None,
+        }
+    }
+
     /// An env stage with the parameters of each combination of levels that can occur there.
     fn variants(&self, index: u16) -> Vec<(Env, Bindings)> {
-        let Kind::Env(env) = &self.timeline[usize::from(index)].kind else {
+        let Some(env) = self.env(index) else {
             return Vec::new();
         };
         let references = fill::references(&env.config, "");
@@ -170,8 +235,8 @@ impl Study {
     /// that stage stands, in words.
     fn called(&self) -> Vec<(String, &Bot, u16, &'static str)> {
         let mut called = Vec::new();
-        for (index, stage) in (0..).zip(&self.timeline) {
-            let Kind::Env(env) = &stage.kind else {
+        for index in 0..self.timeline.len() as u16 {
+            let Some(env) = self.env(index) else {
                 continue;
             };
             for at in self.lobbies.get(&index).into_iter().flatten() {
@@ -247,7 +312,7 @@ impl Study {
         bound: &Bindings,
         report: &Report,
     ) {
-        let stage = &self.timeline[usize::from(index)];
+        let id = self.stage(index).map_or("", |stage| &stage.id);
         let reason = &plain(reason);
         let path = join(&self.paths[usize::from(index)], "config");
         let path = match field.is_empty() {
@@ -255,7 +320,7 @@ impl Study {
             false => join(&path, field),
         };
         if let Some(value) = self.brought(index, field, bound) {
-            let message = format!("{reason}; it is `config.{field}` of `{}`", stage.id);
+            let message = format!("{reason}; it is `config.{field}` of `{id}`");
             return self.fault(&value, message, report);
         }
         let levels = bound
@@ -271,9 +336,7 @@ impl Study {
 
     /// The path of the value that a name brings into a parameter, if one name alone does.
     fn brought(&self, index: u16, field: &str, bound: &Bindings) -> Option<String> {
-        let Kind::Env(env) = &self.timeline.get(usize::from(index))?.kind else {
-            return None;
-        };
+        let env = self.env(index)?;
         let at = |path: &str| {
             let inside = field.strip_prefix(path);
             inside.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

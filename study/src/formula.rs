@@ -229,7 +229,7 @@ fn part(
 
 /// Reports a fault where it stands in the file; if the file writes the text otherwise than it is, such as with escapes
 /// or folded lines, then where the text begins, with the part that is meant.
-fn report(place: &Place<'_>, text: &str, offset: usize, message: &str) {
+pub(crate) fn report(place: &Place<'_>, text: &str, offset: usize, message: &str) {
     match place.report.locate(place.node.at, text, offset) {
         Some(at) => place.report.add(at, &place.path, message),
         None => {

@@ -8,7 +8,7 @@
 //! stages, and the route that they become for a participant by what [`assign`] draws from the [`design`].
 //!
 //! This crate must not know of clocks, networks, databases, browsers or environments; whoever has the
-//! environments passes them to [`Study::check_env`].
+//! environments passes them to [`load_on`].
 
 #![forbid(unsafe_code)]
 
@@ -39,8 +39,8 @@ pub mod timeline;
 mod yaml;
 
 pub use assign::{Assignment, Draw, StudyFull};
-pub use check::{EnvFacts, EnvFault, Playable};
-pub use load::{FILE, OnWithdraw, Study, load};
+pub use check::{EnvFacts, EnvFault, Hosted, Playable};
+pub use load::{FILE, OnWithdraw, Study, load, load_on};
 pub use outline::Outline;
 pub use page::Page;
 pub use payment::Payment;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::canonical::{canonical, sha256};
+use crate::check::Hosted;
 use crate::design::{self, Design};
 use crate::formula::{Formula, Type, Types};
 use crate::media::Media;
@@ -163,10 +164,33 @@ pub enum OnWithdraw {
 /// # Errors
 /// Every [`Problem`] that was found, in the order of the lines; those of other files follow.
 pub fn load(dir: &Path) -> Result<Study, Vec<Problem>> {
-    let report = Report::new(FILE);
-    let study = file(dir, &report).and_then(|text| read(dir, &text, &report));
-    report.result(study)
+    load_on(dir, |_| Ok(())).map(|(study, ())| study)
 }
+
+/// Reads the study of a folder, and lets a host judge what of it depends on the host; of a study with faults, what could
+/// be read of it.
+///
+/// # Errors
+/// Every [`Problem`] that was found here and by the host, in the order of the lines; those of other files follow.
+pub fn load_on<T>(
+    dir: &Path,
+    mut host: impl FnMut(&Hosted<'_>) -> Result<T, Vec<Problem>>,
+) -> Result<(Study, T), Vec<Problem>> {
+    let report = Report::new(FILE);
+    let mut judged = None;
+    let mut judge = |hosted: &Hosted<'_>| match host(hosted) {
+        Ok(found) => judged = Some(found),
+        Err(problems) => problems
+            .into_iter()
+            .for_each(|problem| report.note(problem)),
+    };
+    let text = file(dir, &report);
+    let study = text.and_then(|text| read(dir, &text, &report, &mut judge));
+    report.result(study.zip(judged))
+}
+
+/// Who judges what of a study depends on its host.
+pub(crate) type Judge<'a> = &'a mut dyn FnMut(&Hosted<'_>);
 
 fn file(dir: &Path, report: &Report) -> Option<String> {
     let message = match std::fs::read(dir.join(FILE)).map(String::from_utf8) {
@@ -193,7 +217,7 @@ pub(crate) struct Parts {
 }
 
 /// Reads the keys at the top of the file.
-pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
+pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Parts> {
     let mut fields = root.fields("a study file")?;
     let format = fields.key("format", "The format of the file.");
     let format = format.need("1", |place| format_of(&place));
@@ -233,7 +257,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
             first,
             design.as_ref(),
             root,
-            &mut facts,
+            (&mut facts, judge),
         )
     });
     let doc =
@@ -263,7 +287,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
     })
 }
 
-fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
+fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Study> {
     let source = yaml::parse(text.trim_start_matches('\u{feff}'), report)?;
     let Parts {
         about,
@@ -272,7 +296,7 @@ fn read(dir: &Path, text: &str, report: &Report) -> Option<Study> {
         net,
         design,
         walked,
-    } = parts(dir, &Place::root(&source, report))?;
+    } = parts(dir, &Place::root(&source, report), judge)?;
     let Walked {
         timeline,
         tree,
@@ -431,7 +455,7 @@ fn timeline<'a>(
     first: Option<First<'a>>,
     design: Option<&Design>,
     root: &Place<'a>,
-    facts: &mut Types,
+    (facts, judge): (&mut Types, Judge<'_>),
 ) -> Option<Walked> {
     let asked = first.as_ref().map(|(place, _)| place.clone());
     let mut read = timeline::read::read(dir, language, place, first)?;
@@ -458,14 +482,23 @@ fn timeline<'a>(
     timeline::groups::shared(&mut read, known);
     let lobbies = makers
         .into_iter()
-        .map(|(stage, makers)| (stage, makers.lobbies));
-    let scopes = timeline::names::check(&mut read, design?, root);
+        .map(|(stage, makers)| (stage, makers.lobbies))
+        .collect();
+    let scopes = design.map(|design| timeline::names::check(&mut read, design, root));
+    let paths: Vec<String> = read.places.iter().map(|place| place.path.clone()).collect();
+    judge(&Hosted {
+        timeline: read.stages.iter().map(Option::as_ref).collect(),
+        paths: &paths,
+        scopes: scopes.as_ref().unwrap_or(&BTreeMap::new()),
+        lobbies: &lobbies,
+        source: root.node,
+    });
     Some(Walked {
         timeline: read.stages.into_iter().collect::<Option<_>>()?,
         tree: read.tree,
-        lobbies: lobbies.collect(),
-        scopes,
-        paths: read.places.iter().map(|place| place.path.clone()).collect(),
+        lobbies,
+        scopes: scopes?,
+        paths,
     })
 }
 

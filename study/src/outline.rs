@@ -238,6 +238,12 @@ impl Study {
                                `on_timeout: bot` to let them play with an AI partner";
                 warn(&format!("{path}.on_timeout"), message.to_owned());
             }
+            if let Kind::Survey(survey) = &stage.kind {
+                survey
+                    .unused()
+                    .iter()
+                    .for_each(|unused| report.note(unused.clone()));
+            }
         }
         let is_paid = matches!(
             self.recruitment.provider,

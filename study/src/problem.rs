@@ -106,13 +106,22 @@ impl Report {
     }
 
     pub(crate) fn add(&self, at: At, path: &str, message: impl Into<String>) {
-        self.found.borrow_mut().push(Problem {
+        self.note(self.problem(at, path, message));
+    }
+
+    /// What could be said of a place of the file.
+    pub(crate) fn problem(&self, at: At, path: &str, message: impl Into<String>) -> Problem {
+        Problem {
             file: self.file.clone(),
             line: at.line,
             column: at.column,
             path: path.to_owned(),
             message: message.into(),
-        });
+        }
+    }
+
+    pub(crate) fn note(&self, problem: Problem) {
+        self.found.borrow_mut().push(problem);
     }
 
     /// Takes over what was found in another file.

@@ -155,6 +155,20 @@ pub enum Refusal {
         /// Name of the item.
         name: String,
     },
+    /// An item that is not asked after the other answers.
+    #[error("the question `{name}` is not asked after these answers")]
+    Hidden {
+        /// Name of the item.
+        name: String,
+    },
+    /// A value that breaks a rule of the item.
+    #[error("the answer to `{name}` is refused: {why}")]
+    Unfit {
+        /// Name of the item.
+        name: String,
+        /// What people are told.
+        why: String,
+    },
     /// A value that the item does not take.
     #[error("the answer to `{name}` is not one that this question takes")]
     BadAnswer {
@@ -389,6 +403,12 @@ impl Progress {
         {
             lacks.clone_from(&self.lacks);
             *attempts = attempts.saturating_sub(self.tried());
+        }
+        if let (StageView::Survey { surveyjs }, Kind::Survey(survey)) =
+            (&mut view, &self.stage(study).kind)
+        {
+            let seed = self.assignment.own.seed;
+            *surveyjs = survey.arranged(&study.language, seed, self.at).to_string();
         }
         if let StageView::External { ticket, .. } = &mut view {
             self.ticket().unwrap_or_default().clone_into(ticket);

@@ -32,7 +32,7 @@ fn the_example_loads() {
     let Kind::Survey(survey) = &study.timeline[3].kind else {
         panic!("not a survey")
     };
-    assert_eq!(survey.items.len(), 2);
+    assert_eq!(survey.names().count(), 2);
     let StageView::Instructions { pages, .. } = study.timeline[0].view("en") else {
         panic!("not instructions")
     };
@@ -142,6 +142,28 @@ fn the_documented_episodes_load() {
         env.screen.hud[0].value.source(),
         "{{ score / 20 }} of {{ goal / 20 }}"
     );
+}
+
+#[test]
+fn the_documented_form_loads() {
+    let whole = blocks("yaml")[0];
+    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
+    let folder = Folder::new("documented-form");
+    let text = format!(
+        "{head}timeline:\n{}",
+        yaml_with("- id: about\n    type: survey")
+    );
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let Kind::Survey(survey) = &study.timeline[0].kind else {
+        panic!("not a survey")
+    };
+    let names: Vec<&str> = survey.names().collect();
+    assert_eq!(
+        names,
+        ["played", "which", "which-Comment", "liked", "age", "code"]
+    );
+    assert!(study.warnings(&study::Playable::new()).is_empty());
 }
 
 #[test]

@@ -554,7 +554,7 @@ fn forms_are_checked() {
     assert_eq!(
         fault("type: rating", "type: ratings"),
         "study.yaml:34:17: timeline[3].surveyjs.elements[0].type: unknown element type `ratings`; did you mean `rating`? \
-         Known here: radiogroup, dropdown, checkbox, rating, boolean, text, comment, html, matrix"
+         Known here: radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, panel"
     );
     assert_eq!(
         fault("          name: fun\n", ""),
@@ -575,6 +575,101 @@ fn forms_are_checked() {
             "study.yaml:40:28: timeline[3].surveyjs.elements[1].choices[1].value: missing; write for example `value: a`",
             "study.yaml:40:29: timeline[3].surveyjs.elements[1].choices[1].valeu: unknown key; did you mean `value`? \
              Known here: value, text",
+        ]
+    );
+}
+
+/// Adds an element to the form; it stands from line 41 on.
+fn element(json: &str) -> String {
+    let with = format!("choices: [first, second]\n        - {json}");
+    fault("choices: [first, second]", &with)
+}
+
+#[test]
+fn conditions_of_forms_ask_for_what_is_there_and_was_asked() {
+    let shown = |condition: &str| {
+        element(&format!(
+            "{{type: comment, name: why, visibleIf: \"{condition}\"}}"
+        ))
+    };
+    assert_eq!(
+        shown("{fun} is 3"),
+        "study.yaml:41:56: timeline[3].surveyjs.elements[2].visibleIf: `is` is not an operator; known here: = <> < <= > >= \
+         contains notcontains anyof allof noneof empty notempty and or ! + - * / %"
+    );
+    assert_eq!(
+        shown("{fnu} = 3"),
+        "study.yaml:41:51: timeline[3].surveyjs.elements[2].visibleIf: the form has no element `fnu`; did you mean `fun`? \
+         Known here: fun, place, why"
+    );
+    assert_eq!(
+        shown("{fun} = 3 and ({place} = 'first'"),
+        "study.yaml:41:64: timeline[3].surveyjs.elements[2].visibleIf: `(` is not closed; write `)` where it ends"
+    );
+    assert_eq!(
+        shown("age({fun}) = 3"),
+        "study.yaml:41:50: timeline[3].surveyjs.elements[2].visibleIf: there are no functions in conditions, so `age(…)` is \
+         not read; known here: = <> < <= > >= contains notcontains anyof allof noneof empty notempty and or ! + - * / %"
+    );
+    assert_eq!(
+        fault(
+            "name: fun",
+            "name: fun\n          visibleIf: \"{place} = 'first'\""
+        ),
+        "study.yaml:36:24: timeline[3].surveyjs.elements[0].visibleIf: `place` is asked later, and what is shown can follow \
+         from what was asked before alone; move `place` up"
+    );
+}
+
+#[test]
+fn rules_of_forms_can_be_fulfilled() {
+    assert_eq!(
+        element("{type: text, name: age, inputType: number, min: 20, max: 10}"),
+        "study.yaml:41:54: timeline[3].surveyjs.elements[2].min: `min` is 20 and `max` is 10, so nothing fulfils it; `min` \
+         must not be above `max`"
+    );
+    assert_eq!(
+        element("{type: text, name: code, validators: [{type: regx, regex: a}]}"),
+        "study.yaml:41:56: timeline[3].surveyjs.elements[2].validators[0].type: unknown validator `regx`; did you mean \
+         `regex`? Known here: numeric, text, regex, email, answercount, expression"
+    );
+    let regex = element("{type: text, name: code, validators: [{type: regex, regex: \"(a\"}]}");
+    assert!(
+        regex.starts_with("study.yaml:41:70: timeline[3].surveyjs.elements[2].validators[0].regex: not a regular expression"),
+        "{regex}"
+    );
+    let never = element("{type: text, name: code, validators: [{type: answercount, minCount: 2}]}");
+    assert!(
+        never.starts_with(
+            "study.yaml:41:50: timeline[3].surveyjs.elements[2].validators[0].type: never applies"
+        ),
+        "{never}"
+    );
+    assert_eq!(
+        element("{type: html, name: note, html: Hi, isRequired: true}"),
+        "study.yaml:41:46: timeline[3].surveyjs.elements[2].isRequired: this element asks nothing itself; remove it, or \
+         write it at one that does"
+    );
+    assert_eq!(
+        element("{type: rating, name: more, defaultValue: 9}"),
+        "study.yaml:41:52: timeline[3].surveyjs.elements[2].defaultValue: 9 is not an answer that this element takes"
+    );
+    assert_eq!(
+        element("{type: comment, name: more, choicesVisibleIf: x}"),
+        "study.yaml:41:39: timeline[3].surveyjs.elements[2].choicesVisibleIf: unknown key; known here: name, title, \
+         description, requiredErrorText, isRequired, visibleIf, requiredIf, enableIf, defaultValue, type, placeholder, \
+         maxLength, validators, correctAnswer"
+    );
+}
+
+#[test]
+fn what_is_for_the_eyes_of_surveyjs_alone_is_a_warning() {
+    let with = "surveyjs:\n      showProgressBar: top\n      elements:";
+    assert_eq!(
+        warnings("odd-looks", &[("surveyjs:\n      elements:", with)]),
+        [
+            "study.yaml:33:7: timeline[3].surveyjs.showProgressBar: changes nothing here, as pages show every form in one \
+             way; remove it, or leave it for SurveyJS"
         ]
     );
 }
@@ -619,7 +714,7 @@ fn a_form_in_a_file_is_reported_in_that_file() {
             "{\n\t\"elements\": [\n\t\t{\"type\": \"rate\", \"name\": \"fun \\ud83d\\ude00\"}\n\t]\n}"
         )[0],
         "post.json:3:12: elements[0].type: unknown element type `rate`; known here: \
-         radiogroup, dropdown, checkbox, rating, boolean, text, comment, html, matrix"
+         radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, panel"
     );
     assert_eq!(
         with("json-comma", "{\n\"elements\": [],\n}"),

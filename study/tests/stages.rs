@@ -296,3 +296,95 @@ fn items_with_a_right_answer_are_marked_and_those_of_attention_are_flagged() {
         [row("imc1", false, true), row("imc2", false, true)]
     );
 }
+
+#[test]
+fn a_form_is_checked_as_its_page_checks_it() {
+    let text = r#"{"elements": [
+        {"type": "boolean", "name": "played"},
+        {"type": "rating", "name": "fun", "visibleIf": "{played} = true", "isRequired": true, "correctAnswer": 5},
+        {"type": "text", "name": "age", "inputType": "number", "min": 18, "minErrorText": {"en": "Adults only.", "de": "Nur Erwachsene."}}
+    ]}"#;
+    let folder = Folder::new("branches");
+    folder.write("post.json", text);
+    let whole = "format: 1\nstudy: {id: branches, version: 1.0.0, title: Branches, contact: lab@example.edu}\n\
+                 timeline:\n  - {id: post, type: survey, surveyjs_file: post.json, attention: {items: [fun]}}\n";
+    folder.write("study.yaml", whole);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let Kind::Survey(survey) = &study.timeline[0].kind else {
+        panic!("not a survey")
+    };
+    let given = |pairs: &[(&str, &str)]| -> Vec<Answer> {
+        pairs
+            .iter()
+            .map(|(name, value)| answer(name, value))
+            .collect()
+    };
+    let name = || "fun".to_owned();
+    assert_eq!(survey.check(&given(&[])), Ok(()));
+    assert_eq!(
+        survey.check(&given(&[("fun", "5")])),
+        Err(Refusal::Hidden { name: name() })
+    );
+    assert_eq!(
+        survey.check(&given(&[("played", "true")])),
+        Err(Refusal::Missing { name: name() })
+    );
+    assert_eq!(
+        survey.check(&given(&[("played", "true"), ("fun", "5"), ("age", "18")])),
+        Ok(())
+    );
+    let refused = survey.check(&given(&[("age", "17")]));
+    assert!(
+        matches!(&refused, Err(Refusal::Unfit { name, why }) if name == "age" && why == "Adults only."),
+        "{refused:?}"
+    );
+    assert_eq!(survey.marks(&[]), [], "what was not shown was not missed");
+    assert!(
+        survey
+            .in_language("de")
+            .to_string()
+            .contains("Nur Erwachsene.")
+    );
+}
+
+#[test]
+fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
+    let text = r#"{"elements": [
+        {"type": "radiogroup", "name": "a", "choices": [1, 2, 3, 4, 5, 6, 7, 8], "choicesOrder": "random"},
+        {"type": "checkbox", "name": "b", "choices": [1, 2, 3, 4, 5, 6, 7, 8], "choicesOrder": "random", "hasOther": true},
+        {"type": "matrix", "name": "c", "columns": [1, 2], "rows": ["p", "q", "r", "s"], "rowOrder": "random"},
+        {"type": "dropdown", "name": "d", "choices": ["Z", {"value": 1, "text": "a"}, "m"], "choicesOrder": "asc"}
+    ]}"#;
+    let folder = Folder::new("orders");
+    folder.write("post.json", text);
+    let whole = "format: 1\nstudy: {id: orders, version: 1.0.0, title: Orders, contact: lab@example.edu}\n\
+                 timeline:\n  - {id: post, type: survey, surveyjs_file: post.json}\n";
+    folder.write("study.yaml", whole);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let Kind::Survey(survey) = &study.timeline[0].kind else {
+        panic!("not a survey")
+    };
+    let order = |seed, at: usize, list: &str| {
+        survey.arranged("en", seed, 0)["elements"][at][list].to_string()
+    };
+    assert_eq!(order(1, 0, "choices"), order(1, 0, "choices"));
+    assert_ne!(
+        order(1, 0, "choices"),
+        order(1, 1, "choices"),
+        "each list is drawn by itself"
+    );
+    let orders: std::collections::BTreeSet<String> =
+        (0..200).map(|seed| order(seed, 2, "rows")).collect();
+    assert_eq!(orders.len(), 24, "every order occurs");
+    assert_eq!(
+        order(7, 3, "choices"),
+        r#"[{"text":"a","value":1},"m","Z"]"#
+    );
+    // The draw never changes with the version.
+    assert_eq!(order(42, 0, "choices"), "[7,4,6,8,3,5,1,2]");
+    let wide = vec![
+        answer("b", "[8,\"other\"]"),
+        answer("b-Comment", "\"a whisk\""),
+    ];
+    assert_eq!(survey.check(&wide), Ok(()));
+}

@@ -196,3 +196,59 @@ test('a wrong answer leads back with a word on it that a reload keeps, and the l
   assert.equal((await person.report()).outcome, 'completed');
   assert.deepEqual(person.errors, []);
 });
+
+const BRANCHES = `  - id: ask
+    type: survey
+    title: About you
+    surveyjs:
+      pages:
+        - elements:
+            - {type: boolean, name: played, title: Have you played such games?, isRequired: true}
+            - type: panel
+              name: games
+              title: About these games
+              visibleIf: "{played} = true"
+              elements:
+                - {type: checkbox, name: which, title: Which?, choices: [chess, go], showOtherItem: true, showNoneItem: true, isRequired: true}
+                - {type: dropdown, name: where, title: Where?, choices: [home, work]}
+            - {type: text, name: age, title: How old are you?, inputType: number, min: 18, minErrorText: This study is for adults.}
+        - visibleIf: "{which} contains 'go'"
+          elements:
+            - {type: comment, name: why, title: Why go?, isRequired: true}`;
+
+test('a form shows what the answers lead to, says what is wrong with one, and passes over a page that is not asked', async t => {
+  const { person, page } = await enter(t, BRANCHES);
+  await stage(person, 'ask');
+  const titles = () => page.locator('legend:visible, h2:visible').allTextContents();
+  const plain = async () => (await titles()).map(title => title.replace(' *', ''));
+  assert.deepEqual(await plain(), ['Have you played such games?', 'How old are you?']);
+  assert.equal(await page.locator('button.primary').textContent(), 'Continue', 'one page so far');
+  await page.check('fieldset.item >> nth=0 >> input >> nth=0');
+  assert.deepEqual(await plain(), ['Have you played such games?', 'About these games', 'Which?', 'Where?', 'How old are you?']);
+  await page.check('input[value=go]');
+  assert.equal(await page.locator('button.primary').textContent(), 'Next');
+  await page.check('input[value=none]');
+  assert.deepEqual((await typed(page)).checked, ['true', 'none'], 'none goes with no other');
+  await page.check('input[value=go]');
+  await page.check('input[value=other]');
+  assert.deepEqual((await typed(page)).checked, ['true', 'go', 'other']);
+  await page.selectOption('select', { label: 'work' });
+  await page.fill('input[type=number]', '17');
+  await page.click('button.primary');
+  assert.deepEqual(await page.locator('.problem:visible').allTextContents(),
+    ['Please answer this question.', 'This study is for adults.']);
+  await page.fill('input[type=text]', 'shogi');
+  await page.fill('input[type=number]', '18');
+  await kept(person);
+  await page.reload();
+  await stage(person, 'ask');
+  assert.equal(await page.locator('select').evaluate(select => select.selectedOptions[0].textContent), 'work');
+  await page.click('button.primary');
+  assert.deepEqual(await plain(), ['Why go?']);
+  await page.click('button.secondary');
+  await page.uncheck('input[value=go]');
+  assert.equal(await page.locator('button.primary').textContent(), 'Continue');
+  await page.click('button.primary');
+  await person.shows('end');
+  assert.deepEqual(person.errors, []);
+});

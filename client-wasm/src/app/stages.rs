@@ -1,6 +1,7 @@
 //! The stages between the episodes: shown as the server tells them, kept while they are half done, and left.
 
 use protocol::control::{Answer, ClientMessage, Draft, StageView};
+use survey::Form;
 
 use super::App;
 use crate::farewell::Last;
@@ -11,7 +12,6 @@ use crate::pages;
 use crate::regroup::Regroup;
 use crate::rest::Rest;
 use crate::screening::Screening;
-use crate::survey::Form;
 use crate::{agree, chat, debrief, dom, external, sentences};
 
 /// A stage as the server told it.

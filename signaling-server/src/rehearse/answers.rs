@@ -3,8 +3,10 @@
 //! It reads the SurveyJS JSON that a page gets, not the study, so that what it answers is what the page asks.
 
 use protocol::control::Answer;
+use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Value, json};
 use study::assign::Rng;
+use survey::{Choice, Form, Item, Kind, NONE, Rule, Values, key_of};
 
 /// How often, of 100, a question is passed over that need not be answered.
 const PASSED_OVER: usize = 20;
@@ -25,117 +27,211 @@ const WORDS: [&str; 12] = [
     "“quickly”",
 ];
 
+/// How often answers that are refused are given anew.
+const TRIES: usize = 200;
+
 /// Answers to the questions of a form.
 ///
 /// # Errors
-/// A sentence, if the form is none or asks in a way that is not known here.
+/// A sentence, if the form is none or has a question that no answer was found for.
 pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String> {
-    let form: Value = serde_json::from_str(surveyjs).map_err(|error| error.to_string())?;
-    let pages = form.get("pages").and_then(Value::as_array);
-    let pages: Vec<&Value> = pages.map_or_else(|| vec![&form], |pages| pages.iter().collect());
-    let mut answers = Vec::new();
-    for page in pages {
-        elements(page, rng, &mut answers)?;
+    let form = Form::read(surveyjs)?;
+    let mut values = form.defaults();
+    let items = form.pages.iter().enumerate();
+    let places = items.flat_map(|(page, of)| (0..of.items.len()).map(move |index| (page, index)));
+    for (page, index) in places {
+        let (shown, kept) = form.shown(&values);
+        let item = &form.pages[page].items[index];
+        if shown[page][index] && item.asks() && item.is_enabled(&kept) {
+            let is_needed = item.problem(&Values::new()).is_some() || item.is_required(&kept);
+            if is_needed || rng.below(100) >= PASSED_OVER {
+                values.insert(item.name.clone(), value(item, rng)?);
+            }
+        }
     }
-    Ok(answers)
+    mend(&form, &mut values, rng)?;
+    let answer = |(name, value): (String, Value)| Answer {
+        name,
+        value: value.to_string(),
+    };
+    Ok(form.shown(&values).1.into_iter().map(answer).collect())
 }
 
-fn elements(of: &Value, rng: &mut Rng, answers: &mut Vec<Answer>) -> Result<(), String> {
-    let list = of.get("elements").or_else(|| of.get("questions"));
-    for element in list.and_then(Value::as_array).into_iter().flatten() {
-        if element["type"] == "panel" {
-            elements(element, rng, answers)?;
-            continue;
-        }
-        let is_required = |key: &str| element[key].as_bool().unwrap_or(false);
-        let is_required = is_required("isRequired") || is_required("isAllRowRequired");
-        if !is_required && rng.below(100) < PASSED_OVER {
-            continue;
-        }
-        let name = element["name"].as_str().unwrap_or_default().to_owned();
-        if let Some(value) = value(element, rng)? {
-            let value = value.to_string();
-            answers.push(Answer { name, value });
+/// Answers anew what the form refuses: by other values, then by those of other questions, which rules may compare.
+fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
+    for attempt in 0..TRIES {
+        let problems = form.problems(values).into_iter().zip(&form.pages);
+        let first = problems.into_iter().find_map(|(problems, page)| {
+            let (item, problem) = problems.into_iter().next()?;
+            Some((page.items.get(item)?, problem))
+        });
+        let Some((item, problem)) = first else {
+            return Ok(());
+        };
+        let others: Vec<Value> = values.values().cloned().collect();
+        let fresh = match attempt % 2 == 1 && !others.is_empty() {
+            true => others[rng.below(others.len())].clone(),
+            false => value(item, rng)?,
+        };
+        values.insert(item.name.clone(), fresh);
+        if attempt + 1 == TRIES {
+            return Err(format!(
+                "bots find no answer to the question `{}`: {problem}",
+                item.name
+            ));
         }
     }
     Ok(())
 }
 
-/// A value that an element takes; none if it asks nothing.
-fn value(element: &Value, rng: &mut Rng) -> Result<Option<Value>, String> {
-    let kind = element["type"].as_str().unwrap_or("text");
-    Ok(Some(match kind {
-        "html" | "expression" | "image" => return Ok(None),
-        "radiogroup" | "dropdown" | "buttongroup" => one_of(&values(element, "choices"), rng)?,
-        "checkbox" | "tagbox" => {
-            let mut choices = values(element, "choices");
-            rng.shuffle(&mut choices);
-            let some = 1 + rng.below(choices.len());
-            choices.into_iter().take(some).collect()
+/// A value that an item takes.
+fn value(item: &Item, rng: &mut Rng) -> Result<Value, String> {
+    Ok(match &item.kind {
+        Kind::One(choices) | Kind::List(choices) => one_of(choices, rng)?,
+        Kind::Rating { points, .. } => one_of(points, rng)?,
+        Kind::Many { choices, .. } => some_of(item, choices, rng)?,
+        Kind::Boolean { .. } => json!(rng.below(2) == 1),
+        Kind::Lines => written(item, "text", rng)?,
+        Kind::Line { input } => written(item, input, rng)?,
+        Kind::Matrix { columns, rows, .. } => {
+            let row = |row: &Choice| Ok((key_of(&row.value), one_of(columns, rng)?));
+            let rows: Result<Map<_, _>, String> = rows.iter().map(row).collect();
+            Value::Object(rows?)
         }
-        "rating" => one_of(&points(element), rng)?,
-        "boolean" => json!(rng.below(2) == 1),
-        "comment" => json!(words(rng)),
-        "matrix" => matrix(element, rng)?,
-        "text" => typed(element["inputType"].as_str().unwrap_or("text"), rng)?,
-        other => return Err(format!("bots do not know the element type `{other}`")),
-    }))
+        Kind::Html(_) | Kind::Heading => Value::Null,
+    })
 }
 
-fn matrix(element: &Value, rng: &mut Rng) -> Result<Value, String> {
-    let columns = values(element, "columns");
-    let mut rows = Map::new();
-    for row in values(element, "rows") {
-        let name = row.as_str().map_or_else(|| row.to_string(), str::to_owned);
-        rows.insert(name, one_of(&columns, rng)?);
+fn one_of(choices: &[Choice], rng: &mut Rng) -> Result<Value, String> {
+    let chosen = choices.get(rng.below(choices.len()));
+    let chosen = chosen.map(|choice| choice.value.clone());
+    chosen.ok_or_else(|| "an element has nothing to choose".to_owned())
+}
+
+fn some_of(item: &Item, choices: &[Choice], rng: &mut Rng) -> Result<Value, String> {
+    let mut values: Vec<Value> = choices.iter().map(|choice| choice.value.clone()).collect();
+    if values.iter().any(|value| value == NONE) {
+        if rng.below(4) == 0 {
+            return Ok(json!([NONE]));
+        }
+        values.retain(|value| value != NONE);
     }
-    Ok(Value::Object(rows))
+    let counts = item.checks.iter().filter_map(|check| match check.rule {
+        Rule::Count { min, max } => Some((min, max.unwrap_or(usize::MAX))),
+        _ => None,
+    });
+    let (least, most) = counts.fold((1, values.len()), |(least, most), (min, max)| {
+        (least.max(min), most.min(max))
+    });
+    rng.shuffle(&mut values);
+    values.truncate(least + rng.below(most.saturating_sub(least) + 1));
+    Ok(Value::Array(values))
 }
 
 /// A value that a field of an HTML input type takes.
-fn typed(input: &str, rng: &mut Rng) -> Result<Value, String> {
+fn written(item: &Item, input: &str, rng: &mut Rng) -> Result<Value, String> {
+    let (mut least, mut most) = (0.0, f64::NAN);
+    let (mut short, mut long) = (0, usize::MAX);
+    let mut is_number = item.is_number();
+    for check in &item.checks {
+        match &check.rule {
+            Rule::Numeric { min, max } => {
+                is_number = true;
+                least = min.unwrap_or(least);
+                most = max.unwrap_or(most);
+            }
+            Rule::Text { min, max, .. } => (short, long) = (*min, max.unwrap_or(long)),
+            Rule::Pattern(pattern) => return matching(pattern.source(), rng).map(Value::from),
+            Rule::Email => return Ok(json!("somebody@example.org")),
+            Rule::Between { min, max } => {
+                if let Some(bound) = min.as_ref().or(max.as_ref()) {
+                    return Ok(json!(bound));
+                }
+            }
+            Rule::Count { .. } | Rule::Holds(_) => {}
+        }
+    }
+    if is_number {
+        let most = if most.is_nan() {
+            least.max(0.0) + 99.0
+        } else {
+            most
+        };
+        let least = least.min(most);
+        let range = (most.floor() - least.ceil()).clamp(0.0, 1e6);
+        let number = least.ceil() + rng.below(range as usize + 1) as f64;
+        let number = if number > most { least } else { number };
+        let whole = (number.fract() == 0.0).then_some(number as i64);
+        let number = whole.map_or_else(|| json!(number), |whole| json!(whole));
+        return Ok(match item.is_number() {
+            true => number,
+            false => json!(number.to_string()),
+        });
+    }
     Ok(match input {
-        "number" | "range" => json!(rng.below(100)),
         "email" => json!("somebody@example.org"),
         "tel" => json!("+49 30 1234567"),
+        "url" => json!("https://example.org"),
         "date" => json!(format!("20{:02}-0{}-11", rng.below(30), 1 + rng.below(9))),
         "time" => json!(format!("1{}:05", rng.below(10))),
-        "text" | "search" => json!(words(rng)),
+        "text" | "search" => {
+            let mut text = words(rng);
+            while text.chars().count() < short {
+                text = format!("{text} {}", words(rng));
+            }
+            let cut: String = text.chars().take(long).collect();
+            json!(cut.trim_end())
+        }
         other => return Err(format!("bots do not know the input type `{other}`")),
     })
+}
+
+/// A text in which a regular expression is found.
+fn matching(pattern: &str, rng: &mut Rng) -> Result<String, String> {
+    let mut parser = regex_syntax::ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .build();
+    let hir = parser.parse(pattern);
+    let hir = hir.map_err(|error| format!("bots do not know the regular expression: {error}"))?;
+    let mut bytes = Vec::new();
+    write(&hir, rng, &mut bytes);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn write(hir: &Hir, rng: &mut Rng, to: &mut Vec<u8>) {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => to.extend_from_slice(&literal.0),
+        HirKind::Class(class) => {
+            let is_in = |byte: &u8| match class {
+                Class::Bytes(class) => class
+                    .iter()
+                    .any(|of| (of.start()..=of.end()).contains(byte)),
+                Class::Unicode(class) => {
+                    let c = char::from(*byte);
+                    class.iter().any(|of| (of.start()..=of.end()).contains(&c))
+                }
+            };
+            let all: Vec<u8> = (b' '..=b'~').filter(is_in).collect();
+            to.extend(all.get(rng.below(all.len())));
+        }
+        HirKind::Repetition(of) => {
+            let most = of.max.unwrap_or(of.min + 3).min(of.min + 3);
+            for _ in 0..of.min as usize + rng.below((most - of.min) as usize + 1) {
+                write(&of.sub, rng, to);
+            }
+        }
+        HirKind::Capture(of) => write(&of.sub, rng, to),
+        HirKind::Concat(all) => all.iter().for_each(|of| write(of, rng, to)),
+        HirKind::Alternation(all) => write(&all[rng.below(all.len())], rng, to),
+    }
 }
 
 fn words(rng: &mut Rng) -> String {
     let count = 1 + rng.below(9);
     let words: Vec<&str> = (0..count).map(|_| WORDS[rng.below(WORDS.len())]).collect();
     words.join(" ")
-}
-
-fn one_of(values: &[Value], rng: &mut Rng) -> Result<Value, String> {
-    let chosen = values.get(rng.below(values.len()));
-    chosen
-        .cloned()
-        .ok_or_else(|| "an element has nothing to choose".to_owned())
-}
-
-/// The values of choices, columns or rows.
-fn values(element: &Value, list: &str) -> Vec<Value> {
-    let list = element[list].as_array().into_iter().flatten();
-    list.map(|choice| choice.get("value").unwrap_or(choice).clone())
-        .collect()
-}
-
-/// The points of a scale.
-fn points(element: &Value) -> Vec<Value> {
-    let named = values(element, "rateValues");
-    if !named.is_empty() {
-        return named;
-    }
-    let whole = |name: &str, default: i64| element[name].as_i64().unwrap_or(default);
-    let min = whole("rateMin", 1);
-    let max = whole("rateMax", min + whole("rateCount", 5) - 1);
-    let step = usize::try_from(whole("rateStep", 1)).unwrap_or(1).max(1);
-    (min..=max).step_by(step).map(Value::from).collect()
 }
 
 #[cfg(test)]
@@ -174,9 +270,40 @@ mod tests {
             passed_over += usize::from(find("why").is_none());
         }
         assert!((10..80).contains(&passed_over), "{passed_over}");
-        let strange =
-            r#"{ "elements": [{ "type": "signaturepad", "name": "x", "isRequired": true }] }"#;
-        let error = fill(strange, &mut Rng::of(1, &[])).unwrap_err();
-        assert!(error.contains("signaturepad"), "{error}");
+    }
+
+    #[test]
+    fn answers_go_with_conditions_and_rules() {
+        let form = r#"{ "elements": [
+          { "type": "checkbox", "name": "tools", "choices": ["pot", "plate", "knife"], "hasOther": true, "hasNone": true,
+            "isRequired": true, "maxSelectedChoices": 2 },
+          { "type": "comment", "name": "why", "isRequired": true, "visibleIf": "{tools} contains 'pot'",
+            "validators": [{ "type": "text", "minLength": 30, "maxLength": 60 }] },
+          { "type": "text", "name": "code", "isRequired": true, "validators": [{ "type": "regex", "regex": "^[A-Z]{2}\\d+(x|y)?$" }] },
+          { "type": "text", "name": "again", "isRequired": true, "validators": [{ "type": "expression", "expression": "{again} = {code}" }] },
+          { "type": "text", "name": "age", "inputType": "number", "isRequired": true, "min": 18, "max": 20 },
+          { "type": "text", "name": "year", "isRequired": true, "validators": [{ "type": "numeric", "minValue": 1900, "maxValue": 1901 }] },
+          { "type": "text", "name": "mail", "isRequired": true, "validators": [{ "type": "email" }] },
+          { "type": "text", "name": "late", "requiredIf": "{age} >= 18" } ] }"#;
+        let mut shown = 0;
+        for seed in 0..200 {
+            let answers = fill(form, &mut Rng::of(seed, &[])).unwrap();
+            let value = |answer: &Answer| serde_json::from_str(&answer.value).unwrap();
+            let values: Values = (answers.iter())
+                .map(|answer| (answer.name.clone(), value(answer)))
+                .collect();
+            let read = Form::read(form).unwrap();
+            assert!(
+                read.problems(&values).iter().all(Vec::is_empty),
+                "{values:?}"
+            );
+            assert_eq!(read.shown(&values).1, values, "nothing that was not asked");
+            shown += usize::from(values.contains_key("why"));
+        }
+        assert!((20..180).contains(&shown), "{shown}");
+        let never = r#"{ "elements": [{ "type": "boolean", "name": "x", "isRequired": true,
+          "validators": [{ "type": "expression", "expression": "{x} empty" }] }] }"#;
+        let error = fill(never, &mut Rng::of(1, &[])).unwrap_err();
+        assert!(error.contains("no answer to the question `x`"), "{error}");
     }
 }

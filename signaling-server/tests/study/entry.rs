@@ -21,7 +21,7 @@ fn by(provider: &str) -> Host {
     host(&STUDY.replace("PROVIDER", provider))
 }
 
-fn sent(parameters: &[(&str, &str)]) -> Entry {
+pub(crate) fn sent(parameters: &[(&str, &str)]) -> Entry {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     Entry::Sent(parameters.iter().map(pair).collect())
 }

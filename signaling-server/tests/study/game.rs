@@ -1,7 +1,7 @@
 //! Two pages in an episode, each around a native session.
 
-use env_core::Instance;
 use env_core::envs::overcooked::Overcooked;
+use env_core::{Instance, Spec, World as _};
 use protocol::change::Change;
 use protocol::control::{
     Answer, ClientMessage, EndReason, Entry, Link, Plan, ServerMessage, StageView, Upload,
@@ -19,6 +19,7 @@ pub(crate) struct Match {
     pub(crate) sessions: [Session<Instance<Overcooked>>; 2],
     pub(crate) lives: [Life; 2],
     pub(crate) now_us: u64,
+    spec: Spec,
 }
 
 /// What a page makes of its plan.
@@ -94,6 +95,7 @@ pub(crate) async fn meet(host: &Running) -> Match {
         Session::new(config, world, vec![None, None])
     };
     assert!(plans[0].seat < plans[1].seat);
+    let (_, world) = opened(&plans[0], starts[0].0, starts[0].1);
     let sessions = [session(&plans[0]), session(&plans[1])];
     Match {
         pages,
@@ -101,6 +103,7 @@ pub(crate) async fn meet(host: &Running) -> Match {
         sessions,
         lives: [Life(0); 2],
         now_us: starts[0].0,
+        spec: world.spec().clone(),
     }
 }
 
@@ -164,8 +167,14 @@ impl Match {
         })
     }
 
-    /// The first page answers a fence of the second seat, and takes the change that follows.
+    /// The first page answers a fence of the second seat, and takes the change that follows: nobody has the seat.
     pub(crate) async fn fence(&mut self) {
+        let change = self.fenced().await;
+        assert_eq!(change.controller, Controller::Vacant);
+    }
+
+    /// The first page answers a fence of the second seat, and takes the change that follows.
+    pub(crate) async fn fenced(&mut self) -> Change {
         let fenced = |message| match message {
             ServerMessage::Fence { seat, life, .. } => Some((seat, life)),
             _ => None,
@@ -177,8 +186,7 @@ impl Match {
         self.pages[0]
             .say(&ClientMessage::Report { era, report })
             .await;
-        let change = self.change(0).await;
-        assert_eq!(change.controller, Controller::Vacant);
+        self.change(0).await
     }
 
     /// A page hears of a change.
@@ -188,10 +196,42 @@ impl Match {
             _ => None,
         };
         let change = self.pages[page].until(changed).await;
+        let partner = match &change.controller {
+            Controller::Ai { policy } => policy::by_name(policy, &self.spec),
+            Controller::Human | Controller::Vacant => None,
+        };
         self.sessions[page]
-            .handle_change(self.now_us, &change, None)
+            .handle_change(self.now_us, &change, partner)
             .unwrap();
         change
+    }
+
+    /// The first page plays to the end, whoever or whatever has the other seat, from a tick that is durable.
+    pub(crate) async fn play_alone(&mut self, from: Tick) {
+        let mut through = from;
+        while through < Tick(HORIZON) {
+            self.sessions[0].handle_lease(through);
+            let before = self.sessions[0].confirmed();
+            for _ in 0..40 {
+                self.now_us += 50_000;
+                self.sessions[0].handle_timeout(self.now_us);
+                while self.sessions[0].poll_transmit().is_some() {}
+            }
+            assert!(
+                self.sessions[0].confirmed() > before,
+                "nobody is waited for"
+            );
+            through = self.archive(0, through.0).await;
+        }
+    }
+
+    /// How the episode ended, as the first page is told.
+    pub(crate) async fn ended(&mut self) -> EndReason {
+        let ended = |message| match message {
+            ServerMessage::Ended { reason, .. } => Some(reason),
+            _ => None,
+        };
+        self.pages[0].until(ended).await
     }
 
     /// The second page gets its seat back from the server's state.
@@ -216,7 +256,8 @@ impl Match {
         };
         let back = page.until(returned).await;
         let (config, world) = opened(&plan, back.t0_us, back.input_delay);
-        self.sessions[1] = Session::resume(config, world, |_| None, &back).unwrap();
+        let partner = |name: &str| policy::by_name(name, &self.spec);
+        self.sessions[1] = Session::resume(config, world, partner, &back).unwrap();
         self.lives[1] = plan.life;
         let change = self.change(0).await;
         assert_eq!(

@@ -14,6 +14,7 @@ mod game;
 mod gates;
 mod host;
 mod page;
+mod requests;
 mod turns;
 mod visits;
 

@@ -12,6 +12,8 @@ use super::Place;
 pub(crate) struct Fields<'a> {
     pub whole: Place<'a>,
     asked: Vec<&'static str>,
+    /// Keys that may be there, though nobody reads them.
+    passed: Vec<&'static str>,
     forgiven: bool,
 }
 
@@ -21,6 +23,7 @@ impl<'a> Fields<'a> {
         Self {
             whole,
             asked: Vec::new(),
+            passed: Vec::new(),
             forgiven: false,
         }
     }
@@ -101,6 +104,19 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// Lets some keys pass that nobody reads, and tells which of them are there.
+    pub(crate) fn pass(&mut self, keys: &'static [&'static str]) -> Vec<(&'static str, At)> {
+        self.passed.extend(keys);
+        let Data::Map(entries) = &self.whole.node.data else {
+            return Vec::new();
+        };
+        let there = |key: &&'static str| {
+            let (entry, _) = entries.iter().find(|(entry, _)| entry.name == *key)?;
+            Some((*key, entry.at))
+        };
+        keys.iter().filter_map(there).collect()
+    }
+
     /// Lets every key pass: which ones are known depends on something that could not be read.
     pub(crate) fn forgive(&mut self) {
         self.forgiven = true;
@@ -114,10 +130,8 @@ impl<'a> Fields<'a> {
         let Data::Map(entries) = &self.whole.node.data else {
             return;
         };
-        for (key, _) in entries
-            .iter()
-            .filter(|(key, _)| !self.asked.contains(&key.name.as_str()))
-        {
+        let is_known = |name: &str| self.asked.contains(&name) || self.passed.contains(&name);
+        for (key, _) in entries.iter().filter(|(key, _)| !is_known(&key.name)) {
             let path = join(&self.whole.path, &key.name);
             self.whole.report.add(
                 key.at,

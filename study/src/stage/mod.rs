@@ -144,9 +144,11 @@ impl Kind {
     /// A [`Refusal`] with the name of the item, or of the kind of stage.
     pub(crate) fn check_draft(&self, draft: &Draft) -> Result<(), Refusal> {
         match self {
-            Self::Instructions(_) => survey::check_names(&[], &draft.answers),
-            Self::Survey(it) => survey::check_names(&it.items, &draft.answers),
-            Self::Quiz(it) => survey::check_names(&it.form("").items, &draft.answers),
+            Self::Instructions(_) => {
+                survey::check_names(&Default::default(), &draft.answers).map(drop)
+            }
+            Self::Survey(it) => survey::check_names(&it.form, &draft.answers).map(drop),
+            Self::Quiz(it) => survey::check_names(&it.form("").form, &draft.answers).map(drop),
             _ => Err(Refusal::NotByPage {
                 stage: self.name().to_owned(),
             }),

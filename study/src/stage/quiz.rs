@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::survey::key_of;
 use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::page::Source;
 use crate::problem::hint;
 use crate::progress::Refusal;
 use crate::read::{Fields, Place};
-use crate::survey::{self, Item, Survey, Takes};
+use crate::survey::Survey;
 use crate::text::{self, Text};
 
 use super::Stage;
@@ -187,7 +188,7 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
     });
     let plain = place.may(!place.is_block()).then(|| {
         let value = value(place)?;
-        let text = Text::from(survey::row_name(&value).as_str());
+        let text = Text::from(key_of(&value).as_str());
         Some(Choice { value, text })
     });
     plain.or(block).flatten()
@@ -212,24 +213,10 @@ impl Quiz {
                 "isRequired": true,
             })
         };
-        let item = |question: &Question| Item {
-            name: question.name.clone(),
-            required: true,
-            takes: Takes::One(
-                question
-                    .choices
-                    .iter()
-                    .map(|choice| choice.value.clone())
-                    .collect(),
-            ),
-            correct: Some(question.answer.clone()),
-        };
+        let right = |question: &Question| (question.name.clone(), question.answer.clone());
         let elements: Vec<Value> = self.items.iter().map(element).collect();
-        Survey {
-            surveyjs: json!({ "elements": elements }),
-            items: self.items.iter().map(item).collect(),
-            attention: None,
-        }
+        let surveyjs = json!({ "elements": elements });
+        Survey::of(surveyjs, self.items.iter().map(right).collect())
     }
 
     /// Names of the questions that are answered wrong.

@@ -5,21 +5,19 @@
 
 mod read;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use ::survey::{Form, Problem as Wrong, Values, key_of};
 use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::assign::Rng;
+use crate::problem::Problem;
 use crate::progress::Refusal;
 
+pub use ::survey::MAX_ANSWER;
 pub(crate) use read::read_stage;
-
-/// The most items of a form, and the most choices of an item.
-const MOST: usize = 200;
-
-/// The longest text that a participant may answer, characters.
-pub const MAX_ANSWER: usize = 10_000;
 
 /// A form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,9 +27,15 @@ pub struct Survey {
     /// The items that show whether people read what they answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
-    /// What it asks, in order. Follows from the document.
+    /// What it asks. Follows from the document.
     #[serde(skip)]
-    pub items: Vec<Item>,
+    pub form: Form,
+    /// The right answers, by name of the item. Pages do not have them.
+    #[serde(skip)]
+    correct: BTreeMap<String, Value>,
+    /// Keys of the document that change nothing here.
+    #[serde(skip)]
+    unused: Vec<Problem>,
 }
 
 /// The items that show whether people read what they answer.
@@ -63,51 +67,9 @@ pub struct Mark {
     pub flag: bool,
 }
 
-/// What a form asks for under one name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    /// Name of the value.
-    pub name: String,
-    /// Whether it must be answered.
-    pub required: bool,
-    /// Which values it takes.
-    pub takes: Takes,
-    /// The right one, if there is one. Pages do not have it.
-    pub correct: Option<Value>,
-}
-
-/// The values that an item takes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Takes {
-    /// One of these.
-    One(Vec<Value>),
-    /// A list of some of these, none twice.
-    Many(Vec<Value>),
-    /// `true` or `false`.
-    Flag,
-    /// A number.
-    Number,
-    /// Text.
-    Text,
-    /// An object: for a row one of the columns.
-    Rows {
-        /// Names of the rows.
-        rows: Vec<String>,
-        /// The columns.
-        columns: Vec<Value>,
-        /// Whether a row may not be left out.
-        all: bool,
-    },
-}
-
-/// A row as the name of a member of the answer.
-pub(crate) fn row_name(row: &Value) -> String {
-    row.as_str().map_or_else(|| row.to_string(), str::to_owned)
-}
-
 /// Takes the text of one language where there are several, and leaves right answers out.
 fn settle(value: &mut Value, language: &str) {
-    const TEXTS: [&str; 8] = [
+    const TEXTS: [&str; 16] = [
         "title",
         "description",
         "text",
@@ -116,12 +78,24 @@ fn settle(value: &mut Value, language: &str) {
         "minRateDescription",
         "maxRateDescription",
         "html",
+        "placeholder",
+        "requiredErrorText",
+        "minErrorText",
+        "maxErrorText",
+        "noneText",
+        "otherText",
+        "otherPlaceholder",
+        "otherErrorText",
     ];
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| settle(item, language)),
         Value::Object(map) => {
             map.remove("correctAnswer");
             for (key, value) in map.iter_mut() {
+                // A value may have rows of any name.
+                if key == "defaultValue" {
+                    continue;
+                }
                 if !TEXTS.contains(&key.as_str()) {
                     settle(value, language);
                     continue;
@@ -143,25 +117,81 @@ fn settle(value: &mut Value, language: &str) {
     }
 }
 
-/// Checks that answers, which need not be complete nor right, are to items that are there, each once.
-pub(crate) fn check_names(items: &[Item], answers: &[Answer]) -> Result<(), Refusal> {
-    let mut given = BTreeSet::new();
+/// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element.
+fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) {
+    let elements = match value {
+        Value::Array(items) => return items.iter_mut().for_each(|item| arrange(item, rng)),
+        Value::Object(map) => map,
+        _ => return,
+    };
+    for (order, list) in [("choicesOrder", "choices"), ("rowOrder", "rows")] {
+        let order = elements.remove(order);
+        let Some(list) = elements.get_mut(list).and_then(Value::as_array_mut) else {
+            continue;
+        };
+        let text = |choice: &Value| {
+            let text = choice.get("text").or(choice.get("value")).unwrap_or(choice);
+            key_of(text).to_lowercase()
+        };
+        match order.as_ref().and_then(Value::as_str) {
+            Some("random") => rng().shuffle(list),
+            Some("asc") => list.sort_by_key(text),
+            Some("desc") => {
+                list.sort_by_key(text);
+                list.reverse();
+            }
+            _ => {}
+        }
+    }
+    for key in ["pages", "elements"] {
+        elements
+            .get_mut(key)
+            .into_iter()
+            .for_each(|inner| arrange(inner, rng));
+    }
+}
+
+/// Checks that answers, which need not be complete nor right, are to questions of a form, each once. Gives their values.
+pub(crate) fn check_names(form: &Form, answers: &[Answer]) -> Result<Values, Refusal> {
+    let mut values = Values::new();
     for answer in answers {
         let name = || answer.name.chars().take(60).collect();
-        if !items.iter().any(|item| item.name == answer.name) {
+        if form.item(&answer.name).is_none() {
             return Err(Refusal::UnknownItem { name: name() });
         }
-        if serde_json::from_str::<serde::de::IgnoredAny>(&answer.value).is_err() {
+        let Ok(value) = serde_json::from_str(&answer.value) else {
             return Err(Refusal::BadAnswer { name: name() });
-        }
-        if !given.insert(&answer.name) {
+        };
+        if values.insert(answer.name.clone(), value).is_some() {
             return Err(Refusal::Twice { name: name() });
         }
     }
-    Ok(())
+    Ok(values)
 }
 
 impl Survey {
+    /// The form of a document that was checked.
+    pub(crate) fn of(surveyjs: Value, correct: BTreeMap<String, Value>) -> Self {
+        Self {
+            form: Form::of(&surveyjs),
+            surveyjs,
+            attention: None,
+            correct,
+            unused: Vec::new(),
+        }
+    }
+
+    /// Names of what it asks.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let asking = self.form.items().filter(|item| item.asks());
+        asking.map(|item| item.name.as_str())
+    }
+
+    /// Keys of the document that change nothing here.
+    pub(crate) fn unused(&self) -> &[Problem] {
+        &self.unused
+    }
+
     /// The document that pages show, in a language.
     pub fn in_language(&self, language: &str) -> Value {
         let mut document = self.surveyjs.clone();
@@ -169,99 +199,76 @@ impl Survey {
         document
     }
 
-    /// What became of the items that have a right answer: those that are answered, and those of `attention`.
+    /// The document in a language, with choices and rows in the order that one participant finds them in: `seed` is
+    /// theirs, `position` that of the visit. The same arguments give the same order, always.
+    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> Value {
+        let mut document = self.in_language(language);
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            Rng::of(seed, &[ORDER, u64::from(position), number])
+        };
+        arrange(&mut document, &mut next);
+        document
+    }
+
+    /// What became of the items that have a right answer: those that are answered, and those of `attention` that were
+    /// shown.
     pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
         let attention = self.attention.as_ref().map(|attention| &attention.items);
-        let mark = |item: &Item| {
-            let right = item.correct.as_ref()?;
-            let given = answers.iter().find(|answer| answer.name == item.name);
+        let values = check_names(&self.form, answers).unwrap_or_default();
+        let (shown, values) = self.form.shown(&values);
+        let items = self.form.items().zip(shown.into_iter().flatten());
+        let shown = items
+            .filter(|(_, is_shown)| *is_shown)
+            .map(|(item, _)| item);
+        let mark = |item: &::survey::Item| {
+            let right = self.correct.get(&item.name)?;
+            let given = values.get(&item.name);
             let counts = attention.is_some_and(|items| items.contains(&item.name));
-            let value = given.and_then(|answer| serde_json::from_str::<Value>(&answer.value).ok());
-            let correct = value.as_ref() == Some(right);
+            let correct = given == Some(right);
             (given.is_some() || counts).then(|| Mark {
                 item: item.name.clone(),
                 correct,
                 flag: counts && !correct,
             })
         };
-        self.items.iter().filter_map(mark).collect()
+        shown.filter_map(mark).collect()
     }
 
-    /// Checks answers against the form: names, values, and that nothing required is missing.
+    /// Checks answers against the form: names, values, that nothing is answered that was not asked, and that nothing
+    /// required is missing. It is the check of the page.
     ///
     /// # Errors
     /// A [`Refusal`] with the name of the item.
     pub fn check(&self, answers: &[Answer]) -> Result<(), Refusal> {
-        let mut given = BTreeSet::new();
-        for answer in answers {
-            let item = self.items.iter().find(|item| item.name == answer.name);
-            let item = item.ok_or_else(|| Refusal::UnknownItem {
-                name: answer.name.chars().take(60).collect(),
-            })?;
-            let value = serde_json::from_str(&answer.value)
-                .ok()
-                .filter(|value| item.takes(value));
-            let Some(value) = value else {
-                return Err(Refusal::BadAnswer {
-                    name: item.name.clone(),
-                });
-            };
-            if !given.insert(item.name.as_str()) {
-                return Err(Refusal::Twice {
-                    name: item.name.clone(),
-                });
-            }
-            if item.incomplete(&value) {
-                return Err(Refusal::Missing {
-                    name: item.name.clone(),
-                });
-            }
-        }
-        match self
-            .items
+        let values = check_names(&self.form, answers)?;
+        let (_, kept) = self.form.shown(&values);
+        let hidden = answers
             .iter()
-            .find(|item| item.must_be_there() && !given.contains(item.name.as_str()))
-        {
-            Some(item) => Err(Refusal::Missing {
-                name: item.name.clone(),
-            }),
+            .find(|answer| !kept.contains_key(&answer.name));
+        if let Some(answer) = hidden {
+            let name = answer.name.clone();
+            return Err(Refusal::Hidden { name });
+        }
+        let pages = self.form.pages.iter().zip(self.form.problems(&kept));
+        let problem = pages.into_iter().find_map(|(page, problems)| {
+            let (item, problem) = problems.into_iter().next()?;
+            Some((page.items.get(item)?.name.clone(), problem))
+        });
+        match problem {
             None => Ok(()),
-        }
-    }
-}
-
-impl Item {
-    fn takes(&self, value: &Value) -> bool {
-        match (&self.takes, value) {
-            (Takes::One(known), value) => known.contains(value),
-            (Takes::Many(known), Value::Array(chosen)) => chosen
-                .iter()
-                .enumerate()
-                .all(|(i, value)| known.contains(value) && !chosen[..i].contains(value)),
-            (Takes::Flag, value) => value.is_boolean(),
-            (Takes::Number, value) => value.is_number(),
-            (Takes::Text, Value::String(text)) => text.chars().count() <= MAX_ANSWER,
-            (Takes::Rows { rows, columns, .. }, Value::Object(map)) => map
-                .iter()
-                .all(|(row, value)| rows.contains(row) && columns.contains(value)),
-            _ => false,
-        }
-    }
-
-    /// Whether no answer at all is refused.
-    fn must_be_there(&self) -> bool {
-        self.required || matches!(self.takes, Takes::Rows { all: true, .. })
-    }
-
-    /// Whether a value leaves something unanswered that must be answered.
-    fn incomplete(&self, value: &Value) -> bool {
-        match (&self.takes, value) {
-            (Takes::Many(_), Value::Array(chosen)) => self.required && chosen.is_empty(),
-            (Takes::Text, Value::String(text)) => self.required && text.trim().is_empty(),
-            (Takes::Rows { rows, all, .. }, Value::Object(map)) => {
-                (self.required || *all) && rows.iter().any(|row| !map.contains_key(row))
+            Some((name, Wrong::Unanswered | Wrong::UnansweredRow)) => {
+                Err(Refusal::Missing { name })
             }
-            _ => false,
+            Some((name, Wrong::Unfit | Wrong::NotANumber)) => Err(Refusal::BadAnswer { name }),
+            Some((name, problem)) => Err(Refusal::Unfit {
+                name,
+                why: problem.to_string(),
+            }),
         }
     }
 }
+
+/// What the generator of an order is for.
+const ORDER: u64 = u64::from_le_bytes(*b"choices ");

@@ -1,18 +1,21 @@
 //! Reads forms, and says where one has a fault.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use ::survey::{Condition, MOST, Pattern};
 use serde_json::{Value, json};
 
-use super::{Attention, Item, MAX_ANSWER, MOST, Purpose, Survey, Takes, row_name};
+use super::{Attention, MAX_ANSWER, Purpose, Survey};
+use crate::formula;
 use crate::page::{self, Source};
-use crate::problem::{Report, hint};
+use crate::problem::{Problem, Report, hint};
 use crate::read::{Fields, Place};
 use crate::stage::MAX_VIEW;
 use crate::text;
 use crate::yaml::{self, Data};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Type {
     One,
     Many,
@@ -22,18 +25,95 @@ enum Type {
     Comment,
     Html,
     Matrix,
+    Panel,
 }
 
-const TYPES: [(&str, Type); 9] = [
+const TYPES: [(&str, Type); 12] = [
     ("radiogroup", Type::One),
     ("dropdown", Type::One),
+    ("buttongroup", Type::One),
     ("checkbox", Type::Many),
+    ("tagbox", Type::Many),
     ("rating", Type::Rating),
     ("boolean", Type::Boolean),
     ("text", Type::Text),
     ("comment", Type::Comment),
     ("html", Type::Html),
     ("matrix", Type::Matrix),
+    ("panel", Type::Panel),
+];
+
+/// Keys of documents and pages that say how SurveyJS draws; pages here draw every form in one way.
+const LOOKS: &[&str] = &[
+    "backgroundImage",
+    "backgroundOpacity",
+    "completeText",
+    "completedHtml",
+    "fitToContainer",
+    "focusFirstQuestionAutomatic",
+    "headerView",
+    "logo",
+    "logoFit",
+    "logoHeight",
+    "logoPosition",
+    "logoWidth",
+    "navigationButtonsVisibility",
+    "pageNextText",
+    "pagePrevText",
+    "progressBarLocation",
+    "progressBarShowPageNumbers",
+    "progressBarShowPageTitles",
+    "progressBarType",
+    "questionDescriptionLocation",
+    "questionErrorLocation",
+    "questionTitleLocation",
+    "requiredMark",
+    "requiredText",
+    "showCompletePage",
+    "showCompletedPage",
+    "showNavigationButtons",
+    "showPageNumbers",
+    "showPageTitles",
+    "showProgressBar",
+    "showQuestionNumbers",
+    "showTitle",
+    "textUpdateMode",
+    "width",
+    "widthMode",
+];
+
+/// The same of elements.
+const ELEMENT_LOOKS: &[&str] = &[
+    "allowClear",
+    "allowResize",
+    "autoGrow",
+    "closeOnSelect",
+    "colCount",
+    "cols",
+    "descriptionLocation",
+    "displayMode",
+    "errorLocation",
+    "hideNumber",
+    "indent",
+    "itemSize",
+    "maxWidth",
+    "minWidth",
+    "rateColorMode",
+    "rateDisplayMode",
+    "rateType",
+    "renderAs",
+    "rightIndent",
+    "rowTitleWidth",
+    "scaleColorMode",
+    "searchEnabled",
+    "showClearButton",
+    "showNumber",
+    "size",
+    "startWithNewLine",
+    "step",
+    "swapOrder",
+    "titleLocation",
+    "width",
 ];
 
 const DOC: &str = "A form, in the JSON of SurveyJS.";
@@ -104,14 +184,13 @@ fn attention(place: &Place<'_>) -> Option<Attention> {
 }
 
 fn check_attention(survey: &Survey, attention: &Attention, place: &Place<'_>) -> Option<()> {
-    let names: Vec<&str> = survey.items.iter().map(|item| item.name.as_str()).collect();
+    let names: Vec<&str> = survey.names().collect();
     let mut whole = Some(());
     for (index, name) in attention.items.iter().enumerate() {
-        let item = survey.items.iter().find(|item| item.name == *name);
-        let message = match item {
-            Some(item) if item.correct.is_some() => continue,
-            Some(_) => format!("`{name}` has no right answer; give the element a `correctAnswer`"),
-            None => format!("the form has no element `{name}`; {}", hint(name, &names)),
+        let message = match names.contains(&name.as_str()) {
+            true if survey.correct.contains_key(name) => continue,
+            true => format!("`{name}` has no right answer; give the element a `correctAnswer`"),
+            false => format!("the form has no element `{name}`; {}", hint(name, &names)),
         };
         place.wrong_at(&format!("items[{index}]"), message);
         whole = None;
@@ -153,6 +232,7 @@ fn document(place: &Place<'_>) -> Option<Survey> {
 }
 
 fn form(place: &Place<'_>) -> Option<Survey> {
+    let unused = RefCell::default();
     let mut fields = place.fields("a SurveyJS document")?;
     texts(
         &mut fields,
@@ -161,6 +241,13 @@ fn form(place: &Place<'_>) -> Option<Survey> {
             ("description", "A text below it."),
         ],
     );
+    pass(&mut fields, LOOKS, &unused);
+    let doc = "When values of what is not shown are removed: here always before they are recorded.";
+    let _ = (fields.key("clearInvisibleValues", doc))
+        .maybe(|place| place.word("choice", &[("onComplete", ()), ("onHidden", ())]));
+    let doc = "When a page is checked: here as it is left.";
+    let _ = (fields.key("checkErrorsMode", doc))
+        .maybe(|place| place.word("choice", &[("onNextPage", ())]));
     let pages = fields.key(
         "pages",
         "The pages of the form; or `elements`, for one page.",
@@ -168,45 +255,141 @@ fn form(place: &Place<'_>) -> Option<Survey> {
     let has_pages = pages.place.is_some();
     let pages = pages.maybe(|place| {
         let pages = place.list("pages", 50)?;
-        Some(pages.iter().map(|page| form_page(page)).collect::<Vec<_>>())
+        let pages = pages.iter().map(|page| form_page(page, &unused));
+        Some(pages.collect::<Vec<_>>())
     });
     let elements_of = fields.key("elements", "What is asked on the only page.");
     let both = elements_of.place.clone().filter(|_| has_pages);
     if let Some(both) = both {
         both.wrong("both `pages` and `elements`; put the elements into a page");
     }
-    let items = match has_pages && !place.may(false) {
+    let parts = match has_pages && !place.may(false) {
         true => pages?.unwrap_or_default(),
         false => vec![
             elements_of.require("[{type: comment, name: thoughts, title: …}]", |place| {
-                elements(&place)
+                elements(&place, &unused)
             }),
         ],
     };
     fields.done();
-    let items: Vec<(Item, Place<'_>)> = items
-        .into_iter()
-        .collect::<Option<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect();
+    let parts: Vec<Vec<Part<'_>>> = parts.into_iter().collect::<Option<_>>()?;
+    let parts: Vec<Part<'_>> = parts.into_iter().flatten().collect();
+    check_names(&parts);
+    let correct = parts.iter().filter_map(|part| match part {
+        Part::Item { name, correct, .. } => Some((name.clone(), correct.as_ref()?.0.clone())),
+        Part::Asks { .. } => None,
+    });
+    let mut surveyjs = place.json();
+    sanitise(&mut surveyjs);
+    let mut survey = Survey::of(surveyjs, correct.collect());
+    survey.unused = unused.into_inner();
+    check_values(&survey, &parts)?;
+    Some(survey)
+}
+
+/// What is there for SurveyJS alone.
+type Unused = RefCell<Vec<Problem>>;
+
+/// Lets keys pass that change nothing here, and keeps where they are.
+fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], unused: &Unused) {
+    let place = fields.whole.clone();
+    for (key, at) in fields.pass(keys) {
+        let message = "changes nothing here, as pages show every form in one way; remove it, or leave it for SurveyJS";
+        let problem = place
+            .report
+            .problem(at, &yaml::join(&place.path, key), message);
+        unused.borrow_mut().push(problem);
+    }
+}
+
+/// What a form is made of, in the order of the document.
+enum Part<'a> {
+    /// An element that asks something, or HTML.
+    Item {
+        name: String,
+        named: Place<'a>,
+        correct: Option<(Value, Place<'a>)>,
+        default: Option<Place<'a>>,
+    },
+    /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
+    Asks {
+        condition: Condition,
+        place: Place<'a>,
+        anything: bool,
+    },
+}
+
+/// Reports names that are there twice, and conditions that ask for what is not there or not asked yet.
+fn check_names(parts: &[Part<'_>]) {
     let mut names = BTreeSet::new();
-    for (item, place) in &items {
-        if !names.insert(&item.name) {
-            place.wrong(format!(
-                "`{}` is already the name of another element; names are the columns of the data",
-                item.name
+    for part in parts {
+        if let Part::Item { name, named, .. } = part
+            && !names.insert(name.as_str())
+        {
+            named.wrong(format!(
+                "`{name}` is already the name of another element; names are the columns of the data"
             ));
         }
     }
-    let items = items.into_iter().map(|(item, _)| item).collect();
-    let mut surveyjs = place.json();
-    sanitise(&mut surveyjs);
-    Some(Survey {
-        surveyjs,
-        items,
-        attention: None,
-    })
+    let all: Vec<&str> = names.into_iter().collect();
+    let mut before = BTreeSet::new();
+    for part in parts {
+        match part {
+            Part::Item { name, .. } => drop(before.insert(name.as_str())),
+            Part::Asks {
+                condition,
+                place,
+                anything,
+            } => {
+                for (asked, at) in condition.names() {
+                    let is = |name: &&str| {
+                        let row = asked.strip_prefix(*name);
+                        row.is_some_and(|row| row.is_empty() || row.starts_with(['.', '-']))
+                    };
+                    let message = match all.iter().find(|name| is(name)) {
+                        None => format!("the form has no element `{asked}`; {}", hint(asked, &all)),
+                        Some(_) if *anything || before.iter().any(is) => continue,
+                        Some(_) => format!(
+                            "`{asked}` is asked later, and what is shown can follow from what was asked before alone; \
+                             move `{asked}` up"
+                        ),
+                    };
+                    let text = place.text(usize::MAX).unwrap_or_default();
+                    formula::report(place, &text, at, &message);
+                }
+            }
+        }
+    }
+}
+
+/// Reports right answers and answers given beforehand that an element does not take.
+fn check_values(survey: &Survey, parts: &[Part<'_>]) -> Option<()> {
+    let mut whole = Some(());
+    for part in parts {
+        let Part::Item {
+            name,
+            correct,
+            default,
+            ..
+        } = part
+        else {
+            continue;
+        };
+        let Some(item) = survey.form.item(name) else {
+            continue;
+        };
+        let default = default.as_ref().map(|place| (place.json(), place));
+        let correct = correct
+            .as_ref()
+            .map(|(value, place)| (value.clone(), place));
+        for (value, place) in correct.into_iter().chain(default) {
+            if !item.takes(&value) {
+                place.wrong(format!("{value} is not an answer that this element takes"));
+                whole = None;
+            }
+        }
+    }
+    whole
 }
 
 /// Makes HTML harmless, wherever it stands.
@@ -241,10 +424,7 @@ fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
     }
 }
 
-/// Items with the place of their name.
-type Named<'a> = Vec<(Item, Place<'a>)>;
-
-fn form_page<'a>(place: &Place<'a>) -> Option<Named<'a>> {
+fn form_page<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
     let mut fields = place.fields("a page of the form")?;
     let _ = fields
         .key("name", "The name of the page; it is not in the data.")
@@ -256,23 +436,29 @@ fn form_page<'a>(place: &Place<'a>) -> Option<Named<'a>> {
             ("description", "A text below it."),
         ],
     );
+    pass(&mut fields, LOOKS, unused);
+    let doc =
+        "Shows the page only where this condition holds, which can ask what earlier pages asked.";
+    let shown = condition(&mut fields, "visibleIf", doc, false);
     let items = fields.key("elements", "What is asked on the page.");
     let items = items.need("[{type: comment, name: thoughts}]", |place| {
-        elements(&place)
+        elements(&place, unused)
     });
     fields.done();
-    items
+    let mut parts = Vec::from_iter(shown?);
+    parts.extend(items?);
+    Some(parts)
 }
 
-fn elements<'a>(place: &Place<'a>) -> Option<Named<'a>> {
+fn elements<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
     let places = place.list("elements", MOST)?;
-    let read: Vec<_> = places.iter().map(|place| element(place)).collect();
+    let read: Vec<_> = places.iter().map(|place| element(place, unused)).collect();
     let read = read.into_iter().collect::<Option<Vec<_>>>()?;
     Some(read.into_iter().flatten().collect())
 }
 
-/// Reads an element; inside is none if it asks nothing.
-fn element<'a>(place: &Place<'a>) -> Option<Option<(Item, Place<'a>)>> {
+/// Reads an element, with those that stand in it.
+fn element<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
     place.named("element", |place| {
         let mut fields = place.fields("an element")?;
         let named = fields.key(
@@ -285,45 +471,127 @@ fn element<'a>(place: &Place<'a>) -> Option<Option<(Item, Place<'a>)>> {
             &[
                 ("title", "The question."),
                 ("description", "A smaller text below it."),
+                (
+                    "requiredErrorText",
+                    "What is said if it must be answered and is not.",
+                ),
             ],
         );
-        let required = fields
-            .key("isRequired", "Whether it must be answered.")
+        let required = (fields.key("isRequired", "Whether it must be answered."))
             .or(false, |place| place.flag());
+        let conditions = [
+            (
+                "visibleIf",
+                "Shows it only where this condition holds, which can ask what was asked before.",
+                false,
+            ),
+            (
+                "requiredIf",
+                "When it must be answered, too: a condition over the answers.",
+                true,
+            ),
+            (
+                "enableIf",
+                "When it can be answered: a condition over the answers.",
+                true,
+            ),
+        ];
+        let conditions =
+            conditions.map(|(key, doc, anything)| condition(&mut fields, key, doc, anything));
+        pass(&mut fields, ELEMENT_LOOKS, unused);
+        let default = fields.key(
+            "defaultValue",
+            "The answer that is there before the person gives one.",
+        );
+        let default = default.maybe(|place| {
+            place.json();
+            Some(place)
+        });
         let doc = "What it asks for; decides which other keys it has.";
-        let takes = fields.variants("type", doc, "element type", &TYPES, asked);
+        let mut asks = true;
+        let inner = fields.variants("type", doc, "element type", &TYPES, |kind, fields| {
+            asks = !matches!(kind, Type::Html | Type::Panel);
+            asked(kind, fields, unused)
+        });
         let correct = fields.key(
             "correctAnswer",
             "The right answer, for an item of `attention`; pages do not have it.",
         );
         let correct = correct.maybe(|place| Some((place.json(), place)));
         fields.done();
-        let Some(takes) = takes? else {
-            return Some(None);
-        };
         let (name, named) = named?;
-        let item = Item {
-            name,
-            required: required?,
-            takes,
-            correct: None,
-        };
-        let correct = correct?;
-        if let Some((value, place)) = correct.as_ref().filter(|(value, _)| !item.takes(value)) {
-            place.wrong(format!("{value} is not an answer that this element takes"));
-            return None;
+        required?;
+        let mut parts = Vec::new();
+        for condition in conditions {
+            parts.extend(condition?);
         }
-        let correct = correct.map(|(value, _)| value);
-        Some(Some((Item { correct, ..item }, named)))
+        let (correct, default) = (correct?, default?);
+        parts.extend(asks.then_some(Part::Item {
+            name,
+            named,
+            correct,
+            default,
+        }));
+        // What stands in a panel comes after the panel's own condition.
+        parts.extend(inner?);
+        Some(parts)
     })
 }
 
-/// What an element of a type asks for; inside is none if it asks nothing.
-fn asked(kind: Type, fields: &mut Fields<'_>) -> Option<Option<Takes>> {
-    let takes = match kind {
-        Type::One => choices_at(fields, "choices").map(Takes::One),
-        Type::Many => choices_at(fields, "choices").map(Takes::Many),
-        Type::Rating => rating(fields).map(Takes::One),
+/// Reads a condition; inside is none if there is none.
+fn condition<'a>(
+    fields: &mut Fields<'a>,
+    key: &'static str,
+    doc: &str,
+    anything: bool,
+) -> Option<Option<Part<'a>>> {
+    fields.key(key, doc).maybe(|place| {
+        let text = place.text(::survey::MAX_CONDITION)?;
+        match Condition::read(&text) {
+            Ok(condition) => Some(Part::Asks {
+                condition,
+                place,
+                anything,
+            }),
+            Err(fault) => {
+                formula::report(&place, &text, fault.at, &fault.message);
+                None
+            }
+        }
+    })
+}
+
+/// Reads what an element of a type has beside what all have. Gives what stands in it, or what its rules ask.
+fn asked<'a>(kind: Type, fields: &mut Fields<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
+    if let Type::Html | Type::Panel = kind {
+        asks_nothing(fields);
+    }
+    match kind {
+        Type::One => choosing(fields).map(|()| Vec::new()),
+        Type::Many => {
+            let own = choosing(fields);
+            let [min, max] = [
+                (
+                    "minSelectedChoices",
+                    "The fewest that must be chosen, if any is.",
+                ),
+                ("maxSelectedChoices", "The most that can be chosen."),
+            ]
+            .map(|(key, doc)| {
+                fields
+                    .key(key, doc)
+                    .or(0u16, |place| place.whole(0..=200, "choices"))
+            });
+            let rules = validators(fields, kind);
+            own?;
+            min?;
+            max?;
+            rules
+        }
+        Type::Rating => {
+            rating(fields)?;
+            Some(Vec::new())
+        }
         Type::Boolean => {
             texts(
                 fields,
@@ -332,18 +600,251 @@ fn asked(kind: Type, fields: &mut Fields<'_>) -> Option<Option<Takes>> {
                     ("labelFalse", "The text for no."),
                 ],
             );
-            Some(Takes::Flag)
+            Some(Vec::new())
         }
-        Type::Text => input(fields),
-        Type::Comment => Some(Takes::Text),
+        Type::Text => {
+            let own = input(fields);
+            let (written, rules) = (written(fields), validators(fields, kind));
+            own?;
+            written?;
+            rules
+        }
+        Type::Comment => {
+            pass(fields, &["rows"], unused);
+            let (written, rules) = (written(fields), validators(fields, kind));
+            written?;
+            rules
+        }
         Type::Html => {
             let html = fields.key("html", "What participants read.");
-            html.need("\"<p>Nearly done.</p>\"", |place| localised(&place));
-            return Some(None);
+            html.need("\"<p>Nearly done.</p>\"", |place| localised(&place))?;
+            Some(Vec::new())
         }
-        Type::Matrix => matrix(fields),
+        Type::Matrix => matrix(fields).map(|()| Vec::new()),
+        Type::Panel => {
+            let inner = fields.key("elements", "What stands in the panel.");
+            inner.need("[{type: comment, name: thoughts}]", |place| {
+                elements(&place, unused)
+            })
+        }
+    }
+}
+
+/// Reports keys about an answer, where none is asked for.
+fn asks_nothing(fields: &Fields<'_>) {
+    for key in [
+        "isRequired",
+        "requiredIf",
+        "enableIf",
+        "defaultValue",
+        "correctAnswer",
+    ] {
+        if fields.whole.node.has(key) {
+            let message =
+                "this element asks nothing itself; remove it, or write it at one that does";
+            fields.whole.wrong_at(key, message);
+        }
+    }
+}
+
+/// Reads what all texts have.
+fn written(fields: &mut Fields<'_>) -> Option<()> {
+    texts(
+        fields,
+        &[("placeholder", "What stands in the empty field.")],
+    );
+    let longest = fields.key(
+        "maxLength",
+        "The most characters; -1 for as many as there can be.",
+    );
+    let longest = longest.maybe(|place| place.whole(-1..=MAX_ANSWER as i64, "characters"));
+    longest.map(drop)
+}
+
+/// Reads what all lists of choices have.
+fn choosing(fields: &mut Fields<'_>) -> Option<()> {
+    let choices = choices_at(fields, "choices");
+    let orders = [("none", ()), ("random", ()), ("asc", ()), ("desc", ())];
+    let doc = "The order of the choices: `none` as they stand here, `asc` or `desc` by their texts, `random` drawn for each \
+               participant.";
+    let order = fields
+        .key("choicesOrder", doc)
+        .maybe(|place| place.word("order", &orders));
+    let mut whole = Some(());
+    for (key, doc) in [
+        (
+            "showOtherItem",
+            "Whether there is a choice `other` with a field for a text of one's own, whose name in the data ends in `-Comment`.",
+        ),
+        ("hasOther", "The older name of `showOtherItem`."),
+        (
+            "showNoneItem",
+            "Whether there is a choice `none`, which goes with no other.",
+        ),
+        ("hasNone", "The older name of `showNoneItem`."),
+    ] {
+        let read = fields.key(key, doc).or(false, |place| place.flag());
+        whole = whole.and(read.map(drop));
+    }
+    texts(
+        fields,
+        &[
+            ("otherText", "The text of the choice `other`."),
+            ("otherPlaceholder", "What stands in its empty field."),
+            ("otherErrorText", "What is said if that is left empty."),
+            ("noneText", "The text of the choice `none`."),
+        ],
+    );
+    choices?;
+    order?;
+    whole
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Validator {
+    Numeric,
+    Text,
+    Regex,
+    Email,
+    Count,
+    Expression,
+}
+
+const VALIDATORS: [(&str, Validator); 6] = [
+    ("numeric", Validator::Numeric),
+    ("text", Validator::Text),
+    ("regex", Validator::Regex),
+    ("email", Validator::Email),
+    ("answercount", Validator::Count),
+    ("expression", Validator::Expression),
+];
+
+fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Part<'a>>> {
+    let list = fields.key("validators", "What an answer must fulfil beside.");
+    let rules = list.maybe(|place| {
+        let places = place.list("validators", 20)?;
+        let rules: Vec<_> = places.iter().map(|place| validator(place, of)).collect();
+        rules.into_iter().collect::<Option<Vec<_>>>()
+    });
+    Some(rules?.unwrap_or_default().into_iter().flatten().collect())
+}
+
+/// Reads a rule; inside is the condition that it is, if it is one.
+fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
+    // What a rule takes does not follow from where it stands, so that it is told once.
+    let fits = |kind: Validator| {
+        kind == Validator::Expression || (kind == Validator::Count) == (of == Type::Many)
     };
-    takes.map(Some)
+    place.named("validator", |place| {
+        let mut fields = place.fields("a validator")?;
+        texts(&mut fields, &[("text", "What is said if it is not fulfilled.")]);
+        let doc = "What must be fulfilled; decides which other keys it has.";
+        let mut at = None;
+        let rule = fields.variants("type", doc, "validator", &VALIDATORS, |kind, fields| {
+            at = Some(kind);
+            rule(kind, fields)
+        });
+        fields.done();
+        if at.is_some_and(|kind| !fits(kind)) && !place.may(false) {
+            place.wrong_at("type", "never applies to this type of element; `answercount` and `expression` are for lists of choices, all but `answercount` for texts");
+            return None;
+        }
+        rule
+    })
+}
+
+fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>> {
+    let bound = |place: Place<'_>| place.number(-1e12..=1e12, "");
+    let size = |place: Place<'_>| place.whole(-1..=MAX_ANSWER as i64, "");
+    match kind {
+        Validator::Numeric => {
+            let min = fields.key("minValue", "The least number.").maybe(bound);
+            let max = fields.key("maxValue", "The greatest number.").maybe(bound);
+            in_order(fields, "minValue", min?, "maxValue", max?)?;
+        }
+        Validator::Text => {
+            let min = fields
+                .key("minLength", "The fewest characters.")
+                .maybe(size);
+            let max = fields.key("maxLength", "The most characters.").maybe(size);
+            let digits = fields.key("allowDigits", "Whether it may have digits.");
+            let digits = digits.or(true, |place| place.flag());
+            let (min, max) = (min?, max?.filter(|max| *max > 0));
+            in_order(
+                fields,
+                "minLength",
+                min.map(|n| n as f64),
+                "maxLength",
+                max.map(|n| n as f64),
+            )?;
+            digits?;
+        }
+        Validator::Regex => {
+            let doc =
+                "A regular expression that is found in the text; `^` and `$` stand for its ends.";
+            let fold = fields.key("caseInsensitive", "Whether `a` is `A`.");
+            let fold = fold.or(false, |place| place.flag());
+            let read = fields.key("regex", doc).need("\"^[A-Z]{2}[0-9]+$\"", |place| {
+                let text = place.text(500)?;
+                Pattern::read(&text, false)
+                    .map_err(|why| place.wrong(format!("not a regular expression that is read here: {why}; it has neither references back nor looks around")))
+                    .ok()
+            });
+            read?;
+            fold?;
+        }
+        Validator::Email => {}
+        Validator::Count => {
+            let min = fields
+                .key("minCount", "The fewest that must be chosen, if any is.")
+                .maybe(size);
+            let max = fields
+                .key("maxCount", "The most that can be chosen.")
+                .maybe(size);
+            let (min, max) = (min?, max?.filter(|max| *max > 0));
+            in_order(
+                fields,
+                "minCount",
+                min.map(|n| n as f64),
+                "maxCount",
+                max.map(|n| n as f64),
+            )?;
+        }
+        Validator::Expression => {
+            let doc = "A condition over the answers, this one too.";
+            let own = condition(fields, "expression", doc, true)?;
+            if own.is_none() && !fields.whole.may(false) {
+                fields.whole.wrong_at(
+                    "expression",
+                    "missing; write for example `expression: \"{again} = {code}\"`",
+                );
+                return None;
+            }
+            return Some(own);
+        }
+    }
+    Some(None)
+}
+
+/// Reports bounds of which the lower one is above the other.
+fn in_order(
+    fields: &Fields<'_>,
+    low: &str,
+    min: Option<f64>,
+    high: &str,
+    max: Option<f64>,
+) -> Option<()> {
+    let (Some(min), Some(max)) = (min, max) else {
+        return Some(());
+    };
+    if min > max {
+        let message = format!(
+            "`{low}` is {min} and `{high}` is {max}, so nothing fulfils it; `{low}` must not be above `{high}`"
+        );
+        fields.whole.wrong_at(low, message);
+        return None;
+    }
+    Some(())
 }
 
 /// Text, or text by language.
@@ -456,34 +957,69 @@ fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
     Some(points)
 }
 
-fn input(fields: &mut Fields<'_>) -> Option<Takes> {
+fn input(fields: &mut Fields<'_>) -> Option<()> {
     let known = [
         ("text", false),
         ("number", true),
+        ("range", true),
         ("email", false),
         ("tel", false),
         ("date", false),
         ("time", false),
+        ("url", false),
     ];
     let input = fields.key(
         "inputType",
         "What kind of line it is; a `number` is a number in the data.",
     );
-    let number = input.maybe(|place| place.word("input type", &known))?;
-    Some(match number {
-        Some(true) => Takes::Number,
-        _ => Takes::Text,
-    })
+    let number = input.or("text".to_owned(), |place| {
+        place
+            .word("input type", &known.map(|(word, _)| (word, word)))
+            .map(str::to_owned)
+    });
+    let is_number = number
+        .as_ref()
+        .is_some_and(|word| known.contains(&(word.as_str(), true)));
+    let bound = |place: Place<'_>| match is_number {
+        true => place.number(-1e12..=1e12, ""),
+        false => place.text(20).map(|_| f64::NAN),
+    };
+    let min = fields
+        .key("min", "The least number, or the first date or time.")
+        .maybe(bound);
+    let max = fields
+        .key("max", "The greatest number, or the last date or time.")
+        .maybe(bound);
+    texts(
+        fields,
+        &[
+            ("minErrorText", "What is said of an answer below `min`."),
+            ("maxErrorText", "What is said of an answer above `max`."),
+        ],
+    );
+    in_order(fields, "min", min?, "max", max?)?;
+    number.map(drop)
 }
 
-fn matrix(fields: &mut Fields<'_>) -> Option<Takes> {
+fn matrix(fields: &mut Fields<'_>) -> Option<()> {
     let columns = choices_at(fields, "columns");
     let rows = choices_at(fields, "rows");
-    let all = fields.key("isAllRowRequired", "Whether every row must be answered.");
-    let all = all.or(false, |place| place.flag());
-    Some(Takes::Rows {
-        columns: columns?,
-        rows: rows?.iter().map(row_name).collect(),
-        all: all?,
-    })
+    let mut whole = Some(());
+    for (key, doc) in [
+        ("isAllRowRequired", "Whether every row must be answered."),
+        ("eachRowRequired", "The newer name of `isAllRowRequired`."),
+    ] {
+        let read = fields.key(key, doc).or(false, |place| place.flag());
+        whole = whole.and(read.map(drop));
+    }
+    let orders = [("initial", ()), ("random", ())];
+    let doc =
+        "The order of the rows: `initial` as they stand here, `random` drawn for each participant.";
+    let order = fields
+        .key("rowOrder", doc)
+        .maybe(|place| place.word("order", &orders));
+    columns?;
+    rows?;
+    order?;
+    whole
 }

@@ -164,8 +164,7 @@ fn variables(read: &Read<'_>) -> Types {
                 types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));
             }
             Kind::Survey(survey) => {
-                let items = survey.items.iter();
-                let items = items.map(|item| (item.name.clone(), Type::Any));
+                let items = survey.names().map(|name| (name.to_owned(), Type::Any));
                 answers.insert(stage.id.clone(), Type::Record(items.collect()));
             }
             _ => {}

@@ -18,13 +18,13 @@ use protocol::control::{self, ClientMessage, ServerMessage};
 use protocol::datagram::{Datagram, Layout};
 use protocol::{DecodeError, log, seen as seen_log, signal as signals};
 
+pub use self::survey::{answers, form};
 pub use hub::hub;
 pub use mutate::mutate;
 pub use peer::peer;
 pub use seeds::seeds;
 pub use session::session;
 pub use state::state;
-pub use survey::{answers, form};
 pub use turn::turn;
 
 /// A target: bytes in, panic if a law is broken.

@@ -1,6 +1,6 @@
 //! Forms, as pages read them, and the answers that the server takes.
 
-use client_wasm::survey::{Form, Values};
+use ::survey::{Form, Values};
 use protocol::control::Answer;
 use study::Kind;
 use study::survey::Survey;
@@ -37,7 +37,7 @@ fn check(bytes: &[u8]) -> Option<Vec<Answer>> {
     answers.reverse();
     assert_eq!(survey.check(&answers).is_ok(), verdict.is_ok());
     verdict.ok()?;
-    assert!(answers.len() <= survey.items.len());
+    assert!(answers.len() <= survey.names().count());
     let is_json = |answer: &Answer| serde_json::from_str::<serde_json::Value>(&answer.value);
     assert!(answers.iter().all(|answer| is_json(answer).is_ok()));
     Some(answers)
@@ -51,16 +51,24 @@ pub fn form(bytes: &[u8]) {
 fn read(bytes: &[u8]) -> Option<Form> {
     let form = Form::read(str::from_utf8(bytes).ok()?).ok()?;
     assert!(!form.pages.is_empty());
-    for page in &form.pages {
-        let typed = page.items.iter().filter_map(|item| {
-            let value = item.value_of(&item.title)?;
-            Some((item.name.clone(), value))
-        });
-        let typed: Values = typed.collect();
-        for values in [Values::new(), typed] {
-            let problems = page.problems(&values);
-            assert!(problems.iter().all(|(item, _)| *item < page.items.len()));
+    let typed = form.items().filter_map(|item| {
+        let value = item.value_of(&item.title)?;
+        Some((item.name.clone(), value))
+    });
+    let typed: Values = typed.collect();
+    for values in [Values::new(), form.defaults(), typed] {
+        let (shown, kept) = form.shown(&values);
+        let problems = form.problems(&values);
+        assert_eq!(
+            (shown.len(), problems.len()),
+            (form.pages.len(), form.pages.len())
+        );
+        for ((page, shown), problems) in form.pages.iter().zip(shown).zip(problems) {
+            assert_eq!(shown.len(), page.items.len());
+            assert!(problems.iter().all(|(item, _)| shown[*item]));
         }
+        assert!(kept.keys().all(|name| values.contains_key(name)));
+        assert_eq!(form.shown(&kept).1, kept, "what is kept shows itself");
     }
     Some(form)
 }

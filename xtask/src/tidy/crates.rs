@@ -5,11 +5,12 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 19] = [
+const MAY_KNOW: [(&str, &[&str]); 20] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
-    ("study", &["formula", "protocol"]),
+    ("survey", &[]),
+    ("study", &["formula", "protocol", "survey"]),
     ("rollback", &["env-core", "formula", "protocol"]),
     ("policy", &["env-core"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
@@ -19,13 +20,14 @@ const MAY_KNOW: [(&str, &[&str]); 19] = [
     (
         "client-wasm",
         &[
-            "env-core", "formula", "peer", "policy", "protocol", "rollback", "study",
+            "env-core", "formula", "peer", "policy", "protocol", "rollback", "study", "survey",
         ],
     ),
     (
         "signaling-server",
         &[
             "env-core", "formula", "module", "peer", "policy", "protocol", "rollback", "study",
+            "survey",
         ],
     ),
     (
@@ -53,13 +55,14 @@ const MAY_KNOW: [(&str, &[&str]); 19] = [
             "rollback",
             "signaling-server",
             "study",
+            "survey",
         ],
     ),
     ("net", &[]),
     (
         "parity",
         &[
-            "env-core", "module", "policy", "protocol", "rollback", "study",
+            "env-core", "module", "policy", "protocol", "rollback", "study", "survey",
         ],
     ),
     (

@@ -1,0 +1,295 @@
+//! Whether an answer fits its item.
+
+use std::fmt;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::condition::{is_empty, number};
+use crate::{Choice, Condition, Item, Kind, MAX_ANSWER, NONE, Values, key_of};
+
+/// What an answer must fulfil, and what is said if it does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What it must fulfil.
+    pub rule: Rule,
+    /// What is said if it does not; empty for the usual sentence.
+    pub text: String,
+}
+
+/// What an answer must fulfil.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// A number, within bounds.
+    Numeric {
+        /// The least.
+        min: Option<f64>,
+        /// The most.
+        max: Option<f64>,
+    },
+    /// A text of so many characters.
+    Text {
+        /// The fewest.
+        min: usize,
+        /// The most.
+        max: Option<usize>,
+        /// Whether it may have digits.
+        digits: bool,
+    },
+    /// A text in which a pattern is found.
+    Pattern(Pattern),
+    /// An e-mail address.
+    Email,
+    /// So many choices.
+    Count {
+        /// The fewest.
+        min: usize,
+        /// The most.
+        max: Option<usize>,
+    },
+    /// A condition over all answers.
+    Holds(Condition),
+    /// A value that sorts within bounds, such as a date.
+    Between {
+        /// The first.
+        min: Option<String>,
+        /// The last.
+        max: Option<String>,
+    },
+}
+
+/// A regular expression.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    source: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Reads one. It may have neither references back nor looks around, which could take without end.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn read(source: &str, fold: bool) -> Result<Self, String> {
+        let regex = regex_lite::RegexBuilder::new(source)
+            .case_insensitive(fold)
+            .size_limit(1 << 18)
+            .build();
+        let source = source.to_owned();
+        match regex {
+            Ok(regex) => Ok(Self { source, regex }),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+/// What is wrong with an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// There is none.
+    Unanswered,
+    /// A row of a table has none.
+    UnansweredRow,
+    /// It is not one of those that the item takes.
+    Unfit,
+    /// It is no number.
+    NotANumber,
+    /// It is below this number.
+    Below(f64),
+    /// It is above this number.
+    Above(f64),
+    /// It has fewer characters.
+    Short(usize),
+    /// It has more characters.
+    Long(usize),
+    /// It has digits.
+    Digits,
+    /// It is not written as it should be.
+    Pattern,
+    /// It is no e-mail address.
+    NotAnAddress,
+    /// It is fewer choices.
+    Few(usize),
+    /// It is more choices.
+    Many(usize),
+    /// It is before this.
+    Before(String),
+    /// It is after this.
+    After(String),
+    /// It does not go with the other answers.
+    Contradiction,
+    /// What the study says of it.
+    Said(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unanswered => f.write_str("Please answer this question."),
+            Self::UnansweredRow => f.write_str("Please answer every row."),
+            Self::Unfit => f.write_str("Please choose one of the answers."),
+            Self::NotANumber => f.write_str("Please write a number."),
+            Self::Below(least) => write!(f, "Please write a number that is {least} or more."),
+            Self::Above(most) => write!(f, "Please write a number that is {most} or less."),
+            Self::Short(least) => write!(f, "Please write at least {least} characters."),
+            Self::Long(most) => write!(f, "Please write {most} characters at most."),
+            Self::Digits => f.write_str("Please write it without digits."),
+            Self::Pattern => f.write_str("Please check how this is written."),
+            Self::NotAnAddress => f.write_str("Please write an e-mail address."),
+            Self::Few(least) => write!(f, "Please choose at least {least}."),
+            Self::Many(most) => write!(f, "Please choose {most} at most."),
+            Self::Before(first) => write!(f, "Please choose {first} or later."),
+            Self::After(last) => write!(f, "Please choose {last} or earlier."),
+            Self::Contradiction => {
+                f.write_str("Please check this answer; it does not go with the others.")
+            }
+            Self::Said(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Item {
+    /// Whether a value is of the kind that the item takes.
+    pub fn takes(&self, value: &Value) -> bool {
+        let one =
+            |choices: &[Choice], value: &Value| choices.iter().any(|choice| choice.value == *value);
+        match (&self.kind, value) {
+            (Kind::One(choices) | Kind::List(choices), value) => one(choices, value),
+            (Kind::Rating { points, .. }, value) => one(points, value),
+            (Kind::Many { choices, none }, Value::Array(chosen)) => {
+                let once = |(i, value)| one(choices, value) && !chosen[..i].contains(value);
+                let alone = !none || chosen.len() < 2 || !chosen.iter().any(|value| value == NONE);
+                alone && chosen.iter().enumerate().all(once)
+            }
+            (Kind::Boolean { .. }, value) => value.is_boolean(),
+            (Kind::Line { .. }, value) if self.is_number() => value.is_number(),
+            (Kind::Line { .. } | Kind::Lines, Value::String(text)) => {
+                text.chars().count() <= MAX_ANSWER
+            }
+            (Kind::Matrix { columns, rows, .. }, Value::Object(map)) => {
+                let is_row = |name: &String| rows.iter().any(|row| key_of(&row.value) == *name);
+                map.iter()
+                    .all(|(row, value)| is_row(row) && one(columns, value))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it must be answered, by these values.
+    pub fn is_required(&self, values: &Values) -> bool {
+        self.required
+            || self
+                .required_if
+                .as_ref()
+                .is_some_and(|when| when.holds(values))
+    }
+
+    /// What is wrong with its answer among these, if it is shown.
+    pub fn problem(&self, values: &Values) -> Option<Problem> {
+        if !self.asks() || !self.is_enabled(values) {
+            return None;
+        }
+        let required = self.is_required(values);
+        let said = |usual: Problem, own: &str| match own {
+            "" => usual,
+            own => Problem::Said(own.to_owned()),
+        };
+        let value = values.get(&self.name);
+        if let Some(value) = value.filter(|value| !self.takes(value)) {
+            return Some(match &self.kind {
+                Kind::Line { .. } if self.is_number() => Problem::NotANumber,
+                Kind::Line { .. } | Kind::Lines if value.is_string() => Problem::Long(MAX_ANSWER),
+                _ => Problem::Unfit,
+            });
+        }
+        let value = value.filter(|value| !is_empty(value));
+        if let Some(missing) = self.missing(value, required) {
+            return Some(said(missing, &self.required_text));
+        }
+        let value = value?;
+        let broken = |check: &Check| Some(said(check.rule.broken(value, values)?, &check.text));
+        self.checks.iter().find_map(broken)
+    }
+
+    /// What an answer leaves out that must be there.
+    fn missing(&self, value: Option<&Value>, required: bool) -> Option<Problem> {
+        match (&self.kind, value) {
+            (Kind::Matrix { rows, all, .. }, value) if required || *all => {
+                let has = |row: &Choice| {
+                    value.is_some_and(|value| value.get(key_of(&row.value)).is_some())
+                };
+                (!rows.iter().all(has)).then_some(Problem::UnansweredRow)
+            }
+            (_, None) if required => Some(Problem::Unanswered),
+            _ => None,
+        }
+    }
+}
+
+impl Rule {
+    /// What is wrong with a value that is there.
+    fn broken(&self, value: &Value, values: &Values) -> Option<Problem> {
+        let length = || value.as_str().map(|text| text.trim().chars().count());
+        match self {
+            Self::Numeric { min, max } => {
+                let Some(number) = number(value) else {
+                    return Some(Problem::NotANumber);
+                };
+                let below = min.filter(|min| number < *min).map(Problem::Below);
+                below.or(max.filter(|max| number > *max).map(Problem::Above))
+            }
+            Self::Text { min, max, digits } => {
+                let length = length()?;
+                let has_digits = || key_of(value).contains(|c: char| c.is_ascii_digit());
+                match *max {
+                    _ if length < *min => Some(Problem::Short(*min)),
+                    Some(max) if length > max => Some(Problem::Long(max)),
+                    _ => (!digits && has_digits()).then_some(Problem::Digits),
+                }
+            }
+            Self::Pattern(pattern) => {
+                (!pattern.regex.is_match(&key_of(value))).then_some(Problem::Pattern)
+            }
+            Self::Email => (!is_address(&key_of(value))).then_some(Problem::NotAnAddress),
+            Self::Count { min, max } => {
+                let count = value.as_array()?.len();
+                match *max {
+                    _ if count < *min => Some(Problem::Few(*min)),
+                    Some(max) if count > max => Some(Problem::Many(max)),
+                    _ => None,
+                }
+            }
+            Self::Holds(when) => (!when.holds(values)).then_some(Problem::Contradiction),
+            Self::Between { min, max } => {
+                let text = value.as_str()?;
+                let before = min.as_ref().filter(|min| text < min.as_str());
+                let after = max.as_ref().filter(|max| text > max.as_str());
+                let before = before.map(|min| Problem::Before(min.clone()));
+                before.or(after.map(|max| Problem::After(max.clone())))
+            }
+        }
+    }
+}
+
+/// Whether a text looks like an e-mail address: something, `@`, a name with a dot in it, and no blank.
+fn is_address(text: &str) -> bool {
+    let Some((user, host)) = text.rsplit_once('@') else {
+        return false;
+    };
+    let is_host = host.contains('.')
+        && !host.starts_with('.')
+        && !host.ends_with('.')
+        && !host.contains("..");
+    !user.is_empty() && is_host && !text.contains(char::is_whitespace) && !user.contains('@')
+}

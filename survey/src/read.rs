@@ -1,0 +1,357 @@
+//! From SurveyJS JSON to a form. What is not known becomes a line of text, so that nobody is stuck.
+
+use serde_json::{Value, json};
+
+use crate::check::{Check, Pattern, Rule};
+use crate::{Choice, Condition, Form, Item, Kind, MOST, NONE, OTHER, Page, key_of};
+
+impl Form {
+    /// Reads a form from a document.
+    pub fn of(root: &Value) -> Self {
+        let list = root.get("pages").and_then(Value::as_array);
+        let mut pages: Vec<Page> = match list {
+            Some(pages) => pages.iter().map(page).collect(),
+            None => vec![page(root)],
+        };
+        pages.retain(|page| !page.items.is_empty());
+        if list.is_none() {
+            pages.iter_mut().for_each(|page| page.title.clear());
+        }
+        if pages.is_empty() {
+            pages.push(Page::default());
+        }
+        Self {
+            title: text(root, "title"),
+            description: text(root, "description"),
+            pages,
+        }
+    }
+}
+
+fn page(json: &Value) -> Page {
+    let mut items = Vec::new();
+    elements(json, &conditions(json, "visibleIf", &[]), &mut items);
+    Page {
+        title: text(json, "title"),
+        items,
+    }
+}
+
+/// The conditions of what something stands in, and its own.
+fn conditions(json: &Value, key: &str, around: &[Condition]) -> Vec<Condition> {
+    let mut all = around.to_vec();
+    all.extend(condition(json, key));
+    all
+}
+
+fn condition(json: &Value, key: &str) -> Option<Condition> {
+    Condition::read(json.get(key)?.as_str()?).ok()
+}
+
+fn elements(of: &Value, around: &[Condition], items: &mut Vec<Item>) {
+    let list = of.get("elements").or_else(|| of.get("questions"));
+    for element in list.and_then(Value::as_array).into_iter().flatten() {
+        let visible_if = conditions(element, "visibleIf", around);
+        if kind_name(element) == "panel" {
+            items.extend(heading(element, &visible_if));
+            elements(element, &visible_if, items);
+        } else if let Some(item) = item(element, visible_if) {
+            let own = own_text(element, &item);
+            items.push(item);
+            items.extend(own);
+        }
+    }
+}
+
+/// What stands above the items of a panel.
+fn heading(json: &Value, visible_if: &[Condition]) -> Option<Item> {
+    let (title, description) = (text(json, "title"), text(json, "description"));
+    let is_there = !title.is_empty() || !description.is_empty();
+    is_there.then(|| Item {
+        title,
+        description,
+        visible_if: visible_if.to_vec(),
+        ..blank(String::new(), Kind::Heading)
+    })
+}
+
+fn blank(name: String, kind: Kind) -> Item {
+    Item {
+        name,
+        title: String::new(),
+        description: String::new(),
+        placeholder: String::new(),
+        kind,
+        required: false,
+        required_if: None,
+        required_text: String::new(),
+        visible_if: Vec::new(),
+        enable_if: None,
+        checks: Vec::new(),
+        default: None,
+    }
+}
+
+fn item(json: &Value, visible_if: Vec<Condition>) -> Option<Item> {
+    let name = json.get("name").and_then(Value::as_str)?.to_owned();
+    let title = text_or(json, "title", &name);
+    let item = Item {
+        title,
+        description: text(json, "description"),
+        placeholder: text(json, "placeholder"),
+        required: says(json, "isRequired"),
+        required_if: condition(json, "requiredIf"),
+        required_text: text(json, "requiredErrorText"),
+        visible_if,
+        enable_if: condition(json, "enableIf"),
+        checks: checks(json),
+        ..blank(name, kind(json))
+    };
+    let default = json.get("defaultValue").cloned();
+    let default = default.filter(|value| item.takes(value));
+    Some(Item { default, ..item })
+}
+
+/// The field for a text of one's own, under the name that SurveyJS gives it.
+fn own_text(json: &Value, item: &Item) -> Option<Item> {
+    let has =
+        has_other(json) && matches!(item.kind, Kind::One(_) | Kind::List(_) | Kind::Many { .. });
+    let name = format!("{}-Comment", item.name);
+    let mut visible_if = item.visible_if.clone();
+    visible_if.push(Condition::has(&item.name, OTHER));
+    has.then(|| Item {
+        title: text_or(json, "otherText", OTHER_TEXT),
+        placeholder: text(json, "otherPlaceholder"),
+        required: true,
+        required_text: text(json, "otherErrorText"),
+        visible_if,
+        ..blank(
+            name,
+            Kind::Line {
+                input: "text".to_owned(),
+            },
+        )
+    })
+}
+
+const OTHER_TEXT: &str = "Other (describe)";
+const NONE_TEXT: &str = "None";
+
+fn says(json: &Value, key: &str) -> bool {
+    json.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn has_other(json: &Value) -> bool {
+    says(json, "hasOther") || says(json, "showOtherItem")
+}
+
+fn has_none(json: &Value) -> bool {
+    says(json, "hasNone") || says(json, "showNoneItem")
+}
+
+fn kind(json: &Value) -> Kind {
+    match kind_name(json) {
+        "radiogroup" | "buttongroup" => Kind::One(with_extras(json)),
+        "dropdown" => Kind::List(with_extras(json)),
+        "checkbox" | "tagbox" => Kind::Many {
+            choices: with_extras(json),
+            none: has_none(json),
+        },
+        "rating" => Kind::Rating {
+            points: points(json),
+            low: text(json, "minRateDescription"),
+            high: text(json, "maxRateDescription"),
+        },
+        "boolean" => Kind::Boolean {
+            yes: text_or(json, "labelTrue", "Yes"),
+            no: text_or(json, "labelFalse", "No"),
+        },
+        "comment" => Kind::Lines,
+        "html" => Kind::Html(text(json, "html")),
+        "matrix" => Kind::Matrix {
+            columns: choices(json, "columns"),
+            rows: choices(json, "rows"),
+            all: says(json, "isAllRowRequired") || says(json, "eachRowRequired"),
+        },
+        _ => Kind::Line {
+            input: text_or(json, "inputType", "text"),
+        },
+    }
+}
+
+fn kind_name(json: &Value) -> &str {
+    json.get("type").and_then(Value::as_str).unwrap_or("text")
+}
+
+/// The choices, and those that SurveyJS adds.
+fn with_extras(json: &Value) -> Vec<Choice> {
+    let mut all = choices(json, "choices");
+    let mut add = |has: bool, value: &str, key: &str, usual: &str| {
+        if has {
+            all.push(Choice {
+                value: Value::from(value),
+                text: text_or(json, key, usual),
+            });
+        }
+    };
+    add(has_none(json), NONE, "noneText", NONE_TEXT);
+    add(has_other(json), OTHER, "otherText", OTHER_TEXT);
+    all
+}
+
+fn points(json: &Value) -> Vec<Choice> {
+    let named = choices(json, "rateValues");
+    if !named.is_empty() {
+        return named;
+    }
+    let whole =
+        |name: &str, default: i64| json.get(name).and_then(Value::as_i64).unwrap_or(default);
+    let min = whole("rateMin", 1);
+    let max = whole(
+        "rateMax",
+        min.saturating_add(whole("rateCount", 5).saturating_sub(1)),
+    );
+    let step = usize::try_from(whole("rateStep", 1)).unwrap_or(1).max(1);
+    (min..=max)
+        .step_by(step)
+        .take(MOST)
+        .map(|point| Choice {
+            value: json!(point),
+            text: point.to_string(),
+        })
+        .collect()
+}
+
+fn choices(json: &Value, name: &str) -> Vec<Choice> {
+    let list = json.get(name).and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .take(MOST)
+        .filter_map(choice)
+        .collect()
+}
+
+fn choice(json: &Value) -> Option<Choice> {
+    match json {
+        Value::Object(object) => {
+            let value = object.get("value")?.clone();
+            let text = text_or(json, "text", &key_of(&value));
+            Some(Choice { value, text })
+        }
+        Value::Null | Value::Array(_) => None,
+        plain => Some(Choice {
+            value: plain.clone(),
+            text: key_of(plain),
+        }),
+    }
+}
+
+/// What an answer must fulfil: what the element says itself, and its validators.
+fn checks(json: &Value) -> Vec<Check> {
+    let mut all = Vec::new();
+    let mut add = |rule: Rule, text: String| all.push(Check { rule, text });
+    let input = text_or(json, "inputType", "text");
+    let is_text = matches!(kind_name(json), "text" | "comment");
+    let (min, max) = (json.get("min"), json.get("max"));
+    if is_text && (min.is_some() || max.is_some()) {
+        let is_number = matches!(input.as_str(), "number" | "range");
+        let bounds = |min: Option<&Value>, max: Option<&Value>| {
+            let float = |value: Option<&Value>| value.and_then(Value::as_f64);
+            let written = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+            match is_number {
+                true => Rule::Numeric {
+                    min: float(min),
+                    max: float(max),
+                },
+                false => Rule::Between {
+                    min: written(min),
+                    max: written(max),
+                },
+            }
+        };
+        add(bounds(min, None), text(json, "minErrorText"));
+        add(bounds(None, max), text(json, "maxErrorText"));
+    }
+    if let Some(max) = count(json, "maxLength").filter(|_| is_text) {
+        let rule = Rule::Text {
+            min: 0,
+            max: Some(max),
+            digits: true,
+        };
+        add(rule, String::new());
+    }
+    if input == "email" && kind_name(json) == "text" {
+        add(Rule::Email, String::new());
+    }
+    let (min, max) = (
+        count(json, "minSelectedChoices"),
+        count(json, "maxSelectedChoices"),
+    );
+    if min.is_some() || max.is_some() {
+        let min = min.unwrap_or(0);
+        add(Rule::Count { min, max }, String::new());
+    }
+    let validators = json.get("validators").and_then(Value::as_array);
+    for validator in validators.into_iter().flatten().take(MOST) {
+        if let Some(rule) = rule(validator) {
+            add(rule, text(validator, "text"));
+        }
+    }
+    all
+}
+
+fn rule(json: &Value) -> Option<Rule> {
+    let float = |key: &str| json.get(key).and_then(Value::as_f64);
+    Some(match kind_name(json) {
+        "numeric" => Rule::Numeric {
+            min: float("minValue"),
+            max: float("maxValue"),
+        },
+        "text" => Rule::Text {
+            min: count(json, "minLength").unwrap_or(0),
+            max: count(json, "maxLength"),
+            digits: json
+                .get("allowDigits")
+                .and_then(Value::as_bool)
+                .unwrap_or(true),
+        },
+        "regex" => {
+            let fold = says(json, "caseInsensitive");
+            Rule::Pattern(Pattern::read(json.get("regex")?.as_str()?, fold).ok()?)
+        }
+        "email" => Rule::Email,
+        "answercount" => Rule::Count {
+            min: count(json, "minCount").unwrap_or(0),
+            max: count(json, "maxCount"),
+        },
+        "expression" => Rule::Holds(condition(json, "expression")?),
+        _ => return None,
+    })
+}
+
+/// A number of things; SurveyJS writes 0 or -1 for none.
+fn count(json: &Value, key: &str) -> Option<usize> {
+    let count = json.get(key)?.as_i64()?;
+    usize::try_from(count).ok().filter(|count| *count > 0)
+}
+
+/// A text that may be given in several languages; the default one is taken.
+fn text(json: &Value, name: &str) -> String {
+    match json.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Object(languages)) => {
+            let chosen = languages.get("default").or_else(|| languages.get("en"));
+            chosen
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+fn text_or(json: &Value, name: &str, default: &str) -> String {
+    Some(text(json, name))
+        .filter(|text| !text.is_empty())
+        .unwrap_or_else(|| default.to_owned())
+}

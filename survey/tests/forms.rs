@@ -1,0 +1,291 @@
+//! Forms as they are read, shown and judged.
+
+use serde_json::{Value, json};
+use survey::{Choice, Form, Kind, Page, Problem, Values};
+
+fn form() -> Form {
+    let json = r#"{ "title": "After the game", "pages": [
+      { "elements": [
+        { "type": "rating", "name": "fun", "title": "How much fun?", "isRequired": true, "rateMax": 7 },
+        { "type": "panel", "elements": [
+          { "type": "radiogroup", "name": "who", "choices": ["person", { "value": 2, "text": "machine" }] } ] },
+        { "type": "html", "name": "note", "html": "<p>Thanks</p>" } ] },
+      { "elements": [] },
+      { "elements": [
+        { "type": "text", "name": "age", "inputType": "number" },
+        { "type": "signaturepad", "name": "odd" },
+        { "type": "matrix", "name": "m", "isRequired": true, "columns": [1, 2], "rows": ["a", "b"] } ] } ] }"#;
+    Form::read(json).expect("a form")
+}
+
+fn values(of: Value) -> Values {
+    serde_json::from_value(of).expect("answers")
+}
+
+/// A form of one page.
+fn asks(elements: Value) -> Form {
+    Form::of(&json!({ "elements": elements }))
+}
+
+/// What is wrong with answers to a form of one page.
+fn wrong(form: &Form, answers: Value) -> Vec<(usize, String)> {
+    let problems = form.problems(&values(answers)).remove(0);
+    problems
+        .into_iter()
+        .map(|(item, problem)| (item, problem.to_string()))
+        .collect()
+}
+
+/// Names of what is shown.
+fn shown(form: &Form, answers: Value) -> Vec<String> {
+    let (shown, _) = form.shown(&values(answers));
+    let items = form.items().zip(shown.into_iter().flatten());
+    items
+        .filter(|(_, shown)| *shown)
+        .map(|(item, _)| item.name.clone())
+        .collect()
+}
+
+#[test]
+fn pages_panels_and_choices_are_read() {
+    let form = form();
+    assert_eq!(
+        (form.title.as_str(), form.pages.len()),
+        ("After the game", 2)
+    );
+    let names: Vec<_> = form.pages[0]
+        .items
+        .iter()
+        .map(|item| item.name.as_str())
+        .collect();
+    assert_eq!(names, ["fun", "who", "note"]);
+    let Kind::Rating { points, .. } = &form.pages[0].items[0].kind else {
+        panic!("not a rating")
+    };
+    assert_eq!((points.len(), &points[6].value), (7, &json!(7)));
+    let Kind::One(choices) = &form.pages[0].items[1].kind else {
+        panic!("not a choice")
+    };
+    let (value, text) = (json!(2), "machine".to_owned());
+    assert_eq!(choices[1], Choice { value, text });
+}
+
+#[test]
+fn an_unknown_kind_is_a_line_of_text() {
+    let input = "text".to_owned();
+    assert_eq!(form().pages[1].items[1].kind, Kind::Line { input });
+}
+
+#[test]
+fn what_is_required_keeps_the_person_here() {
+    let form = form();
+    let mut answers = Values::new();
+    assert_eq!(form.problems(&answers)[0], [(0, Problem::Unanswered)]);
+    answers.insert("fun".to_owned(), json!(3));
+    assert_eq!(form.problems(&answers)[0], []);
+    assert_eq!(form.problems(&answers)[1], [(2, Problem::UnansweredRow)]);
+    answers.insert("m".to_owned(), json!({ "a": 1, "b": 2 }));
+    answers.insert("age".to_owned(), json!("old"));
+    assert_eq!(form.problems(&answers)[1], [(0, Problem::NotANumber)]);
+}
+
+#[test]
+fn typed_numbers_are_numbers_and_blanks_are_nothing() {
+    let form = form();
+    let [age, odd] = [&form.pages[1].items[0], &form.pages[1].items[1]];
+    assert_eq!(age.value_of(" 30 "), Some(json!(30)));
+    assert_eq!(age.value_of("1.5"), Some(json!(1.5)));
+    assert_eq!(age.value_of("old"), Some(json!("old")));
+    assert_eq!(odd.value_of("30"), Some(json!("30")));
+    assert_eq!(odd.value_of("  "), None);
+}
+
+#[test]
+fn items_without_pages_and_malformed_json() {
+    let form = Form::read(r#"{ "title": "T", "elements": [{ "type": "comment", "name": "c" }] }"#)
+        .unwrap();
+    assert_eq!(
+        (form.title.as_str(), form.pages[0].title.as_str()),
+        ("T", "")
+    );
+    assert_eq!(form.pages[0].items[0].kind, Kind::Lines);
+    assert!(Form::read("{").is_err());
+    assert_eq!(Form::read("[]").unwrap().pages, [Page::default()]);
+}
+
+#[test]
+fn what_is_shown_follows_from_what_is_shown_before_it() {
+    let form = asks(json!([
+        { "type": "boolean", "name": "played" },
+        { "type": "panel", "name": "p", "title": "Games", "visibleIf": "{played} = true", "elements": [
+            { "type": "checkbox", "name": "which", "choices": ["chess", "go"], "isRequired": true },
+            { "type": "comment", "name": "why", "visibleIf": "{which} contains 'go'", "isRequired": true } ] },
+        { "type": "comment", "name": "other", "visibleIf": "{why} notempty" },
+    ]));
+    assert_eq!(shown(&form, json!({})), ["played"]);
+    assert_eq!(
+        shown(&form, json!({ "played": true })),
+        ["played", "", "which"]
+    );
+    let all = json!({ "played": true, "which": ["go"], "why": "deep", "other": "x" });
+    assert_eq!(
+        shown(&form, all.clone()),
+        ["played", "", "which", "why", "other"]
+    );
+    let mut hidden = all;
+    hidden["played"] = json!(false);
+    assert_eq!(
+        shown(&form, hidden.clone()),
+        ["played"],
+        "what is hidden counts as not answered"
+    );
+    assert_eq!(
+        form.shown(&values(hidden.clone())).1,
+        values(json!({ "played": false }))
+    );
+    assert_eq!(wrong(&form, hidden), [], "and nothing of it is missing");
+    assert_eq!(
+        wrong(&form, json!({ "played": true })),
+        [(2, "Please answer this question.".to_owned())]
+    );
+}
+
+#[test]
+fn an_answer_can_be_needed_or_locked_by_others() {
+    let form = asks(json!([
+        { "type": "boolean", "name": "owns" },
+        { "type": "text", "name": "name", "requiredIf": "{owns} = true", "requiredErrorText": "Its name, please." },
+        { "type": "text", "name": "age", "isRequired": true, "enableIf": "{owns} = true" },
+    ]));
+    assert_eq!(wrong(&form, json!({})), []);
+    assert_eq!(
+        wrong(&form, json!({ "owns": true })),
+        [
+            (1, "Its name, please.".to_owned()),
+            (2, "Please answer this question.".to_owned())
+        ]
+    );
+}
+
+#[test]
+fn validators_say_what_is_wrong_in_their_words_or_the_usual_ones() {
+    let form = asks(json!([
+        { "type": "text", "name": "age", "inputType": "number", "min": 18, "max": 99 },
+        { "type": "text", "name": "year", "validators": [{ "type": "numeric", "minValue": 1900 }] },
+        { "type": "text", "name": "code", "validators": [{ "type": "regex", "regex": "^[A-Z]{2}\\d+$", "text": "Two letters and a number." }] },
+        { "type": "text", "name": "mail", "validators": [{ "type": "email" }] },
+        { "type": "comment", "name": "why", "maxLength": 10, "validators": [{ "type": "text", "minLength": 3, "allowDigits": false }] },
+        { "type": "checkbox", "name": "two", "choices": [1, 2, 3], "validators": [{ "type": "answercount", "minCount": 2, "maxCount": 2 }] },
+        { "type": "text", "name": "day", "inputType": "date", "min": "2020-01-01", "max": "2020-12-31" },
+        { "type": "text", "name": "again", "validators": [{ "type": "expression", "expression": "{again} = {code}", "text": "Not the same." }] },
+    ]));
+    let fine = json!({ "age": 18, "year": "1900", "code": "AB1", "mail": "a@b.org", "why": "yes yes", "two": [1, 3],
+                       "day": "2020-02-03", "again": "AB1" });
+    assert_eq!(wrong(&form, fine.clone()), []);
+    assert_eq!(wrong(&form, json!({})), [], "nothing is required");
+    for (name, value, index, said) in [
+        (
+            "age",
+            json!(17),
+            0,
+            "Please write a number that is 18 or more.",
+        ),
+        (
+            "age",
+            json!(100),
+            0,
+            "Please write a number that is 99 or less.",
+        ),
+        ("age", json!("x"), 0, "Please write a number."),
+        ("year", json!("nineteen"), 1, "Please write a number."),
+        (
+            "year",
+            json!("1899.5"),
+            1,
+            "Please write a number that is 1900 or more.",
+        ),
+        ("code", json!("AB"), 2, "Two letters and a number."),
+        ("mail", json!("a@b"), 3, "Please write an e-mail address."),
+        (
+            "mail",
+            json!("a b@c.org"),
+            3,
+            "Please write an e-mail address.",
+        ),
+        ("why", json!("no"), 4, "Please write at least 3 characters."),
+        (
+            "why",
+            json!("far too long"),
+            4,
+            "Please write 10 characters at most.",
+        ),
+        ("why", json!("abc1"), 4, "Please write it without digits."),
+        ("two", json!([1]), 5, "Please choose at least 2."),
+        ("two", json!([1, 2, 3]), 5, "Please choose 2 at most."),
+        (
+            "day",
+            json!("2019-12-31"),
+            6,
+            "Please choose 2020-01-01 or later.",
+        ),
+        (
+            "day",
+            json!("2021-01-01"),
+            6,
+            "Please choose 2020-12-31 or earlier.",
+        ),
+        ("again", json!("AB2"), 7, "Not the same."),
+    ] {
+        let mut answers = fine.clone();
+        answers[name] = value.clone();
+        assert!(
+            wrong(&form, answers).contains(&(index, said.to_owned())),
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_choice_of_ones_own_has_a_field_and_none_goes_with_no_other() {
+    let form = asks(json!([
+        { "type": "checkbox", "name": "tools", "choices": ["pot"], "hasOther": true, "otherText": "Else", "showNoneItem": true },
+        { "type": "dropdown", "name": "where", "choices": ["here"], "showOtherItem": true },
+    ]));
+    assert_eq!(shown(&form, json!({})), ["tools", "where"]);
+    assert_eq!(
+        shown(
+            &form,
+            json!({ "tools": ["pot", "other"], "where": "other" })
+        ),
+        ["tools", "tools-Comment", "where", "where-Comment"]
+    );
+    assert_eq!(
+        wrong(&form, json!({ "tools": ["other"] })),
+        [(1, "Please answer this question.".to_owned())]
+    );
+    assert_eq!(
+        wrong(
+            &form,
+            json!({ "tools": ["other"], "tools-Comment": "a fork" })
+        ),
+        []
+    );
+    assert_eq!(
+        wrong(&form, json!({ "tools": ["none", "pot"] })),
+        [(0, "Please choose one of the answers.".to_owned())]
+    );
+    assert_eq!(wrong(&form, json!({ "tools": ["none"] })), []);
+}
+
+#[test]
+fn an_answer_that_is_there_before_is_one_that_the_item_takes() {
+    let form = asks(json!([
+        { "type": "rating", "name": "fun", "defaultValue": 3 },
+        { "type": "rating", "name": "more", "defaultValue": 9 },
+        { "type": "comment", "name": "why", "defaultValue": "because" },
+    ]));
+    assert_eq!(
+        form.defaults(),
+        values(json!({ "fun": 3, "why": "because" }))
+    );
+}
