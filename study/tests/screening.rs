@@ -144,7 +144,7 @@ fn faults_are_told_with_their_place_and_mend() {
     );
     assert_eq!(
         told("screening-key", "screening: {min_fsp: 30, max_rtt_ms: 0}"),
-        "study.yaml:8:13: screening.min_fsp: unknown key; did you mean `min_fps`? Known here: device, browser, min_window, max_rtt_ms, min_fps, max_step_ms, formula, explain, attempts, else\nstudy.yaml:8:26: screening.max_rtt_ms: expected a whole number from 1 to 5000 milliseconds, found `0`"
+        "study.yaml:8:13: screening.min_fsp: unknown key; did you mean `min_fps`? Known here: device, browser, min_window, max_rtt_ms, min_fps, max_step_ms, formula, explain, attempts, else\nstudy.yaml:8:38: screening.max_rtt_ms: expected a whole number from 1 to 5000 milliseconds, found `0`"
     );
 }
 
