@@ -31,6 +31,14 @@ const start = async () => {
     coplay.tick();
     ticker.postMessage(0);
   };
+  // Where a keyboard on the screen covers the page instead of making it smaller, what stands at its foot stands above it.
+  const seen = window.visualViewport;
+  for (const event of ["resize", "scroll"]) {
+    seen?.addEventListener(event, () => {
+      const covered = Math.max(0, innerHeight - seen.height - seen.offsetTop);
+      document.documentElement.style.setProperty("--keyboard", `${covered}px`);
+    });
+  }
   // If the worker does not start or is killed, the page beats for itself.
   setInterval(() => {
     if (performance.now() - beaten > 500) coplay.tick();

@@ -159,9 +159,10 @@ export async function within(limit, what, promise) {
 
 /** The stages of a page, by what it shows. */
 const STAGES = {
-  instructions: 'section.card:not(.lobby):not(.end):not(.loading):not(.rest) > nav.actions',
+  instructions: 'section.card:not(.lobby):not(.end):not(.loading):not(.rest):not(.talk) > nav.actions',
   rest: 'section.rest',
   lobby: 'section.lobby',
+  chat: 'section.talk',
   play: 'section.play',
   outcome: 'section.play .overlay button.primary',
   survey: 'form.survey',
@@ -247,7 +248,7 @@ export class Participant {
   /** Reads the instructions to their last page. */
   async read() {
     await this.shows('instructions');
-    while (await this.shows(['instructions', 'lobby', 'play', 'survey', 'end']) === 'instructions') {
+    while (await this.shows(['instructions', 'lobby', 'chat', 'play', 'survey', 'end']) === 'instructions') {
       await this.press('button.primary');
     }
   }

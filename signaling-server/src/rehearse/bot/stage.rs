@@ -87,9 +87,9 @@ impl Bot {
 
     pub(super) fn show(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
         self.acknowledge(&stage);
-        use StageView::{End, Env, Lobby, Regroup, Rest};
+        use StageView::{Chat, End, Env, Lobby, Regroup, Rest};
         // A match may still come to nothing.
-        if !matches!(stage.view, Lobby { .. } | Env | Regroup) {
+        if !matches!(stage.view, Lobby { .. } | Env | Regroup | Chat { .. }) {
             self.waited(now_us, Waited::Left);
         }
         // Of an env stage, what is played is compared.

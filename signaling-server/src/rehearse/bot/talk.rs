@@ -1,10 +1,11 @@
 //! What the person writes to the others of the group, and what the server has promised to keep of it.
 
 use peer::chat::{Chat, Draft};
-use protocol::control::{Line, ServerMessage};
+use protocol::control::{Line, ServerMessage, Talker};
 
 use super::person::Act;
 use super::{Bot, S};
+use crate::rehearse::record::Waited;
 
 /// What people say; each message has a number too, so that no two are alike.
 const WORDS: [&str; 6] = [
@@ -55,6 +56,15 @@ impl Bot {
                     self.is_kept(line);
                 }
                 if let Some((may_ms, all_ms)) = talk.left_ms {
+                    let company = talk.company.iter();
+                    let people = company.filter(|talker| **talker != Talker::Ai).count();
+                    self.waited(
+                        now_us,
+                        match people {
+                            0 | 1 => Waited::Bot,
+                            _ => Waited::Matched,
+                        },
+                    );
                     let (may_s, all_s) = (u64::from(may_ms) / 1_000, u64::from(all_ms) / 1_000);
                     self.doing("in a chat");
                     self.expect(all_s + 120, "for a chat to end");
