@@ -182,7 +182,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 turn: None,
                 changed: Changed::Refuse,
             };
-            match retain::retain(options, Clock::start().now_us(), dry_run).await {
+            match retain::retain(options, Clock::start(), dry_run).await {
                 Ok(due) => report(&due, json).map(|()| ExitCode::SUCCESS),
                 Err(error) => refused(&study, error),
             }

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
+use crate::clock::Clock;
 use crate::data;
 use crate::server::{Options, Server, StartError, read_study};
 use crate::store::{FILE, PayState, SqliteStore, Store as _};
@@ -61,7 +62,7 @@ impl fmt::Display for Due {
 ///
 /// # Errors
 /// [`StartError`]: the study has faults or says nothing of it, a server runs, or what the disk or the database says.
-pub async fn retain(options: Options, now_us: u64, dry_run: bool) -> Result<Due, StartError> {
+pub async fn retain(options: Options, clock: Clock, dry_run: bool) -> Result<Due, StartError> {
     let (study, _) = read_study(&options.study).map_err(StartError::Study)?;
     let days = study.keeping.retention_days.with_context(|| {
         format!(
@@ -70,11 +71,12 @@ pub async fn retain(options: Options, now_us: u64, dry_run: bool) -> Result<Due,
         )
     })?;
     let dir = options.data.clone();
+    let now_us = clock.now_us();
     let mut due = due(&dir, days, now_us).await?;
     if dry_run {
         return Ok(due);
     }
-    let server = Server::start(options).await?;
+    let server = Server::start_by(options, clock).await?;
     // It stops before it takes anybody in; what is due is erased by then.
     let nobody = TcpListener::bind("127.0.0.1:0").await;
     let nobody = nobody.context("no free port on this machine")?;

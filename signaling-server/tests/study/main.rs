@@ -15,6 +15,7 @@ mod gates;
 mod host;
 mod page;
 mod requests;
+mod retention;
 mod turns;
 mod visits;
 

@@ -109,6 +109,73 @@ fn a_session_that_nobody_comes_back_to_expires_also_while_the_server_is_away() {
     assert_eq!(outcome(&stage.hear(5)).as_deref(), Some("timed_out"));
 }
 
+/// Groups of the table of groups that count, if all that were made have completed: those without an AI partner.
+fn whole(stage: &Stage) -> usize {
+    let groups = stage.writes.iter().filter_map(|write| match write {
+        Write::Group(row) => Some((row.id.clone(), row.has_ai)),
+        _ => None,
+    });
+    let last: BTreeMap<String, bool> = groups.collect();
+    last.values().filter(|has_ai| !**has_ai).count()
+}
+
+/// Plays the round of two people, or of one with an AI partner, and the survey behind it.
+fn complete(stage: &mut Stage, conns: &[u64]) {
+    let era = stage.plan(conns[0]).expect("a match").era;
+    conns.iter().for_each(|conn| stage.ready(*conn, era, 0));
+    stage.wait(4 * SECOND);
+    for conn in conns {
+        stage.say(*conn, upload(era, Some(Tick(7))));
+    }
+    for conn in conns {
+        stage.hear(*conn);
+        let answers = vec![Answer {
+            name: "fluency".into(),
+            value: "5".into(),
+        }];
+        let done = ClientMessage::StageDone {
+            stage: 3,
+            answers,
+            pages_ms: vec![1],
+        };
+        stage.say(*conn, done);
+        assert_eq!(outcome(&stage.hear(*conn)).as_deref(), Some("completed"));
+        stage.close(*conn);
+    }
+}
+
+#[test]
+fn groups_that_an_ai_partner_completed_fill_no_place_also_after_a_restart() {
+    for unit in [Unit::Group, Unit::Participant] {
+        let places = if unit == Unit::Group { 1 } else { 2 };
+        let mut stage = stage(|study| {
+            study.design.quota = Quota::Total(places);
+            study.design.unit = unit;
+        });
+        let is_full = |stage: &mut Stage, conn: u64| {
+            stage.enter(conn, Entry::Open);
+            let is_full = outcome(&stage.hear(conn)).as_deref() == Some("study_full");
+            stage.say(conn, ClientMessage::Leave);
+            stage.close(conn);
+            is_full
+        };
+        stage.wait(SECOND);
+        stage.queue(1);
+        stage.wait(61 * SECOND);
+        complete(&mut stage, &[1]);
+        assert_eq!(whole(&stage), 0, "{unit:?}");
+        stage.restart();
+        assert!(!is_full(&mut stage, 2), "{unit:?}");
+        stage.queue(3);
+        stage.queue(4);
+        complete(&mut stage, &[3, 4]);
+        assert_eq!(whole(&stage), 1, "{unit:?}");
+        assert!(is_full(&mut stage, 5), "{unit:?}");
+        stage.restart();
+        assert!(is_full(&mut stage, 6), "{unit:?}");
+    }
+}
+
 #[test]
 fn nobody_is_let_in_whom_those_under_way_leave_no_place() {
     let mut stage = stage(|study| {
