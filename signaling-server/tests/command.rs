@@ -239,11 +239,11 @@ fn lint_tells_the_faults_of_all_files_and_of_the_environment_in_one_run() {
         [
             "study.yaml:2:74 study.colour",
             "study.yaml:11:16 timeline[2].timeout_s",
-            "study.yaml:17:22 timeline[3].config.layout",
-            "study.yaml:21:30 timeline[4].players[1].policy",
+            "study.yaml:17:14 timeline[3].config.layout",
+            "study.yaml:21:22 timeline[4].players[1].policy",
             "study.yaml:23:12 timeline[4].keys.fly",
             "study.yaml:24:12 timeline[4].until",
-            "ask.json:2:63 elements[0].visibleIf",
+            "ask.json:2:56 elements[0].visibleIf",
             "ask.json:3:12 elements[1].type",
             "how.md:3:1 ",
         ],
@@ -256,7 +256,7 @@ fn lint_tells_the_faults_of_all_files_and_of_the_environment_in_one_run() {
     let done = coplay(&["lint", path(dir.path())]);
     let said = String::from_utf8(done.stdout).unwrap();
     for part in [
-        "study.yaml:17:22: timeline[3].config.layout: ",
+        "study.yaml:17:14: timeline[3].config.layout: ",
         "did you mean `cramped_room`?",
         "did you mean `cook`?",
         "  24 |     until: score + 1\n     |            ^\n",
