@@ -223,7 +223,8 @@ pub fn outcome(reason: EndReason, score: i64) -> String {
 pub fn here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
         _ if waiting.ask == Ask::Return => "You are not waiting any more.".to_owned(),
-        0 => "Everybody is here. One moment…".to_owned(),
+        // Whoever fits together plays at once: these do not, by what the study asks of a group.
+        0 => "Others wait here too. We look for somebody who fits your group…".to_owned(),
         1 => "Waiting for one more person…".to_owned(),
         missing => format!(
             "{} of {} people are here. Waiting for {missing} more…",
@@ -454,6 +455,8 @@ mod tests {
             ask: Ask::Nothing,
         };
         assert_eq!(here(&waiting), "Waiting for one more person…");
+        let unfit = Waiting { here: 2, ..waiting };
+        assert!(!here(&unfit).contains("moment"), "nobody is about to play");
         assert_eq!(
             waited(&waiting, 400),
             "You have waited 1:01. Lately it took about 0:45."

@@ -293,6 +293,7 @@ impl<W: World> Peer<W> {
                 self.net.send(now.page_us, packet.to, packet.bytes);
             }
         }
+        self.person.tell_unseen(&mut self.recorder.borrow_mut());
         self.upload_us = 0;
         self.upload(now);
     }

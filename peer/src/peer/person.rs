@@ -38,6 +38,11 @@ impl Person {
     /// The page went out of sight: no frame will answer what was pressed.
     pub(super) fn hide(&mut self, recorder: &mut Recorder, current: Tick) {
         self.hidden.get_or_insert(current);
+        self.tell_unseen(recorder);
+    }
+
+    /// No frame may answer what was pressed.
+    pub(super) fn tell_unseen(&mut self, recorder: &mut Recorder) {
         self.unseen
             .drain(..)
             .for_each(|unseen| recorder.key(unseen.event, unseen.frame_us));
@@ -52,9 +57,7 @@ impl Person {
     /// Nothing more will be played here.
     pub(super) fn over(&mut self, recorder: &mut Recorder, current: Tick) {
         self.show(recorder, current);
-        self.unseen
-            .drain(..)
-            .for_each(|unseen| recorder.key(unseen.event, unseen.frame_us));
+        self.tell_unseen(recorder);
     }
 
     /// Whether everything that was viewed has been presented.
@@ -313,6 +316,23 @@ mod tests {
                 "{at_us}"
             );
         }
+    }
+
+    #[test]
+    fn a_page_that_goes_tells_what_was_pressed_before_a_frame_answers_it() {
+        let mut person = Person::default();
+        let mut recorder = Recorder::new(protocol::Era(1), protocol::Life(0), 1);
+        let event = KeyEvent {
+            tick: Some(Tick(1)),
+            action: 1,
+            down: true,
+            at_us: 5_000,
+            shown_us: 0,
+        };
+        person.press(&mut recorder, event);
+        assert!(recorder.timing().keys.is_empty());
+        person.tell_unseen(&mut recorder);
+        assert_eq!(recorder.timing().keys, [event]);
     }
 
     #[test]
