@@ -8,7 +8,7 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use study::design::Unit;
 use study::payment::written;
-use study::{Assignment, Draw, Outcome, Progress, Study};
+use study::{Assignment, Draw, Outcome, Progress, Study, screening};
 
 use super::Played;
 use super::record::{Given, Phase, Record};
@@ -257,7 +257,9 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
     };
     let mut wrong = Vec::new();
     let mut left: Vec<&Visit> = kept.iter().collect();
-    for given in given.iter().filter(|given| !given.answers.is_empty()) {
+    // What was measured is kept with the place in the study, and with an agreement alone.
+    let answered = given.iter().filter(|given| given.stage != screening::ID);
+    for given in answered.filter(|given| !given.answers.is_empty()) {
         let wanted = as_kept(given);
         match left.iter().position(|visit| **visit == wanted) {
             Some(at) => drop(left.remove(at)),
