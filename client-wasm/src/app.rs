@@ -9,6 +9,7 @@ mod talk;
 use peer::Now;
 use peer::chat::Chat;
 use peer::clock::Clock;
+use policy::Partners;
 use protocol::Era;
 use protocol::control::{ClientMessage, Plan, Refusal, ServerMessage};
 use serde_json::Value;
@@ -123,7 +124,7 @@ impl App {
             Input::Socket(..) => {}
             Input::Tick => self.tick(),
             Input::Frame(at_ms) => self.with_play(|play, now| play.frame(now, at_ms)),
-            Input::Loaded(era, module) => self.loaded(era, *module),
+            Input::Loaded(era, loaded) => self.loaded(era, *loaded),
             Input::Key { code, down, at_ms } => {
                 self.with_play(|play, now| play.key(now, &code, down, at_ms));
             }
@@ -374,6 +375,7 @@ impl App {
 
     fn matched(&mut self, plan: Plan) {
         let (era, url, params) = (plan.era, module::url(&plan.module), plan.params.clone());
+        let networks = plan.networks.clone();
         let goes_on = |play: &Play| play.era() == era && plan.running;
         if self.play.as_ref().is_some_and(goes_on) && !self.is_judged {
             // What the part before saw goes out first.
@@ -387,8 +389,12 @@ impl App {
         }
         let post = self.post.clone();
         wasm_bindgen_futures::spawn_local(async move {
-            let module = module::load(&url, &params).await;
-            post.send(Input::Loaded(era, Box::new(module)));
+            let partners = module::partners(&networks).await;
+            let loaded = match partners {
+                Ok(partners) => module::load(&url, &params).await.map(|it| (it, partners)),
+                Err(error) => Err(error),
+            };
+            post.send(Input::Loaded(era, Box::new(loaded)));
         });
     }
 
@@ -408,14 +414,15 @@ impl App {
         crate::handle::animate(self.post.clone());
     }
 
-    fn loaded(&mut self, era: Era, module: Result<Module, String>) {
+    fn loaded(&mut self, era: Era, loaded: Result<(Module, Partners), String>) {
         if self.play.as_ref().is_none_or(|play| play.era() != era) {
             return;
         }
         let mut outcome = Ok(());
         let layout = std::mem::take(&mut self.layout);
         self.with_play(|play, now| {
-            outcome = module.and_then(|module| play.loaded(now, module, &layout));
+            outcome =
+                loaded.and_then(|(module, partners)| play.loaded(now, module, partners, &layout));
         });
         self.layout = layout;
         if let Err(error) = outcome {

@@ -208,6 +208,7 @@ mod tests {
             env: "test".to_owned(),
             env_version: "1".to_owned(),
             module: String::new(),
+            networks: Vec::new(),
             params: String::new(),
             seed: 1,
             tick_hz: 10,

@@ -10,6 +10,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
 
+use policy::Partners;
+
 use crate::dom;
 
 pub(crate) use env_core::guest::Sprite;
@@ -165,6 +167,32 @@ impl Engine for Browser {
 /// Where the module with this SHA-256 is served, for good.
 pub(crate) fn url(sha256: &str) -> String {
     format!("/modules/{sha256}.wasm")
+}
+
+/// Loads the networks of AI partners by their SHA-256.
+///
+/// # Errors
+/// A sentence for the log: what could not be fetched or read.
+pub(crate) async fn partners(networks: &[String]) -> Result<Partners, String> {
+    let mut partners = Partners::default();
+    for sha256 in networks {
+        let url = format!("/networks/{sha256}.network");
+        let bytes = fetch(&url).await;
+        let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
+        let added = partners.add(sha256, &bytes);
+        added.map_err(|error| format!("{url}: {error}"))?;
+    }
+    Ok(partners)
+}
+
+async fn fetch(url: &str) -> Result<Vec<u8>, JsValue> {
+    let response = JsFuture::from(dom::window().fetch_with_str(url)).await?;
+    let response: Response = response.unchecked_into();
+    if !response.ok() {
+        return Err(response.status_text().into());
+    }
+    let body = JsFuture::from(response.array_buffer()?).await?;
+    Ok(Uint8Array::new(&body).to_vec())
 }
 
 /// Brings a module into the browser's cache. If that fails, it is fetched when it is needed.

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use env_core::{Policy, Spec, World};
 use peer::recorder::Recorder;
 use peer::{Effect, Now, Peer, Status};
+use policy::Partners;
 use protocol::control::{Plan, ServerMessage};
 use protocol::{Controller, Era, Life, Tick};
 
@@ -122,6 +123,7 @@ impl Play {
         &mut self,
         now: Now,
         module: Module,
+        partners: Partners,
         layout: &Layout,
     ) -> Result<(), String> {
         if self.view.is_none() {
@@ -134,6 +136,7 @@ impl Play {
             self.view = Some(view.map_err(|error| format!("{error:?}"))?);
             self.spec = Some(spec);
         }
+        self.peer.handle_partners(partners);
         self.peer.handle_world(now, module);
         Ok(())
     }

@@ -11,6 +11,8 @@ use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Draft};
 
 use crate::app::App;
+use policy::Partners;
+
 use crate::module::Module;
 use crate::socket::News;
 
@@ -23,7 +25,7 @@ pub(crate) enum Input {
     /// The screen wants a frame.
     Frame(f64),
     /// A module is loaded, or could not be.
-    Loaded(Era, Box<Result<Module, String>>),
+    Loaded(Era, Box<Result<(Module, Partners), String>>),
     /// A key that means something, alone or with others.
     Key {
         /// `KeyboardEvent.code`.

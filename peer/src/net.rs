@@ -374,6 +374,7 @@ mod tests {
             env: String::new(),
             env_version: String::new(),
             module: String::new(),
+            networks: Vec::new(),
             params: String::new(),
             seed: 0,
             tick_hz: 60,

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use env_core::{Policy, Spec, World};
+use policy::Partners;
 use protocol::change::Presence;
 use protocol::control::{
     ClientMessage, EndReason, Link, Misprediction, Plan, Return, ServerMessage,
@@ -63,6 +64,7 @@ pub struct Peer<W: World> {
     presence: Vec<(Seat, Presence, Option<u64>)>,
     /// Parts of a state that came ahead of it.
     parts: Vec<u8>,
+    partners: Partners,
     t0_us: u64,
     /// The tick from which on this page's person plays.
     plays_from: Tick,
@@ -93,6 +95,7 @@ impl<W: World> Peer<W> {
             person: Person::default(),
             presence: Vec::new(),
             parts: Vec::new(),
+            partners: Partners::default(),
             t0_us: 0,
             plays_from: Tick(0),
             is_hidden: false,
@@ -161,6 +164,11 @@ impl<W: World> Peer<W> {
         tick_us.map_or(self.beat_us, |due_us| {
             now.page_us_of(due_us).min(self.beat_us)
         })
+    }
+
+    /// The networks of [`Plan::networks`] are loaded; told before the world is given.
+    pub fn handle_partners(&mut self, partners: Partners) {
+        self.partners = partners;
     }
 
     /// The module is loaded.

@@ -1,22 +1,28 @@
 //! AI partners of Coplay: pure functions of the observation of a seat and of a small state of their own.
 //!
 //! A policy runs inside the simulation, on every peer and in the server's replica, and is saved and loaded
-//! with the world: so it uses integers only, keeps its random numbers in its state, and never asks a clock.
-//! This crate must not know of networks, sessions or studies.
+//! with the world: so scripts use integers only, networks a few bit-equal kernels ([`network`]), random numbers are
+//! kept in the state, and nobody asks a clock.
+//! This crate must not know of networks of machines, sessions or studies.
 
 #![forbid(unsafe_code)]
 
 mod basic;
 mod cook;
+pub mod network;
+mod partners;
 mod state;
 
 use env_core::{Policy, Spec};
+
+pub use network::Network;
+pub use partners::{Partners, named, sha256_of};
 
 /// Names that [`by_name`] knows.
 pub const NAMES: [&str; 3] = ["cook", "idle", "random"];
 
 /// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
-/// an environment with this observation and these actions.
+/// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
 pub fn by_name(name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
     match name {
         "cook" => Some(Box::new(cook::Cook::new(spec)?)),

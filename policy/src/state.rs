@@ -51,7 +51,10 @@ impl<T: Clone> Slots<T> {
         if self.0.len() <= slot {
             self.0.resize_with(slot + 1, || None);
         }
-        self.0[slot] = Some(state.clone());
+        match &mut self.0[slot] {
+            Some(saved) => saved.clone_from(state),
+            empty => *empty = Some(state.clone()),
+        }
     }
 
     /// Brings a state back; one that was never saved leaves the state as it is.

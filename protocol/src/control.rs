@@ -252,6 +252,9 @@ pub struct Plan {
     pub env_version: String,
     /// SHA-256 of the module, lower-case hex; it is served as `/modules/<sha256>.wasm`.
     pub module: String,
+    /// SHA-256 of the networks that AI partners of the episode may play with, lower-case hex; each is served as
+    /// `/networks/<sha256>.network`.
+    pub networks: Vec<String>,
     /// Parameters, as JSON.
     pub params: String,
     /// Seed.

@@ -8,7 +8,7 @@ use study::media::Media;
 use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::assets::{Assets, Bytes};
+use crate::assets::{Assets, Bytes, is_sha256};
 use crate::clock::Clock;
 use crate::config::Limits;
 use crate::hub::Event;
@@ -29,6 +29,8 @@ pub struct App {
     pub media: HashMap<String, Media>,
     /// Folder of the modules that episodes of this data folder were played with.
     pub modules_dir: PathBuf,
+    /// Folder of the networks that AI partners of this data folder have played with.
+    pub networks_dir: PathBuf,
     /// Open connections.
     pub connections: Arc<Connections>,
     /// One permit for each connection that may still open.
@@ -69,12 +71,19 @@ impl App {
                 packed,
             });
         }
-        let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         let path = self.modules_dir.join(format!("{hash}.wasm"));
-        let bytes = is_hash.then(|| std::fs::read(path).ok()).flatten()?;
+        let bytes = is_sha256(hash)
+            .then(|| std::fs::read(path).ok())
+            .flatten()?;
         Some(ServedModule {
             bytes: bytes.into(),
             packed: None,
         })
+    }
+
+    /// The network with this hash.
+    pub fn network(&self, hash: &str) -> Option<Vec<u8>> {
+        let path = self.networks_dir.join(format!("{hash}.network"));
+        is_sha256(hash).then(|| std::fs::read(path).ok()).flatten()
     }
 }

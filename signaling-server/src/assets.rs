@@ -58,6 +58,11 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// Whether a name is a SHA-256, and so cannot lead out of a folder.
+pub fn is_sha256(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// The media type of a file, by the end of its name.
 pub fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, end)| end) {

@@ -1,10 +1,11 @@
-//! The data folder: `episodes/`, `modules/`, `studies/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
+//! The data folder: `episodes/`, `modules/`, `networks/`, `studies/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use study::Study;
+use study::stage::Network;
 
 use crate::app::Module;
 use crate::assets::{Assets, Bytes, sha256_hex};
@@ -44,7 +45,7 @@ impl DataDir {
             dir: dir.into(),
             error,
         };
-        for part in ["episodes", "modules"] {
+        for part in ["episodes", "modules", "networks"] {
             fs::create_dir_all(dir.join(part)).map_err(failed)?;
         }
         let lock = File::create(dir.join("lock")).map_err(failed)?;
@@ -71,6 +72,25 @@ impl DataDir {
     /// Folder of the environment modules, each under its hash.
     pub fn modules(&self) -> PathBuf {
         self.dir.join("modules")
+    }
+
+    /// Folder of the networks of AI partners, each under its hash.
+    pub fn networks(&self) -> PathBuf {
+        self.dir.join("networks")
+    }
+
+    /// Keeps the network of an AI partner under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn keep_network(&self, network: &Network) -> Result<(), DataError> {
+        let path = self.networks().join(format!("{}.network", network.sha256));
+        let mut options = OpenOptions::new();
+        let kept = write_once(&path, options.write(true), &network.bytes);
+        kept.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
     }
 
     /// Keeps the module of an environment under its hash, as the front end has it now.

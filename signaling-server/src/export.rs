@@ -272,9 +272,9 @@ fn episodes(
                     .try_for_each(|row| seats.add(row))?;
                 notes.add(&log, &actions, &left_out)?;
                 if let Some(seen) = &mut seen {
-                    let modules = |hash: &str| archive::stored(&data.join(archive::FOLDER), hash);
+                    let stored = archive::stored(&data.join(archive::FOLDER));
                     let screens = archive::Screens::new(&log);
-                    let pages = screens.pages(modules)?;
+                    let pages = screens.pages(stored)?;
                     let wrong = seen::add(seen, &log, pages, &actions, &left_out)?;
                     let wrong = wrong.into_iter().map(|reason| Skipped {
                         path: path.clone(),

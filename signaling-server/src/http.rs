@@ -1,4 +1,4 @@
-//! The routes: the front end, the environment modules, and the door to the session.
+//! The routes: the front end, environment modules, networks, media, and the door to the session.
 
 use std::sync::Arc;
 
@@ -38,6 +38,7 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/healthz", get(healthz))
         .route("/session", get(socket::upgrade))
         .route("/modules/{file}", get(module))
+        .route("/networks/{file}", get(network))
         .route("/media/{file}", get(media))
         .fallback(get(asset))
         .layer(axum::middleware::map_response_with_state(
@@ -70,7 +71,10 @@ async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Res
         .unwrap_or_else(not_found)
 }
 
-/// A module under its hash: `<sha256>.wasm`. What has such a name never changes.
+/// How long what is named by its hash may be kept: it never changes.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
+/// A module under its hash: `<sha256>.wasm`.
 async fn module(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
@@ -79,10 +83,18 @@ async fn module(
     let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
         return not_found();
     };
-    let cache = "public, max-age=31536000, immutable";
     match found.packed.filter(|_| accepts_brotli(&headers)) {
-        Some(packed) => respond("application/wasm", cache, packed, true),
-        None => respond("application/wasm", cache, found.bytes, false),
+        Some(packed) => respond("application/wasm", IMMUTABLE, packed, true),
+        None => respond("application/wasm", IMMUTABLE, found.bytes, false),
+    }
+}
+
+/// The network of an AI partner under its hash: `<sha256>.network`.
+async fn network(State(app): State<Arc<App>>, Path(file): Path<String>) -> Response {
+    let found = file.strip_suffix(".network");
+    match found.and_then(|hash| app.network(hash)) {
+        Some(bytes) => respond("application/octet-stream", IMMUTABLE, bytes.into(), false),
+        None => not_found(),
     }
 }
 

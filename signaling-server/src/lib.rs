@@ -24,6 +24,7 @@ pub mod links;
 pub mod lint;
 pub mod lobby;
 pub mod memory;
+pub mod networks;
 pub mod pace;
 pub mod pay;
 mod ranges;

@@ -28,6 +28,7 @@ use crate::driver::{self, Executor};
 use crate::http::build_handler;
 use crate::hub::{EnvStage, EnvStages, Event, Hub};
 use crate::memory::Memory;
+use crate::networks;
 use crate::socket::Connections;
 use crate::turn::{self, Issuer, Secret, Turn};
 
@@ -114,6 +115,9 @@ impl Server {
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         data.keep_study(&study).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
+        for network in &study.networks {
+            data.keep_network(network).map_err(anyhow::Error::from)?;
+        }
         let stages = env_stages(&study, facts, &modules);
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
             .await?
@@ -160,7 +164,7 @@ impl Server {
             limits.outgoing_relay,
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
-        let modules_dir = data.modules();
+        let (modules_dir, networks_dir) = (data.modules(), data.networks());
         let app = Arc::new(App {
             limits,
             clock,
@@ -168,6 +172,7 @@ impl Server {
             modules,
             media,
             modules_dir,
+            networks_dir,
             provider,
             connections,
             slots,
@@ -273,16 +278,20 @@ fn os_random(bytes: &mut [u8]) {
 /// # Errors
 /// Every [`Problem`].
 pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
-    study::load_on(dir, |hosted| {
+    let read = study::load_on(dir, |hosted| {
         let playable = hosted.check_env(open_env);
-        match (playable, hosted.check_policies(&policy::NAMES, able)) {
-            (Ok(playable), Ok(())) => Ok(playable),
-            (playable, policies) => {
-                let found = [playable.err(), policies.err()].into_iter().flatten();
-                Err(found.flatten().collect())
+        let policies = hosted.check_policies(&policy::NAMES, able);
+        match (playable, policies, hosted.lower_models(networks::lower)) {
+            (Ok(playable), Ok(()), Ok(lowered)) => Ok((playable, lowered)),
+            (playable, policies, lowered) => {
+                let found = [playable.err(), policies.err(), lowered.err()];
+                Err(found.into_iter().flatten().flatten().collect())
             }
         }
-    })
+    });
+    let (mut study, (playable, lowered)) = read?;
+    study.call(lowered);
+    Ok((study, playable))
 }
 
 /// The policies that can play an environment; none if it cannot be opened.
@@ -309,7 +318,7 @@ fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
     })
 }
 
-fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
+pub(crate) fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
     let refused = |error: ParamError| EnvFault::Config {
         field: error.field,
         reason: error.reason,

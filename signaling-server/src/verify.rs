@@ -199,8 +199,7 @@ impl Verified {
         self.ticks = log.through.0;
         let mut events = BTreeMap::new();
         let episodes = data.join("episodes");
-        let modules = |hash: &str| archive::stored(&episodes, hash);
-        let replayed = replay(log, modules, |_, replica| {
+        let replayed = replay(log, archive::stored(&episodes), |_, replica| {
             for event in &replica.outcome().events {
                 let name = replica.spec().events.get(usize::from(event.kind));
                 *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
@@ -212,7 +211,7 @@ impl Verified {
                 let ending = replica.ending(protocol::control::EndReason::Technical);
                 self.score = ending.score;
                 self.digest = format!("{:016x}", ending.digest);
-                self.verdict = match self.compare(log, &replica, modules) {
+                self.verdict = match self.compare(log, &replica, archive::stored(&episodes)) {
                     Ok(()) => Verdict::Equal,
                     Err(because) => Verdict::Differs(because),
                 };
@@ -221,6 +220,7 @@ impl Verified {
                 error @ ReplicaError::Environment(_)
                 | error @ ReplicaError::Module { .. }
                 | error @ ReplicaError::Version { .. }
+                | error @ ReplicaError::Network { .. }
                 | error @ ReplicaError::Policy { .. },
             )) => {
                 self.verdict = Verdict::Unverified(error.to_string());
@@ -235,7 +235,7 @@ impl Verified {
         &mut self,
         log: &Log,
         replica: &Replica,
-        modules: impl Fn(&str) -> io::Result<Vec<u8>>,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + 'static,
     ) -> Result<(), String> {
         if log.header.episode != self.episode {
             let named = &log.header.episode;
@@ -246,7 +246,7 @@ impl Verified {
         self.equivocations = order::equivocations(log)?;
         self.diverged = order::named(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
-        let shown = screens.pages(modules).map_err(|error| error.to_string())?;
+        let shown = screens.pages(stored).map_err(|error| error.to_string())?;
         self.frames = frames::frames(log, replica, shown, &self.diverged, &self.equivocations)?;
         Ok(())
     }

@@ -12,6 +12,7 @@
 //!
 //! This crate must not know how anything is decided: it carries out what the cores say.
 
+mod agent;
 pub mod chance;
 pub mod channels;
 pub mod database;

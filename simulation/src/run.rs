@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use peer::Peer;
 use protocol::{Era, Seat, Tick};
 
+use crate::agent;
 use crate::chance::Chance;
 use crate::channels::Channels;
 use crate::native::Native;
@@ -426,7 +427,10 @@ impl Run {
             .filter(|plan| plan.era == era);
         if let Some(plan) = plan.filter(|_| page.is_alive) {
             let world = Native::open(plan)?;
-            page.with_peer(self.now_us, |peer, now| peer.handle_world(now, world));
+            page.with_peer(self.now_us, |peer, now| {
+                peer.handle_partners(agent::partners());
+                peer.handle_world(now, world);
+            });
             page.set_alarm(self.now_us);
             self.drain(at)?;
         }

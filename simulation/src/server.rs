@@ -14,6 +14,7 @@ use signaling_server::hub::{ConnId, Effect, EnvStages, Event, Hub, Work, Write};
 use signaling_server::keeper::{failure, perform};
 use study::Study;
 
+use crate::agent::stored;
 use crate::chance::Chance;
 use crate::database::Database;
 use crate::disk::Disk;
@@ -138,7 +139,7 @@ impl Server {
         for row in self.database.running() {
             let file = self.disk.open(&row.episode);
             let file = file.ok_or_else(|| format!("recovery: {} has no file", row.episode))?;
-            let episode = Episode::recover_from(Box::new(file), no_module)
+            let episode = Episode::recover_from(Box::new(file), stored)
                 .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
             let keeper = Keeper {
                 name: row.episode.clone(),
@@ -406,11 +407,7 @@ fn create(disk: &mut Disk, header: Header) -> Result<Episode, OpenError> {
     let file = disk
         .create(&header.episode)
         .ok_or_else(|| std::io::Error::other("the file is there"))?;
-    Episode::create_in(Box::new(file), header, no_module)
-}
-
-fn no_module(_: &str) -> std::io::Result<Vec<u8>> {
-    Err(std::io::Error::other("the environments are native here"))
+    Episode::create_in(Box::new(file), header, stored)
 }
 
 /// Keeps the report that has least.

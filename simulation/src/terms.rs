@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use signaling_server::hub::{EnvStage, EnvStages};
 use study::Study;
 
+use crate::agent;
 use crate::chance::Chance;
 
 /// The terms of a study: lobby and episode, once or twice, and the end.
@@ -70,7 +71,11 @@ impl Terms {
             grace_s: chance.between(1, 6) as u32,
             meanwhile: chance.pick(&["stand", "bot", "hold"]),
             then: chance.pick(&["bot", "bot", "partner_left", "technical"]),
-            policy: if kitchen { "cook" } else { "random" },
+            policy: match (kitchen, seconds % 2) {
+                (true, 0) => agent::CALL,
+                (true, _) => "cook",
+                (false, _) => "random",
+            },
             hidden_tab: (1, chance.between(2, 8) as u32),
         }
     }
@@ -193,12 +198,13 @@ impl Terms {
     /// The study file is refused: these terms are wrong.
     pub fn load(&self) -> (Arc<Study>, EnvStages) {
         let folder = Folder::new();
-        let write = |name: &str, text: &str| {
+        let write = |name: &str, text: &[u8]| {
             std::fs::write(folder.0.join(name), text)
                 .expect("the folder of temporary files can be written");
         };
-        write("study.yaml", &self.yaml());
-        write("thanks.md", "Thank you.\n");
+        write("study.yaml", self.yaml().as_bytes());
+        write("thanks.md", b"Thank you.\n");
+        write(agent::FILE, agent::MODEL);
         let (study, facts) =
             signaling_server::server::read_study(&folder.0).unwrap_or_else(|problems| {
                 panic!("the study is refused: {problems:?}\n{}", self.yaml())

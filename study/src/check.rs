@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::design::Level;
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report, hint};
-use crate::stage::{Bot, Env, Kind, Lobby, Mode, Player, Stage};
+use crate::stage::{Bot, Env, Kind, Lobby, Mode, Model, Network, Player, Stage};
 use crate::timeline::names::Scope;
 use crate::timeline::{Bindings, fill};
 use crate::yaml::{self, join};
@@ -65,7 +65,27 @@ pub struct Hosted<'a> {
     pub(crate) source: &'a yaml::Node,
 }
 
+/// A model that has become a network.
+pub struct Lowered {
+    /// Who plays with it.
+    bot: Bot,
+    /// The name under which it plays.
+    name: String,
+    network: Network,
+}
+
 impl Study {
+    /// Calls AI partners whose models have become networks by their names from now on, and keeps the networks.
+    pub fn call(&mut self, lowered: Vec<Lowered>) {
+        for bot in self.timeline.iter_mut().flat_map(|stage| stage.kind.bots()) {
+            if let Some(made) = lowered.iter().find(|made| made.bot == *bot) {
+                bot.policy.clone_from(&made.name);
+            }
+        }
+        let networks = lowered.into_iter().map(|made| made.network);
+        self.networks = networks.collect();
+    }
+
     /// What its host has to judge.
     pub fn hosted(&self) -> Hosted<'_> {
         Hosted {
@@ -198,7 +218,7 @@ impl Hosted<'_> {
         combinations.into_iter().map(filled).collect()
     }
 
-    /// Checks that the policies of AI partners are among those that the host has, and can play their env stage, which
+    /// Checks that the scripts of AI partners are among those that the host has, and can play their env stage, which
     /// for those of a lobby is the one that follows: `able` gives those that can, or none if its environment cannot be opened, which
     /// [`Study::check_env`] reports.
     ///
@@ -212,6 +232,9 @@ impl Hosted<'_> {
         let report = Report::new(FILE);
         for (path, bot, stage, place) in self.called() {
             let policy = bot.policy.as_str();
+            if bot.model.is_some() {
+                continue;
+            }
             if !known.contains(&policy) {
                 let message = format!("unknown policy `{policy}`; {}", hint(policy, known));
                 self.fault(&path, message, &report);
@@ -229,6 +252,40 @@ impl Hosted<'_> {
             }
         }
         report.result(Some(()))
+    }
+
+    /// Has the host make networks of the models of AI partners, each for the env stage that it plays: `lower` gives the
+    /// name under which one plays and its bytes, nothing if the environment cannot be opened, or why it cannot play.
+    ///
+    /// # Errors
+    /// Every [`Problem`], at its line.
+    pub fn lower_models(
+        &self,
+        mut lower: impl FnMut(&str, &Model, &Env) -> Result<Option<(String, Network)>, String>,
+    ) -> Result<Vec<Lowered>, Vec<Problem>> {
+        let report = Report::new(FILE);
+        let mut made = Vec::new();
+        for (path, bot, stage, place) in self.called() {
+            let Some(model) = &bot.model else { continue };
+            for (env, _) in self.variants(stage) {
+                match lower(&bot.policy, model, &env) {
+                    Ok(found) => made.extend(found.map(|(name, network)| Lowered {
+                        bot: bot.clone(),
+                        name,
+                        network,
+                    })),
+                    Err(why) => {
+                        let message = format!(
+                            "`{}` cannot play `{}`, the environment {place}: {why}",
+                            bot.policy, env.env
+                        );
+                        self.fault(&path, message, &report);
+                        break;
+                    }
+                }
+            }
+        }
+        report.result(Some(made))
     }
 
     /// Every AI partner that the study names: the path of its policy, the index of the stage that it plays, and where

@@ -16,6 +16,7 @@ use crate::problem::{At, Problem, Report};
 use crate::read::{Fields, Place};
 use crate::recruitment::{self, Recruitment};
 use crate::screening::{self, Screening};
+use crate::stage::Network;
 use crate::stage::{self, End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
 use crate::text;
@@ -56,6 +57,8 @@ pub struct Study {
     /// The stages, in the order of the file, after the screening if there is one; the last one is an end stage. What is
     /// stored of a stage is stored by its index here.
     pub timeline: Vec<Stage>,
+    /// What the models of its AI partners became, once the host has made it ([`Study::call`]).
+    pub networks: Vec<Network>,
     /// How they are walked.
     pub tree: Vec<Node>,
     /// What varies between participants.
@@ -338,6 +341,7 @@ fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Stu
         bonus,
         net,
         timeline,
+        networks: Vec::new(),
         tree,
         design,
         canonical,

@@ -2,8 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::page::Source;
 use crate::read::{Fields, Place};
-use crate::stage::{self, Bot};
+use crate::stage::{Bot, bot};
 
 /// Bounds between which the input delay is fixed when an episode starts, ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +16,7 @@ pub struct InputDelay {
 }
 
 /// What happens when a person is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnDisconnect {
     /// Seconds in which the person may come back before the others are told what follows.
     pub grace_s: u32,
@@ -179,7 +180,7 @@ pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
     Some(InputDelay { min, max })
 }
 
-pub(crate) fn on_disconnect(place: &Place<'_>) -> Option<OnDisconnect> {
+pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnDisconnect> {
     let mut fields = place.fields("what happens when a person is gone")?;
     let usual = OnDisconnect::default();
     let doc = "Seconds in which the person may come back before `then` decides.";
@@ -200,7 +201,7 @@ pub(crate) fn on_disconnect(place: &Place<'_>) -> Option<OnDisconnect> {
         "bot",
         "The AI partner that plays the seat; without it that of the lobby.",
     );
-    let bot = bot.maybe(|place| stage::bot(&place));
+    let bot = bot.maybe(|place| bot::read(source, &place));
     fields.done();
     let (first_half, second_half) = halves?;
     let terms = OnDisconnect {

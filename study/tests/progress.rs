@@ -476,6 +476,7 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
         Some(Bot {
             policy: policy.into(),
             disclose,
+            model: None,
         })
     };
     let usual = small("no-taker");

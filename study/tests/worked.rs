@@ -24,6 +24,7 @@ fn reported(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String
         folder.write(page, "# Page\n");
     }
     folder.write("post.json", POST);
+    folder.write("ppo_sp_v3.onnx", "What the host reads.");
     let mut text = WORKED.to_owned();
     change(&folder, &mut text);
     folder.write("study.yaml", &text);
@@ -57,6 +58,21 @@ fn fault(from: &str, to: &str) -> Vec<String> {
 type Fault = (&'static str, &'static str, &'static str);
 
 const STAGES: &[Fault] = &[
+    (
+        "policy: ppo_sp_v3.onnx",
+        "policy: ppo_sp_v2.onnx",
+        "study.yaml:59:19: timeline[4].bot.policy: there is no file `ppo_sp_v2.onnx` in the study folder; did you mean `ppo_sp_v3.onnx`?",
+    ),
+    (
+        "policy: ppo_sp_v3.onnx",
+        "policy: ppo_sp_v3.onnx, temperature: 0, every_ticks: 61",
+        "study.yaml:59:48: timeline[4].bot.temperature: expected a number from 0.01 to 100, found `0`",
+    ),
+    (
+        "policy: ppo_sp_v3.onnx",
+        "policy: cook, every_ticks: 3",
+        "study.yaml:59:38: timeline[4].bot.every_ticks: only for the file of a model; `cook` is a script, so remove it",
+    ),
     (
         "file: consent.md, ",
         "",
@@ -138,7 +154,7 @@ const STAGES: &[Fault] = &[
         "study.yaml:56:16: timeline[4].presence.prompt_s: unknown key; known here: prompt_after_s, grace_s",
     ),
     (
-        "    bot: {policy: cook, disclose: true}\n",
+        "    bot: {policy: ppo_sp_v3.onnx, disclose: true}\n",
         "",
         "study.yaml:52:5: timeline[4].bot: missing, but `on_timeout: ask` needs it; write for example `bot: {policy: cook, disclose: true}`\nstudy.yaml:64:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),

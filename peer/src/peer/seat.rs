@@ -12,7 +12,7 @@ impl<W: World> Peer<W> {
         };
         let config = self.config(t0_us, input_delay);
         let partners = self.plan.controllers.iter();
-        let partners = partners.map(|controller| partner(controller, world.spec()));
+        let partners = partners.map(|controller| partner(&self.partners, controller, world.spec()));
         match partners.collect() {
             Ok(partners) => self.play(now, Session::new(config, world, partners)),
             Err(message) => self.stop(message),
@@ -28,7 +28,7 @@ impl<W: World> Peer<W> {
         back.state = std::mem::take(&mut self.parts);
         let config = self.config(back.t0_us, back.input_delay);
         let spec = world.spec().clone();
-        let make = |policy: &str| policy::by_name(policy, &spec);
+        let make = |policy: &str| self.partners.open(policy, &spec);
         match Session::resume(config, world, make, &back) {
             Ok(session) => {
                 for (k, change) in back.changes.iter().enumerate() {
@@ -126,7 +126,7 @@ impl<W: World> Peer<W> {
         if change.number < session.changes() {
             return;
         }
-        let partner = match partner(&change.controller, session.world().spec()) {
+        let partner = match partner(&self.partners, &change.controller, session.world().spec()) {
             Ok(partner) => partner,
             Err(message) => return self.stop(message),
         };
@@ -185,10 +185,15 @@ impl<W: World> Peer<W> {
 }
 
 /// What plays a seat inside the simulation; none for a person, or nobody.
-fn partner(controller: &Controller, spec: &Spec) -> Result<Option<Box<dyn Policy>>, String> {
+fn partner(
+    partners: &Partners,
+    controller: &Controller,
+    spec: &Spec,
+) -> Result<Option<Box<dyn Policy>>, String> {
     match controller {
         Controller::Human | Controller::Vacant => Ok(None),
-        Controller::Ai { policy } => policy::by_name(policy, spec)
+        Controller::Ai { policy } => partners
+            .open(policy, spec)
             .map(Some)
             .ok_or_else(|| format!("there is no policy {policy} here")),
     }

@@ -76,6 +76,7 @@ impl Server {
             env: "toy".into(),
             env_version: "1.0.0".into(),
             module: String::new(),
+            networks: Vec::new(),
             params: String::new(),
             seed: 9,
             tick_hz: HZ as u16,

@@ -22,6 +22,8 @@ use protocol::control::EndReason;
 use protocol::log::{self, Ending, Header, LogError, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
+use crate::assets::is_sha256;
+
 pub use file::{DiskFile, LogFile};
 pub(crate) use handover::lease;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
@@ -123,23 +125,22 @@ impl Episode {
     /// # Errors
     /// [`OpenError`]; also if the episode cannot be simulated here, or its file is there.
     pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
-        let replica =
-            Replica::open(&header, |hash| stored(dir, hash)).map_err(ReplayError::from)?;
+        let replica = Replica::open(&header, stored(dir)).map_err(ReplayError::from)?;
         let path = path(dir, &header.episode)?;
         let file = DiskFile::create(&path, &log::begin(&header)?)?;
         Ok(Self::new(Box::new(file), header, replica))
     }
 
-    /// Begins an empty file with its header. `modules` gives the environment module with a hash.
+    /// Begins an empty file with its header. `stored` gives what it is played with.
     ///
     /// # Errors
     /// [`OpenError`]; also if the episode cannot be simulated here.
     pub fn create_in(
         mut file: Box<dyn LogFile>,
         header: Header,
-        modules: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
-        let replica = Replica::open(&header, modules).map_err(ReplayError::from)?;
+        let replica = Replica::open(&header, stored).map_err(ReplayError::from)?;
         file.append(&log::begin(&header)?)?;
         Ok(Self::new(file, header, replica))
     }
@@ -168,19 +169,19 @@ impl Episode {
     pub fn recover(path: &Path) -> Result<Self, OpenError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let file = DiskFile::open(path)?;
-        Self::recover_from(Box::new(file), |hash| stored(folder, hash))
+        Self::recover_from(Box::new(file), stored(folder))
     }
 
-    /// [`Self::recover`] for any file. `modules` gives the environment module with a hash.
+    /// [`Self::recover`] for any file. `stored` gives what it is played with.
     ///
     /// # Errors
     /// [`OpenError`]; the file is then unchanged.
     pub fn recover_from(
         mut file: Box<dyn LogFile>,
-        modules: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
         let log = log::read(&file.read()?)?;
-        let replica = replay(&log, modules, |_, _| ())?;
+        let replica = replay(&log, stored, |_, _| ())?;
         if log.torn {
             file.truncate(log.valid_len)?;
         }
@@ -388,20 +389,25 @@ pub fn controller_at<'a>(
     })
 }
 
-/// Reads the environment module with a hash, which lies beside the folder of the episodes.
-///
-/// # Errors
-/// What the disk says, or that this is no hash.
-pub fn stored(episodes: &Path, hash: &str) -> io::Result<Vec<u8>> {
-    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_hash {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "this is no SHA-256",
-        ));
+/// Gives what an episode was played with by its SHA-256: the module of its environment, the network of an AI partner.
+pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>>;
+
+/// What episodes were played with, as it lies in the data folder beside the folder of the episodes.
+pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
+    let data = episodes.parent().unwrap_or(Path::new("")).to_owned();
+    move |hash: &str| {
+        if !is_sha256(hash) {
+            let message = "this is no SHA-256";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let module = data.join("modules").join(format!("{hash}.wasm"));
+        match fs::read(module) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::read(data.join("networks").join(format!("{hash}.network")))
+            }
+            read => read,
+        }
     }
-    let data = episodes.parent().unwrap_or(Path::new(""));
-    fs::read(data.join("modules").join(format!("{hash}.wasm")))
 }
 
 /// The file of an episode.

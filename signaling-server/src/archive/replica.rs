@@ -3,12 +3,14 @@
 //! It must not know of files and uploads.
 
 use env_core::{Action, Outcome, Policy, Spec, World};
+use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
 use protocol::rules::Rules;
 use protocol::{Controller, Seat, Tick};
 use rollback::Live;
 
+use super::Stored;
 use crate::assets::sha256_hex;
 use crate::hub::Snapshot;
 
@@ -45,6 +47,16 @@ pub enum ReplicaError {
         recorded: usize,
         /// Seats of the environment.
         here: usize,
+    },
+    /// The network of an AI partner.
+    #[error("network {hash} of `{name}`: {reason}")]
+    Network {
+        /// Name of the policy.
+        name: String,
+        /// SHA-256 of the network, as recorded.
+        hash: String,
+        /// Why it cannot be played.
+        reason: String,
     },
     /// An AI partner that this program does not have.
     #[error("there is no policy `{name}` for {env}")]
@@ -118,6 +130,9 @@ pub enum ReplayError {
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
     world: Box<dyn World + Send>,
+    /// The networks that were called so far.
+    partners: Partners,
+    stored: Box<dyn Fn(&str) -> std::io::Result<Vec<u8>> + Send>,
     players: Vec<Player>,
     /// Changes whose tick is not reached, in their order, and who plays from then on.
     waiting: Vec<(Change, Player)>,
@@ -146,15 +161,15 @@ enum Player {
 
 impl Replica {
     /// Opens the environment of an episode at its first state. One that this program does not bring is played
-    /// in its module, which `modules` gives by its hash.
+    /// in its module, and AI partners that are networks with those that `stored` gives.
     ///
     /// # Errors
     /// [`ReplicaError`]
     pub fn open(
         header: &Header,
-        modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplicaError> {
-        let mut world = world(header, modules)?;
+        let mut world = world(header, &stored)?;
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -177,6 +192,8 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
+            partners: Partners::default(),
+            stored: Box::new(stored),
             players: Vec::new(),
             waiting: Vec::new(),
             seed: header.seed,
@@ -218,19 +235,20 @@ impl Replica {
         Ok(())
     }
 
-    fn player(&self, seat: Seat, controller: &Controller) -> Result<Player, ReplicaError> {
+    fn player(&mut self, seat: Seat, controller: &Controller) -> Result<Player, ReplicaError> {
         let Controller::Ai { policy: name } = controller else {
             return Ok(match controller {
                 Controller::Vacant => Player::Nobody,
                 _ => Player::Person,
             });
         };
+        add_network(&mut self.partners, name, &self.stored)?;
         let spec = self.world.spec();
         let unknown = || ReplicaError::Policy {
             name: name.into(),
             env: spec.id.clone(),
         };
-        let mut policy = policy::by_name(name, spec).ok_or_else(unknown)?;
+        let mut policy = self.partners.open(name, spec).ok_or_else(unknown)?;
         policy.reset(seat.index(), self.seed);
         let before = Vec::new();
         Ok(Player::Partner { policy, before })
@@ -394,7 +412,7 @@ pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
 
 pub(super) fn world(
     header: &Header,
-    modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+    stored: &Stored,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {
     let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
     if is_ours || header.module.is_empty() {
@@ -405,12 +423,37 @@ pub(super) fn world(
         hash: header.module.clone(),
         reason,
     };
-    let bytes = modules(&header.module).map_err(|error| refused(error.to_string()))?;
+    let bytes = stored(&header.module).map_err(|error| refused(error.to_string()))?;
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
     let world = module::load(&bytes, &header.params, module::Limits::default());
     Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+}
+
+/// Adds the network that a policy plays with, if it does and it is not there yet.
+///
+/// # Errors
+/// [`ReplicaError::Network`]
+pub(super) fn add_network(
+    partners: &mut Partners,
+    name: &str,
+    stored: &Stored,
+) -> Result<(), ReplicaError> {
+    let Some(hash) = policy::sha256_of(name).filter(|_| !partners.knows(name)) else {
+        return Ok(());
+    };
+    let refused = |reason: String| ReplicaError::Network {
+        name: name.into(),
+        hash: hash.into(),
+        reason,
+    };
+    let bytes = stored(hash).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != hash {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let added = partners.add(hash, &bytes);
+    added.map_err(|error| refused(error.to_string()))
 }
 
 /// Simulates a log again and compares; `each` sees the replica after each row.
@@ -419,10 +462,10 @@ pub(super) fn world(
 /// [`ReplayError`] at the first thing that differs.
 pub fn replay(
     log: &Log,
-    modules: impl FnOnce(&str) -> std::io::Result<Vec<u8>>,
+    stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     mut each: impl FnMut(&[Action], &Replica),
 ) -> Result<Replica, ReplayError> {
-    let mut replica = Replica::open(&log.header, modules)?;
+    let mut replica = Replica::open(&log.header, stored)?;
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {

@@ -8,10 +8,10 @@ use protocol::change::Change;
 use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Log, Record};
 use protocol::seen::{self, Frame};
-use protocol::{Era, Life, Seat};
+use protocol::{Controller, Era, Life, Seat};
 use rollback::{Config, Rebuilder};
 
-use super::replica::{ReplicaError, world};
+use super::replica::{ReplicaError, add_network, world};
 
 /// What the pages of an episode showed.
 pub struct Screens<'a> {
@@ -70,16 +70,23 @@ impl<'a> Screens<'a> {
     /// The environment cannot be simulated here.
     pub fn pages(
         &self,
-        modules: impl Fn(&str) -> std::io::Result<Vec<u8>>,
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + 'static,
     ) -> Result<Vec<Shown<'_>>, ReplicaError> {
+        let mut partners = policy::Partners::default();
+        let changes = self.changes.iter().map(|change| &change.controller);
+        for controller in self.log.header.controllers.iter().chain(changes) {
+            if let Controller::Ai { policy } = controller {
+                add_network(&mut partners, policy, &stored)?;
+            }
+        }
         let page = |((seat, life), chunks): ((Seat, u8), Vec<_>)| {
-            let world = world(&self.log.header, &modules)?;
+            let world = world(&self.log.header, &stored)?;
             let life = Life(life);
             let frames = Frames {
                 seats: self.log.seats(),
                 chunks: chunks.into_iter(),
                 frames: Vec::new().into_iter(),
-                rebuilder: Some(self.rebuilder(seat, world)),
+                rebuilder: Some(self.rebuilder(seat, world, partners.clone())),
             };
             Ok(Shown { seat, life, frames })
         };
@@ -105,6 +112,7 @@ impl<'a> Screens<'a> {
         &self,
         seat: Seat,
         world: Box<dyn World + Send>,
+        networks: policy::Partners,
     ) -> Rebuilder<'_, Box<dyn World + Send>, Partners> {
         let header = &self.log.header;
         let config = Config {
@@ -124,7 +132,7 @@ impl<'a> Screens<'a> {
             rows: &self.rows,
         };
         let spec = world.spec().clone();
-        let partners: Partners = Box::new(move |name| policy::by_name(name, &spec));
+        let partners: Partners = Box::new(move |name| networks.open(name, &spec));
         Rebuilder::new(config, world, partners, record)
     }
 }

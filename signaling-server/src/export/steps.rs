@@ -62,8 +62,7 @@ pub(super) fn simulated(path: &Path) -> anyhow::Result<(Log, Vec<String>, Vec<St
     let changes: Vec<Change> = log.changes().cloned().collect();
     let mut steps = Vec::new();
     let episodes = path.parent().unwrap_or(Path::new(""));
-    let modules = |hash: &str| archive::stored(episodes, hash);
-    let replica = replay(&log, modules, |row, replica| {
+    let replica = replay(&log, archive::stored(episodes), |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
         steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
             let controller = archive::controller_at(&log.header, &changes, seat, tick);

@@ -192,6 +192,13 @@ impl Hub {
         let called = self.bot(game.group);
         let called = called.into_iter().chain(&env.on_disconnect.bot);
         let header = &game.header;
+        let controllers = header.controllers.iter().filter_map(|seated| match seated {
+            Controller::Ai { policy } => Some(policy),
+            Controller::Human | Controller::Vacant => None,
+        });
+        let networks = controllers.chain(called.clone().map(|bot| &bot.policy));
+        let networks = networks.filter_map(|policy| policy::sha256_of(policy));
+        let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
         let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
         let told = Told {
@@ -208,6 +215,7 @@ impl Hub {
             env: header.env.clone(),
             env_version: header.env_version.clone(),
             module: header.module.clone(),
+            networks: networks.into_iter().map(str::to_owned).collect(),
             params: header.params.clone(),
             seed: header.seed,
             tick_hz: header.tick_hz,

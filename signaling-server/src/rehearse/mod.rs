@@ -32,6 +32,7 @@ use tokio::sync::watch;
 use tokio::task::LocalSet;
 
 use crate::clock::{Clock, Pace};
+use crate::networks;
 use crate::server::{StartError, read_study};
 use crate::store::{self, SqliteStore, Store as _};
 use bot::{Around, Ticket};
@@ -248,6 +249,7 @@ impl Rehearsal {
                 .build()?;
             let work = move || {
                 let around = Rc::new(Around {
+                    partners: networks::partners(&study),
                     study,
                     clock,
                     address,

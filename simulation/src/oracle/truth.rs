@@ -12,6 +12,7 @@ use rollback::Session;
 use signaling_server::archive;
 
 use super::rule::{Claims, Hands};
+use crate::agent::stored;
 use crate::native::Native;
 use crate::page::Shown;
 
@@ -168,14 +169,10 @@ impl Truth {
         }
         let seats = log.seats();
         let mut states = Vec::new();
-        let replayed = archive::replay(
-            log,
-            |_| Err(std::io::Error::other("native")),
-            |_, replica| {
-                let tick = replica.ticks();
-                states.extend(replica.digest(tick).map(|digest| (tick, digest)));
-            },
-        );
+        let replayed = archive::replay(log, stored, |_, replica| {
+            let tick = replica.ticks();
+            states.extend(replica.digest(tick).map(|digest| (tick, digest)));
+        });
         let replica = replayed.map_err(|error| format!("replay: {error}"))?;
         let over = replica.outcome().over;
         if over != (ending.reason == EndReason::Played) {
@@ -251,7 +248,7 @@ impl Truth {
     /// Rebuilds what was shown, as far as its notes became durable; gives the number of frames.
     pub(super) fn rebuild(&self, log: &Log) -> Result<u64, String> {
         let screens = archive::Screens::new(log);
-        let pages = screens.pages(|_| Err(std::io::Error::other("native")));
+        let pages = screens.pages(stored);
         let pages = pages.map_err(|error| format!("seen: {error}"))?;
         let mut count = 0;
         for page in pages {

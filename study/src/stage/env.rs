@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::bot::{self, Bot};
 use super::chat::{self, Writing};
 use super::course::{self, Course};
 use crate::canonical::sha256;
@@ -104,15 +105,6 @@ pub struct Rest {
     pub max_s: Option<u32>,
 }
 
-/// An AI partner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bot {
-    /// Name of the policy.
-    pub policy: String,
-    /// Whether people are told.
-    pub disclose: bool,
-}
-
 /// An environment module in the study folder.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct ModuleFile {
@@ -132,7 +124,7 @@ impl fmt::Debug for ModuleFile {
 }
 
 /// Who takes a seat.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Player {
     /// The participant.
@@ -180,23 +172,6 @@ const DOC: &str = "Episodes of an environment.";
 #[allow(clippy::cast_possible_truncation, reason = "16")]
 pub(super) const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
 
-/// Reads an AI partner.
-pub(crate) fn bot(place: &Place<'_>) -> Option<Bot> {
-    place.named("bot", |place| {
-        let mut fields = place.fields("an AI partner")?;
-        let doc = "Name of the AI partner: `cook` follows rules in every kitchen of Overcooked, `random` presses evenly \
-                   drawn keys, `idle` does nothing.";
-        let policy = fields.key("policy", doc).need("cook", |place| place.text(100));
-        let disclose = fields.key("disclose", "Whether people are told that the partner is an AI.");
-        let disclose = disclose.or(true, |place| place.flag());
-        fields.done();
-        Some(Bot {
-            policy: policy?,
-            disclose: disclose?,
-        })
-    })
-}
-
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let id = fields.key("env", "The environment, in exactly this version.");
@@ -211,7 +186,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                `partner` in order; an AI partner is a block as in a lobby; a `vacant` seat does nothing.";
     let players = fields
         .key("players", doc)
-        .or(vec![Player::Own], |place| players(&place));
+        .or(vec![Player::Own], |place| players(source, &place));
     let doc = "The environment's own parameters, tick rate and horizon included; its page lists them. \
                `{{ name }}` stands for the level of a factor, or a value of `for_each`.";
     let config = fields.key("config", doc);
@@ -243,7 +218,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                for `hidden_tab.drop_s`.";
     let on_disconnect = fields.key("on_disconnect", doc);
     let on_disconnect = on_disconnect.or(OnDisconnect::default(), |place| {
-        terms::on_disconnect(&place)
+        terms::on_disconnect(source, &place)
     });
     let hidden_tab = fields.key("hidden_tab", "What happens when a page is out of sight.");
     let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| terms::hidden_tab(&place));
@@ -379,9 +354,9 @@ fn is_version(text: &str) -> bool {
             .all(|part| part.len() < 10 && part.parse::<u32>().is_ok())
 }
 
-fn players(place: &Place<'_>) -> Option<Vec<Player>> {
+fn players(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Player>> {
     let places = place.list("players", usize::from(MAX_SEATS))?;
-    let players: Vec<Option<Player>> = places.iter().map(player).collect();
+    let players: Vec<Option<Player>> = places.iter().map(|place| player(source, place)).collect();
     let players: Vec<Player> = players.into_iter().collect::<Option<_>>()?;
     let own = players
         .iter()
@@ -394,11 +369,11 @@ fn players(place: &Place<'_>) -> Option<Vec<Player>> {
     Some(players)
 }
 
-fn player(place: &Place<'_>) -> Option<Player> {
+fn player(source: Source<'_>, place: &Place<'_>) -> Option<Player> {
     let words = ["self", "partner", "vacant"];
     let word = (place.may(!place.is_block()))
         .then(|| place.word("player", &words.map(|word| (word, word))));
-    let bot = (place.may(place.is_block())).then(|| bot(place).map(Player::Bot));
+    let bot = (place.may(place.is_block())).then(|| bot::read(source, place).map(Player::Bot));
     match word {
         Some(word) => Some(match word? {
             "self" => Player::Own,

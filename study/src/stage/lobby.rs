@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use crate::formula::Formula;
 use crate::load::Study;
+use crate::page::Source;
 use crate::progress::Progress;
 use crate::read::{Fields, Place};
 use crate::yaml::Node;
 
-use super::env::{self, Bot, MAX_SEATS};
+use super::bot::{self, Bot};
+use super::env::MAX_SEATS;
 use super::outcome::{self, Outcome};
 
 /// The waiting room that makes a group.
@@ -126,7 +128,7 @@ const ON_TIMEOUT: [(&str, OnTimeout); 4] = [
     ("ask", OnTimeout::Ask),
 ];
 
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby> {
     fields.about(DOC);
     let doc = "People of a group; equals the number of people among the players of the env stages that follow.";
     let group_size = fields.key("group_size", doc);
@@ -152,7 +154,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Lobby> {
         "The AI partner, needed with `on_timeout: bot` and `ask`.",
     );
     let there = bot.place.is_some();
-    let bot = bot.maybe(|place| env::bot(&place));
+    let bot = bot.maybe(|place| bot::read(source, &place));
     let doc = "How the way of those ended who leave without a group.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));

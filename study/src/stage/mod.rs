@@ -11,6 +11,7 @@ use crate::read::{Fields, Place};
 use crate::screening::Screening;
 use crate::survey::{self, Mark, Survey};
 
+pub(crate) mod bot;
 mod chat;
 mod consent;
 pub(crate) mod course;
@@ -23,14 +24,14 @@ mod lobby;
 pub(crate) mod outcome;
 mod quiz;
 
+pub use bot::{Bot, Model, Network};
 pub use chat::{Chat, MAX_LENGTH, Writing};
 pub use consent::{AGREED, Consent};
 pub use course::{Course, Mode, Told, Until, live, names};
 pub use debrief::Debrief;
 pub use end::End;
 pub(crate) use end::way_out;
-pub(crate) use env::bot;
-pub use env::{Bot, Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
+pub use env::{Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
 pub use external::{External, Way};
 pub use instructions::Instructions;
 pub use lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
@@ -77,6 +78,21 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The AI partners that it calls.
+    pub(crate) fn bots(&mut self) -> Vec<&mut Bot> {
+        match self {
+            Self::Lobby(lobby) => lobby.bot.iter_mut().collect(),
+            Self::Env(env) => {
+                let seated = env.players.iter_mut().filter_map(|player| match player {
+                    Player::Bot(bot) => Some(bot),
+                    Player::Own | Player::Partner | Player::Vacant => None,
+                });
+                env.on_disconnect.bot.iter_mut().chain(seated).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Its name in the file.
     pub fn name(&self) -> &'static str {
         match self {
@@ -263,7 +279,7 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Ki
         Type::Instructions => instructions::read(source, fields).map(Kind::Instructions),
         Type::Quiz => quiz::read(source, fields).map(Kind::Quiz),
         Type::Survey => survey::read_stage(source, fields).map(Kind::Survey),
-        Type::Lobby => lobby::read(fields).map(Kind::Lobby),
+        Type::Lobby => lobby::read(source, fields).map(Kind::Lobby),
         Type::Env => env::read(source, fields).map(Kind::Env),
         Type::Chat => chat::read(source, fields).map(Kind::Chat),
         Type::Debrief => debrief::read(source, fields).map(Kind::Debrief),

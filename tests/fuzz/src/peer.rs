@@ -49,6 +49,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         env: "overcooked".into(),
         env_version: "2.0.0".into(),
         module: String::new(),
+        networks: Vec::new(),
         params: format!(r#"{{"horizon":{HORIZON}}}"#),
         seed: 1,
         tick_hz: 10,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Finding;
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 20] = [
+const MAY_KNOW: [(&str, &[&str]); 21] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -13,6 +13,7 @@ const MAY_KNOW: [(&str, &[&str]); 20] = [
     ("study", &["formula", "protocol", "survey"]),
     ("rollback", &["env-core", "formula", "protocol"]),
     ("policy", &["env-core"]),
+    ("onnx", &["env-core", "policy"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
     ("picture", &["env-core"]),
     ("batch", &["env-core", "module"]),
@@ -26,8 +27,8 @@ const MAY_KNOW: [(&str, &[&str]); 20] = [
     (
         "signaling-server",
         &[
-            "env-core", "formula", "module", "peer", "policy", "protocol", "rollback", "study",
-            "survey",
+            "env-core", "formula", "module", "onnx", "peer", "policy", "protocol", "rollback",
+            "study", "survey",
         ],
     ),
     (
@@ -35,6 +36,7 @@ const MAY_KNOW: [(&str, &[&str]); 20] = [
         &[
             "env-core",
             "formula",
+            "onnx",
             "peer",
             "policy",
             "protocol",

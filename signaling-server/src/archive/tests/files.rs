@@ -141,7 +141,7 @@ fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
             controllers: vec![controller],
             ..header([PERSON, PERSON], 20)
         };
-        let opened = Replica::open(&header, |_| Ok(bytes));
+        let opened = Replica::open(&header, move |_| Ok(bytes.clone()));
         opened.map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(open(&text, PERSON), Ok(()));
@@ -281,5 +281,5 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     );
     assert_eq!(log_of(&mut episode).rows(), [0, 0, 0]);
     let log = log_of(&mut episode);
-    assert!(replay(&log, |hash| stored(&episodes, hash), |_, _| ()).is_ok());
+    assert!(replay(&log, stored(&episodes), |_, _| ()).is_ok());
 }

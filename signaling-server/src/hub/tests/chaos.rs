@@ -50,6 +50,7 @@ impl Play {
             env.on_disconnect.bot = Some(Bot {
                 policy: "cook".into(),
                 disclose: true,
+                model: None,
             });
         });
         let (era, tokens) = stage.crowd(u64::from(people));

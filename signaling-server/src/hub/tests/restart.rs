@@ -233,6 +233,7 @@ fn nobody_who_has_left_is_waited_for_after_a_restart() {
         env.on_disconnect.bot = Some(study::stage::Bot {
             policy: "cook".into(),
             disclose: true,
+            model: None,
         });
     });
     let (era, one, two) = stage.playing();
@@ -256,6 +257,7 @@ fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
         env.on_disconnect.bot = Some(study::stage::Bot {
             policy: "cook".into(),
             disclose: true,
+            model: None,
         });
     });
     let (era, one, _) = stage.playing();

@@ -313,6 +313,7 @@ fn a_page_that_is_never_ready_is_given_up_and_may_ask_again() {
         env.on_disconnect.bot = Some(study::stage::Bot {
             policy: "cook".into(),
             disclose: true,
+            model: None,
         });
     });
     let (era, token) = taken(&mut stage);
@@ -385,7 +386,11 @@ fn who_asks_for_the_seat_again_and_again_gets_no_more_time_while_nothing_moves()
         let terms = &mut env.on_disconnect;
         (terms.first_half, terms.second_half) = (study::terms::Then::Bot, study::terms::Then::Bot);
         let (policy, disclose) = ("cook".to_owned(), true);
-        terms.bot = Some(study::stage::Bot { policy, disclose });
+        terms.bot = Some(study::stage::Bot {
+            policy,
+            disclose,
+            model: None,
+        });
     });
     let (era, ..) = stage.playing();
     stage.say(1, ClientMessage::Leave);

@@ -12,6 +12,7 @@ fn stage(meanwhile: Meanwhile, then: Then) -> Stage {
         env.on_disconnect.bot = Some(Bot {
             policy: "cook".into(),
             disclose: false,
+            model: None,
         });
     })
 }
@@ -50,6 +51,7 @@ fn people_partners_and_vacant_seats_mix() {
         let bot = Bot {
             policy: "cook".into(),
             disclose: false,
+            model: None,
         };
         env.players = vec![
             Player::Bot(bot),
@@ -164,6 +166,7 @@ fn an_ai_partner_of_the_first_half_stays_for_the_second() {
         env.on_disconnect.bot = Some(Bot {
             policy: "cook".into(),
             disclose: true,
+            model: None,
         });
     });
     let (era, ..) = stage.playing();
@@ -346,7 +349,11 @@ fn an_ai_partner_of_somebody_who_left_in_the_first_half_stays_after_a_restart_in
         (terms.meanwhile, terms.first_half, terms.second_half) =
             (Meanwhile::Bot, Then::Bot, Then::PartnerLeft);
         let (policy, disclose) = ("cook".to_owned(), true);
-        terms.bot = Some(Bot { policy, disclose });
+        terms.bot = Some(Bot {
+            policy,
+            disclose,
+            model: None,
+        });
     });
     let (era, one, _) = stage.playing();
     stage.say(2, ClientMessage::Leave);

@@ -175,7 +175,11 @@ impl Bot {
         self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
         let now = self.now(now_us);
         self.peer = Some(Peer::new(plan, now));
-        self.with_peer(now_us, |peer, now| peer.handle_world(now, world));
+        let partners = self.around.partners.clone();
+        self.with_peer(now_us, |peer, now| {
+            peer.handle_partners(partners);
+            peer.handle_world(now, world);
+        });
         self.doing("playing");
         self.act = None;
         self.expect(2 * horizon_s + 400, "for an episode to end");

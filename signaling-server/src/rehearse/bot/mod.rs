@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use peer::clock::Clock as Times;
 use peer::{Now, Peer};
+use policy::Partners;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage};
 use study::Study;
 use study::assign::Rng;
@@ -47,6 +48,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Around {
     /// The study.
     pub(super) study: Arc<Study>,
+    /// The AI partners that its episodes can call.
+    pub(super) partners: Partners,
     /// The clock of server and bots.
     pub(super) clock: Clock,
     /// Where the server listens; none while it is down.

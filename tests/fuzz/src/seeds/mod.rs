@@ -214,6 +214,7 @@ fn plan() -> Plan {
         env: "overcooked".into(),
         env_version: "1.0.0".into(),
         module: "ab".repeat(32),
+        networks: vec!["cd".repeat(32)],
         params: "{\"horizon\":900}".into(),
         seed: 42,
         tick_hz: 10,

@@ -1,0 +1,64 @@
+//! Reads ONNX models and lowers them to the networks that Coplay plays ([`policy::Network`]).
+//!
+//! The first input of a model is the observation of a seat, all its fields in one; or the first inputs have the names
+//! of fields, and are these. The batch is 1. Further inputs are what the policy remembers, and the last outputs, one for each, are what it remembers next. Of the other outputs the
+//! first with a value for each action decides. What cannot be lowered is an error that names the node.
+//! This crate is native alone: pages get what it makes. It must not know of studies and files.
+
+#![forbid(unsafe_code)]
+
+mod graph;
+mod lower;
+mod proto;
+mod tensor;
+
+use env_core::Spec;
+use policy::Network;
+use policy::network::{Choice, Misfit, NetworkError};
+
+/// The largest model, bytes.
+pub const MAX_LEN: usize = 32 << 20;
+
+/// Why a model cannot be played: what is wrong and how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OnnxError {
+    /// The bytes are not a model.
+    #[error("not an ONNX model: {0}")]
+    Model(String),
+    /// Something is wrong with a node.
+    #[error("node {node}: {why}")]
+    Node {
+        /// Its name and operator.
+        node: String,
+        /// What is wrong and how to mend it.
+        why: String,
+    },
+    /// Something is wrong with the inputs and outputs.
+    #[error("{0}")]
+    Whole(String),
+    /// What it becomes cannot be played.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// It does not play the environment.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+}
+
+/// Lowers a model for an environment.
+///
+/// # Errors
+/// [`OnnxError`]
+pub fn read(bytes: &[u8], spec: &Spec, choice: Choice) -> Result<Network, OnnxError> {
+    if bytes.len() > MAX_LEN {
+        let message = format!(
+            "it has {} bytes; a policy has at most {MAX_LEN}",
+            bytes.len()
+        );
+        return Err(OnnxError::Model(message));
+    }
+    let graph = graph::Graph::read(bytes)?;
+    let network = lower::lower(&graph, spec, choice)?;
+    network.encode()?;
+    network.fits(spec)?;
+    Ok(network)
+}

@@ -1,0 +1,130 @@
+//! Models as frameworks export them, beside what onnxruntime says of them (`golden.py`).
+
+use std::path::{Path, PathBuf};
+
+use env_core::Spec;
+use env_core::contract::{ActionSpec, FieldSpec};
+use onnx::{OnnxError, read};
+use policy::Network;
+use policy::network::Choice;
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn model(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(format!("{name}.onnx"))).unwrap()
+}
+
+fn floats(value: &Value) -> Vec<f32> {
+    let all = value.as_array().unwrap().iter();
+    all.map(|it| it.as_f64().unwrap() as f32).collect()
+}
+
+/// An environment of which nothing is known but how many values and actions it has.
+fn spec(values: usize, actions: usize) -> Spec {
+    let action = |index: usize| ActionSpec {
+        name: format!("a{index}"),
+        momentary: false,
+        keys: Vec::new(),
+    };
+    let all = FieldSpec {
+        name: "all".into(),
+        shape: vec![values as u32],
+    };
+    Spec {
+        id: "lab".into(),
+        version: "1.0.0".into(),
+        title: "Lab".into(),
+        seats: 1,
+        actions: (0..actions).map(action).collect(),
+        noop: 0,
+        observation: vec![all],
+        tick_hz: 10,
+        horizon: 100,
+        events: Vec::new(),
+        compact: false,
+    }
+}
+
+/// The greatest difference to onnxruntime.
+fn difference(name: &str) -> f32 {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
+    let golden: Value = serde_json::from_str(&text).unwrap();
+    let actions = golden["actions"].as_u64().unwrap() as usize;
+    let values = golden["decisions"][0]["observation"]
+        .as_array()
+        .unwrap()
+        .len();
+    let spec = spec(values, actions);
+    let network = read(&model(name), &spec, Choice::default()).unwrap();
+    let again = Network::decode(&network.encode().unwrap()).unwrap();
+    assert_eq!(again, network, "{name}");
+    let mut memory = vec![0.0; network.remembered()];
+    let mut greatest = 0.0_f32;
+    for decision in golden["decisions"].as_array().unwrap() {
+        let found = network.values(&floats(&decision["observation"]), &mut memory);
+        let expected = floats(&decision["logits"]);
+        assert_eq!(found.len(), expected.len(), "{name}");
+        for (found, expected) in found.iter().zip(&expected) {
+            greatest = greatest.max((found - expected).abs() / expected.abs().max(1.0));
+        }
+    }
+    greatest
+}
+
+#[test]
+fn every_model_says_what_onnxruntime_says() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "onnx") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let difference = difference(name);
+            assert!(difference < 1e-5, "{name}: {difference}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 7);
+}
+
+#[test]
+fn only_what_decides_is_kept() {
+    let network = read(&model("mlp"), &spec(12, 6), Choice::default()).unwrap();
+    // Three layers: 16 · 12, 16 · 16, 6 · 16, and what is added. The value function is gone.
+    assert_eq!(network.weights.len(), 192 + 16 + 256 + 16 + 96 + 6);
+    assert_eq!(network.inputs(), 12);
+}
+
+#[test]
+fn a_model_without_a_value_for_each_action_says_what_it_has() {
+    let error = read(&model("mlp"), &spec(12, 7), Choice::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no output has 7 values, one for each action; there are `value` [1, 1], `logits` [1, 6]"
+    );
+}
+
+#[test]
+fn what_is_no_model_is_refused() {
+    for bytes in [&b""[..], b"hello", &[0xff; 40]] {
+        let error = read(bytes, &spec(12, 6), Choice::default()).unwrap_err();
+        assert!(matches!(error, OnnxError::Model(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_model_that_is_cut_or_changed_never_panics() {
+    let whole = model("lstm");
+    for len in (0..whole.len()).step_by(7) {
+        assert!(read(&whole[..len], &spec(6, 5), Choice::default()).is_err());
+    }
+    for place in (0..whole.len()).step_by(3) {
+        let mut changed = whole.clone();
+        changed[place] ^= 0x5a;
+        if let Ok(network) = read(&changed, &spec(6, 5), Choice::default()) {
+            network.encode().expect("what is read can be played");
+        }
+    }
+}

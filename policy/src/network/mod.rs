@@ -1,0 +1,231 @@
+//! Networks as AI partners: what a researcher has trained, lowered to a few bit-equal kernels.
+//!
+//! A [`Network`] is plain data with bytes of its own, under whose SHA-256 it is kept and served: registers of `f32`
+//! values, steps that fill them in order, and how an action is chosen from the last. It is checked when it is read,
+//! so that playing cannot fail; this module must not know whence it comes.
+
+mod choice;
+mod kernels;
+mod player;
+mod program;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use env_core::Spec;
+use env_core::contract::FieldSpec;
+
+pub use choice::Choice;
+pub(crate) use player::Player;
+pub use program::{Conv, Map, Pair, Step};
+
+/// The most bytes of a network.
+pub const MAX_LEN: usize = 16 << 20;
+
+/// The most multiplications of a decision: about 15 ms in a browser, several times a tick where it rolls back.
+pub const MAX_WORK: u64 = 20_000_000;
+
+/// The most values of all registers together.
+pub const MAX_VALUES: u64 = 4 << 20;
+
+/// The longest time between two decisions, ticks.
+pub const MAX_EVERY: u8 = 60;
+
+/// What the bytes begin with; another version of the kernels has another.
+const MAGIC: [u8; 8] = *b"COPLAYN1";
+
+/// Which values in the registers a network remembers from decision to decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Where they stand before a decision; 0 at first.
+    pub enters: u16,
+    /// Where they stand after it.
+    pub leaves: u16,
+}
+
+/// A network: a policy but for the seat that it plays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// The fields of the observation that it takes, by name, one after the other; none for all of it.
+    pub fields: Vec<String>,
+    /// Number of values of each register. The first is what it takes of the observation.
+    pub registers: Vec<u32>,
+    /// What is filled in order.
+    pub steps: Vec<Step>,
+    /// What is remembered.
+    pub memory: Vec<Memory>,
+    /// The register with one value an action: the greater, the better.
+    pub logits: u16,
+    /// How the action is chosen.
+    pub choice: Choice,
+    /// Everything that was trained, and constants.
+    pub weights: Vec<f32>,
+}
+
+/// Why a network cannot be played.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    /// The bytes are not those of a network.
+    #[error("these bytes are not a network of this version")]
+    Bytes,
+    /// It breaks a bound.
+    #[error("{what}: {found}, and at most {limit} can be")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        found: u64,
+        /// How much may be.
+        limit: u64,
+    },
+    /// A part of it does not fit the others.
+    #[error("step {step} does not fit: {why}")]
+    Step {
+        /// Index of the step.
+        step: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Something is wrong with the whole.
+    #[error("{0}")]
+    Whole(&'static str),
+}
+
+/// Why a network does not play an environment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// It wants another observation.
+    #[error(
+        "it takes {found} values, and of the observation of `{env}` {wanted} are to be had; all of it is {fields}"
+    )]
+    Observation {
+        /// The environment.
+        env: String,
+        /// What the network takes.
+        found: usize,
+        /// What the environment gives for it.
+        wanted: usize,
+        /// Its fields, with their shapes.
+        fields: String,
+    },
+    /// It knows other actions.
+    #[error("it chooses among {found} actions, and `{env}` has {wanted}: {actions}")]
+    Actions {
+        /// The environment.
+        env: String,
+        /// What the network gives.
+        found: usize,
+        /// What the environment takes.
+        wanted: usize,
+        /// Their names.
+        actions: String,
+    },
+}
+
+impl Network {
+    /// Reads a network and checks all of it.
+    ///
+    /// # Errors
+    /// [`NetworkError`]
+    pub fn decode(bytes: &[u8]) -> Result<Self, NetworkError> {
+        if bytes.len() > MAX_LEN {
+            return Err(too_large("bytes", bytes.len() as u64, MAX_LEN as u64));
+        }
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(NetworkError::Bytes)?;
+        match postcard::take_from_bytes::<Self>(rest) {
+            Ok((network, [])) => network.check().map(|()| network),
+            _ => Err(NetworkError::Bytes),
+        }
+    }
+
+    /// The bytes of the network: equal networks have equal bytes.
+    ///
+    /// # Errors
+    /// [`NetworkError`]
+    pub fn encode(&self) -> Result<Vec<u8>, NetworkError> {
+        self.check()?;
+        let bytes = postcard::to_extend(self, MAGIC.to_vec());
+        let bytes = bytes.expect("plain data serialises into memory");
+        match bytes.len() {
+            len if len > MAX_LEN => Err(too_large("bytes", len as u64, MAX_LEN as u64)),
+            _ => Ok(bytes),
+        }
+    }
+
+    /// Whether it can play an environment.
+    ///
+    /// # Errors
+    /// [`Misfit`]
+    pub fn fits(&self, spec: &Spec) -> Result<(), Misfit> {
+        let env = || spec.id.clone();
+        let (found, wanted) = (
+            self.len(0),
+            self.parts(spec)
+                .map_or(0, |it| it.iter().map(Range::len).sum()),
+        );
+        if found != wanted {
+            let field = |field: &FieldSpec| {
+                let shape: Vec<String> = field.shape.iter().map(u32::to_string).collect();
+                format!("{} [{}]", field.name, shape.join(", "))
+            };
+            let fields: Vec<String> = spec.observation.iter().map(field).collect();
+            return Err(Misfit::Observation {
+                env: env(),
+                found,
+                wanted,
+                fields: fields.join(", "),
+            });
+        }
+        let (found, wanted) = (self.actions(), spec.actions.len());
+        if found != wanted {
+            let names: Vec<&str> = spec.actions.iter().map(|it| it.name.as_str()).collect();
+            return Err(Misfit::Actions {
+                env: env(),
+                found,
+                wanted,
+                actions: names.join(", "),
+            });
+        }
+        Ok(())
+    }
+
+    /// Where what it takes lies in an observation; none if one of the fields is not there.
+    fn parts(&self, spec: &Spec) -> Option<Vec<Range<usize>>> {
+        if self.fields.is_empty() {
+            return Some(vec![0..spec.observation_len()]);
+        }
+        let part = |name: &String| {
+            let at = spec
+                .observation
+                .iter()
+                .position(|field| field.name == *name)?;
+            let len = |field: &FieldSpec| field.shape.iter().product::<u32>() as usize;
+            let start = spec.observation[..at].iter().map(len).sum();
+            Some(start..start + len(&spec.observation[at]))
+        };
+        self.fields.iter().map(part).collect()
+    }
+
+    /// Number of values that it takes.
+    pub fn inputs(&self) -> usize {
+        self.len(0)
+    }
+
+    /// Number of actions that it chooses among.
+    pub fn actions(&self) -> usize {
+        self.len(self.logits)
+    }
+
+    /// Values of a register; 0 for one that is not there.
+    fn len(&self, register: u16) -> usize {
+        let len = self.registers.get(usize::from(register));
+        len.map_or(0, |len| *len as usize)
+    }
+}
+
+fn too_large(what: &'static str, found: u64, limit: u64) -> NetworkError {
+    NetworkError::TooLarge { what, found, limit }
+}

@@ -1,0 +1,191 @@
+//! A network that plays a seat.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use env_core::contract::StateError;
+use env_core::{Action, Policy, Spec};
+use serde::{Deserialize, Serialize};
+
+use super::{Misfit, Network, choice};
+use crate::state::{Digest, Slots, SplitMix, read, write};
+
+/// What a network keeps from tick to tick.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct State {
+    rng: SplitMix,
+    /// Ticks until the next decision.
+    rest: u8,
+    /// What it remembers, register by register. Always finite.
+    memory: Vec<f32>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self {
+            rng: self.rng,
+            rest: self.rest,
+            memory: self.memory.clone(),
+        }
+    }
+
+    /// Keeps the memory that there is: a rollback clones often.
+    fn clone_from(&mut self, other: &Self) {
+        (self.rng, self.rest) = (other.rng, other.rest);
+        self.memory.clone_from(&other.memory);
+    }
+}
+
+/// A network in a seat.
+pub(crate) struct Player {
+    network: Arc<Network>,
+    noop: Action,
+    /// Where what the network takes lies in an observation.
+    parts: Vec<Range<usize>>,
+    /// By register; those of memory and observation are written before each decision.
+    values: Vec<Vec<f32>>,
+    state: State,
+    slots: Slots<State>,
+}
+
+impl Player {
+    /// Has a network play an environment.
+    pub(crate) fn new(network: Arc<Network>, spec: &Spec) -> Result<Self, Misfit> {
+        network.fits(spec)?;
+        let zeros = |len: &u32| vec![0.0; *len as usize];
+        let values = network.registers.iter().map(zeros).collect();
+        let mut player = Self {
+            noop: spec.noop,
+            parts: network.parts(spec).unwrap_or_default(),
+            values,
+            state: State::default(),
+            slots: Slots::default(),
+            network,
+        };
+        player.forget();
+        Ok(player)
+    }
+
+    fn forget(&mut self) {
+        self.state.memory.clear();
+        self.state.memory.resize(self.network.remembered(), 0.0);
+    }
+
+    /// Finds the values of the actions.
+    fn decide(&mut self, observation: &[f32]) {
+        let mut taken = self.values[0].iter_mut();
+        for part in &self.parts {
+            let own = observation.get(part.clone()).unwrap_or_default();
+            for (value, taken) in own.iter().zip(taken.by_ref()) {
+                *taken = *value;
+            }
+        }
+        self.recall();
+        self.network.run(&mut self.values);
+        self.remember();
+    }
+
+    fn remember(&mut self) {
+        let mut kept = self.state.memory.iter_mut();
+        for memory in &self.network.memory {
+            let left = &self.values[usize::from(memory.leaves)];
+            for (value, kept) in left.iter().zip(kept.by_ref()) {
+                // What is no number has bits that differ between machines.
+                *kept = if value.is_finite() { *value } else { 0.0 };
+            }
+        }
+    }
+
+    fn recall(&mut self) {
+        let mut rest = self.state.memory.as_slice();
+        for memory in &self.network.memory {
+            let entered = &mut self.values[usize::from(memory.enters)];
+            let (own, others) = rest.split_at(entered.len());
+            entered.copy_from_slice(own);
+            rest = others;
+        }
+    }
+}
+
+impl Network {
+    /// The values of the actions for what it takes of an observation, after what is remembered, which it replaces; for tests and tools.
+    /// Both are as long as the network says.
+    pub fn values(&self, observation: &[f32], memory: &mut [f32]) -> Vec<f32> {
+        let len = |register: &u32| vec![0.0; *register as usize];
+        let mut player = Player {
+            noop: 0,
+            parts: vec![0..self.inputs()],
+            values: self.registers.iter().map(len).collect(),
+            state: State::default(),
+            slots: Slots::default(),
+            network: Arc::new(self.clone()),
+        };
+        player.state.memory = memory.to_vec();
+        player.decide(observation);
+        memory.copy_from_slice(&player.state.memory);
+        player.values[usize::from(self.logits)].clone()
+    }
+
+    /// Number of values that it remembers.
+    pub fn remembered(&self) -> usize {
+        let memory = self.memory.iter();
+        memory.map(|memory| self.len(memory.enters)).sum()
+    }
+}
+
+impl Policy for Player {
+    fn reset(&mut self, seat: usize, seed: u64) {
+        (self.state.rng, self.state.rest) = (SplitMix::seeded(seat, seed), 0);
+        self.forget();
+    }
+
+    fn act(&mut self, observation: &[f32]) -> Action {
+        if self.state.rest > 0 {
+            self.state.rest -= 1;
+            return self.noop;
+        }
+        let choice = self.network.choice;
+        self.state.rest = choice.every - 1;
+        self.decide(observation);
+        let logits = &self.values[usize::from(self.network.logits)];
+        let chosen = match choice.temperature {
+            Some(temperature) => choice::drawn(logits, temperature, &mut self.state.rng),
+            None => choice::greatest(logits),
+        };
+        Action::try_from(chosen).unwrap_or(self.noop)
+    }
+
+    fn save(&mut self, slot: usize) {
+        self.slots.save(slot, &self.state);
+    }
+
+    fn load(&mut self, slot: usize) {
+        self.slots.load(slot, &mut self.state);
+    }
+
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        self.state.rng.digest(&mut digest);
+        digest.word(u64::from(self.state.rest));
+        for value in &self.state.memory {
+            digest.word(u64::from(value.to_bits()));
+        }
+        digest.end()
+    }
+
+    fn state(&self, out: &mut Vec<u8>) {
+        write(&self.state, out);
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let state: State = read(bytes)?;
+        let fits = state.memory.len() == self.state.memory.len()
+            && state.rest < self.network.choice.every
+            && state.memory.iter().all(|value| value.is_finite());
+        if !fits {
+            return Err(StateError);
+        }
+        self.state = state;
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+use super::*;
+use crate::Partners;
+use env_core::Policy;
+use env_core::contract::{ActionSpec, FieldSpec};
+use proptest::prelude::*;
+
+/// An environment with so many values and actions.
+fn spec(values: u32, actions: usize) -> Spec {
+    let action = |index: usize| ActionSpec {
+        name: format!("a{index}"),
+        momentary: false,
+        keys: Vec::new(),
+    };
+    Spec {
+        id: "lab".into(),
+        version: "1.0.0".into(),
+        title: "Lab".into(),
+        seats: 2,
+        actions: (0..actions).map(action).collect(),
+        noop: 0,
+        observation: vec![FieldSpec {
+            name: "all".into(),
+            shape: vec![values],
+        }],
+        tick_hz: 10,
+        horizon: 100,
+        events: Vec::new(),
+        compact: false,
+    }
+}
+
+/// Two values in, three actions out, and a running sum of what was seen that tips the choice.
+fn counter(choice: Choice) -> Network {
+    Network {
+        fields: Vec::new(),
+        registers: vec![2, 2, 2, 3],
+        steps: vec![
+            Step::Pair {
+                left: 0,
+                right: 1,
+                to: 2,
+                pair: Pair::Add,
+            },
+            Step::Dense {
+                from: 2,
+                to: 3,
+                rows: 1,
+                weights: 0,
+                bias: 6,
+            },
+        ],
+        memory: vec![Memory {
+            enters: 1,
+            leaves: 2,
+        }],
+        logits: 3,
+        choice,
+        weights: vec![1.0, 0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0, 0.25],
+    }
+}
+
+fn player(network: &Network) -> Box<dyn Policy> {
+    let mut partners = Partners::default();
+    let sha256 = "ab".repeat(32);
+    partners.add(&sha256, &network.encode().unwrap()).unwrap();
+    let name = crate::named("counter.onnx", &sha256);
+    let actions = network.actions();
+    let mut player = partners
+        .open(&name, &spec(network.inputs() as u32, actions))
+        .unwrap();
+    player.reset(0, 7);
+    player
+}
+
+#[test]
+fn the_bytes_give_the_network_back_and_nothing_else_does() {
+    let network = counter(Choice::default());
+    let bytes = network.encode().unwrap();
+    assert_eq!(Network::decode(&bytes).unwrap(), network);
+    assert_eq!(
+        Network::decode(&bytes[..bytes.len() - 1]),
+        Err(NetworkError::Bytes)
+    );
+    assert_eq!(
+        Network::decode(&[&bytes[..], &[0]].concat()),
+        Err(NetworkError::Bytes)
+    );
+    assert_eq!(Network::decode(b"COPLAYN0"), Err(NetworkError::Bytes));
+}
+
+#[test]
+fn what_is_remembered_decides_and_comes_back_with_its_slot() {
+    let mut player = player(&counter(Choice::default()));
+    assert_eq!(player.act(&[1.0, 0.0]), 0);
+    player.save(3);
+    let digest = player.digest();
+    // Remembered: 1, 3; the third action has half of both and a little more.
+    assert_eq!(player.act(&[0.0, 3.0]), 1);
+    assert_eq!(player.act(&[2.0, 0.0]), 2);
+    let mut bytes = Vec::new();
+    player.state(&mut bytes);
+    let late = player.digest();
+    player.load(3);
+    assert_eq!(player.digest(), digest);
+    player.restore(&bytes).unwrap();
+    assert_eq!(player.digest(), late);
+    assert_eq!(player.act(&[0.0, 0.0]), 2);
+}
+
+#[test]
+fn a_state_of_another_shape_is_refused() {
+    let mut one = player(&counter(Choice::default()));
+    let other = Network {
+        registers: vec![2, 3],
+        steps: vec![Step::Dense {
+            from: 0,
+            to: 1,
+            rows: 1,
+            weights: 0,
+            bias: 6,
+        }],
+        memory: Vec::new(),
+        logits: 1,
+        ..counter(Choice::default())
+    };
+    let mut bytes = Vec::new();
+    player(&other).state(&mut bytes);
+    let before = one.digest();
+    assert!(one.restore(&bytes).is_err());
+    assert_eq!(one.digest(), before);
+}
+
+#[test]
+fn between_decisions_the_seat_does_nothing() {
+    let every = 3;
+    let mut player = player(&counter(Choice {
+        every,
+        temperature: None,
+    }));
+    let acted: Vec<u16> = (0..7).map(|_| player.act(&[0.0, 1.0])).collect();
+    assert_eq!(acted, [1, 0, 0, 1, 0, 0, 1]);
+}
+
+#[test]
+fn what_is_no_number_is_never_remembered() {
+    let mut player = player(&counter(Choice::default()));
+    player.act(&[f32::MAX, f32::MAX]);
+    player.act(&[f32::MAX, -f32::MAX]);
+    let mut bytes = Vec::new();
+    player.state(&mut bytes);
+    player.restore(&bytes).expect("what it remembers is finite");
+}
+
+#[test]
+fn draws_follow_the_seed_and_roll_back() {
+    let choice = Choice {
+        every: 1,
+        temperature: Some(2.0),
+    };
+    let (mut one, mut other) = (player(&counter(choice)), player(&counter(choice)));
+    one.save(0);
+    let first: Vec<u16> = (0..40).map(|_| one.act(&[0.1, 0.0])).collect();
+    let same: Vec<u16> = (0..40).map(|_| other.act(&[0.1, 0.0])).collect();
+    one.load(0);
+    let again: Vec<u16> = (0..40).map(|_| one.act(&[0.1, 0.0])).collect();
+    assert_eq!((&first, &first), (&same, &again));
+    assert!((0..3).all(|action| first.contains(&action)), "{first:?}");
+}
+
+#[test]
+fn a_misfit_says_what_the_environment_has() {
+    let network = counter(Choice::default());
+    let observation = network.fits(&spec(5, 3)).unwrap_err().to_string();
+    assert_eq!(
+        observation,
+        "it takes 2 values, and of the observation of `lab` 5 are to be had; all of it is all [5]"
+    );
+    let actions = network.fits(&spec(2, 2)).unwrap_err().to_string();
+    assert_eq!(
+        actions,
+        "it chooses among 3 actions, and `lab` has 2: a0, a1"
+    );
+}
+
+#[test]
+fn fields_are_taken_by_their_names() {
+    let mut spec = spec(9, 3);
+    let field = |name: &str, len| FieldSpec {
+        name: name.into(),
+        shape: vec![len],
+    };
+    spec.observation = vec![field("one", 1), field("map", 9), field("two", 1)];
+    let of = |names: [&str; 2]| Network {
+        fields: names.map(str::to_owned).to_vec(),
+        ..counter(Choice::default())
+    };
+    let mut seen = vec![0.0; 11];
+    (seen[0], seen[10]) = (1.0, 3.0);
+    for (names, action) in [(["one", "two"], 1), (["two", "one"], 0)] {
+        let network = std::sync::Arc::new(of(names));
+        let mut player = Player::new(network, &spec).unwrap();
+        player.reset(0, 7);
+        assert_eq!(player.act(&seen), action);
+    }
+    assert!(of(["one", "map"]).fits(&spec).is_err());
+    assert!(of(["one", "three"]).fits(&spec).is_err());
+}
+
+#[test]
+fn a_convolution_is_what_its_definition_says() {
+    let shape = Conv {
+        channels: 2,
+        size: [4, 3],
+        filters: 2,
+        kernel: [3, 2],
+        stride: [1, 2],
+        dilation: [1, 1],
+        pads: [1, 0, 1, 1],
+        groups: 1,
+    };
+    let value = |index: usize| (index as f32 * 0.37).fract() - 0.5;
+    let from: Vec<f32> = (0..24).map(value).collect();
+    let weights: Vec<f32> = (0..24).map(|index| value(index + 100)).collect();
+    let bias = [0.25, -0.5];
+    let [rows, columns] = shape.out_size().map(|it| it as usize);
+    assert_eq!([rows, columns], [4, 2]);
+    let mut out = vec![0.0; 2 * rows * columns];
+    kernels::conv(&shape, &from, &weights, &bias, &mut out);
+    let input = |channel: usize, y: i32, x: i32| match ((0..4).contains(&y), (0..3).contains(&x)) {
+        (true, true) => from[channel * 12 + y as usize * 3 + x as usize],
+        _ => 0.0,
+    };
+    for (place, found) in out.iter().enumerate() {
+        let (filter, y, x) = (
+            place / (rows * columns),
+            place / columns % rows,
+            place % columns,
+        );
+        let mut sum = bias[filter];
+        for tap in 0..12 {
+            let (channel, ky, kx) = (tap / 6, tap / 2 % 3, tap % 2);
+            let (row, column) = (y as i32 + ky as i32 - 1, (2 * x + kx) as i32);
+            sum += weights[filter * 12 + tap] * input(channel, row, column);
+        }
+        assert_eq!(*found, sum, "{place}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let good = || counter(Choice::default());
+    let why = |network: Network| network.encode().unwrap_err().to_string();
+    let with = |step: Step| Network {
+        steps: vec![good().steps[0].clone(), step],
+        ..good()
+    };
+    let dense = |from, to, rows, weights| Step::Dense {
+        from,
+        to,
+        rows,
+        weights,
+        bias: 6,
+    };
+    assert_eq!(
+        why(with(dense(9, 3, 1, 0))),
+        "step 1 does not fit: it reads what is not filled"
+    );
+    assert_eq!(
+        why(with(dense(2, 2, 1, 0))),
+        "step 1 does not fit: it fills what is filled"
+    );
+    assert_eq!(
+        why(with(dense(2, 3, 1, 4))),
+        "step 1 does not fit: it reads beyond the weights"
+    );
+    assert_eq!(
+        why(with(dense(2, 3, 0, 0))),
+        "step 1 does not fit: the rows do not fit"
+    );
+    let pick = Step::Pick {
+        from: vec![2],
+        to: 3,
+        places: vec![0, 1, 2],
+    };
+    assert_eq!(
+        why(with(pick)),
+        "step 1 does not fit: it picks what is not there"
+    );
+    let weights = vec![f32::NAN; 9];
+    assert_eq!(
+        why(Network { weights, ..good() }),
+        "a weight is infinite or not a number"
+    );
+    assert_eq!(
+        why(Network {
+            logits: 7,
+            ..good()
+        }),
+        "a result is never filled"
+    );
+    let choice = Choice {
+        every: 0,
+        temperature: None,
+    };
+    assert_eq!(why(counter(choice)), "the choice is out of its bounds");
+    let registers = vec![2, 2, 2, u32::MAX];
+    assert!(
+        why(Network {
+            registers,
+            ..good()
+        })
+        .starts_with("values: 4294967301")
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_break_the_reader_or_what_it_plays(mut bytes in Just(counter(Choice::default()).encode().unwrap()), changes in prop::collection::vec((8_usize..71, any::<u8>()), 1..4)) {
+        for (place, byte) in changes {
+            if let Some(there) = bytes.get_mut(place) {
+                *there = byte;
+            }
+        }
+        if let Ok(network) = Network::decode(&bytes) {
+            prop_assume!(network.inputs() < 4096 && network.actions() < 4096);
+            let observation = vec![0.5; network.inputs()];
+            let mut player = player(&network);
+            for _ in 0..3 {
+                let action = player.act(&observation);
+                prop_assert!(usize::from(action) < network.actions());
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The AI partners that an episode can call: the scripted ones, and its networks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use env_core::{Policy, Spec};
+
+use crate::network::{Network, NetworkError, Player};
+
+/// The name under which a network plays: that of its file, `@`, and the SHA-256 of its bytes in lower-case hex.
+pub fn named(file: &str, sha256: &str) -> String {
+    format!("{file}@{sha256}")
+}
+
+/// The SHA-256 in the name of a network; none if the name is that of a script.
+pub fn sha256_of(name: &str) -> Option<&str> {
+    let (_, sha256) = name.rsplit_once('@')?;
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (sha256.len() == 64 && sha256.bytes().all(is_hex)).then_some(sha256)
+}
+
+/// The AI partners that an episode can call, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Partners(BTreeMap<String, Arc<Network>>);
+
+impl Partners {
+    /// Adds a network; whoever brings it says which SHA-256 its bytes have.
+    ///
+    /// # Errors
+    /// [`NetworkError`]
+    pub fn add(&mut self, sha256: &str, bytes: &[u8]) -> Result<(), NetworkError> {
+        let network = Arc::new(Network::decode(bytes)?);
+        self.0.insert(sha256.to_owned(), network);
+        Ok(())
+    }
+
+    /// Whether it has what is needed for a name, or nothing is.
+    pub fn knows(&self, name: &str) -> bool {
+        sha256_of(name).is_none_or(|sha256| self.0.contains_key(sha256))
+    }
+
+    /// The policy of this name for an environment; none if it is unknown, or cannot play it.
+    pub fn open(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
+        let Some(sha256) = sha256_of(name) else {
+            return crate::by_name(name, spec);
+        };
+        let network = Arc::clone(self.0.get(sha256)?);
+        Some(Box::new(Player::new(network, spec).ok()?))
+    }
+}

@@ -1,0 +1,46 @@
+//! The model that some kitchens call as an AI partner, and what it becomes.
+
+use std::io;
+use std::sync::LazyLock;
+
+use policy::Partners;
+use policy::network::Choice;
+use signaling_server::assets::sha256_hex;
+
+/// The file of the model in the folder of the study.
+pub(crate) const FILE: &str = "agent.onnx";
+
+/// The model: a clone of the scripted cook.
+pub(crate) const MODEL: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
+
+/// How a study calls it. It draws, so it keeps a state that must roll back.
+pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 3";
+
+/// What the server makes of it: the SHA-256, and the bytes.
+static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
+    let world = env_core::envs::open("overcooked", "{}").expect("the kitchen of the defaults");
+    let choice = Choice {
+        every: 3,
+        temperature: Some(0.5),
+    };
+    let network = onnx::read(MODEL, env_core::World::spec(&world), choice);
+    let bytes = network.expect("the model plays kitchens").encode();
+    let bytes = bytes.expect("a network that was read has its bytes");
+    (sha256_hex(&bytes), bytes)
+});
+
+/// What an episode was played with by its SHA-256: the network alone, as the environments are native here.
+pub(crate) fn stored(hash: &str) -> io::Result<Vec<u8>> {
+    match &*NETWORK {
+        (sha256, bytes) if sha256 == hash => Ok(bytes.clone()),
+        _ => Err(io::Error::other("the environments are native here")),
+    }
+}
+
+/// The AI partners of a page.
+pub(crate) fn partners() -> Partners {
+    let mut partners = Partners::default();
+    let added = partners.add(&NETWORK.0, &NETWORK.1);
+    added.expect("a network that was written is read");
+    partners
+}
