@@ -1,5 +1,10 @@
 //! Models as frameworks export them, beside what onnxruntime says of them (`golden.py`).
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
 use std::path::{Path, PathBuf};
 
 use env_core::Spec;

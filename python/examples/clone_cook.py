@@ -112,10 +112,12 @@ def play(
     temperature: float,
     share: float = 1.0,
     beside: bool = False,
+    odd: str = "",
 ) -> tuple[list[Array], list[int], int]:
     """An episode: what was seen at each decision, what the cook would do, and the score.
 
-    The network plays a share of the decisions; with `beside` it plays one seat alone and the cook the other.
+    The network plays a share of the decisions; with `beside` it plays one seat alone and the cook the other. With
+    `odd`, the other seat stands still or presses at random instead, as people may.
     """
     env = coplay.parallel_env("overcooked", layout=layout, horizon=HORIZON)
     observations, _ = env.reset(seed=seed)
@@ -129,7 +131,10 @@ def play(
         actions = {}
         for seat, (agent, cook) in enumerate(cooks.items()):
             action = int(cook.act(observations[agent]))
-            if tick % EVERY == 0:
+            if odd and seat != seed % 2:
+                wild = tick % EVERY == 0 and odd == "random"
+                action = int(rng.integers(env.action_space(agent).n)) if wild else env.world_spec.noop
+            elif tick % EVERY == 0:
                 own = observations[agent][part].copy()
                 seen.append(own)
                 wanted.append(action)
@@ -192,7 +197,7 @@ def export(net: Net, path: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("path", help="the file to write")
-    parser.add_argument("--rounds", type=int, default=10, help="of playing and learning")
+    parser.add_argument("--rounds", type=int, default=8, help="of playing and learning")
     parser.add_argument("--episodes", type=int, default=8, help="a kitchen in each round")
     parser.add_argument("--steps", type=int, default=4000, help="of learning in each round")
     parser.add_argument("--temperature", type=float, default=0.5, help="at which it plays")
@@ -209,8 +214,9 @@ def main() -> None:
     for round_ in range(args.rounds):
         share = 0.0 if round_ == 0 else 0.8
         for layout in LAYOUTS:
-            for _ in range(args.episodes):
-                seen, labels, _ = play(layout, seed, net, part, rng, args.temperature, share)
+            for k in range(args.episodes):
+                odd = ("", "", "random", "idle")[k % 4]
+                seen, labels, _ = play(layout, seed, net, part, rng, args.temperature, share, odd=odd)
                 given.extend(net.spread(np.stack(seen)))
                 wanted.extend(labels)
                 seed += 1
@@ -223,6 +229,8 @@ def main() -> None:
             name: np.mean([play(layout, 10**6 + k, net, part, rng, args.temperature, share, beside)[2] for k in range(10)])
             for name, share, beside in (("cook", 0.0, False), ("beside a cook", 1.0, True), ("both", 1.0, False))
         }
+        alone = [play(layout, 10**6 + k, net, part, rng, args.temperature, odd="idle")[2] for k in range(10)]
+        scores["beside nobody"] = np.mean(alone)
         print(layout, {name: float(score) for name, score in scores.items()}, flush=True)
 
 

@@ -235,7 +235,7 @@ impl Verified {
         &mut self,
         log: &Log,
         replica: &Replica,
-        stored: impl Fn(&str) -> io::Result<Vec<u8>> + 'static,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<(), String> {
         if log.header.episode != self.episode {
             let named = &log.header.episode;

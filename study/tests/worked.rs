@@ -61,17 +61,17 @@ const STAGES: &[Fault] = &[
     (
         "policy: ppo_sp_v3.onnx",
         "policy: ppo_sp_v2.onnx",
-        "study.yaml:59:19: timeline[4].bot.policy: there is no file `ppo_sp_v2.onnx` in the study folder; did you mean `ppo_sp_v3.onnx`?",
+        "study.yaml:59:19: timeline[4].bot.policy: there is no file `ppo_sp_v2.onnx` in the study folder; did you mean `ppo_sp_v3.onnx`?\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),
     (
         "policy: ppo_sp_v3.onnx",
         "policy: ppo_sp_v3.onnx, temperature: 0, every_ticks: 61",
-        "study.yaml:59:48: timeline[4].bot.temperature: expected a number from 0.01 to 100, found `0`",
+        "study.yaml:59:48: timeline[4].bot.temperature: expected a number from 0.01 to 100, found `0`\nstudy.yaml:59:64: timeline[4].bot.every_ticks: expected a whole number from 1 to 60 ticks, found `61`\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),
     (
         "policy: ppo_sp_v3.onnx",
         "policy: cook, every_ticks: 3",
-        "study.yaml:59:38: timeline[4].bot.every_ticks: only for the file of a model; `cook` is a script, so remove it",
+        "study.yaml:59:25: timeline[4].bot.every_ticks: only for the file of a model; `cook` is a script, so remove it\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),
     (
         "file: consent.md, ",

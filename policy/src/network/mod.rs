@@ -195,7 +195,7 @@ impl Network {
     /// Where what it takes lies in an observation; none if one of the fields is not there.
     fn parts(&self, spec: &Spec) -> Option<Vec<Range<usize>>> {
         if self.fields.is_empty() {
-            return Some(vec![0..spec.observation_len()]);
+            return Some(std::iter::once(0..spec.observation_len()).collect());
         }
         let part = |name: &String| {
             let at = spec

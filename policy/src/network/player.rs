@@ -114,7 +114,7 @@ impl Network {
         let len = |register: &u32| vec![0.0; *register as usize];
         let mut player = Player {
             noop: 0,
-            parts: vec![0..self.inputs()],
+            parts: std::iter::once(0..self.inputs()).collect(),
             values: self.registers.iter().map(len).collect(),
             state: State::default(),
             slots: Slots::default(),

@@ -390,7 +390,7 @@ pub fn controller_at<'a>(
 }
 
 /// Gives what an episode was played with by its SHA-256: the module of its environment, the network of an AI partner.
-pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>>;
+pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
 
 /// What episodes were played with, as it lies in the data folder beside the folder of the episodes.
 pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {

@@ -132,7 +132,7 @@ pub struct Replica {
     world: Box<dyn World + Send>,
     /// The networks that were called so far.
     partners: Partners,
-    stored: Box<dyn Fn(&str) -> std::io::Result<Vec<u8>> + Send>,
+    stored: Box<Stored>,
     players: Vec<Player>,
     /// Changes whose tick is not reached, in their order, and who plays from then on.
     waiting: Vec<(Change, Player)>,
@@ -242,7 +242,7 @@ impl Replica {
                 _ => Player::Person,
             });
         };
-        add_network(&mut self.partners, name, &self.stored)?;
+        add_network(&mut self.partners, name, &*self.stored)?;
         let spec = self.world.spec();
         let unknown = || ReplicaError::Policy {
             name: name.into(),

@@ -70,7 +70,7 @@ impl<'a> Screens<'a> {
     /// The environment cannot be simulated here.
     pub fn pages(
         &self,
-        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + 'static,
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Vec<Shown<'_>>, ReplicaError> {
         let mut partners = policy::Partners::default();
         let changes = self.changes.iter().map(|change| &change.controller);
