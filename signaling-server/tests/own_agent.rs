@@ -13,6 +13,7 @@ use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use signaling_server::archive::{self, Episode};
+use signaling_server::assets::sha256_hex;
 use signaling_server::data::DataDir;
 use signaling_server::networks;
 use signaling_server::server::read_study;
@@ -117,8 +118,8 @@ fn header(policy: &str) -> Header {
         study_hash: "ab".into(),
         stage: "play".into(),
         group: "G-1".into(),
-        participants: vec!["P-A".into()],
-        module: "cd".into(),
+        participants: vec!["P-A".into(), String::new()],
+        module: sha256_hex(b"module"),
         env: "overcooked".into(),
         env_version: "2.0.0".into(),
         params: PARAMS.into(),
@@ -164,6 +165,7 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     for network in &study.networks {
         data.keep_network(network).unwrap();
     }
+    data.keep_own_module("overcooked", b"module").unwrap();
     let mut episode = Episode::create(&data.episodes(), header(&name(&study))).unwrap();
     let upload = Upload {
         era: Era(1),
