@@ -52,7 +52,7 @@ pub(super) fn answers() -> Vec<(String, Vec<u8>)> {
         ("taken", "fun 5"),
         (
             "taken-all",
-            "fun 7\nwho 2\nsaw [\"pot\",\"plate\"]\nagain true\nage 30\nmail \"a@b\"\nwords \"hm\"\nrows {\"a\":1,\"b\":2}",
+            "fun 7\nwho 2\nsaw [\"pot\",\"plate\"]\nagain true\nage 30\nmail \"a@b.org\"\nwords \"hm\"\nrows {\"a\":1,\"b\":2}",
         ),
         ("missing", "again false"),
         ("twice", "fun 5\nfun 5"),
@@ -78,6 +78,10 @@ pub(super) fn forms() -> Vec<(String, Vec<u8>)> {
         (
             "ratings",
             r#"{"elements":[{"type":"rating","name":"a","rateMin":-9223372036854775808,"rateMax":9223372036854775807,"rateStep":0},{"type":"rating","name":"b","rateCount":-1}]}"#,
+        ),
+        (
+            "branches",
+            r#"{"elements":[{"type":"boolean","name":"a","defaultValue":true},{"type":"panel","title":"P","visibleIf":"{a} = true and !({a} empty)","elements":[{"type":"checkbox","name":"b","choices":[1,2],"hasOther":true,"hasNone":true,"maxSelectedChoices":1},{"type":"text","name":"c","requiredIf":"{b} contains 1","enableIf":"{b} notempty","validators":[{"type":"regex","regex":"^[a-z]+$"},{"type":"expression","expression":"{c} <> {b}"}]}]}]}"#,
         ),
         ("list", "[]"),
         ("malformed", r#"{"pages":"#),
