@@ -182,6 +182,9 @@ fn validators_say_what_is_wrong_in_their_words_or_the_usual_ones() {
     let fine = json!({ "age": 18, "year": "1900", "code": "AB1", "mail": "a@b.org", "why": "yes yes", "two": [1, 3],
                        "day": "2020-02-03", "again": "AB1" });
     assert_eq!(wrong(&form, fine.clone()), []);
+    let mut oldest = fine.clone();
+    oldest["age"] = json!(99);
+    assert_eq!(wrong(&form, oldest), [], "a bound is within");
     assert_eq!(wrong(&form, json!({})), [], "nothing is required");
     for (name, value, index, said) in [
         (
