@@ -129,8 +129,16 @@ pub(crate) fn screen() -> (bool, bool) {
 
 /// Copies a text, where the browser lets pages do so.
 pub(crate) fn copy(content: &str) {
-    // A promise that fails leaves the text to be copied by hand.
-    drop(window().navigator().clipboard().write_text(content));
+    let clipboard = window().navigator().clipboard();
+    // Pages that are not safe have none.
+    if clipboard.is_undefined() {
+        return;
+    }
+    let written = clipboard.write_text(content);
+    wasm_bindgen_futures::spawn_local(async move {
+        // A browser that refuses leaves the text to be copied by hand.
+        JsFuture::from(written).await.ok();
+    });
 }
 
 /// Shows or hides an element.

@@ -154,7 +154,9 @@ life, as fast as the machine keeps up with. Then every session is held against t
 answer that was acknowledged is in the tables, every episode verifies, nobody was assigned anew.
 The report tells outcomes, treatments, how long the study takes and how long people wait at the arrival rate.
 Exits with 1, and the trace of the session, if one is stuck or the data have something else.
-Bots play through the server, not by WebRTC. Ctrl-C stops it and leaves nothing behind.
+Bots play through the server, not by WebRTC. With --browsers the first sessions are real pages in a headless Chromium,
+which click, type and press keys, and reach each other by WebRTC; time then goes as in life while they are there.
+Ctrl-C stops it and leaves nothing behind, no browser either.
 
 Faults: none, all, or some of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
 slow-network, withdraw, idle, malformed (a share of the sessions each), and server (it is killed and started again).
@@ -164,6 +166,8 @@ Examples:
       200 sessions with every fault.
   coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
       How long people wait if four come in a minute.
+  coplay rehearse my-study --browsers 2 --sessions 8 --faults none
+      Two real pages and six bots.
   coplay rehearse my-study --data trial && coplay export --data trial --out tables
       Tables to write the analysis with.
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
@@ -189,6 +193,12 @@ Examples:
         /// How many times as fast as life time goes at most.
         #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
         speed: f64,
+        /// So many sessions, the first ones, are real pages in a headless Chromium.
+        #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
+        browsers: u32,
+        /// The Chromium or Chrome for them, instead of $COPLAY_CHROMIUM or the first in PATH.
+        #[arg(long, value_name = "PROGRAM")]
+        chromium: Option<PathBuf>,
         /// A new data folder that is kept, instead of one that is removed.
         #[arg(long)]
         data: Option<PathBuf>,

@@ -101,6 +101,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             arrivals_per_min,
             seed,
             speed,
+            browsers,
+            chromium,
             data,
             json,
         } => {
@@ -114,6 +116,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
                 arrivals_per_min,
                 seed,
                 speed,
+                browsers: browsers as usize,
+                chromium,
             };
             rehearsal(options, json).await
         }

@@ -81,8 +81,23 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
         "{cost}"
     );
     let acknowledged = report["tables"]["acknowledged"].as_u64().unwrap();
-    assert!(report["tables"]["responses"].as_u64() >= Some(acknowledged));
-    assert!(acknowledged > 100 && report["tables"]["steps"].as_u64() > Some(2_000));
+    let rows = |table: &str| report["tables"]["rows"][table].as_u64().unwrap();
+    assert!(rows("responses") >= acknowledged && acknowledged > 100);
+    assert_eq!(
+        (
+            rows("sessions"),
+            report["tables"]["rows"].as_object().unwrap().len()
+        ),
+        (24, 13)
+    );
+    for (table, least) in [
+        ("steps", 2_000),
+        ("lobby", 16),
+        ("groups", 16),
+        ("pages", 100),
+    ] {
+        assert!(rows(table) > least, "{table}: {report:#}");
+    }
 }
 
 #[test]
@@ -140,6 +155,63 @@ timeline:
     assert_eq!(report["outcomes"]["completed"], 4);
     assert_eq!(report["tables"]["acknowledged"], 4);
     assert!(data.join("coplay.sqlite").exists());
+}
+
+/// Groups of two that AI partners complete when their people go: the study goes on until its groups of people are there.
+const QUOTA: &str = "format: 1
+study: {id: quota, version: 1.0.0, title: Quota, contact: lab@example.edu, expires_h: 1}
+recruitment: {provider: prolific}
+design:
+  unit: group
+  quota: 3
+  between:
+    layout: {levels: [cramped_room, coordination_ring]}
+timeline:
+  - id: lobby
+    type: lobby
+    group_size: 2
+    timeout_s: 10
+    on_timeout: bot
+    bot: {policy: cook}
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner]
+    config: {layout: \"{{ layout }}\", horizon: 60, tick_hz: 10}
+    countdown_s: 0
+    on_disconnect: {grace_s: 2, then: bot, bot: {policy: cook}}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+#[test]
+fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_server_dies() {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
+    std::fs::write(scratch.path().join("study.yaml"), QUOTA).unwrap();
+    let args = [
+        "--sessions",
+        "40",
+        "--faults",
+        "drop-play,server",
+        "--kills",
+        "2",
+        "--arrivals-per-min",
+        "8",
+        "--seed",
+        "3",
+    ];
+    let (code, report, said) = rehearse(scratch.path(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    let cells = report["cells"].as_object().unwrap().values();
+    let count = |of: &str| -> u64 { cells.clone().map(|cell| cell[of].as_u64().unwrap()).sum() };
+    assert!(
+        count("with_ai") > 0 && count("completed") >= 3,
+        "{report:#}"
+    );
+    assert!(
+        report["outcomes"]["study_full"].as_u64() > Some(0),
+        "{report:#}"
+    );
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
             // The search for goals is the one with more seats, and ends when all are found.
             kitchen: people == 2,
             seats: people,
+            turns: false,
             rounds: 1,
             episodes: 1,
             rests: false,

@@ -111,7 +111,11 @@ impl Oracle {
                 let truth = self.truths.entry(plan.era.0).or_default();
                 truth.episode.clone_from(&plan.episode);
                 truth.window = u32::from(plan.window);
-                truth.tick_hz = u32::from(plan.tick_hz);
+                truth.tick_hz = match plan.rules.turns {
+                    // Nobody acts more often.
+                    true => 50,
+                    false => u32::from(plan.tick_hz),
+                };
                 truth.controllers.clone_from(&plan.controllers);
             }
             ServerMessage::Start { era, .. } => {

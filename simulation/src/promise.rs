@@ -7,6 +7,7 @@ use protocol::control::SILENT_MS;
 use crate::page::PAUSES_US;
 use crate::scenario::{Fault, Scenario};
 use crate::server;
+use crate::terms::THINKS_US;
 use crate::weather::End;
 
 /// The longest that a module takes to load, microseconds.
@@ -65,7 +66,8 @@ impl Scenario {
             "hold" => u64::from(self.terms.grace_s) * 1_000_000,
             _ => 0,
         };
-        noticed_us + cut_us + held_us + self.unnoticed_us() + self.restarting_us()
+        let thinks_us = if self.terms.turns { THINKS_US } else { 0 };
+        thinks_us + noticed_us + cut_us + held_us + self.unnoticed_us() + self.restarting_us()
     }
 
     /// A machine that dies without a farewell just after its page has said that it does not hear another: the server

@@ -27,6 +27,9 @@ use crate::wire::Wires;
 /// Datagrams that wait for a frozen page; more are lost.
 const WAITING: usize = 300;
 
+/// An hour, microseconds.
+const HOUR_US: u64 = 3_600_000_000;
+
 /// Something that is under way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
@@ -193,12 +196,13 @@ impl Run {
         }
         let late_us = self.now_us.saturating_sub(self.scenario.calm_us());
         self.oracle.figures.late_us = late_us;
+        let took_us = self.now_us;
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
         Ok(Report {
             figures: self.oracle.figures,
             delivered: self.delivered,
-            took_us: self.now_us,
+            took_us,
         })
     }
 
@@ -217,7 +221,13 @@ impl Run {
 
     /// Lets the archive finish what nobody waits for any more.
     fn settle(&mut self) -> Result<(), String> {
-        let until_us = self.now_us + 100_000_000;
+        // Turns that nobody takes any more last until their session expires.
+        let lasts_us = if self.scenario.terms.turns {
+            2 * HOUR_US
+        } else {
+            100_000_000
+        };
+        let until_us = self.now_us + lasts_us;
         while self.now_us < until_us
             && let Some(at_us) = self.server.next_us()
         {

@@ -133,7 +133,9 @@ enum Mood {
 impl Scenario {
     /// The run of a seed, of two to eight seats.
     pub fn new(seed: u64) -> Self {
-        Self::drawn(seed, |_| ())
+        Self::drawn(seed, |terms| {
+            terms.slow_down(&mut Chance::new(seed, "turns"));
+        })
     }
 
     /// The run of a seed with this many seats instead.

@@ -11,6 +11,9 @@ use study::Study;
 use crate::agent;
 use crate::chance::Chance;
 
+/// The longest pause between two actions of anybody, microseconds.
+pub const THINKS_US: u64 = 1_020_000;
+
 /// The terms of a study: lobby and episode, once or twice, and the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -18,6 +21,8 @@ pub struct Terms {
     pub kitchen: bool,
     /// Seats of the environment.
     pub seats: u8,
+    /// Whether a tick goes by with every action of a person, who plays alone, with AI partners in the other seats.
+    pub turns: bool,
     /// How often lobby and episode come.
     pub rounds: u8,
     /// How many episodes each has.
@@ -60,6 +65,7 @@ impl Terms {
             } else {
                 chance.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
             },
+            turns: false,
             rounds: chance.pick(&[1, 1, 2]),
             episodes: 1,
             rests: false,
@@ -85,6 +91,7 @@ impl Terms {
         Self {
             kitchen: false,
             seats: 2,
+            turns: false,
             rounds: 1,
             episodes: 1,
             rests: false,
@@ -120,14 +127,29 @@ impl Terms {
         };
     }
 
+    /// Draws whether people play in turns, apart from the rest for the same reason.
+    pub fn slow_down(&mut self, chance: &mut Chance) {
+        if chance.one_in(8) {
+            self.turns = true;
+            self.horizon = chance.between(4, 40) as u32;
+            // In turns no time passes that a formula could ask for.
+            self.until = self.until.take().filter(|until| !until.contains("_s"));
+        }
+    }
+
     /// The longest time that an episode takes when nothing goes wrong, microseconds.
     pub fn playing_us(&self) -> u64 {
+        if self.turns {
+            return u64::from(self.horizon) * THINKS_US;
+        }
         u64::from(self.horizon) * 1_000_000 / u64::from(self.tick_hz)
     }
 
     fn yaml(&self) -> String {
-        let mut text = String::from(
-            "format: 1\nstudy: {id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu}\ntimeline:\n",
+        // Nobody else ends the turns of somebody who is gone.
+        let expires = if self.turns { ", expires_h: 1" } else { "" };
+        let mut text = format!(
+            "format: 1\nstudy: {{id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu{expires}}}\ntimeline:\n",
         );
         for round in 0..self.rounds {
             self.round(round, &mut text);
@@ -144,7 +166,11 @@ impl Terms {
             policy,
             ..
         } = self;
-        let partners = ", partner".repeat(usize::from(seats - 1));
+        let partner = match self.turns {
+            true => format!(", {{policy: {policy}}}"),
+            false => ", partner".to_owned(),
+        };
+        let partners = partner.repeat(usize::from(seats - 1));
         let (env, config) = if self.kitchen {
             let config = format!(
                 "{{layout: cramped_room, rules: corrected, horizon: {horizon}, tick_hz: {tick_hz}}}"
@@ -174,12 +200,21 @@ impl Terms {
         let until = until.map_or(String::new(), |until| format!("\n    until: '{until}'"));
         let (grace_s, meanwhile, then, window) =
             (self.grace_s, self.meanwhile, self.then, self.window);
+        let (lobby, mode) = match self.turns {
+            true => (String::new(), "turns"),
+            false => (
+                format!(
+                    "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, regroup_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}\n"
+                ),
+                "ticks",
+            ),
+        };
         write!(
             text,
-            "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, regroup_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}
-  - id: play{round}
+            "{lobby}  - id: play{round}
     type: env
     env: {env}
+    mode: {mode}
     players: [self{partners}]
     config: {config}
     episodes: {episodes}{rest}{until}

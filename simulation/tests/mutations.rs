@@ -68,6 +68,45 @@ fn a_write_that_was_acknowledged_and_lost_is_missed() {
     assert!(seen.starts_with("durable"), "{seen}");
 }
 
+/// Seeds whose people play in turns.
+fn in_turns() -> impl Iterator<Item = u64> {
+    (0..RUNS).filter(|seed| Scenario::new(*seed).terms.turns)
+}
+
+#[test]
+fn turns_are_among_what_seeds_mean_and_a_turn_that_is_lost_is_missed_like_a_tick() {
+    assert!((RUNS / 16..RUNS / 4).contains(&(in_turns().count() as u64)));
+    let server = Sabotage {
+        lose_writes: true,
+        ..Sabotage::default()
+    };
+    let mischief = Mischief {
+        server,
+        ..Mischief::default()
+    };
+    let mut runs = in_turns().map(|seed| seeds::play(Case::Seed(seed), mischief, false));
+    let seen = runs.find_map(Result::err).unwrap_or_default();
+    assert!(seen.starts_with("durable"), "{seen}");
+}
+
+#[test]
+fn a_state_that_differs_is_seen_in_turns_too() {
+    let seen = in_turns().filter_map(|seed| {
+        let mut turned = false;
+        let mut run = Run::new(Scenario::new(seed), Mischief::default(), Trace::new(false));
+        let seen = run.run_watched(|_, pages, seen| {
+            turned = turned || (!pages.is_empty() && turn_a_bit(&mut pages[0]));
+            seen
+        });
+        turned.then(|| seen.err().unwrap_or_default())
+    });
+    let seen: Vec<String> = seen.collect();
+    assert!(
+        !seen.is_empty() && seen.iter().all(|seen| seen.starts_with("digest")),
+        "{seen:?}"
+    );
+}
+
 #[test]
 fn a_tick_that_is_confirmed_beyond_the_lease_is_seen() {
     let mischief = Mischief {

@@ -51,6 +51,14 @@ impl Door {
         }
     }
 
+    /// What the address of the page says of it.
+    pub(super) fn query(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Link(token) => vec![("s".to_owned(), token.clone())],
+            Self::Sent(parameters) => parameters.clone(),
+        }
+    }
+
     /// By what the data know who came by it: the hash of the link, or the recruiter's name of the person.
     pub(super) fn key(&self) -> String {
         match self {

@@ -3,9 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use protocol::control::StageView;
 use serde::Serialize;
 use study::assign::Rng;
 use study::{Kind, Study};
+
+/// How often a page is reloaded.
+const RELOADS: u32 = 4;
 
 /// A script of what goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -110,9 +114,55 @@ impl Fault {
         }
     }
 
+    /// How often, of 100, it goes wrong at a stage that is shown, for somebody with whom so much went wrong before.
+    pub(super) fn chance_at(
+        self,
+        view: &StageView,
+        id: &str,
+        study: &Study,
+        mishaps: u32,
+    ) -> usize {
+        match (self, view) {
+            (_, StageView::End { .. } | StageView::Env) => 0,
+            (Reload, _) if mishaps < RELOADS => 50,
+            _ if mishaps > 0 => 0,
+            (DropLobby, StageView::Lobby { .. }) | (CloseSurvey, StageView::Survey { .. }) => {
+                this_or_later(id, study)
+            }
+            (Withdraw, _) => 30,
+            (Idle, StageView::Lobby { .. }) => 0,
+            (Idle | SecondTab | Malformed, _) => 40,
+            _ => 0,
+        }
+    }
+
+    /// The same in an episode.
+    pub(super) fn chance_in_play(self, id: &str, study: &Study, mishaps: u32) -> usize {
+        match self {
+            Reload if mishaps < RELOADS => 50,
+            _ if mishaps > 0 => 0,
+            DropPlay | Return => this_or_later(id, study),
+            Withdraw => 30,
+            SecondTab | Malformed => 40,
+            _ => 0,
+        }
+    }
+
     /// Whether whoever has this script may leave a session behind that nobody comes back to.
     pub fn abandons(self) -> bool {
         matches!(self, DropLobby | DropPlay | CloseSurvey | Idle)
+    }
+}
+
+/// How often, of 100, what happens at one kind of stage happens at this one; at the last one of its kind surely.
+fn this_or_later(id: &str, study: &Study) -> usize {
+    let stages = &study.timeline;
+    let here = stages.iter().position(|stage| stage.id == id);
+    let mut after = stages.iter().skip(here.map_or(0, |here| here + 1));
+    let kind = here.map(|here| stages[here].kind.name());
+    match after.any(|stage| Some(stage.kind.name()) == kind) {
+        true => 50,
+        false => 100,
     }
 }
 

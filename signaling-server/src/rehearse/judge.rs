@@ -11,11 +11,13 @@ use study::payment::written;
 use study::{Assignment, Draw, Outcome, Progress, Study, screening};
 
 use super::Played;
+use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, Report, Stuck};
 use super::said;
+use super::tables::{self, Wanted};
 use crate::pay;
-use crate::store::{self, Session, SqliteStore, Store as _};
+use crate::store::{self, Group, Payment, Session, SqliteStore, Store as _};
 
 /// A visit in the table of responses: its stage, and the value of each item.
 type Visit = (String, BTreeMap<String, String>);
@@ -31,10 +33,11 @@ struct Data {
     messages: BTreeMap<String, Vec<String>>,
     episodes: Vec<store::Episode>,
     ledger: pay::Ledger,
+    groups: Vec<Group>,
+    /// Rows by table.
+    rows: BTreeMap<&'static str, u64>,
     /// What is wrong with the data as a whole.
     wrong: Vec<String>,
-    responses: u64,
-    steps: u64,
 }
 
 /// Holds the two against each other.
@@ -62,7 +65,9 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
         }
     }
     let drawn = drawn(&found)?;
-    for (participant, why) in redrawn(&played.snapshots, &drawn) {
+    let (design, sessions) = (&played.study.design, found.sessions.values());
+    let away = quota::turned_away(design, &sessions.collect::<Vec<_>>(), &found.groups, &drawn);
+    for (participant, why) in redrawn(&played.snapshots, &drawn).into_iter().chain(away) {
         let link = found
             .sessions
             .iter()
@@ -94,9 +99,7 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
     });
     let figures = Figures {
         wrong: found.wrong,
-        responses: found.responses,
-        steps: found.steps,
-        episodes: found.episodes.len(),
+        rows: found.rows,
         stuck,
         cells,
         cost: costs(&found.ledger),
@@ -122,9 +125,17 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
     let wrong =
         failed.map(|(_, what, said)| format!("not all of the data could be {what}:\n{said}"));
+    let mut wrong: Vec<String> = wrong.collect();
     let store = SqliteStore::read(data).await?;
     let sessions = store.sessions().await?;
     let episodes = store.episodes().await?;
+    let groups = store.groups().await?;
+    let wanted = Wanted {
+        sessions: sessions.len(),
+        episodes: episodes.len(),
+        waits: store.waits().await?.len(),
+        withdrawn: store.withdrawn().await?.participants,
+    };
     let called = store.identifiers().await?.into_iter();
     let called: BTreeMap<String, String> = called
         .map(|identifier| (identifier.session, identifier.identity.participant))
@@ -134,15 +145,17 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
         let key = session.link_hash.as_ref().or(called.get(&session.id));
         Some((key?.clone(), session))
     };
+    let tables = tables::check(out, &wanted)?;
+    wrong.extend(tables.wrong);
     Ok(Data {
         sessions: sessions.into_iter().filter_map(by_door).collect(),
         visits: visits(&out.join("responses.csv"))?,
         messages: said::messages(&out.join("chat.csv"))?,
         episodes,
         ledger: pay::pay(data, None).await?,
-        wrong: wrong.collect(),
-        responses: rows(&out.join("responses.csv"))?,
-        steps: rows(&out.join("steps.csv"))?,
+        groups,
+        rows: tables.rows,
+        wrong,
     })
 }
 
@@ -154,17 +167,6 @@ async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<(bool, Strin
     let done = done.spawn()?.wait_with_output().await?;
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     Ok((done.status.success(), said))
-}
-
-/// Rows of an exported table.
-fn rows(table: &Path) -> anyhow::Result<u64> {
-    let mut reader = csv::Reader::from_path(table)?;
-    let mut row = csv::ByteRecord::new();
-    let mut rows = 0;
-    while reader.read_byte_record(&mut row)? {
-        rows += 1;
-    }
-    Ok(rows)
 }
 
 /// The visits of each participant, in their order, from the exported table.
@@ -211,13 +213,21 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
         (None, None) if record.phase == Phase::Over => {
             wrong.push("ended without an outcome".to_owned())
         }
+        (None, None) if study.keeping.expires_h.is_some() => {
+            wrong.push("nobody came back, and the session did not expire".to_owned())
+        }
         _ => {}
     }
     let visits = data.visits.get(&session.participant);
-    wrong.extend(lost_answers(
-        &record.given,
-        visits.map_or(&[], Vec::as_slice),
-    ));
+    let kept = visits.map_or(&[][..], Vec::as_slice);
+    let written = data.messages.get(&session.participant);
+    let written = written.map_or(&[][..], Vec::as_slice);
+    if record.has_withdrawn && session.outcome.as_deref() == Some(Outcome::Withdrew.name()) {
+        wrong.extend(still_there(kept, written));
+    } else {
+        wrong.extend(lost_answers(&record.given, kept));
+        wrong.extend(said::lost(record, written));
+    }
     for (id, verdict) in &record.verdicts {
         let kept = data.episodes.iter().find(|episode| episode.id == *id);
         let told = (verdict.reason, verdict.ticks, verdict.score, verdict.digest);
@@ -230,9 +240,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
             ));
         }
     }
-    let written = data.messages.get(&session.participant);
-    wrong.extend(said::lost(record, written.map_or(&[], Vec::as_slice)));
-    wrong.extend(unpaid(record, session, &data.ledger));
+    wrong.extend(unpaid(record, session, &data.ledger.payments));
     let known = study.timeline.iter().map(|stage| stage.id.as_str());
     let known: BTreeSet<&str> = known.collect();
     for (stage, _) in visits.into_iter().flatten() {
@@ -241,6 +249,17 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
         }
     }
     wrong
+}
+
+/// Answers and messages of somebody who has withdrawn what was recorded of them.
+fn still_there(kept: &[Visit], written: &[String]) -> Vec<String> {
+    let answers = kept
+        .iter()
+        .map(|(stage, _)| format!("answers on the stage `{stage}`"));
+    let messages = written.iter().map(|text| format!("the message {text:?}"));
+    let what = answers.chain(messages);
+    what.map(|what| format!("was told that the data are withdrawn, and {what} are there"))
+        .collect()
 }
 
 /// Answers that were acknowledged and are not there, and some that were never given.
@@ -278,8 +297,8 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
 }
 
 /// Whatever is wrong with what a session is paid: once, for the outcome that it has, and as the last page said.
-fn unpaid(record: &Record, session: &Session, ledger: &pay::Ledger) -> Vec<String> {
-    let of = ledger.payments.iter();
+fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<String> {
+    let of = payments.iter();
     let paid: Vec<_> = of.filter(|payment| payment.session == session.id).collect();
     let (Some(outcome), [payment]) = (&session.outcome, &paid[..]) else {
         let wanted = usize::from(session.outcome.is_some());
@@ -357,31 +376,37 @@ fn cells(
     data: &Data,
     drawn: &BTreeMap<String, Assignment>,
 ) -> BTreeMap<String, Cell> {
-    let mut units: BTreeMap<String, (String, bool)> = BTreeMap::new();
+    let seeds = data.groups.iter().filter(|group| group.has_ai);
+    let with_ai: BTreeSet<u64> = seeds.map(quota::seed).collect();
+    let mut units: BTreeMap<String, (String, bool, bool)> = BTreeMap::new();
     for session in data.sessions.values() {
         let Some(assignment) = drawn.get(&session.participant) else {
             continue;
         };
         let completed = session.outcome.as_deref() == Some(Outcome::Completed.name());
-        let own = [(session.participant.clone(), &assignment.own)];
+        let own = [(session.participant.clone(), &assignment.own, false)];
         let groups = assignment.groups.values();
-        let of_groups: Vec<_> = groups.map(|draw| (draw.seed.to_string(), draw)).collect();
-        let of_unit: Vec<(String, &Draw)> = match study.design.unit {
+        let of_groups = groups.map(|draw| {
+            let has_ai = with_ai.contains(&draw.seed);
+            (draw.seed.to_string(), draw, has_ai)
+        });
+        let of_unit: Vec<(String, &Draw, bool)> = match study.design.unit {
             Unit::Participant => own.into(),
-            Unit::Group => of_groups,
+            Unit::Group => of_groups.collect(),
         };
-        for (unit, draw) in of_unit {
+        for (unit, draw, has_ai) in of_unit {
             if let Some(cell) = cell(draw) {
-                let (_, all) = units.entry(unit).or_insert((cell, true));
+                let (_, all, _) = units.entry(unit).or_insert((cell, true, has_ai));
                 *all &= completed;
             }
         }
     }
     let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
-    for (name, completed) in units.into_values() {
+    for (name, completed, has_ai) in units.into_values() {
         let cell = cells.entry(name).or_default();
         cell.assigned += 1;
-        cell.completed += usize::from(completed);
+        cell.completed += usize::from(completed && !has_ai);
+        cell.with_ai += usize::from(has_ai);
     }
     cells
 }
@@ -414,9 +439,11 @@ fn cell(draw: &Draw) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::control::Answer;
+    use protocol::control::{Answer, Farewell};
+    use study::recruitment::Deed;
 
     use super::*;
+    use crate::store::PayState;
 
     fn given(stage: &str, value: &str, is_acknowledged: bool) -> Given {
         let answers = vec![Answer {
@@ -450,6 +477,74 @@ mod tests {
         assert!(more.len() == 1 && more[0].contains("not given"), "{more:?}");
         let other = lost_answers(&all[..1], &[kept("a", "y")]);
         assert_eq!(other.len(), 2, "{other:?}");
+    }
+
+    #[test]
+    fn who_is_paid_twice_or_for_something_else_or_was_told_something_else_is_found() {
+        let session = Session {
+            id: "S-1".to_owned(),
+            participant: "P-1".to_owned(),
+            token_hash: String::new(),
+            link_hash: None,
+            study: String::new(),
+            study_version: String::new(),
+            study_hash: String::new(),
+            position: String::new(),
+            spent_us: 0,
+            seen_us: 0,
+            outcome: Some("completed".to_owned()),
+            created_at: String::new(),
+            ended_at: None,
+            erased_at: None,
+        };
+        let paid = Payment {
+            session: "S-1".to_owned(),
+            participant: "P-1".to_owned(),
+            what: study::Payment {
+                outcome: Outcome::Completed,
+                deed: Deed::Approve,
+                code: Some("C0DE".to_owned()),
+                receipt: "R-1".to_owned(),
+                currency: Some("GBP".to_owned()),
+                time_ms: 0,
+                base: 150,
+                bonus: 0,
+                time: 0,
+                total: 150,
+                extra: 0,
+                note: None,
+            },
+            state: PayState::Due,
+            at: String::new(),
+            paid_at: None,
+        };
+        let told = Record {
+            outcome: Some("completed".to_owned()),
+            farewell: Farewell {
+                code: "C0DE".to_owned(),
+                receipt: "R-1".to_owned(),
+                pay: "GBP 1.50".to_owned(),
+                ..Farewell::default()
+            },
+            ..Record::default()
+        };
+        let wrong = |paid: &[Payment]| unpaid(&told, &session, paid);
+        assert_eq!(wrong(std::slice::from_ref(&paid)), Vec::<String>::new());
+        assert!(wrong(&[])[0].contains("0 payments"));
+        assert!(wrong(&[paid.clone(), paid.clone()])[0].contains("2 payments"));
+        let mut other = paid.clone();
+        other.what.outcome = Outcome::PartnerLeft;
+        assert!(wrong(&[other])[0].contains("is paid for"));
+        let mut other = paid;
+        other.what.total = 151;
+        assert!(wrong(&[other])[0].contains("was told"));
+    }
+
+    #[test]
+    fn answers_of_somebody_who_has_withdrawn_are_found() {
+        assert_eq!(still_there(&[], &[]), Vec::<String>::new());
+        let found = still_there(&[kept("a", "x")], &["Hello".to_owned()]);
+        assert_eq!(found.len(), 2, "{found:?}");
     }
 
     #[test]

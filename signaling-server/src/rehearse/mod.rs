@@ -6,20 +6,24 @@
 
 mod answers;
 mod bot;
+mod browser;
 mod door;
 mod fault;
 mod hands;
 mod host;
 mod judge;
+mod line;
 mod pacer;
+mod quiz;
+mod quota;
 mod record;
 mod report;
 mod said;
+mod tables;
 mod trace;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -36,9 +40,11 @@ use crate::networks;
 use crate::server::{StartError, read_study};
 use crate::store::{self, SqliteStore, Store as _};
 use bot::{Around, Ticket};
+use browser::Chromium;
 use door::Door;
 use host::{Host, Place};
-use pacer::Pacer;
+use line::Line;
+use pacer::{Pacer, Who};
 use record::{Phase, Shared};
 
 pub use fault::{Fault, Faults};
@@ -65,6 +71,10 @@ pub struct Options {
     pub seed: u64,
     /// How many times as fast as life time goes at most.
     pub speed: f64,
+    /// Sessions, the first ones, that are real pages in a Chromium.
+    pub browsers: usize,
+    /// The Chromium; none for the one in the path.
+    pub chromium: Option<PathBuf>,
 }
 
 /// A second, microseconds.
@@ -112,9 +122,16 @@ async fn rehearsed(options: &Options, study: Study, facts: &Playable) -> anyhow:
             0
         },
     };
-    let mut stage = Rehearsal::open(options, Arc::new(study), facts, place).await?;
+    let chromium = match options.browsers {
+        0 => None,
+        _ => Some(Chromium::start(options.chromium.as_deref(), scratch.path()).await?),
+    };
+    let mut stage = Rehearsal::open(options, Arc::new(study), facts, place, chromium).await?;
     let began = Instant::now();
     stage.run().await?;
+    if let Some(chromium) = stage.chromium.take() {
+        chromium.stop().await;
+    }
     stage.settle().await?;
     let took = began.elapsed();
     stage.cpu_s += stage.host.cpu_s().unwrap_or(0.0);
@@ -150,6 +167,8 @@ pub(crate) struct Played {
     cpu_s: f64,
     round_trips: Vec<u64>,
     kills: usize,
+    /// What the browser says that it is, if there was one.
+    chromium: Option<String>,
     log: String,
 }
 
@@ -170,6 +189,8 @@ struct Rehearsal {
     killed: usize,
     snapshots: Vec<BTreeMap<String, Assignment>>,
     cpu_s: f64,
+    chromium: Option<Chromium>,
+    product: Option<String>,
     line: Line,
 }
 
@@ -179,6 +200,7 @@ impl Rehearsal {
         study: Arc<Study>,
         facts: &Playable,
         place: Place,
+        chromium: Option<Chromium>,
     ) -> anyhow::Result<Self> {
         let hz = facts.values().map(|facts| facts.tick_hz).max().unwrap_or(0);
         let pace = Pace::REAL;
@@ -226,35 +248,55 @@ impl Rehearsal {
             killed: 0,
             snapshots: Vec::new(),
             cpu_s: 0.0,
+            product: chromium.as_ref().map(|chromium| chromium.product.clone()),
+            chromium,
             line: Line::new(),
         };
+        let (real, tickets) = tickets
+            .into_iter()
+            .partition(|ticket| ticket.record.lock().is_real);
+        rehearsal.send_browsers(real);
         rehearsal.send_bots(tickets)?;
         Ok(rehearsal)
+    }
+
+    /// Has the people at real pages take part.
+    fn send_browsers(&self, tickets: Vec<Ticket>) {
+        let around = Arc::new(self.around());
+        for (ticket, chromium) in tickets.into_iter().zip(std::iter::repeat(&self.chromium)) {
+            if let Some(chromium) = chromium {
+                let person = browser::take_part(Arc::clone(&around), chromium.tools(), ticket);
+                tokio::spawn(person);
+            }
+        }
+    }
+
+    /// What all who take part share.
+    fn around(&self) -> Around {
+        Around {
+            partners: networks::partners(&self.study),
+            study: Arc::clone(&self.study),
+            clock: self.clock.clone(),
+            address: self.address.subscribe(),
+            round_trips: Arc::clone(&self.round_trips),
+        }
     }
 
     /// Has the bots take part, on a few threads: a peer stays on the thread that it began on.
     fn send_bots(&self, tickets: Vec<Ticket>) -> anyhow::Result<()> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = cores.div_ceil(2).min(tickets.len()).max(1);
+        let threads = cores.div_ceil(2).min(tickets.len());
         let mut shares: Vec<Vec<Ticket>> = vec![Vec::new(); threads];
         for (at, ticket) in tickets.into_iter().enumerate() {
             shares[at % threads].push(ticket);
         }
         for (number, share) in shares.into_iter().enumerate() {
-            let (study, clock) = (Arc::clone(&self.study), self.clock.clone());
-            let (address, round_trips) = (self.address.subscribe(), Arc::clone(&self.round_trips));
-            let lag = self.pacer.meter();
+            let (around, lag) = (self.around(), self.pacer.meter());
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
             let work = move || {
-                let around = Rc::new(Around {
-                    partners: networks::partners(&study),
-                    study,
-                    clock,
-                    address,
-                    round_trips,
-                });
+                let around = Rc::new(around);
                 let local = LocalSet::new();
                 local.spawn_local(lag.measure());
                 let bots = share.into_iter().map(|ticket| {
@@ -283,11 +325,8 @@ impl Rehearsal {
             if phases.iter().all(Phase::is_over) {
                 return Ok(());
             }
-            let playing = phases.iter().filter(|phase| phase.is_playing()).count();
-            let is_empty = phases
-                .iter()
-                .all(|phase| phase.is_over() || *phase == Phase::Coming);
-            self.pacer.look(&mut self.host, playing, is_empty).await;
+            let who = self.who(&phases);
+            self.pacer.look(&mut self.host, who).await;
             self.tell(&phases);
             if let Some(why) = self.host.ended() {
                 anyhow::bail!(
@@ -304,6 +343,21 @@ impl Rehearsal {
                 self.kill().await?;
             }
             tokio::time::sleep(LOOKS).await;
+        }
+    }
+
+    fn who(&self, phases: &[Phase]) -> Who {
+        let is_here = |phase: &Phase| !phase.is_over() && *phase != Phase::Coming;
+        let is_real =
+            |(of, phase): (&(String, Shared), &Phase)| is_here(phase) && of.1.lock().is_real;
+        if self.sessions.iter().zip(phases).any(is_real) {
+            Who::Browsers
+        } else if phases.iter().any(Phase::is_playing) {
+            Who::Playing
+        } else if phases.iter().any(is_here) {
+            Who::Waiting
+        } else {
+            Who::Nobody
         }
     }
 
@@ -365,6 +419,7 @@ impl Rehearsal {
             cpu_s: self.cpu_s,
             round_trips,
             kills: self.killed,
+            chromium: self.product,
             log,
         })
     }
@@ -397,42 +452,6 @@ impl Rehearsal {
     }
 }
 
-/// Tells how it goes: one line over the one before where a person reads it, and a line now and then elsewhere.
-struct Line {
-    is_terminal: bool,
-    told: Instant,
-}
-
-impl Line {
-    fn new() -> Self {
-        Self {
-            is_terminal: std::io::stderr().is_terminal(),
-            told: Instant::now(),
-        }
-    }
-
-    fn tell(&mut self, line: impl FnOnce() -> String) {
-        let each = Duration::from_millis(if self.is_terminal { 200 } else { 5_000 });
-        if self.told.elapsed() < each {
-            return;
-        }
-        self.told = Instant::now();
-        // Nobody may be reading; that is no reason to stop.
-        let _ = match self.is_terminal {
-            true => write!(std::io::stderr(), "\r\x1b[2K{}", line()),
-            false => writeln!(std::io::stderr(), "{}", line()),
-        };
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.is_terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
-    }
-}
-
 /// Who comes when, and what goes wrong with whom.
 fn tickets(
     options: &Options,
@@ -448,12 +467,14 @@ fn tickets(
         // Source: arrivals of a Poisson process have exponential gaps.
         let even = (rng.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         at_us += (-(1.0 - even).ln() * mean_us) as u64;
+        let is_real = number < options.browsers;
+        let fault = fault.filter(|fault| !is_real || browser::can_have(*fault));
         Some(Ticket {
             rng: Rng::of(options.seed, &[OF_SESSION, number as u64]),
             door: Door::of(study, number, links.get(number))?,
             arrives_us: at_us,
             fault,
-            record: Shared::new(number, fault),
+            record: Shared::new(number, is_real, fault),
         })
     };
     scripts.into_iter().enumerate().filter_map(ticket).collect()

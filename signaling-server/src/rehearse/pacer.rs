@@ -53,6 +53,19 @@ impl Lag {
     }
 }
 
+/// Who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// Nobody.
+    Nobody,
+    /// Somebody, and nobody plays.
+    Waiting,
+    /// Somebody who plays.
+    Playing,
+    /// Pages in a real browser.
+    Browsers,
+}
+
 /// Sets the pace of the clock of server and bots.
 pub(super) struct Pacer {
     set: watch::Sender<Pace>,
@@ -114,7 +127,7 @@ impl Pacer {
     }
 
     /// Takes what was measured, and sets the pace by it.
-    pub(super) async fn look(&mut self, host: &mut Host, playing: usize, is_empty: bool) {
+    pub(super) async fn look(&mut self, host: &mut Host, who: Who) {
         let slowest_us = self.slowest_us();
         let late_us = self.lag.0.swap(0, Ordering::Relaxed);
         if self.late_us.len() == LOOKS {
@@ -122,17 +135,22 @@ impl Pacer {
         }
         self.late_us.push_back(slowest_us.max(late_us).max(500));
         let worst_us = self.late_us.iter().copied().max().unwrap_or(500);
-        let most = if playing > 0 {
-            self.most_in_play
-        } else {
-            self.most
+        let most = match who {
+            Who::Playing => self.most_in_play,
+            _ => self.most,
         };
-        let wanted = match is_empty {
-            true => most,
-            false => bearable(playing > 0, worst_us).clamp(LEAST, most),
+        let wanted = match who {
+            Who::Browsers => 1.0,
+            Who::Nobody => most,
+            Who::Playing | Who::Waiting => {
+                bearable(who == Who::Playing, worst_us).clamp(LEAST, most)
+            }
         };
-        // Down at once, up slowly.
-        let speed = wanted.min(self.speed * 1.25);
+        // Down at once, up slowly; the pages of a browser have no other time than life's.
+        let speed = match who {
+            Who::Browsers => wanted,
+            _ => wanted.min(self.speed * 1.25),
+        };
         if (speed / self.speed - 1.0).abs() > 0.05 {
             self.set(host, speed).await;
         }

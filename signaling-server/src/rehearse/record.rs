@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peer::Verdict;
-use protocol::control::{Answer, Farewell};
+use protocol::control::{Answer, Farewell, StageView};
+use study::Outcome;
 
 use super::fault::Fault;
 use super::trace::Trace;
@@ -66,6 +67,8 @@ pub(super) struct Record {
     pub(super) number: usize,
     /// What was to go wrong.
     pub(super) fault: Option<Fault>,
+    /// Whether it is a page in a real browser.
+    pub(super) is_real: bool,
     /// Whether it did.
     pub(super) happened: bool,
     /// Where it stands.
@@ -77,6 +80,8 @@ pub(super) struct Record {
     pub(super) ended_us: Option<u64>,
     /// The outcome that it was shown.
     pub(super) outcome: Option<String>,
+    /// Whether it asked for what was recorded of it to be withdrawn.
+    pub(super) has_withdrawn: bool,
     /// What it was given to take along.
     pub(super) farewell: Farewell,
     /// What stood at each position of the way, as it was shown.
@@ -96,14 +101,37 @@ pub(super) struct Record {
     pub(super) trace: Trace,
 }
 
+impl Record {
+    /// What stands at a position of the way never changes.
+    ///
+    /// # Errors
+    /// A sentence, if it has.
+    pub(super) fn stand_at(&mut self, position: u16, what: String) -> Result<(), String> {
+        let before = self.places.entry(position).or_insert_with(|| what.clone());
+        match *before == what {
+            true => Ok(()),
+            false => Err(format!(
+                "the way has changed: at position {position} was {before}, and now is {what}"
+            )),
+        }
+    }
+}
+
+/// Whether a view ended somebody's way by itself: whatever was said at the same moment may have come too late.
+pub(super) fn cuts(view: &StageView) -> bool {
+    let ends = [Outcome::TimedOut, Outcome::Withdrew, Outcome::Technical].map(Outcome::name);
+    matches!(view, StageView::End { outcome, .. } if ends.contains(&outcome.as_str()))
+}
+
 /// A record that the bot writes and the rehearsal reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shared(Arc<Mutex<Record>>);
 
 impl Shared {
-    pub(super) fn new(number: usize, fault: Option<Fault>) -> Self {
+    pub(super) fn new(number: usize, is_real: bool, fault: Option<Fault>) -> Self {
         let record = Record {
             number,
+            is_real,
             fault,
             ..Record::default()
         };

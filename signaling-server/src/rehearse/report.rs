@@ -30,6 +30,9 @@ pub struct Report {
     pub faults: BTreeMap<&'static str, Happened>,
     /// How often the server was killed and started again.
     pub kills: usize,
+    /// Sessions that were real pages, if there were any, and in which browser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browsers: Option<Browsers>,
     /// Pages that were opened again.
     pub returns: u32,
     /// Units by treatment and balanced sequence.
@@ -64,6 +67,15 @@ pub struct Stuck {
     pub trace: String,
 }
 
+/// Sessions that were real pages.
+#[derive(Clone, Debug, Serialize)]
+pub struct Browsers {
+    /// How many.
+    pub sessions: usize,
+    /// The browser, such as `HeadlessChrome/140.0.7339.80`.
+    pub product: String,
+}
+
 /// How often a script came to it.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Happened {
@@ -78,8 +90,10 @@ pub struct Happened {
 pub struct Cell {
     /// That were given it.
     pub assigned: usize,
-    /// That completed the study.
+    /// That completed the study, all of their people themselves.
     pub completed: usize,
+    /// Groups in which an AI partner played for somebody: they are outside of the quota.
+    pub with_ai: usize,
 }
 
 /// What it would cost in one currency.
@@ -120,14 +134,10 @@ pub struct Lobby {
 }
 
 /// The tables.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Tables {
-    /// Episodes.
-    pub episodes: usize,
-    /// Rows of `steps`.
-    pub steps: u64,
-    /// Rows of `responses`.
-    pub responses: u64,
+    /// Rows by table.
+    pub rows: BTreeMap<&'static str, u64>,
     /// Answers that the server acknowledged; each is in the table.
     pub acknowledged: usize,
 }
@@ -148,9 +158,7 @@ pub struct Machine {
 /// What the data say.
 pub(super) struct Figures {
     pub(super) wrong: Vec<String>,
-    pub(super) responses: u64,
-    pub(super) steps: u64,
-    pub(super) episodes: usize,
+    pub(super) rows: BTreeMap<&'static str, u64>,
     pub(super) stuck: Vec<Stuck>,
     pub(super) cells: BTreeMap<String, Cell>,
     pub(super) cost: BTreeMap<String, Cost>,
@@ -190,6 +198,10 @@ impl Report {
             left_open: open.count(),
             faults,
             kills: played.kills,
+            browsers: played.chromium.clone().map(|product| Browsers {
+                sessions: records().filter(|record| record.is_real).count(),
+                product,
+            }),
             returns: records().map(|record| record.returns).sum(),
             cells: figures.cells,
             minutes: minutes(&sessions),
@@ -197,9 +209,7 @@ impl Report {
             warnings: figures.warnings,
             lobby: Lobby::new(played.options.arrivals_per_min, records()),
             tables: Tables {
-                episodes: figures.episodes,
-                steps: figures.steps,
-                responses: figures.responses,
+                rows: figures.rows,
                 acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
             },
             machine: Machine {
@@ -227,7 +237,8 @@ impl Report {
 fn minutes(sessions: &[(&Record, Option<String>)]) -> Option<Spread> {
     let completed = sessions
         .iter()
-        .filter(|(_, outcome)| outcome.as_deref() == Some("completed"));
+        // Nobody in front of a real page reads it.
+        .filter(|(record, outcome)| outcome.as_deref() == Some("completed") && !record.is_real);
     spread(completed.filter_map(|(record, _)| {
         let us = record.ended_us?.saturating_sub(record.began_us?);
         Some(us as f64 / 60e6)
@@ -274,9 +285,13 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}: {} sessions, seed {}\n",
+            "{}: {} sessions, seed {}",
             self.study, self.sessions, self.seed
         )?;
+        if let Some(Browsers { sessions, product }) = &self.browsers {
+            writeln!(f, "{sessions} of them were real pages in {product}")?;
+        }
+        writeln!(f)?;
         self.ends(f)?;
         self.went_wrong(f)?;
         self.treatments(f)?;
@@ -326,14 +341,26 @@ impl Report {
         let widest = self.cells.keys().map(|name| name.chars().count()).max();
         let Some(widest) = widest else { return Ok(()) };
         let width = widest.max(20);
-        writeln!(f, "\n{:<1$} assigned  completed", "Treatments", width + 2)?;
+        let has_ai = self.cells.values().any(|cell| cell.with_ai > 0);
+        let title = if has_ai { "  with AI" } else { "" };
+        writeln!(
+            f,
+            "\n{:<1$} assigned  completed{title}",
+            "Treatments",
+            width + 2
+        )?;
         let mut cells = self.cells.iter();
         cells.try_for_each(|(name, cell)| {
             let Cell {
                 assigned,
                 completed,
+                with_ai,
             } = cell;
-            writeln!(f, "  {name:<width$} {assigned:>8} {completed:>10}")
+            write!(f, "  {name:<width$} {assigned:>8} {completed:>10}")?;
+            match has_ai {
+                true => writeln!(f, " {with_ai:>8}"),
+                false => writeln!(f),
+            }
         })
     }
 
@@ -373,15 +400,15 @@ impl Report {
                  {matched} times matched with people, {bots} times with AI partners alone, {left} times left unmatched"
             )?;
         }
-        let Tables {
-            episodes,
-            steps,
-            responses,
-            acknowledged,
-        } = self.tables;
+        let Tables { rows, acknowledged } = &self.tables;
+        let rows: Vec<String> = rows
+            .iter()
+            .map(|(name, rows)| format!("{name} {rows}"))
+            .collect();
         writeln!(
             f,
-            "Data: {episodes} episodes, {steps} steps, {responses} responses; {acknowledged} answers were acknowledged"
+            "Rows: {}\n{acknowledged} answers were acknowledged",
+            rows.join(", ")
         )
     }
 
@@ -406,7 +433,8 @@ impl Report {
         if self.is_fine() {
             return write!(
                 f,
-                "\nEvery session went to a declared end, every acknowledged answer is there, every episode verifies."
+                "\nEvery session went to a declared end, every acknowledged answer is there, the keys of all tables join, every \
+                 episode verifies."
             );
         }
         writeln!(f, "\nWRONG")?;

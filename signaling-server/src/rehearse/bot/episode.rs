@@ -228,7 +228,7 @@ impl Bot {
             },
         );
         match self.stage.as_ref().map(|stage| stage.index) {
-            Some(position) => self.stand_at(position, format!("{env} {params}")),
+            Some(position) => (self.record.lock()).stand_at(position, format!("{env} {params}")),
             None => Ok(()),
         }
     }

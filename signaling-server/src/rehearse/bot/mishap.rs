@@ -13,26 +13,17 @@ use super::{Bot, S};
 use crate::rehearse::fault::Fault;
 use crate::rehearse::record::Phase;
 
-/// How often a page is reloaded.
-const RELOADS: u32 = 4;
+/// The answer to a debrief of those who withdraw what was recorded of them.
+const WITHDRAW: &str = "withdraw";
 
 impl Bot {
     /// Whether something goes wrong on a stage, and when.
     pub(super) fn tempt(&mut self, now_us: u64, stage: &Stage) {
         let view = &stage.view;
         let Some(fault) = self.fault else { return };
-        let chance = match (fault, view) {
-            (_, StageView::End { .. } | StageView::Env) => 0,
-            (Fault::DropLobby, StageView::Lobby { .. })
-            | (Fault::CloseSurvey, StageView::Survey { .. }) => self.this_or_later(&stage.id),
-            (Fault::Withdraw, _) => 30,
-            (Fault::Idle, StageView::Lobby { .. }) => 0,
-            (Fault::Idle | Fault::SecondTab | Fault::Malformed, _) => 40,
-            (Fault::Reload, _) if self.mishaps < RELOADS => 50,
-            _ => 0,
-        };
-        let is_once = fault != Fault::Reload && self.mishaps > 0;
-        if is_once || self.rng.below(100) >= chance {
+        let study = &self.around.study;
+        let chance = fault.chance_at(view, &stage.id, study, self.mishaps);
+        if self.rng.below(100) >= chance {
             return;
         }
         let after_us = match view {
@@ -49,35 +40,15 @@ impl Bot {
         self.mishap_us = Some(now_us + after_us);
     }
 
-    /// How often, of 100, what happens at one kind of stage happens at this one; at the last one of its kind surely.
-    fn this_or_later(&self, id: &str) -> usize {
-        let stages = &self.around.study.timeline;
-        let here = stages.iter().position(|stage| stage.id == id);
-        let mut after = stages.iter().skip(here.map_or(0, |here| here + 1));
-        let kind = here.map(|here| stages[here].kind.name());
-        match after.any(|stage| Some(stage.kind.name()) == kind) {
-            true => 50,
-            false => 100,
-        }
-    }
-
     /// Whether something goes wrong in an episode of so many seconds, and when.
     pub(super) fn tempt_play(&mut self, now_us: u64, horizon_s: u64) {
-        let chance = match self.fault {
-            Some(Fault::DropPlay | Fault::Return) => {
-                let id = self.stage.as_ref().map(|stage| stage.id.clone());
-                self.this_or_later(&id.unwrap_or_default())
-            }
-            Some(Fault::Reload) if self.mishaps < RELOADS => 50,
-            Some(Fault::Withdraw) => 30,
-            Some(Fault::SecondTab | Fault::Malformed) => 40,
-            _ => 0,
-        };
-        let is_once = self.fault != Some(Fault::Reload) && self.mishaps > 0;
-        if !is_once && self.rng.below(100) < chance {
+        let Some(fault) = self.fault else { return };
+        let id = self.stage.as_ref().map_or("", |stage| &stage.id);
+        let chance = fault.chance_in_play(id, &self.around.study, self.mishaps);
+        if self.rng.below(100) < chance {
             self.mishap_us = Some(now_us + self.some(4, 4 + horizon_s));
         }
-        if self.fault == Some(Fault::SlowNetwork) {
+        if fault == Fault::SlowNetwork {
             self.record.lock().happened = true;
         }
     }
@@ -101,10 +72,7 @@ impl Bot {
                 self.reload(back_us);
             }
             Fault::SecondTab => self.second_tab(now_us),
-            Fault::Withdraw => {
-                self.note("withdraws");
-                self.leave();
-            }
+            Fault::Withdraw => self.withdraw(now_us),
             Fault::Malformed => self.malform(),
             Fault::Refuse | Fault::FailQuiz | Fault::SlowNetwork | Fault::Server => {}
         }
@@ -174,6 +142,34 @@ impl Bot {
         if self.rng.below(2) == 1 {
             self.token = None;
         }
+    }
+
+    /// Leaves the study; on a debrief that offers so, with what was recorded.
+    fn withdraw(&mut self, now_us: u64) {
+        self.note("withdraws");
+        let view = self.stage.as_ref().map(|stage| &stage.view);
+        match view {
+            Some(StageView::Debrief {
+                allow_withdraw: true,
+                ..
+            }) if self.done.is_none() => {
+                self.record.lock().has_withdrawn = true;
+                self.act = None;
+                let answer = Answer {
+                    name: WITHDRAW.to_owned(),
+                    value: "true".to_owned(),
+                };
+                self.be_done(now_us, vec![answer]);
+            }
+            _ => self.leave(),
+        }
+    }
+
+    /// The page of another site leads back, in the same tab.
+    pub(super) fn return_by(&mut self, now_us: u64, ticket: String) {
+        self.note("comes back from a page of another site");
+        self.reload(now_us);
+        self.ticket = Some(ticket);
     }
 
     /// Sends what no page sends.

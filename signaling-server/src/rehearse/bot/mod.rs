@@ -99,6 +99,8 @@ pub(super) struct Bot {
     /// The page that another one has superseded, and since when.
     old: Option<(Wire, Instant)>,
     token: Option<String>,
+    /// Of the way back from a page of another site, until it has let the page in.
+    ticket: Option<String>,
     /// What page clocks count from.
     opened_us: u64,
     times: Times,
@@ -168,6 +170,7 @@ impl Bot {
             failures: 0,
             old: None,
             token: None,
+            ticket: None,
             opened_us: now_us - 5 * S,
             times: Times::default(),
             asked: VecDeque::new(),
@@ -353,12 +356,13 @@ impl Bot {
         match news {
             News::Open => {
                 let playing = self.peer.as_ref().and_then(Peer::playing);
-                let entry = match &self.token {
-                    Some(token) => Entry::Resume {
+                let entry = match (&self.ticket, &self.token) {
+                    (Some(ticket), _) => Entry::Return(ticket.clone()),
+                    (None, Some(token)) => Entry::Resume {
                         token: token.clone(),
                         playing,
                     },
-                    None => self.door.entry(),
+                    (None, None) => self.door.entry(),
                 };
                 let message = ClientMessage::Hello { entry };
                 // The token is a secret: the trace does not have it.
@@ -390,7 +394,7 @@ impl Bot {
                 record.token = Some(session.clone());
                 record.began_us.get_or_insert(now_us);
                 drop(record);
-                self.token = Some(session);
+                (self.token, self.ticket) = (Some(session), None);
                 (self.is_welcome, self.failures) = (true, 0);
                 self.with_peer(now_us, |peer, now| peer.handle_connection(now, true));
                 if self.done == Some(ClientMessage::Leave) {
@@ -451,6 +455,7 @@ impl Bot {
             // The server comes back; the page goes on trying.
             Refusal::Stopping => Ok(()),
             // The session's link still leads to it.
+            Refusal::UnknownLink if self.ticket.take().is_some() => Ok(()),
             Refusal::UnknownLink if self.token.take().is_some() => Ok(()),
             Refusal::Malformed | Refusal::OldPage
                 if self.fault == Some(Fault::Malformed) && self.mishaps > 0 =>

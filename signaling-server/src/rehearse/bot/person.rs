@@ -9,27 +9,34 @@ use super::stage::Stage;
 use super::{Bot, S};
 use crate::rehearse::answers::fill;
 use crate::rehearse::fault::Fault;
+use crate::rehearse::quiz::solve;
 use crate::rehearse::record::Phase;
-
-/// How often, of 100, somebody is wrong in the first attempt at a quiz that leaves another.
-const WRONG_AT_FIRST: usize = 15;
 
 /// What a person does when it is time.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     /// Is done with the stage.
     Done(Vec<Answer>),
+    /// Comes back from a page of another site, with the ticket that it was given.
+    Return(String),
     /// Leaves the study.
     Leave,
     /// Closes the last page.
     Close,
 }
 
+/// How often, of 100, somebody who waits overlooks the question whether they are there.
+const OVERLOOKED: usize = 50;
+
 impl Bot {
     /// The person waits in a lobby, and is asked something.
     pub(super) fn wait(&mut self, ask: Ask) {
         match ask {
             Ask::Nothing => {}
+            // Who overlooks the question is asked to come back.
+            Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
+                self.note("overlooks the question whether they are there");
+            }
             Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
             Ask::Choice => {
                 let choices = [Choice::Wait, Choice::Ai, Choice::Leave];
@@ -57,12 +64,10 @@ impl Bot {
                 Some((time, Act::Done(Vec::new())))
             }
             StageView::Quiz {
-                surveyjs,
-                attempt,
-                attempts,
+                attempt, attempts, ..
             } => {
                 self.doing("in a quiz");
-                let answers = self.quiz(&stage.id, surveyjs, (*attempt, *attempts))?;
+                let answers = self.quiz(&stage.id, (*attempt, *attempts))?;
                 let items = answers.len() as u64;
                 Some((self.some(3 * items, 10 * items), Act::Done(answers)))
             }
@@ -81,10 +86,10 @@ impl Bot {
                 self.doing("reading the debrief");
                 Some((self.some(5, 25), Act::Done(Vec::new())))
             }
-            StageView::External { .. } => {
+            StageView::External { ticket, .. } => {
                 self.doing("on a page of another site");
-                let answers = self.external(&stage.id)?;
-                Some((self.some(20, 90), Act::Done(answers)))
+                let act = self.external(&stage.id, ticket)?;
+                Some((self.some(20, 90), act))
             }
             StageView::Lobby { timeout_s } => {
                 self.doing("in a lobby");
@@ -162,6 +167,10 @@ impl Bot {
                 self.be_done(now_us, answers);
                 None
             }
+            Act::Return(ticket) => {
+                self.return_by(now_us, ticket);
+                None
+            }
             Act::Leave => {
                 self.note("has waited long enough, and leaves");
                 self.leave();
@@ -213,58 +222,28 @@ impl Bot {
         measured.answers()
     }
 
-    /// What leads on from a page of another site, which bots do not open.
-    fn external(&self, id: &str) -> Result<Vec<Answer>, String> {
+    /// How somebody comes back from a page of another site, which bots do not open.
+    fn external(&self, id: &str, ticket: &str) -> Result<Act, String> {
         let mut stages = self.around.study.timeline.iter();
         let external = stages.find_map(|stage| match &stage.kind {
             Kind::External(external) if stage.id == id => Some(external),
             _ => None,
         });
         let external = external.ok_or_else(|| format!("the study has no page `{id}`"))?;
-        let answer = |name: &str, value: serde_json::Value| Answer {
-            name: name.to_owned(),
-            value: value.to_string(),
-        };
-        match &external.code {
-            Some(code) => Ok(vec![answer("code", code.as_str().into())]),
-            None if !external.must_return => Ok(Vec::new()),
-            None if external.or_else.is_some() => Ok(vec![answer("cannot", true.into())]),
-            None => Err(format!(
-                "the page `{id}` leads on only by its own link, which bots do not open; give it a `code` or an `else`"
-            )),
-        }
+        Ok(match &external.code {
+            Some(code) => Act::Done(vec![Answer {
+                name: "code".to_owned(),
+                value: serde_json::Value::from(code.as_str()).to_string(),
+            }]),
+            None if external.must_return => Act::Return(ticket.to_owned()),
+            None => Act::Done(Vec::new()),
+        })
     }
 
-    /// Right answers, from the study; or one of them wrong.
-    fn quiz(
-        &mut self,
-        id: &str,
-        surveyjs: &str,
-        (attempt, attempts): (u8, u8),
-    ) -> Result<Vec<Answer>, String> {
-        let mut stages = self.around.study.timeline.iter();
-        let quiz = stages.find_map(|stage| match &stage.kind {
-            Kind::Quiz(quiz) if stage.id == id => Some(quiz.clone()),
-            _ => None,
-        });
-        let quiz = quiz.ok_or_else(|| format!("the study has no quiz `{id}`"))?;
+    /// Right answers; or one of them wrong.
+    fn quiz(&mut self, id: &str, attempt: (u8, u8)) -> Result<Vec<Answer>, String> {
         let fails = self.fault == Some(Fault::FailQuiz);
-        let errs = attempt == 1 && attempts > 1 && self.rng.below(100) < WRONG_AT_FIRST;
-        let mut wrong = (fails || errs).then(|| self.rng.below(quiz.items.len()));
         self.record.lock().happened |= fails;
-        // As the page has them, in its order.
-        let mut answers = fill(surveyjs, &mut self.rng)?;
-        for (at, answer) in answers.iter_mut().enumerate() {
-            let question = quiz.items.iter().find(|item| item.name == answer.name);
-            let question = question.ok_or_else(|| format!("no question `{}`", answer.name))?;
-            let is_wrong = wrong.take_if(|wrong| *wrong == at).is_some();
-            let fits = |value: &serde_json::Value| (*value == question.answer) != is_wrong;
-            let mut choices = question.choices.iter().map(|choice| &choice.value);
-            let value = choices
-                .find(|value| fits(value))
-                .unwrap_or(&question.answer);
-            answer.value = value.to_string();
-        }
-        Ok(answers)
+        solve(&self.around.study, id, (fails, attempt), &mut self.rng)
     }
 }

@@ -1,11 +1,10 @@
 //! The stages as the page shows them, and what it keeps until the server has taken it.
 
 use protocol::control::{Answer, ClientMessage, StageView};
-use study::Outcome;
 
 use super::Bot;
 use super::talk::Talking;
-use crate::rehearse::record::{Given, Phase, Waited};
+use crate::rehearse::record::{Given, Phase, Waited, cuts};
 
 /// A stage as the server told it.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +93,7 @@ impl Bot {
         }
         // Of an env stage, what is played is compared.
         if !matches!(stage.view, Env | Regroup | Rest { .. } | End { .. }) {
-            self.stand_at(stage.index, stage.id.clone())?;
+            (self.record.lock()).stand_at(stage.index, stage.id.clone())?;
         }
         (self.since_us, self.act) = (now_us, None);
         self.talking = Talking::default();
@@ -111,27 +110,11 @@ impl Bot {
         let Some(ClientMessage::StageDone { stage, .. }) = self.done.take() else {
             return;
         };
-        let ends = [Outcome::TimedOut, Outcome::Withdrew, Outcome::Technical].map(Outcome::name);
-        let is_cut = matches!(&next.view, StageView::End { outcome, .. } if ends.contains(&outcome.as_str()));
+        let is_cut = cuts(&next.view);
         let is_reload =
             next.index == stage && self.stage.as_ref().is_some_and(|of| of.view == next.view);
         if let Some(given) = self.record.lock().given.last_mut() {
             given.is_acknowledged = !is_cut && !is_reload;
-        }
-    }
-
-    /// What stands at a position of the way never changes.
-    pub(super) fn stand_at(&mut self, position: u16, what: String) -> Result<(), String> {
-        let mut record = self.record.lock();
-        let before = record
-            .places
-            .entry(position)
-            .or_insert_with(|| what.clone());
-        match *before == what {
-            true => Ok(()),
-            false => Err(format!(
-                "the way has changed: at position {position} was {before}, and now is {what}"
-            )),
         }
     }
 
