@@ -224,7 +224,7 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     visits::episodes(&known, &summary)?;
     let known = known
         .into_iter()
-        .filter_map(|episode| Some((episode.id, episode.reason?)));
+        .map(|episode| (episode.id, episode.reason));
     let withdrawn = store::withdrawn(data).await?;
     episodes(data, &known.collect(), &withdrawn, &mut summary)?;
     responses::add(data, &mut summary).await?;
@@ -235,10 +235,11 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     Ok(summary)
 }
 
-/// Adds the episodes. `ended` are those that the database knows to have ended, whatever their files could take.
+/// Adds the episodes. `known` are those that the database has, and how it knows them to have ended, whatever their files
+/// could take.
 fn episodes(
     data: &Path,
-    ended: &BTreeMap<String, EndReason>,
+    known: &BTreeMap<String, Option<EndReason>>,
     withdrawn: &Withdrawn,
     summary: &mut Summary,
 ) -> anyhow::Result<()> {
@@ -253,6 +254,8 @@ fn episodes(
     let mut progress = Progress::new(files.len());
     for path in files {
         match simulated(&path) {
+            // The server died when it had the file, and not yet the episode: nobody has played it.
+            Ok((log, ..)) if log.through.0 == 0 && !known.contains_key(&log.header.episode) => {}
             Ok((log, ..)) if withdrawn.groups.contains(&log.header.group) => {
                 let reason = "somebody of the group withdrew what was recorded".to_owned();
                 summary.skipped.push(Skipped { path, reason });
@@ -260,7 +263,7 @@ fn episodes(
             Ok((log, actions, rows)) => {
                 let left_out = left_out(&log.header, withdrawn);
                 let reason = log.ending.map(|ending| ending.reason);
-                let reason = reason.or(ended.get(&log.header.episode).copied());
+                let reason = reason.or(known.get(&log.header.episode).copied().flatten());
                 let ended_on = reason.map_or("", reason_name);
                 rows.iter()
                     .filter(|row| !left_out.contains(&row.seat))

@@ -88,7 +88,7 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
             rows("sessions"),
             report["tables"]["rows"].as_object().unwrap().len()
         ),
-        (24, 13)
+        (24, 14)
     );
     for (table, least) in [
         ("steps", 2_000),

@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use csv::StringRecord;
 
 /// Every table of an export.
-const ALL: [&str; 13] = [
+const ALL: [&str; 14] = [
     "sessions",
+    "screening",
     "responses",
     "pages",
     "lobby",
