@@ -266,13 +266,11 @@ fn control(shared: &Shared, item: &Item, id: &str, value: Option<&Value>) -> Htm
     }
     if item.kind == Kind::Heading {
         field.class_list().add_1("plain").ok();
-        dom::fill(
-            &field,
-            &[
-                &dom::text("h2", &item.title),
-                &dom::text("p.hint", &item.description),
-            ],
-        );
+        for (kind, text) in [("h2", &item.title), ("p.hint", &item.description)] {
+            if !text.is_empty() {
+                dom::fill(&field, &[&dom::text(kind, text)]);
+            }
+        }
         return field;
     }
     let legend = dom::text("legend", &item.title);
