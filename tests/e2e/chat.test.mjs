@@ -26,6 +26,9 @@ let browser;
 before(async () => { browser = await launch(); });
 after(() => browser.close());
 
+/** A window in which the chat stands beside the game. */
+const WIDE = { viewport: { width: 1280, height: 800 } };
+
 /** Two people in the chat of their group, each on a device of their own. */
 async function pair(t, devices = []) {
   const folder = await scratch(t);
@@ -36,7 +39,7 @@ async function pair(t, devices = []) {
   const server = await Server.start({ study, data: `${folder}/data` });
   t.after(() => server.kill());
   const people = await Promise.all(['one', 'two'].map(async (name, at) => {
-    const person = await Participant.open(browser, server.links[at], { name, device: devices[at] });
+    const person = await Participant.open(browser, server.links[at], { name, device: devices[at] ?? WIDE });
     t.after(() => person.context.close());
     return person;
   }));
