@@ -1,0 +1,153 @@
+//! Reads what answers must fulfil.
+
+use ::survey::Pattern;
+
+use super::{MAX_ANSWER, Part, Type, condition, texts};
+use crate::read::{Fields, Place};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Validator {
+    Numeric,
+    Text,
+    Regex,
+    Email,
+    Count,
+    Expression,
+}
+
+const VALIDATORS: [(&str, Validator); 6] = [
+    ("numeric", Validator::Numeric),
+    ("text", Validator::Text),
+    ("regex", Validator::Regex),
+    ("email", Validator::Email),
+    ("answercount", Validator::Count),
+    ("expression", Validator::Expression),
+];
+
+pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Part<'a>>> {
+    let list = fields.key("validators", "What an answer must fulfil beside.");
+    let rules = list.maybe(|place| {
+        let places = place.list("validators", 20)?;
+        let rules: Vec<_> = places.iter().map(|place| validator(place, of)).collect();
+        rules.into_iter().collect::<Option<Vec<_>>>()
+    });
+    Some(rules?.unwrap_or_default().into_iter().flatten().collect())
+}
+
+/// Reads a rule; inside is the condition that it is, if it is one.
+fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
+    // What a rule takes does not follow from where it stands, so that it is told once.
+    let fits = |kind: Validator| {
+        kind == Validator::Expression || (kind == Validator::Count) == (of == Type::Many)
+    };
+    place.named("validator", |place| {
+        let mut fields = place.fields("a validator")?;
+        texts(&mut fields, &[("text", "What is said if it is not fulfilled.")]);
+        let doc = "What must be fulfilled; decides which other keys it has.";
+        let mut at = None;
+        let rule = fields.variants("type", doc, "validator", &VALIDATORS, |kind, fields| {
+            at = Some(kind);
+            rule(kind, fields)
+        });
+        fields.done();
+        if at.is_some_and(|kind| !fits(kind)) && !place.may(false) {
+            place.wrong_at("type", "never applies to this type of element; `answercount` and `expression` are for lists of choices, all but `answercount` for texts");
+            return None;
+        }
+        rule
+    })
+}
+
+fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>> {
+    let bound = |place: Place<'_>| place.number(-1e12..=1e12, "");
+    let size = |place: Place<'_>| place.whole(-1..=MAX_ANSWER as i64, "");
+    match kind {
+        Validator::Numeric => {
+            let min = fields.key("minValue", "The least number.").maybe(bound);
+            let max = fields.key("maxValue", "The greatest number.").maybe(bound);
+            in_order(fields, "minValue", min?, "maxValue", max?)?;
+        }
+        Validator::Text => {
+            let min = fields
+                .key("minLength", "The fewest characters.")
+                .maybe(size);
+            let max = fields.key("maxLength", "The most characters.").maybe(size);
+            let digits = fields.key("allowDigits", "Whether it may have digits.");
+            let digits = digits.or(true, |place| place.flag());
+            let (min, max) = (min?, max?.filter(|max| *max > 0));
+            in_order(
+                fields,
+                "minLength",
+                min.map(|n| n as f64),
+                "maxLength",
+                max.map(|n| n as f64),
+            )?;
+            digits?;
+        }
+        Validator::Regex => {
+            let doc =
+                "A regular expression that is found in the text; `^` and `$` stand for its ends.";
+            let fold = fields.key("caseInsensitive", "Whether `a` is `A`.");
+            let fold = fold.or(false, |place| place.flag());
+            let read = fields.key("regex", doc).need("\"^[A-Z]{2}[0-9]+$\"", |place| {
+                let text = place.text(500)?;
+                Pattern::read(&text, false)
+                    .map_err(|why| place.wrong(format!("not a regular expression that is read here: {why}; it has neither references back nor looks around")))
+                    .ok()
+            });
+            read?;
+            fold?;
+        }
+        Validator::Email => {}
+        Validator::Count => {
+            let min = fields
+                .key("minCount", "The fewest that must be chosen, if any is.")
+                .maybe(size);
+            let max = fields
+                .key("maxCount", "The most that can be chosen.")
+                .maybe(size);
+            let (min, max) = (min?, max?.filter(|max| *max > 0));
+            in_order(
+                fields,
+                "minCount",
+                min.map(|n| n as f64),
+                "maxCount",
+                max.map(|n| n as f64),
+            )?;
+        }
+        Validator::Expression => {
+            let doc = "A condition over the answers, this one too.";
+            let own = condition(fields, "expression", doc, true)?;
+            if own.is_none() && !fields.whole.may(false) {
+                fields.whole.wrong_at(
+                    "expression",
+                    "missing; write for example `expression: \"{again} = {code}\"`",
+                );
+                return None;
+            }
+            return Some(own);
+        }
+    }
+    Some(None)
+}
+
+/// Reports bounds of which the lower one is above the other.
+pub(super) fn in_order(
+    fields: &Fields<'_>,
+    low: &str,
+    min: Option<f64>,
+    high: &str,
+    max: Option<f64>,
+) -> Option<()> {
+    let (Some(min), Some(max)) = (min, max) else {
+        return Some(());
+    };
+    if min > max {
+        let message = format!(
+            "`{low}` is {min} and `{high}` is {max}, so nothing fulfils it; `{low}` must not be above `{high}`"
+        );
+        fields.whole.wrong_at(low, message);
+        return None;
+    }
+    Some(())
+}
