@@ -40,8 +40,9 @@ pub(crate) struct Play {
     keys: Keys,
     spec: Option<Spec>,
     view: Option<View>,
-    /// What the picture shows: ticks that were simulated, and rollbacks. None if it must be made again.
-    pictured: Option<(Tick, u64)>,
+    /// What the picture shows: whether a turn of the person answers it, ticks that were simulated, and rollbacks. None
+    /// if it must be made again.
+    pictured: Option<(bool, Tick, u64)>,
     is_playable: bool,
     /// How often this page took its seat back.
     returns: u32,

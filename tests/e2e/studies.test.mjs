@@ -75,3 +75,43 @@ test('twenty short rounds for two people, and a questionnaire', async t => {
   assert.equal(values(episodes, 'group_id').length, 1);
   assert.equal(values(responses.filter(({ stage_id }) => stage_id === 'after'), 'session_id').length, 2);
 });
+
+/** The shortest ways through the mazes. */
+const WAYS = { west: 'LLULLLUUU', east: 'RRURRRUUU' };
+const ARROWS = { L: 'ArrowLeft', R: 'ArrowRight', U: 'ArrowUp' };
+
+test('one person learns two mazes to criterion, step by step, and is tested', async t => {
+  const server = await serve(t, 'mazes');
+  const person = await enter(t, browser, server.links[0]);
+  const walk = async stage => {
+    // Between two episodes the picture of the one before is still there.
+    const { era, status } = await person.report();
+    if (status === 'over') return person.knows(report => report.era !== era || report.stage_id !== stage);
+    await person.knows(({ status, tick }) => status === 'playing' && tick === 0);
+    for (const [at, step] of [...WAYS[stage.split('_')[1]]].entries()) {
+      await person.page.keyboard.press(ARROWS[step]);
+      await person.knows(({ tick }) => tick === at + 1);
+    }
+    await person.knows(({ verdict }) => verdict !== null);
+  };
+  const seen = await takePart(person, { play: walk });
+  const maze = id => [`learn_${id}`, `train_${id}`, `test_${id}_soon`, `test_${id}`];
+  const orders = [['west', 'east'], ['east', 'west']].map(order => ['consent', 'about', ...order.flatMap(maze), 'after', 'thanks']);
+  assert.ok(orders.some(order => String(order) === String(seen)), `a maze after the other: ${seen}`);
+  assert.deepEqual(person.errors, []);
+
+  const { sessions, seats, keys, responses } = await tables(server, ['sessions', 'seats', 'keys', 'responses']);
+  assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed']);
+  for (const id of ['west', 'east']) {
+    for (const [stage, count] of [[`train_${id}`, 3], [`test_${id}`, 1]]) {
+      const own = seats.filter(({ stage_id }) => stage_id === stage);
+      assert.deepEqual(own.map(({ mode, ticks, success }) => [mode, ticks, success]), Array(count).fill(['turns', '9', 'true']), stage);
+    }
+  }
+  const turns = keys.filter(({ down, tick }) => down === 'true' && tick !== '');
+  assert.equal(turns.length, 2 * 4 * 9, 'every step is a key');
+  for (const { at_us, frame_us, stage_id, tick } of turns) {
+    assert.ok(frame_us !== '' && Number(at_us) >= Number(frame_us), `a response time in ${stage_id}, turn ${tick}`);
+  }
+  assert.deepEqual(responses.map(({ item }) => item).sort(), ['agreed', 'age', 'games', 'sure'].sort());
+});

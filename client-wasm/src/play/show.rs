@@ -29,7 +29,10 @@ impl Play {
         if session.is_none() && self.peer.plan().running {
             return;
         }
-        let shown = session.map_or((Tick(0), 0), |s| (s.current(), s.stats().rollbacks));
+        // The first turn answers the first state, which is therefore noted as shown; else the first tick is on its way.
+        let shown = session.map_or((false, Tick(0), 0), |s| {
+            (s.config().rules.turns, s.current(), s.stats().rollbacks)
+        });
         let due_us = session.map_or(now.page_us, |s| match s.config().rules.turns {
             true => now.page_us + TURN_US,
             false => now.page_us_of(s.poll_timeout()),
@@ -41,7 +44,7 @@ impl Play {
         let tick_hz = self.peer.plan().tick_hz;
         self.peer.view(|world| {
             world.draw(view.list());
-            live = Some(Live::of(world, shown.0.0, tick_hz));
+            live = Some(Live::of(world, shown.1.0, tick_hz));
         });
         // A page that has lost its seat keeps the picture that it had.
         let Some(live) = live else { return };
