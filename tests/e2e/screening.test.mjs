@@ -26,7 +26,7 @@ recruitment:
 screening: ${screening}
 timeline:
   - {id: consent, type: consent, file: consent.md}
-  - {id: play, type: env, env: overcooked@2.0.0, players: [self], config: {layout: cramped_room, horizon: 60}}
+  - {id: play, type: env, env: overcooked@2.0.0, players: [self, {policy: cook}], config: {layout: cramped_room, horizon: 60}}
 `);
   await writeFile(path.join(study, 'consent.md'), '# Take part?\n\nYou cook alone.\n');
   const server = await Server.start({ study, data: path.join(dir, 'data') });
