@@ -1,6 +1,29 @@
 // The only script of the page: loads the client, gives it a steady beat, and tells it of failures.
 import init, { Coplay } from "/client_wasm.js";
 
+// The words of the first second, before the client is there to say more.
+const WORDS = {
+  en: {
+    old: "This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.",
+    failed: "The page could not be loaded. Please reload it; if this stays, try a current Firefox, Chrome, Edge or Safari.",
+  },
+  de: {
+    heading: "Gleich geht es los",
+    status: "Die Studie wird geladen. Das dauert ein paar Sekunden.",
+    late: "Es dauert länger als es sollte. Prüfen Sie Ihre Verbindung und laden Sie diese Seite neu. Wenn das nicht hilft, öffnen Sie sie in einem aktuellen Chrome, Edge, Firefox oder Safari.",
+    old: "Dieser Browser ist zu alt für diese Seite. Bitte öffnen Sie den Link in einem aktuellen Firefox, Chrome, Edge oder Safari.",
+    failed: "Die Seite konnte nicht geladen werden. Bitte laden Sie sie neu; wenn es dabei bleibt, versuchen Sie es mit einem aktuellen Firefox, Chrome, Edge oder Safari.",
+  },
+};
+const wishes = [new URLSearchParams(location.search).get("lang") ?? "", ...(navigator.languages ?? [])];
+const spoken = wishes.map(wish => wish.toLowerCase().split("-")[0]).find(main => main in WORDS) ?? "en";
+const words = WORDS[spoken];
+document.documentElement.lang = spoken;
+for (const [selector, text] of [["h1", words.heading], [".status", words.status], [".late", words.late]]) {
+  const place = document.querySelector(`.loading ${selector}`);
+  if (text && place) place.textContent = text;
+}
+
 const sorry = (message) => {
   const main = document.getElementById("app");
   const notice = document.createElement("div");
@@ -12,7 +35,7 @@ const sorry = (message) => {
 
 const start = async () => {
   if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
-    return sorry("This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.");
+    return sorry(words.old);
   }
   // A page that the browser only prepares is nobody yet.
   if (document.prerendering) await new Promise(resolve => document.addEventListener("prerenderingchange", resolve, { once: true }));
@@ -51,5 +74,5 @@ const start = async () => {
 
 start().catch((error) => {
   console.error(error);
-  sorry("The page could not be loaded. Please reload it; if this stays, try a current Firefox, Chrome, Edge or Safari.");
+  sorry(words.failed);
 });

@@ -22,9 +22,9 @@ pub(crate) fn consent(post: &Post, title: &str, page: &str, sha256: &str) -> Htm
             post.send(Input::StageDone(answers.clone(), Vec::new()));
         })
     };
-    let actions = dom::make("nav.actions");
-    let no = choice("secondary", sentences::DISAGREE, Vec::new());
-    let yes = choice("primary", sentences::AGREE, vec![agreed]);
+    let actions = dom::make("div.actions");
+    let no = choice("secondary", sentences::say().disagree, Vec::new());
+    let yes = choice("primary", sentences::say().agree, vec![agreed]);
     dom::fill(&actions, &[&no, &yes]);
     dom::fill(&card, &[&actions]);
     card

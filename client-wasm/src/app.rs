@@ -75,7 +75,9 @@ impl App {
     /// # Errors
     /// A sentence, if there is no such element.
     pub(crate) fn new(post: Post, root: &str, url: String, door: Door) -> Result<Self, String> {
+        let spoken = sentences::speak(door.languages());
         let mut shell = Shell::new(root, &post)?;
+        shell.speak(spoken);
         shell.turn_to(&connecting());
         Ok(Self {
             socket: Socket::new(url, post.clone()),
@@ -192,9 +194,7 @@ impl App {
         match news {
             News::Open => {
                 let playing = self.play.as_ref().and_then(Play::playing);
-                self.socket.send(&ClientMessage::Hello {
-                    entry: self.door.entry(playing),
-                });
+                self.socket.send(&self.door.hello(playing));
                 rescue::connect(self.socket.raw());
             }
             News::Message(message) => self.message(message),
@@ -215,8 +215,10 @@ impl App {
         }
         match self.stage {
             _ if self.is_at_end() => {}
-            Some(_) => self.shell.notice(Some(sentences::RECONNECTING)),
-            None if self.socket.failures() > 2 => self.shell.notice(Some(sentences::NO_SERVER)),
+            Some(_) => self.shell.notice(Some(sentences::say().reconnecting)),
+            None if self.socket.failures() > 2 => {
+                self.shell.notice(Some(sentences::say().no_server))
+            }
             None => {}
         }
     }
@@ -232,21 +234,25 @@ impl App {
                 session,
                 title,
                 language,
+                languages,
                 contact,
                 modules,
             } => {
                 modules.into_iter().for_each(module::fetch_ahead);
-                self.shell.name(&title, &language, &contact);
+                sentences::speak([language.as_str()]);
+                self.shell.speak(&language);
+                self.shell.offer(&language, &languages);
+                self.shell.name(&title, &contact);
                 self.welcome(session);
             }
             ServerMessage::Refused { why } => self.refused(why),
-            ServerMessage::Preview { title } => self.stop(&title, sentences::PREVIEW, None),
+            ServerMessage::Preview { title } => self.stop(&title, sentences::say().preview, None),
             // The last page has nothing more to lose.
             ServerMessage::Superseded if self.is_at_end() => self.socket.stop(),
             ServerMessage::Superseded => self.stop(
-                "You play on in another tab",
-                sentences::SUPERSEDED,
-                Some("Play here instead"),
+                sentences::say().elsewhere,
+                sentences::say().superseded,
+                Some(sentences::say().play_here),
             ),
             ServerMessage::Clock { sent_us, server_us } => {
                 let now_us = dom::page_us();
@@ -330,11 +336,15 @@ impl App {
             Refusal::Stopping => self.shell.notice(Some(sentences::refusal(why))),
             Refusal::UnknownLink if self.door.forget() => self.socket.lost(dom::page_ms()),
             Refusal::OldPage | Refusal::Malformed | Refusal::Full => {
-                let heading = "This page cannot go on";
-                self.stop(heading, sentences::refusal(why), Some("Reload"));
+                let heading = sentences::say().cannot_go_on;
+                self.stop(
+                    heading,
+                    sentences::refusal(why),
+                    Some(sentences::say().reload),
+                );
             }
             Refusal::UnknownLink | Refusal::Incomplete => {
-                self.stop("This page cannot go on", sentences::refusal(why), None)
+                self.stop(sentences::say().cannot_go_on, sentences::refusal(why), None)
             }
         }
     }
@@ -366,7 +376,7 @@ impl App {
         self.shell.notice(None);
         let page = pages::message(heading, sentence);
         if let Some(label) = reload {
-            let actions = dom::make("nav.actions");
+            let actions = dom::make("div.actions");
             dom::fill(&actions, &[&dom::button("primary", label, dom::reload)]);
             dom::fill(&page, &[&actions]);
         }
@@ -406,7 +416,7 @@ impl App {
         }
         self.card = Card::Plain;
         if dom::document().hidden() {
-            dom::document().set_title(sentences::MATCHED_TITLE);
+            dom::document().set_title(sentences::say().matched_title);
         }
         let play = Play::new(self.post.clone(), plan, self.now());
         self.shell.turn_to(&play.scene.whole);
@@ -427,7 +437,7 @@ impl App {
         self.layout = layout;
         if let Err(error) = outcome {
             self.trouble(&error);
-            self.shell.notice(Some(sentences::NO_MODULE));
+            self.shell.notice(Some(sentences::say().no_module));
         }
     }
 
@@ -475,7 +485,7 @@ impl App {
     /// Something failed that the person can only meet by loading the page again.
     fn broken(&mut self, error: &str) {
         self.trouble(error);
-        self.shell.notice(Some(sentences::BROKEN));
+        self.shell.notice(Some(sentences::say().broken));
     }
 
     fn trouble(&self, error: &str) {
@@ -486,5 +496,5 @@ impl App {
 }
 
 fn connecting() -> HtmlElement {
-    pages::message("One moment", "Connecting…")
+    pages::message(sentences::say().moment, sentences::say().connecting)
 }

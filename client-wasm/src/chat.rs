@@ -309,7 +309,7 @@ impl Card {
             done.send(Input::StageDone(Vec::new(), Vec::new()))
         });
         dom::set(&on, "disabled", "");
-        let actions = dom::make("nav.actions");
+        let actions = dom::make("div.actions");
         dom::fill(&actions, &[&hint, &on]);
         dom::fill(&page, &[&time, &pane.element, &actions]);
         Self {

@@ -161,9 +161,9 @@ impl Companions {
         let Some(person) = people.find(|person| seats.contains(&person.seat)) else {
             // Everybody is heard: what is missing is the server's word, or on its way.
             let sentence = match self.people.first() {
-                _ if !is_connected => sentences::WAITING_FOR_SERVER.to_owned(),
+                _ if !is_connected => sentences::say().waiting_for_server.to_owned(),
                 Some(person) if self.people.len() == 1 => sentences::waiting_for(&person.name),
-                _ => sentences::WAITING_FOR_OTHERS.to_owned(),
+                _ => sentences::say().waiting_for_others.to_owned(),
             };
             return Line {
                 sentence,
@@ -183,9 +183,9 @@ impl Companions {
     /// What the person is told who has the seat of this page again.
     pub fn welcome_back(&self) -> &'static str {
         match self.stand_in {
-            Some(Controller::Ai { .. }) if self.disclose_ai => sentences::BACK_FROM_AI,
-            Some(Controller::Vacant) => sentences::BACK_TO_PLACE,
-            _ => sentences::BACK,
+            Some(Controller::Ai { .. }) if self.disclose_ai => sentences::say().back_from_ai,
+            Some(Controller::Vacant) => sentences::say().back_to_place,
+            _ => sentences::say().back,
         }
     }
 }
@@ -330,7 +330,7 @@ mod tests {
         );
         assert_eq!(
             waits(&companions, &[], false).sentence,
-            sentences::WAITING_FOR_SERVER
+            sentences::say().waiting_for_server
         );
         assert_eq!(
             waits(&companions, &[Seat(1)], true).sentence,
@@ -345,14 +345,14 @@ mod tests {
     #[test]
     fn who_comes_back_learns_who_played() {
         let mut companions = Companions::new(&plan(2, true));
-        assert_eq!(companions.welcome_back(), sentences::BACK);
+        assert_eq!(companions.welcome_back(), sentences::say().back);
         companions.hear(0, &changed(0, Controller::Vacant));
-        assert_eq!(companions.welcome_back(), sentences::BACK_TO_PLACE);
+        assert_eq!(companions.welcome_back(), sentences::say().back_to_place);
         companions.hear(0, &changed(0, bot()));
         companions.hear(0, &changed(0, Controller::Human));
-        assert_eq!(companions.welcome_back(), sentences::BACK_FROM_AI);
+        assert_eq!(companions.welcome_back(), sentences::say().back_from_ai);
         let mut companions = Companions::new(&plan(2, false));
         companions.hear(0, &changed(0, bot()));
-        assert_eq!(companions.welcome_back(), sentences::BACK);
+        assert_eq!(companions.welcome_back(), sentences::say().back);
     }
 }

@@ -35,13 +35,13 @@ fn show(debrief: &Rc<Debrief>) {
     card.set_text_content(None);
     dom::fill(card, &[&dom::prose(&debrief.page)]);
     pages::ensure_heading(card, &debrief.title);
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     if debrief.allow_withdraw {
         let asks = Rc::clone(debrief);
-        let button = dom::button("secondary", sentences::WITHDRAW, move || ask(&asks));
+        let button = dom::button("secondary", sentences::say().withdraw, move || ask(&asks));
         dom::fill(&actions, &[&button]);
     }
-    let next = button_done(debrief, "primary", sentences::CONTINUE, Vec::new());
+    let next = button_done(debrief, "primary", sentences::say().onward, Vec::new());
     dom::fill(&actions, &[&next]);
     dom::fill(card, &[&actions]);
 }
@@ -50,19 +50,19 @@ fn show(debrief: &Rc<Debrief>) {
 fn ask(debrief: &Rc<Debrief>) {
     let card = &debrief.card;
     card.set_text_content(None);
-    let heading = dom::text("h1", sentences::WITHDRAW_ASK);
+    let heading = dom::text("h1", sentences::say().withdraw_ask);
     dom::fill(
         card,
-        &[&heading, &dom::text("p", sentences::WITHDRAW_MEANS)],
+        &[&heading, &dom::text("p", sentences::say().withdraw_means)],
     );
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     let withdraw = Answer {
         name: "withdraw".to_owned(),
         value: "true".to_owned(),
     };
-    let withdraw = button_done(debrief, "danger", sentences::WITHDRAW, vec![withdraw]);
+    let withdraw = button_done(debrief, "danger", sentences::say().withdraw, vec![withdraw]);
     let back = Rc::clone(debrief);
-    let keep = dom::button("primary", sentences::WITHDRAW_NOT, move || {
+    let keep = dom::button("primary", sentences::say().withdraw_not, move || {
         show(&back);
         pages::focus_heading(&back.card);
     });

@@ -2,7 +2,7 @@
 //!
 //! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
 
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, Element, Event, EventTarget, HtmlElement, Window};
@@ -125,6 +125,25 @@ pub(crate) fn screen() -> (bool, bool) {
         document.fullscreen_element().is_some(),
         document.fullscreen_enabled(),
     )
+}
+
+/// The languages that the person reads, best first, as the browser tells.
+pub(crate) fn languages() -> Vec<String> {
+    let all = window().navigator().languages();
+    all.iter().filter_map(|tag| tag.as_string()).collect()
+}
+
+/// What a language calls itself, as far as the browser knows.
+pub(crate) fn language_name(tag: &str) -> Option<String> {
+    let intl = Reflect::get(&window(), &"Intl".into()).ok()?;
+    let names = Reflect::get(&intl, &"DisplayNames".into()).ok()?;
+    let (names, of_languages) = (names.dyn_into::<Function>().ok()?, Object::new());
+    Reflect::set(&of_languages, &"type".into(), &"language".into()).ok()?;
+    let tags = Array::of1(&tag.into());
+    let names = Reflect::construct(&names, &Array::of2(&tags, &of_languages)).ok()?;
+    let of = Reflect::get(&names, &"of".into()).ok()?;
+    let of = of.dyn_into::<Function>().ok()?;
+    of.call1(&names, &tag.into()).ok()?.as_string()
 }
 
 /// Copies a text, where the browser lets pages do so.

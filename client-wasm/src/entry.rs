@@ -1,6 +1,6 @@
 //! How this page comes in: the link of its address, and the session that the tab remembers.
 
-use protocol::control::Entry;
+use protocol::control::{ClientMessage, Entry};
 use protocol::{Era, Life};
 use wasm_bindgen::JsValue;
 use web_sys::Storage;
@@ -16,6 +16,9 @@ const TOKEN: &str = "s";
 /// The parameter of the way back from a page of another site.
 pub(crate) const TICKET: &str = "coplay_return";
 
+/// The parameter that asks for a language.
+const LANGUAGE: &str = "lang";
+
 /// What lets this page in.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
@@ -27,13 +30,29 @@ pub(crate) struct Door {
     sent: Vec<(String, String)>,
     /// Whether the person takes part in the frame of another site.
     stays_in_frame: bool,
+    /// The language that the address asks for.
+    language: Option<String>,
+    /// The languages that the person reads, best first, as the browser tells.
+    reads: Vec<String>,
 }
 
 impl Door {
     /// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by
     /// accident nor seen; a link begins anew here even if the tab remembers a session.
     pub(crate) fn read() -> Self {
-        let sent = take_parameters();
+        let mut sent = take_parameters();
+        let language = sent.iter().find(|(name, _)| name == LANGUAGE);
+        let language = language.map(|(_, language)| language.clone());
+        sent.retain(|(name, _)| name != LANGUAGE);
+        Self {
+            language,
+            reads: dom::languages(),
+            ..Self::by(sent)
+        }
+    }
+
+    /// What the parameters of the address say, or else what the tab remembers.
+    fn by(sent: Vec<(String, String)>) -> Self {
         if let Some((_, ticket)) = sent.iter().find(|(name, _)| name == TICKET) {
             return Self {
                 session: kept(SESSION),
@@ -65,8 +84,22 @@ impl Door {
         }
     }
 
+    /// What the person may read, best first.
+    pub(crate) fn languages(&self) -> impl Iterator<Item = &str> {
+        let all = self.language.iter().chain(&self.reads);
+        all.map(String::as_str)
+    }
+
     /// The first message of a connection; `playing` is the episode that this page still simulates.
-    pub(crate) fn entry(&self, playing: Option<(Era, Life)>) -> Entry {
+    pub(crate) fn hello(&self, playing: Option<(Era, Life)>) -> ClientMessage {
+        ClientMessage::Hello {
+            entry: self.entry(playing),
+            language: self.language.clone(),
+            reads: self.reads.clone(),
+        }
+    }
+
+    fn entry(&self, playing: Option<(Era, Life)>) -> Entry {
         if let Some(ticket) = &self.ticket {
             return Entry::Return(ticket.clone());
         }
@@ -118,6 +151,11 @@ impl Door {
 pub(crate) fn forget() {
     keep(SESSION, None);
     keep(LINK, None);
+}
+
+/// Where this page is in another language. A tab that remembers nothing would lose its session on the way.
+pub(crate) fn in_language(language: &str) -> Option<String> {
+    storage().map(|_| format!("?{LANGUAGE}={language}"))
 }
 
 /// The parameters of the address, which has none from then on.

@@ -30,7 +30,7 @@ pub(crate) fn external(post: &Post, view: &StageView) -> HtmlElement {
     let card = dom::make("form.card.external");
     dom::set(&card, "novalidate", "");
     let back = js_sys::encode_uri_component(&way_back(ticket));
-    let link = dom::text("a.button.primary", sentences::OPEN_OTHER);
+    let link = dom::text("a.button.primary", sentences::say().open_other);
     dom::set(
         &link,
         "href",
@@ -38,28 +38,28 @@ pub(crate) fn external(post: &Post, view: &StageView) -> HtmlElement {
     );
     dom::set(&link, "target", "_blank");
     dom::set(&link, "rel", "noopener noreferrer");
-    let there = dom::make("nav.actions.there");
+    let there = dom::make("div.actions.there");
     dom::fill(&there, &[&link]);
     let hint = if *code {
-        sentences::OTHER_CODE
+        sentences::say().other_code
     } else if *must_return {
-        sentences::OTHER_LINK
+        sentences::say().other_link
     } else {
-        sentences::OTHER_FREE
+        sentences::say().other_free
     };
     dom::fill(
         &card,
         &[
-            &dom::text("h1", sentences::OTHER_PAGE),
+            &dom::text("h1", sentences::say().other_page),
             &dom::text("p", hint),
             &there,
         ],
     );
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     if *can_give_up {
         let post = post.clone();
         let cannot = answer("cannot", Value::Bool(true));
-        let button = dom::button("secondary", sentences::CANNOT, move || {
+        let button = dom::button("secondary", sentences::say().cannot, move || {
             post.send(Input::StageDone(vec![cannot.clone()], Vec::new()));
         });
         dom::fill(&actions, &[&button]);
@@ -68,7 +68,7 @@ pub(crate) fn external(post: &Post, view: &StageView) -> HtmlElement {
         dom::fill(&card, &[&code_field(post, &card)]);
     }
     if *code || !*must_return {
-        let next = dom::text("button.primary", sentences::CONTINUE);
+        let next = dom::text("button.primary", sentences::say().onward);
         dom::set(&next, "type", "submit");
         dom::fill(&actions, &[&next]);
     }
@@ -97,7 +97,10 @@ fn code_field(post: &Post, card: &HtmlElement) -> HtmlElement {
     input.set_type("text");
     dom::set(&input, "autocomplete", "off");
     dom::set(&input, "maxlength", "60");
-    dom::fill(&label, &[&dom::text("span", sentences::CODE_THERE), &input]);
+    dom::fill(
+        &label,
+        &[&dom::text("span", sentences::say().code_there), &input],
+    );
     let post = post.clone();
     dom::listen(card, "submit", move |event: Event| {
         event.prevent_default();

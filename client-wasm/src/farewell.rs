@@ -83,14 +83,14 @@ impl Last {
 /// The code, large, with a button that copies it, and below it the number of the visit and the pay.
 fn code(farewell: &Farewell) -> HtmlElement {
     let block = dom::make("div.code");
-    let label = dom::text("span.label", sentences::CODE);
+    let label = dom::text("span.label", sentences::say().code);
     let shown = dom::text("strong", &farewell.code);
     let copied = dom::make("span.sr-only");
     dom::set(&copied, "role", "status");
     let (text, told) = (farewell.code.clone(), copied.clone());
-    let button = dom::button("secondary", sentences::COPY, move || {
+    let button = dom::button("secondary", sentences::say().copy, move || {
         dom::copy(&text);
-        dom::say(&told, sentences::COPIED);
+        dom::say(&told, sentences::say().copied);
     });
     dom::fill(&block, &[&label, &shown, &button, &copied]);
     let mut lines = vec![sentences::receipt(&farewell.receipt)];
@@ -102,11 +102,11 @@ fn code(farewell: &Farewell) -> HtmlElement {
 }
 
 fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     let (button, name) = match onward {
         Onward::Nowhere => return None,
         Onward::Again => {
-            let button = dom::button("primary", sentences::NEXT_PERSON, || {
+            let button = dom::button("primary", sentences::say().next_person, || {
                 entry::forget();
                 dom::reload();
             });
@@ -121,7 +121,7 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
             (link, name.clone())
         }
         Onward::Form { .. } if frame::hands_in() => {
-            dom::fill(card, &[&dom::text("p", sentences::FRAME_HANDS_IN)]);
+            dom::fill(card, &[&dom::text("p", sentences::say().frame_hands_in)]);
             return None;
         }
         Onward::Form { url, fields } => {
@@ -135,7 +135,7 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
                 dom::set(&field, "value", value);
                 dom::fill(&form, &[&field]);
             }
-            let button = dom::text("button.primary", sentences::SUBMIT);
+            let button = dom::text("button.primary", sentences::say().submit);
             dom::set(&button, "type", "submit");
             dom::fill(&form, &[&button]);
             dom::fill(&actions, &[&form]);
@@ -145,7 +145,7 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
     let hint = dom::make("p.hint");
     let stays = Rc::new(Cell::new(false));
     let stay = Rc::clone(&stays);
-    let staying = dom::button("secondary", sentences::STAY, move || stay.set(true));
+    let staying = dom::button("secondary", sentences::say().stay, move || stay.set(true));
     dom::fill(&actions, &[&staying]);
     dom::fill(card, &[&actions, &hint]);
     Some(Leave {

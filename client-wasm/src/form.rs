@@ -70,8 +70,8 @@ impl Filling {
     /// What the button says that goes on.
     fn onward(&self) -> &'static str {
         match self.way(1) {
-            None => sentences::CONTINUE,
-            Some(_) => sentences::NEXT,
+            None => sentences::say().onward,
+            Some(_) => sentences::say().next,
         }
     }
 
@@ -170,7 +170,7 @@ fn draw(shared: &Shared) {
         card,
         &[&dom::text(
             "h1",
-            heading.map_or(sentences::UNTITLED, String::as_str),
+            heading.map_or(sentences::say().untitled, String::as_str),
         )],
     );
     if let Some(hint) = &filling.hint {
@@ -190,10 +190,10 @@ fn draw(shared: &Shared) {
             )],
         );
     }
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     if let Some(way) = filling.way(-1) {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", sentences::BACK_A_PAGE, move || {
+        let button = dom::button("secondary", sentences::say().back_a_page, move || {
             turn(&back, way)
         });
         dom::fill(&actions, &[&button]);
@@ -276,8 +276,9 @@ fn control(shared: &Shared, item: &Item, id: &str, value: Option<&Value>) -> Htm
     let legend = dom::text("legend", &item.title);
     if item.required || item.required_if.is_some() {
         let star = dom::text("span.required", " *");
-        dom::set(&star, "aria-label", "required");
-        dom::fill(&legend, &[&star]);
+        dom::set(&star, "aria-hidden", "true");
+        let words = format!(" ({})", sentences::say().required);
+        dom::fill(&legend, &[&star, &dom::text("span.sr-only", &words)]);
     }
     dom::fill(&field, &[&legend]);
     if !item.description.is_empty() {

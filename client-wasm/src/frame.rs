@@ -41,10 +41,10 @@ pub(crate) fn hands_in() -> bool {
 /// The page of a frame: opens the study by this address in a window of its own, or goes on in the frame.
 pub(crate) fn gate(post: &Post, address: String) -> HtmlElement {
     let card = dom::make("section.card.gate");
-    let actions = dom::make("nav.actions");
-    let here = go_on(post, sentences::FRAME_HERE);
+    let actions = dom::make("div.actions");
+    let here = go_on(post, sentences::say().frame_here);
     let (shown, back) = (card.clone(), post.clone());
-    let open = dom::button("primary", sentences::FRAME_OPEN, move || {
+    let open = dom::button("primary", sentences::say().frame_open, move || {
         let opened = dom::window().open_with_url_and_target(&address, NAME);
         match opened {
             Ok(Some(_)) => wait(&shown, &back),
@@ -54,8 +54,8 @@ pub(crate) fn gate(post: &Post, address: String) -> HtmlElement {
     });
     dom::fill(&actions, &[&here, &open]);
     let (heading, words) = (
-        dom::text("h1", sentences::FRAME),
-        dom::text("p", sentences::FRAME_WHY),
+        dom::text("h1", sentences::say().frame),
+        dom::text("p", sentences::say().frame_why),
     );
     dom::fill(&card, &[&heading, &words, &actions]);
     card
@@ -65,11 +65,11 @@ pub(crate) fn gate(post: &Post, address: String) -> HtmlElement {
 fn wait(card: &HtmlElement, post: &Post) {
     card.set_text_content(None);
     let (heading, words) = (
-        dom::text("h1", sentences::FRAME_OPENED),
-        dom::text("p", sentences::FRAME_WAITS),
+        dom::text("h1", sentences::say().frame_opened),
+        dom::text("p", sentences::say().frame_waits),
     );
-    let actions = dom::make("nav.actions");
-    dom::fill(&actions, &[&go_on(post, sentences::FRAME_BACK)]);
+    let actions = dom::make("div.actions");
+    dom::fill(&actions, &[&go_on(post, sentences::say().frame_back)]);
     dom::fill(card, &[&heading, &words, &actions]);
     let origin = dom::window().location().origin().unwrap_or_default();
     let post = post.clone();

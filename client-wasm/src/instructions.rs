@@ -72,7 +72,7 @@ impl Instructions {
         }
         wait.next.remove_attribute("aria-disabled").ok();
         dom::say(&wait.hint, "");
-        dom::say(&wait.status, sentences::GO_ON_NOW);
+        dom::say(&wait.status, sentences::say().go_on_now);
         book.wait = None;
     }
 }
@@ -96,16 +96,18 @@ fn draw(shared: &Shared) {
     let page = book.pages.get(book.times.page());
     dom::fill(&card, &[&dom::prose(page.map_or("", String::as_str))]);
     pages::ensure_heading(&card, &book.title);
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     if book.times.page() > 0 {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", sentences::BACK_A_PAGE, move || turn(&back, -1));
+        let button = dom::button("secondary", sentences::say().back_a_page, move || {
+            turn(&back, -1)
+        });
         dom::fill(&actions, &[&button]);
     }
     let label = if book.is_last() {
-        sentences::CONTINUE
+        sentences::say().onward
     } else {
-        sentences::NEXT
+        sentences::say().next
     };
     let on = Rc::clone(shared);
     let next = dom::button("primary", label, move || go_on(&on));

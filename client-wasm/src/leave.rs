@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use wasm_bindgen::JsCast as _;
 use web_sys::{Element, Event, HtmlElement, KeyboardEvent};
 
 use crate::post::{Input, Post};
@@ -20,7 +21,7 @@ impl Leave {
     pub(crate) fn new(post: &Post, after: &Element) -> Self {
         let question: Rc<RefCell<Option<HtmlElement>>> = Rc::default();
         let (asked, post, after) = (Rc::clone(&question), post.clone(), after.clone());
-        let button = dom::button("leave", sentences::LEAVE, move || {
+        let button = dom::button("leave", sentences::say().leave, move || {
             if asked.borrow().is_none() {
                 ask(&asked, &post, &after);
             }
@@ -44,26 +45,39 @@ fn close(question: &RefCell<Option<HtmlElement>>) {
     }
 }
 
+/// The person stays: the focus goes back to the world, or else to the button.
+fn stays(question: &RefCell<Option<HtmlElement>>) {
+    close(question);
+    let find = |place| dom::document().query_selector(place).ok().flatten();
+    if let Some(place) = find("#stage").or_else(|| find("button.leave")) {
+        let place: HtmlElement = place.unchecked_into();
+        place.focus().ok();
+    }
+}
+
 fn ask(asked: &Rc<RefCell<Option<HtmlElement>>>, post: &Post, after: &Element) {
     let card = dom::make("section.confirm");
     dom::set(&card, "role", "alertdialog");
-    dom::set(&card, "aria-label", sentences::LEAVE);
+    dom::set(&card, "aria-label", sentences::say().leave);
     let (stay, leave) = (Rc::clone(asked), Rc::clone(asked));
     let post = post.clone();
-    let no = dom::button("primary", sentences::GO_ON, move || close(&stay));
-    let yes = dom::button("secondary", sentences::LEAVE, move || {
+    let no = dom::button("primary", sentences::say().go_on, move || stays(&stay));
+    let yes = dom::button("secondary", sentences::say().leave, move || {
         close(&leave);
         post.send(Input::Quit);
     });
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     dom::fill(&actions, &[&yes, &no]);
-    dom::fill(&card, &[&dom::text("p", sentences::LEAVE_ASKED), &actions]);
+    dom::fill(
+        &card,
+        &[&dom::text("p", sentences::say().leave_asked), &actions],
+    );
     let escape = Rc::clone(asked);
     dom::listen(&card, "keydown", move |event: KeyboardEvent| {
         // What is pressed here is not for the world behind.
         AsRef::<Event>::as_ref(&event).stop_propagation();
         if event.key() == "Escape" {
-            close(&escape);
+            stays(&escape);
         }
     });
     after

@@ -36,17 +36,17 @@ impl Lobby {
         dom::set(&pulse, "aria-hidden", "true");
         let words = dom::make("p.words");
         dom::set(&words, "role", "alert");
-        let actions = dom::make("nav.actions");
+        let actions = dom::make("div.actions");
         let question = dom::make("div.question");
         dom::fill(&question, &[&words, &actions]);
         dom::show(&question, false);
         let place = dom::make("div.place");
         dom::fill(&place, &[&pulse, &question]);
-        let status = dom::text("p.status", sentences::LOOKING);
+        let status = dom::text("p.status", sentences::say().looking);
         dom::set(&status, "role", "status");
         let figures = dom::text("p.figures", "\u{a0}");
         let hint = dom::text("p.hint", "\u{a0}");
-        let heading = dom::text("h1", sentences::LOBBY);
+        let heading = dom::text("h1", sentences::say().lobby);
         dom::fill(&page, &[&heading, &place, &status, &figures, &hint]);
         Self {
             page,
@@ -98,7 +98,7 @@ impl Lobby {
         if is_asked {
             sound::ask();
             if dom::document().hidden() {
-                dom::document().set_title(sentences::ASKED_TITLE);
+                dom::document().set_title(sentences::say().asked_title);
             }
         } else {
             dom::say(&self.words, "");
@@ -144,8 +144,8 @@ impl Lobby {
 fn answers(waiting: &Waiting) -> Vec<(String, ClientMessage)> {
     match waiting.ask {
         Ask::Nothing => Vec::new(),
-        Ask::Presence { .. } => vec![(sentences::I_AM_HERE.to_owned(), ClientMessage::Here)],
-        Ask::Return => vec![(sentences::COME_BACK.to_owned(), ClientMessage::Here)],
+        Ask::Presence { .. } => vec![(sentences::say().i_am_here.to_owned(), ClientMessage::Here)],
+        Ask::Return => vec![(sentences::say().come_back.to_owned(), ClientMessage::Here)],
         Ask::Choice => [Choice::Wait, Choice::Ai, Choice::Leave]
             .map(|choice| {
                 let label = sentences::choice(choice, waiting.paid);

@@ -12,6 +12,7 @@ use web_sys::{Element, Event, HtmlElement, MouseEvent, PointerEvent};
 use crate::controls::Button;
 use crate::dom;
 use crate::post::{Input, Post};
+use crate::sentences;
 
 /// A click without a finger or mouse is one of this finger.
 const NO_FINGER: i32 = -1;
@@ -20,7 +21,7 @@ const NO_FINGER: i32 = -1;
 pub(crate) fn make(post: &Post, buttons: &[Button]) -> HtmlElement {
     let pad = dom::make("div.pad");
     dom::set(&pad, "role", "group");
-    dom::set(&pad, "aria-label", "Controls");
+    dom::set(&pad, "aria-label", sentences::say().controls);
     let (cross, beside) = (dom::make("div.cross"), dom::make("div.beside"));
     for button in buttons {
         let element = dom::text("button", &button.face);

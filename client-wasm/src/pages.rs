@@ -7,18 +7,24 @@ use web_sys::{Element, HtmlElement};
 
 use crate::leave::Leave;
 use crate::post::Post;
-use crate::{dom, sentences};
+use crate::{dom, entry, sentences};
+
+/// The most stages that have a dot each.
+const MOST_DOTS: u16 = 10;
 
 /// The frame that all pages share.
 pub(crate) struct Shell {
     title: HtmlElement,
     progress: HtmlElement,
+    languages: HtmlElement,
     notice: HtmlElement,
     contact: HtmlElement,
     leave: Leave,
     root: Element,
     page: Option<Element>,
     name: String,
+    /// Whom to write to.
+    whom: String,
 }
 
 impl Shell {
@@ -33,10 +39,11 @@ impl Shell {
         root.set_text_content(None);
         let bar = dom::make("header.bar");
         let title = dom::make("strong.title");
-        let progress = dom::make("ol.progress");
-        dom::set(&progress, "aria-label", "Progress");
+        let progress = dom::make("div.progress");
+        dom::set(&progress, "role", "img");
+        let languages = dom::make("nav.languages");
         let leave = Leave::new(post, &bar);
-        dom::fill(&bar, &[&title, &progress, &leave.button]);
+        dom::fill(&bar, &[&title, &progress, &languages, &leave.button]);
         let notice = dom::make("div.notice");
         dom::set(&notice, "role", "alert");
         notice.set_hidden(true);
@@ -45,28 +52,50 @@ impl Shell {
         Ok(Self {
             title,
             progress,
+            languages,
             notice,
             contact,
             leave,
             root,
             page: None,
             name: String::new(),
+            whom: String::new(),
         })
     }
 
-    /// Names the study, its language, and whom to write to.
-    pub(crate) fn name(&mut self, title: &str, language: &str, contact: &str) {
+    /// Names the study, and whom to write to.
+    pub(crate) fn name(&mut self, title: &str, contact: &str) {
         title.clone_into(&mut self.name);
         dom::say(&self.title, title);
         dom::document().set_title(title);
-        if let Some(html) = dom::document().document_element() {
-            dom::set(
-                &html,
-                "lang",
-                if language.is_empty() { "en" } else { language },
-            );
-        }
+        contact.clone_into(&mut self.whom);
         self.contact(contact);
+    }
+
+    /// Says what is always there in the language of the page, which is that of the tag.
+    pub(crate) fn speak(&self, language: &str) {
+        if let Some(html) = dom::document().document_element() {
+            dom::set(&html, "lang", language);
+        }
+        dom::set(&self.languages, "aria-label", sentences::say().languages);
+        dom::say(&self.leave.button, sentences::say().leave);
+    }
+
+    /// Offers the other languages of the study, each by its own name.
+    pub(crate) fn offer(&self, language: &str, all: &[String]) {
+        self.languages.set_text_content(None);
+        for other in all.iter().filter(|other| *other != language) {
+            let Some(address) = entry::in_language(other) else {
+                continue;
+            };
+            let name = sentences::language_name(other).map(str::to_owned);
+            let name = name.or_else(|| dom::language_name(other));
+            let link = dom::text("a", name.as_ref().unwrap_or(other));
+            for (attribute, value) in [("href", &address), ("lang", other), ("hreflang", other)] {
+                dom::set(&link, attribute, value);
+            }
+            dom::fill(&self.languages, &[&link]);
+        }
     }
 
     /// Says whom to write to.
@@ -79,7 +108,7 @@ impl Shell {
         }
         dom::fill(
             &self.contact,
-            &[&dom::text("span", sentences::CONTACT), &whom],
+            &[&dom::text("span", sentences::say().contact), &whom],
         );
     }
 
@@ -88,18 +117,24 @@ impl Shell {
         &self.name
     }
 
-    /// Shows how far the participant is.
+    /// Shows how far the participant is: a dot for each stage, or a bar where there are many.
     pub(crate) fn progress(&self, index: u16, count: u16) {
         self.progress.set_text_content(None);
+        let words = sentences::progress(index + 1, count);
+        dom::set(&self.progress, "aria-label", &words);
+        if count > MOST_DOTS {
+            let done = dom::make("i.bar");
+            let part = 100.0 * f64::from(index + 1) / f64::from(count);
+            // A style that the browser refuses costs only the picture.
+            (done.style().set_property("--part", &format!("{part}%"))).ok();
+            return dom::fill(&self.progress, &[&done]);
+        }
         for stage in 0..count {
             let dot = dom::make(match stage {
-                _ if stage < index => "li.done",
-                _ if stage == index => "li.now",
-                _ => "li",
+                _ if stage < index => "i.done",
+                _ if stage == index => "i.now",
+                _ => "i",
             });
-            if stage == index {
-                dom::set(&dot, "aria-current", "step");
-            }
             dom::fill(&self.progress, &[&dot]);
         }
     }
@@ -110,6 +145,10 @@ impl Shell {
             old.remove();
         }
         self.root.insert_before(page, Some(&self.contact)).ok();
+        // A page that says by itself whom to write to needs nobody to say it again.
+        let said = page.text_content().unwrap_or_default();
+        let is_said = !self.whom.is_empty() && said.contains(&self.whom);
+        dom::show(&self.contact, !is_said);
         focus_heading(page);
         dom::window().scroll_to_with_x_and_y(0.0, 0.0);
     }

@@ -25,6 +25,7 @@ use crate::module::Module;
 use crate::peers::{self, News, Peers};
 use crate::post::Post;
 use crate::scene::Scene;
+use crate::sentences;
 use crate::socket::Socket;
 use crate::view::View;
 
@@ -227,8 +228,8 @@ fn partner_name(plan: &Plan) -> String {
     let seats = plan.controllers.iter().enumerate();
     let others = seats.filter(|(seat, _)| *seat != plan.seat.index());
     let name = |(_, controller): (usize, &Controller)| match controller {
-        Controller::Ai { .. } if plan.disclose_ai => "Partner (AI)",
-        _ => "Partner",
+        Controller::Ai { .. } if plan.disclose_ai => sentences::say().partner_ai,
+        _ => sentences::say().partner,
     };
     others.map(name).collect::<Vec<_>>().join(", ")
 }

@@ -20,10 +20,10 @@ impl Regroup {
         let page = dom::make("section.card.lobby");
         let pulse = dom::make("div.pulse");
         dom::set(&pulse, "aria-hidden", "true");
-        let status = dom::text("p.status", sentences::WAITING_FOR_OTHERS);
+        let status = dom::text("p.status", sentences::say().waiting_for_others);
         dom::set(&status, "role", "status");
-        let hint = dom::text("p.hint", sentences::ONE_MOMENT);
-        let heading = dom::text("h1", sentences::REGROUP);
+        let hint = dom::text("p.hint", sentences::say().one_moment);
+        let heading = dom::text("h1", sentences::say().regroup);
         dom::fill(&page, &[&heading, &pulse, &status, &hint]);
         Self {
             page,

@@ -67,10 +67,10 @@ fn tell() {
     let Some(place) = dom::document().query_selector("main").ok().flatten() else {
         return;
     };
-    let notice = dom::text("div.notice", sentences::BROKEN);
+    let notice = dom::text("div.notice", sentences::say().broken);
     dom::set(&notice, "role", "alert");
-    let actions = dom::make("nav.actions");
-    let reload = dom::button("primary", "Reload", dom::reload);
+    let actions = dom::make("div.actions");
+    let reload = dom::button("primary", sentences::say().reload, dom::reload);
     dom::fill(&actions, &[&reload]);
     dom::fill(&notice, &[&actions]);
     place

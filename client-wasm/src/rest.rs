@@ -5,6 +5,7 @@ use web_sys::HtmlElement;
 use crate::dom;
 use crate::pages;
 use crate::post::{Input, Post};
+use crate::sentences;
 
 /// The page of a rest.
 pub(crate) struct Rest {
@@ -25,16 +26,12 @@ impl Rest {
         let page = dom::make("section.card.rest");
         dom::fill(&page, &[&dom::prose(html)]);
         pages::ensure_heading(&page, title);
-        let (played, all) = round;
-        let status = dom::text(
-            "p.status",
-            &format!("Round {played} of {all} is over. Score: {score}."),
-        );
+        let status = dom::text("p.status", &sentences::round_over(round, score));
         let post = post.clone();
-        let button = dom::button("primary", "Next round", move || {
+        let button = dom::button("primary", sentences::say().next_round, move || {
             post.send(Input::StageDone(Vec::new(), Vec::new()))
         });
-        let (actions, hint) = (dom::make("nav.actions"), dom::make("p.hint"));
+        let (actions, hint) = (dom::make("div.actions"), dom::make("p.hint"));
         dom::set(&hint, "role", "status");
         dom::fill(&actions, &[&button]);
         dom::fill(&page, &[&status, &actions, &hint]);
@@ -73,9 +70,9 @@ impl Rest {
                 .ok();
         }
         let hint = match left_s {
-            _ if self.waits => "Waiting for the others…".to_owned(),
-            _ if must_s > 0.0 => format!("You can go on in {must_s} s."),
-            Some(left_s) => format!("The next round begins by itself in {left_s} s."),
+            _ if self.waits => sentences::say().waiting_for_others.to_owned(),
+            _ if must_s > 0.0 => sentences::go_on_in(must_s as u32),
+            Some(left_s) => sentences::round_in(left_s as u32),
             None => String::new(),
         };
         dom::say(&self.hint, &hint);

@@ -50,6 +50,7 @@ pub(crate) struct Scene {
     /// What people write meanwhile.
     pub(crate) chat: Option<Pane>,
     page: HtmlElement,
+    heading: HtmlElement,
     /// The canvas.
     pub(crate) canvas: HtmlElement,
     hud: HtmlElement,
@@ -73,13 +74,14 @@ impl Scene {
     /// An empty page; `partner` is what the partner is called. With `chat` people write beside it.
     pub(crate) fn new(post: &Post, partner: &str, chat: bool) -> Self {
         let page = dom::make("section.play");
+        let heading = dom::text("h1.sr-only", sentences::say().get_ready);
         let hud = dom::make("div.hud");
         let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
         dom::fill(&hud, &[&partner, &link]);
         let canvas = dom::make("canvas");
         canvas.set_id("stage");
         dom::set(&canvas, "tabindex", "0");
-        dom::set(&canvas, "role", "img");
+        dom::set(&canvas, "role", "application");
         let (words, spoken) = (dom::make("p.sr-only"), dom::make("p.sr-only"));
         words.set_id("words");
         dom::set(&canvas, "aria-describedby", "words");
@@ -92,7 +94,9 @@ impl Scene {
         }
         dom::fill(
             &page,
-            &[&hud, &canvas, &words, &spoken, &keys, &news, &overlay, &ask],
+            &[
+                &heading, &hud, &canvas, &words, &spoken, &keys, &news, &overlay, &ask,
+            ],
         );
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
@@ -109,6 +113,7 @@ impl Scene {
             whole,
             chat,
             page,
+            heading,
             canvas,
             hud,
             gauges: Vec::new(),
@@ -124,7 +129,7 @@ impl Scene {
             told: Vec::new(),
             described_ms: f64::NEG_INFINITY,
         };
-        scene.overlay(Veil::Dark, sentences::LOADING, None);
+        scene.overlay(Veil::Dark, sentences::say().loading, None);
         scene
     }
 
@@ -137,6 +142,7 @@ impl Scene {
         layout: &Layout,
         touch: bool,
     ) {
+        dom::say(&self.heading, &spec.title);
         dom::set(&self.canvas, "aria-label", &spec.title);
         for hint in controls::hints(spec, keys, layout) {
             dom::fill(&self.keys, &[&tell(&hint)]);
@@ -169,8 +175,8 @@ impl Scene {
             self.ask.set_class_name(class);
         }
         let sentence = match runs {
-            true => sentences::FULLSCREEN_LEFT,
-            false => sentences::ASK_FULLSCREEN,
+            true => sentences::say().fullscreen_left,
+            false => sentences::say().ask_fullscreen,
         };
         dom::say(&self.asked, sentence);
     }
@@ -200,10 +206,10 @@ impl Scene {
     pub(crate) fn badge(&self, badge: Badge) {
         let (class, text) = match badge {
             Badge::None => ("", ""),
-            Badge::Direct => ("", "direct"),
-            Badge::Relay => ("relay", "via server"),
-            Badge::Lost => ("lost", "partner not heard"),
-            Badge::Unsaved => ("lost", sentences::SAVING_PAUSED),
+            Badge::Direct => ("", sentences::say().direct),
+            Badge::Relay => ("relay", sentences::say().via_server),
+            Badge::Lost => ("lost", sentences::say().partner_lost),
+            Badge::Unsaved => ("lost", sentences::say().saving_paused),
         };
         dom::say(&self.link, text);
         let class = format!("link {class}");
@@ -241,8 +247,10 @@ impl Scene {
         self.overlay.set_text_content(None);
         let post = post.clone();
         // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
-        let on = dom::button("primary", "Continue", move || post.send(Input::Onward));
-        let actions = dom::make("nav.actions");
+        let on = dom::button("primary", sentences::say().onward, move || {
+            post.send(Input::Onward)
+        });
+        let actions = dom::make("div.actions");
         dom::fill(&actions, &[&on]);
         dom::fill(&self.overlay, &[&dom::text("p", sentence), &actions]);
     }
@@ -355,7 +363,7 @@ fn ask(canvas: &HtmlElement) -> (HtmlElement, HtmlElement) {
     dom::set(&ask, "role", "status");
     ask.set_hidden(true);
     let canvas = canvas.clone();
-    let button = dom::button("primary", sentences::FULLSCREEN, move || {
+    let button = dom::button("primary", sentences::say().fullscreen, move || {
         dom::fill_screen();
         // The keys belong to the world again.
         canvas.focus().ok();

@@ -164,7 +164,7 @@ fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
             }
         })
     };
-    let actions = dom::make("nav.actions");
+    let actions = dom::make("div.actions");
     dom::fill(&actions, &[&cannot, &again]);
     dom::fill(
         &parts.page,

@@ -1,8 +1,12 @@
-//! What the page says when something is not as it should be: one sentence on what happened, one on what to do.
+//! What the page says when something is not as it should be: one sentence on what happened, one on what to do; in the
+//! language in which the person reads the study, or in English where the page has not learnt it.
 //!
 //! This module must not know where the sentences are shown.
 
 mod chat;
+mod words;
+
+use std::cell::Cell;
 
 use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
@@ -13,222 +17,122 @@ pub use chat::{
     chat_until, company, talker,
 };
 
-/// The server has not answered since the page was opened.
-pub const NO_SERVER: &str = "The server cannot be reached right now. Please keep this page open: it goes on trying by itself.";
-/// The connection was lost on a page where it is needed.
-pub const RECONNECTING: &str = "The connection was lost. Please keep this page open: it connects again by itself, and nothing is lost.";
-/// The connection was lost during a match.
-pub const SAVING_PAUSED: &str = "saving paused";
-/// The server refused the answers.
-pub const NOT_TAKEN: &str = "Your answers could not be saved. Please check them and try again.";
-/// The answers to a quiz were not all right, and there is another attempt.
-pub const QUIZ_AGAIN: &str =
-    "Not everything was right. Please read carefully, and answer once more.";
-/// The answers to a quiz are given for the last time.
-pub const LAST_ATTEMPT: &str = "This is your last attempt.";
-/// Before the address of those to write to.
-pub const CONTACT: &str = "Questions or problems? ";
-/// The heading of the page beside a page of another site.
-pub const OTHER_PAGE: &str = "A page of another site";
-/// The link to it.
-pub const OPEN_OTHER: &str = "Open the page";
-/// It gives a code.
-pub const OTHER_CODE: &str = "Please open the page below. It opens beside this one, and gives you a code at its end: type it in here to go on.";
-/// It leads back.
-pub const OTHER_LINK: &str =
-    "Please open the page below. It opens beside this one, and leads you back at its end.";
-/// One comes back alone.
-pub const OTHER_FREE: &str =
-    "Please open the page below. It opens beside this one; come back here when you are done there.";
-/// The field for its code.
-pub const CODE_THERE: &str = "The code from the page";
-/// The button of those who give up.
-pub const CANNOT: &str = "I cannot do this";
-/// The button of those who withdraw.
-pub const WITHDRAW: &str = "Withdraw my data";
-/// The heading of the question before that.
-pub const WITHDRAW_ASK: &str = "Withdraw your data?";
-/// What it means.
-pub const WITHDRAW_MEANS: &str = "Your answers are erased, and what you did in the study is not used. This cannot be undone. It changes nothing about your payment for the time.";
-/// The button of those who do not.
-pub const WITHDRAW_NOT: &str = "Keep my data";
-/// The heading of questions that have none.
-pub const UNTITLED: &str = "Questions";
-/// The button that goes a page back.
-pub const BACK_A_PAGE: &str = "Back";
-/// The button that goes to the next page.
-pub const NEXT: &str = "Next";
-/// The button that goes to the next stage.
-pub const CONTINUE: &str = "Continue";
-/// The page can be left now, after it could not be.
-pub const GO_ON_NOW: &str = "You can go on now.";
-/// The button of those who agree.
-pub const AGREE: &str = "I agree";
-/// The button of those who do not agree.
-pub const DISAGREE: &str = "I do not agree";
-/// A newer page of this session plays on.
-pub const SUPERSEDED: &str =
-    "This study was opened in another tab or window and goes on there. You can close this one.";
-/// The environment is on its way here.
-pub const LOADING: &str = "Getting the game ready…";
-/// Ways to the others are looked for.
-pub const LINKING: &str = "Connecting…";
-/// This page is ready, others are not.
-pub const READY: &str = "Waiting for everybody to be ready…";
-/// The page may fill the screen.
-pub const ASK_FULLSCREEN: &str = "Best played in full screen.";
-/// The page does not fill the screen any more.
-pub const FULLSCREEN_LEFT: &str = "Not in full screen";
-/// The button to fill the screen.
-pub const FULLSCREEN: &str = "Full screen";
-/// The episode is about to start.
-pub const GET_READY: &str = "Get ready";
-/// The episode has ended here, and the server has not said so yet.
-pub const FINISHED: &str = "Time is up. Saving…";
-/// The next stage is on its way here.
-pub const ONE_MOMENT: &str = "One moment…";
-/// The world waits for what only the server can say.
-pub const WAITING_FOR_SERVER: &str =
-    "The connection to the server was lost. It comes back by itself…";
-/// The world waits for several people who are all there.
-pub const WAITING_FOR_OTHERS: &str = "Waiting for the others…";
-/// The heading of a lobby.
-pub const LOBBY: &str = "Waiting room";
-/// The server has not yet said who is in the lobby.
-pub const LOOKING: &str = "Looking for your partner…";
-/// Answers whether somebody is there.
-pub const I_AM_HERE: &str = "I am here";
-/// Goes back to the lobby.
-pub const COME_BACK: &str = "Back to the waiting room";
-/// The title of a page out of sight that asks something.
-pub const ASKED_TITLE: &str = "● Are you still there?";
-/// The title of a page out of sight whose partners are here.
-pub const MATCHED_TITLE: &str = "● Your partner is here";
-/// Others of the group have not come to this stage yet.
-pub const REGROUP: &str = "The next round starts soon";
-/// The person of this page is about to play again.
-pub const COMING_BACK: &str = "One moment: you are coming back";
-/// The person of this page plays again.
-pub const BACK: &str = "You are back.";
-/// The person of this page plays again; nobody did meanwhile.
-pub const BACK_TO_PLACE: &str = "You are back. Your place was kept for you.";
-/// The person of this page plays again.
-pub const BACK_FROM_AI: &str = "You are back. An AI partner played for you meanwhile.";
-/// The page failed.
-pub const BROKEN: &str = "Something went wrong on this page, and it was reported. Please reload it: you continue where you were.";
-/// The environment broke down in the middle of an episode.
-pub const STOPPED: &str = "The game had a technical problem and was stopped. One moment…";
-/// The environment could not be loaded.
-pub const NO_MODULE: &str = "The game could not be loaded. Please reload this page; if this stays, write to the researchers.";
+pub use words::Words;
+use words::{DE, EN};
 
-/// The button of those who want to leave.
-pub const LEAVE: &str = "Leave the study";
-/// Asks whether somebody really wants to leave.
-pub const LEAVE_ASKED: &str =
-    "Do you want to leave the study? It ends for you then, and you cannot come back.";
-/// The button of those who stay.
-pub const GO_ON: &str = "Go on";
-/// A person only looks at what the work would be.
-pub const PREVIEW: &str =
-    "This is a preview. Accept the task to begin; nothing is recorded before.";
-/// Names the completion code.
-pub const CODE: &str = "Your completion code";
-/// The button that copies the code.
-pub const COPY: &str = "Copy";
-/// The code was copied.
-pub const COPIED: &str = "Copied.";
-/// The button of the next person at the same computer.
-pub const NEXT_PERSON: &str = "Next participant";
-/// The button of those who want to read on.
-pub const STAY: &str = "Stay on this page";
-/// The button that hands the work in.
-pub const SUBMIT: &str = "Submit to Mechanical Turk";
-/// The heading of a page in a frame of another site.
-pub const FRAME: &str = "This study has a window of its own";
-/// Why.
-pub const FRAME_WHY: &str = "It opens beside this page and needs the room and the keys. When you are done there, you hand in your work here.";
-/// The button that opens it.
-pub const FRAME_OPEN: &str = "Open the study";
-/// The button of those who want no other window.
-pub const FRAME_HERE: &str = "Go on here";
-/// The heading while it is open.
-pub const FRAME_OPENED: &str = "The study is open in its own window";
-/// What happens then.
-pub const FRAME_WAITS: &str =
-    "When you are done there, this page goes on by itself, so that you can hand in your work.";
-/// The button of those who closed it.
-pub const FRAME_BACK: &str = "I closed it: go on here";
-/// Said at the end in the window, whose work is handed in by the frame.
-pub const FRAME_HANDS_IN: &str =
-    "Now hand in your work on the page that you came from. You can close this window.";
+/// What the page says, by the main part of the language's tag, and what the language calls itself.
+const LANGUAGES: [(&str, &str, &Words); 2] = [("en", "English", &EN), ("de", "Deutsch", &DE)];
+
+thread_local! {
+    static SPOKEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The place of a language among those that the page speaks.
+fn known(language: &str) -> Option<usize> {
+    let main = language.split('-').next().unwrap_or_default();
+    LANGUAGES
+        .iter()
+        .position(|(tag, ..)| main.eq_ignore_ascii_case(tag))
+}
+
+/// Has the page speak the first of these languages that it knows, or else English. Gives the tag of what it speaks.
+pub fn speak<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
+    let at = languages.into_iter().find_map(known).unwrap_or(0);
+    SPOKEN.set(at);
+    LANGUAGES[at].0
+}
+
+/// What a language calls itself, if the page speaks it.
+pub fn language_name(language: &str) -> Option<&'static str> {
+    known(language).map(|at| LANGUAGES[at].1)
+}
+
+/// What the page says in the language that it speaks.
+pub fn say() -> &'static Words {
+    LANGUAGES[SPOKEN.get()].2
+}
+
+/// A sentence with its places filled in.
+pub fn fill(sentence: &str, values: &[(&str, &dyn std::fmt::Display)]) -> String {
+    let mut filled = String::with_capacity(sentence.len() + 16);
+    let mut rest = sentence;
+    while let Some((before, (name, after))) = rest
+        .split_once('{')
+        .and_then(|(before, after)| Some((before, after.split_once('}')?)))
+    {
+        filled.push_str(before);
+        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+            filled.push_str(&value.to_string());
+        }
+        rest = after;
+    }
+    filled + rest
+}
+
+/// A sentence about a person, by the name that [`companion`] gave.
+fn about(sentence: &str, name: &str) -> String {
+    let within = match name == say().your_partner {
+        true => say().partner_within,
+        false => name,
+    };
+    fill(sentence, &[("Name", &name), ("name", &within)])
+}
 
 /// The number of a visit.
 pub fn receipt(number: &str) -> String {
-    format!("The number of your visit is {number}.")
+    fill(say().receipt, &[("number", &number)])
 }
 
 /// What somebody is paid.
 pub fn pay(amount: &str) -> String {
-    format!("Your pay is {amount}.")
+    fill(say().pay, &[("amount", &amount)])
 }
 
 /// The button that leads back to whoever sent the participant.
 pub fn back_to(name: &str) -> String {
-    format!("Back to {name}")
+    fill(say().back_to, &[("name", &name)])
 }
 
 /// The page is about to lead away.
 pub fn leaving(name: &str, left_s: u32) -> String {
-    format!("You go back to {name} in {left_s} s. Everything is saved.")
+    fill(say().leaving, &[("name", &name), ("left", &left_s)])
 }
 
 /// The sentences for a refusal.
 pub fn refusal(why: Refusal) -> &'static str {
     match why {
-        Refusal::UnknownLink => {
-            "This link is not known here. Please check that you copied all of it, or ask the researchers for a new one."
-        }
-        Refusal::Incomplete => {
-            "This link does not say who you are. Please go back to the page on which you found this study, and open it from there."
-        }
-        Refusal::Full => {
-            "There is no free place in this study at the moment. Please try the same link again later."
-        }
-        Refusal::OldPage => "This page is older than the server. Please reload it.",
-        Refusal::Malformed => {
-            "The server did not understand this page. Please reload it: you continue where you were."
-        }
-        Refusal::Stopping => {
-            "The server is restarting. Please keep this page open: it connects again by itself, and nothing is lost."
-        }
+        Refusal::UnknownLink => say().unknown_link,
+        Refusal::Incomplete => say().incomplete,
+        Refusal::Full => say().full,
+        Refusal::OldPage => say().old_page,
+        Refusal::Malformed => say().malformed,
+        Refusal::Stopping => say().stopping,
     }
 }
 
 /// What the person is told at the end of an episode.
 pub fn outcome(reason: EndReason, score: i64) -> String {
     match reason {
-        EndReason::Played => format!("Well played! Your score: {score}."),
-        EndReason::PartnerLeft => {
-            "Your partner left, so this round ended early. That is not your fault; please go on."
-                .to_owned()
-        }
-        EndReason::Technical => {
-            "A technical problem ended this round early. That is not your fault; please go on."
-                .to_owned()
-        }
+        EndReason::Played => fill(say().played, &[("score", &score)]),
+        EndReason::PartnerLeft => say().partner_left.to_owned(),
+        EndReason::Technical => say().technical.to_owned(),
     }
 }
 
 /// How many people are still needed in a lobby.
 pub fn here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
-        _ if waiting.ask == Ask::Return => "You are not waiting any more.".to_owned(),
+        _ if waiting.ask == Ask::Return => say().not_waiting.to_owned(),
         // Whoever fits together plays at once: these do not, by what the study asks of a group.
-        0 => "Others wait here too. We look for somebody who fits your group…".to_owned(),
-        1 => "Waiting for one more person…".to_owned(),
-        missing => format!(
-            "{} of {} people are here. Waiting for {missing} more…",
-            waiting.here, waiting.needed
+        0 => say().nobody_fits.to_owned(),
+        1 => say().one_more.to_owned(),
+        missing => fill(
+            say().some_more,
+            &[
+                ("here", &waiting.here),
+                ("needed", &waiting.needed),
+                ("missing", &missing),
+            ],
         ),
     }
 }
@@ -237,13 +141,13 @@ pub fn here(waiting: &Waiting) -> String {
 pub fn waited(waiting: &Waiting, since_ms: u64) -> String {
     // What was shown as a second stays one until the next.
     let waited_ms = (u64::from(waiting.waited_ms) + since_ms) / 1_000 * 1_000;
-    let waited = format!("You have waited {}.", clock_face(waited_ms));
+    let waited = fill(say().waited, &[("time", &clock_face(waited_ms))]);
     match waiting.usual_ms {
         None => waited,
-        Some(usual_ms) if usual_ms < 10_000 => format!("{waited} Lately it took a few seconds."),
+        Some(usual_ms) if usual_ms < 10_000 => format!("{waited} {}", say().few_seconds),
         Some(usual_ms) => {
             let usual = clock_face(u64::from(usual_ms).div_ceil(5_000) * 5_000);
-            format!("{waited} Lately it took about {usual}.")
+            format!("{waited} {}", fill(say().lately, &[("time", &usual)]))
         }
     }
 }
@@ -251,32 +155,18 @@ pub fn waited(waiting: &Waiting, since_ms: u64) -> String {
 /// What happens in a lobby when nobody comes.
 pub fn at_timeout(waiting: &Waiting, since_ms: u64) -> String {
     let left_ms = u64::from(waiting.left_ms).saturating_sub(since_ms);
-    let left = clock_face(left_ms);
-    match (waiting.ask, waiting.then) {
-        (Ask::Return, _) => "Your place was given to others.".to_owned(),
-        (Ask::Choice, _) => "You still play at once if somebody comes.".to_owned(),
-        (_, AtTimeout::Wait) => {
-            "You play as soon as somebody comes. Please stay on this page.".to_owned()
-        }
-        _ if left_ms == 0 => ONE_MOMENT.to_owned(),
-        (_, AtTimeout::GoOn) => {
-            format!("If nobody comes, you go on in {left}. Please stay on this page.")
-        }
-        (_, AtTimeout::Ai) => format!(
-            "If nobody comes, you play with an AI partner in {left}. Please stay on this page."
-        ),
-        (_, AtTimeout::Ask) => format!(
-            "If nobody comes, you can choose in {left} how to go on. Please stay on this page."
-        ),
-        (_, AtTimeout::Leave) if waiting.paid => {
-            format!(
-                "If nobody comes, the study ends in {left}, and you are paid for your time. Please stay on this page."
-            )
-        }
-        (_, AtTimeout::Leave) => {
-            format!("If nobody comes, the study ends in {left}. Please stay on this page.")
-        }
-    }
+    let sentence = match (waiting.ask, waiting.then) {
+        (Ask::Return, _) => say().place_given,
+        (Ask::Choice, _) => say().still_play,
+        (_, AtTimeout::Wait) => say().wait_on,
+        _ if left_ms == 0 => say().one_moment,
+        (_, AtTimeout::GoOn) => say().then_on,
+        (_, AtTimeout::Ai) => say().then_ai,
+        (_, AtTimeout::Ask) => say().then_ask,
+        (_, AtTimeout::Leave) if waiting.paid => say().then_paid,
+        (_, AtTimeout::Leave) => say().then_end,
+    };
+    fill(sentence, &[("left", &clock_face(left_ms))])
 }
 
 /// What somebody who waits is asked.
@@ -286,25 +176,20 @@ pub fn question(waiting: &Waiting, since_ms: u64) -> Option<String> {
         Ask::Presence { left_ms } => {
             let left_ms = u64::from(left_ms).saturating_sub(since_ms);
             let left = clock_face(left_ms.div_ceil(5_000) * 5_000);
-            Some(format!(
-                "Are you still there? Your place is kept for {left} more."
-            ))
+            Some(fill(say().still_there, &[("left", &left)]))
         }
-        Ask::Return => Some(
-            "You did not answer, so you have lost your place. You can come back at any time."
-                .to_owned(),
-        ),
-        Ask::Choice => Some("Nobody has come yet. What would you like to do?".to_owned()),
+        Ask::Return => Some(say().lost_place.to_owned()),
+        Ask::Choice => Some(say().nobody_yet.to_owned()),
     }
 }
 
 /// The button of a choice.
 pub fn choice(choice: Choice, paid: bool) -> String {
     match choice {
-        Choice::Wait => "Keep waiting",
-        Choice::Ai => "Play with an AI partner",
-        Choice::Leave if paid => "Leave, and be paid for my time",
-        Choice::Leave => "Leave the study",
+        Choice::Wait => say().keep_waiting,
+        Choice::Ai => say().play_with_ai,
+        Choice::Leave if paid => say().leave_paid,
+        Choice::Leave => say().leave,
     }
     .to_owned()
 }
@@ -314,111 +199,124 @@ pub fn missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
     let is_away = !absent.is_empty() && absent.iter().all(|(_, connected)| !connected);
     let names = absent.iter().map(|(seat, _)| companion(*seat, is_alone));
     let names: Vec<String> = names.collect();
-    let (whom, are) = match names.as_slice() {
-        [] => return WAITING_FOR_OTHERS.to_owned(),
-        [one] => (one.clone(), "is"),
-        [first @ .., last] => (format!("{} and {last}", first.join(", ")), "are"),
+    let (who, sentences) = match names.as_slice() {
+        [] => return say().waiting_for_others.to_owned(),
+        [one] => (one.clone(), [say().one_missing, say().one_away]),
+        [first @ .., last] => (
+            format!("{}{}{last}", first.join(", "), say().and),
+            [say().some_missing, say().some_away],
+        ),
     };
-    if is_away {
-        format!("{whom} {are} away and may come back…")
-    } else {
-        format!("{whom} {are} not here yet…")
-    }
+    fill(sentences[usize::from(is_away)], &[("who", &who)])
 }
 
 /// How long the others of the group are waited for.
 pub fn regroup_hint(left_ms: u64) -> String {
     if left_ms == 0 {
-        return ONE_MOMENT.to_owned();
+        return say().one_moment.to_owned();
     }
-    let left = clock_face(left_ms);
-    format!(
-        "It goes on as soon as everybody is here, in {left} at the latest. Please stay on this page."
-    )
+    fill(say().goes_on_by, &[("left", &clock_face(left_ms))])
 }
 
 /// What another person is called, at the start of a sentence.
 pub fn companion(seat: Seat, is_alone: bool) -> String {
     if is_alone {
-        "Your partner".to_owned()
+        say().your_partner.to_owned()
     } else {
-        format!("Player {}", u32::from(seat.0) + 1)
+        fill(say().player, &[("number", &(u32::from(seat.0) + 1))])
     }
 }
 
 /// The receipt of those who withdrew.
 pub fn withdrawn(receipt: &str) -> String {
-    format!("Your data are withdrawn. Your receipt: {receipt}. Please keep it.")
+    fill(say().withdrawn, &[("receipt", &receipt)])
 }
 
 /// The page can be left in a while.
 pub fn go_on_in(left_s: u32) -> String {
-    format!("You can go on in {left_s} s.")
+    fill(say().go_on_in, &[("left", &left_s)])
 }
 
 /// Which attempt at a quiz this is.
 pub fn attempt(attempt: u8, attempts: u8) -> String {
-    let which = format!("Attempt {attempt} of {attempts}.");
+    let which = fill(
+        say().attempt,
+        &[("attempt", &attempt), ("attempts", &attempts)],
+    );
     match attempt >= attempts {
-        true => format!("{which} {LAST_ATTEMPT}"),
+        true => format!("{which} {}", say().last_attempt),
         false => which,
     }
 }
 
+/// How a round ended, during a rest.
+pub fn round_over((round, rounds): (u16, u16), score: i64) -> String {
+    let values: [(&str, &dyn std::fmt::Display); 3] =
+        [("round", &round), ("rounds", &rounds), ("score", &score)];
+    fill(say().round_over, &values)
+}
+
+/// A rest ends by itself.
+pub fn round_in(left_s: u32) -> String {
+    fill(say().round_in, &[("left", &left_s)])
+}
+
+/// Which round it is, from 1.
+pub fn round_of(round: u16, rounds: u16) -> String {
+    fill(say().round_of, &[("round", &round), ("rounds", &rounds)])
+}
+
+/// How far one is, from 1.
+pub fn progress(step: u16, steps: u16) -> String {
+    fill(say().progress_of, &[("step", &step), ("steps", &steps)])
+}
+
 /// Somebody's page is out of sight.
 pub fn looked_away(name: &str) -> String {
-    format!("{name} has looked away.")
+    about(say().looked_away, name)
 }
 
 /// Somebody's page is gone; `plays_on` if the world goes on without them.
 pub fn gone(name: &str, plays_on: bool) -> String {
-    if plays_on {
-        format!("{name} is away and may come back. You can play on.")
-    } else {
-        format!("{name} is away and may come back.")
+    match plays_on {
+        true => about(say().gone_play_on, name),
+        false => about(say().gone, name),
     }
 }
 
 /// An AI partner has somebody's seat.
 pub fn replaced(name: &str) -> String {
-    format!("An AI partner plays on for {}.", in_a_sentence(name))
+    about(say().replaced, name)
 }
 
 /// Somebody is about to play again.
 pub fn returning(name: &str) -> String {
-    format!("{name} is coming back…")
+    about(say().returning, name)
 }
 
 /// Somebody plays again.
 pub fn back(name: &str) -> String {
-    format!("{name} is back.")
+    about(say().is_back, name)
 }
 
 /// The world waits for somebody who is there and heard.
 pub fn waiting_for(name: &str) -> String {
-    format!("Waiting for {}…", in_a_sentence(name))
+    about(say().waiting_for, name)
 }
 
 /// The world waits for somebody who is there and not heard.
 pub fn not_heard(name: &str) -> String {
-    format!(
-        "Waiting for {}: the connection is slow…",
-        in_a_sentence(name)
-    )
+    about(say().not_heard, name)
 }
 
 /// The world waits for somebody whose page is out of sight.
 pub fn held_hidden(name: &str) -> String {
-    format!("{name} has looked away. The game waits.")
+    about(say().held_hidden, name)
 }
 
 /// The world waits for somebody whose page is gone.
 pub fn held_gone(name: &str) -> String {
-    format!("{name} is away. The game waits for them.")
-}
-
-fn in_a_sentence(name: &str) -> String {
-    name.replacen("Your", "your", 1)
+    about(say().held_gone, name)
 }
 
 /// What is new in a description, line by line. That time goes by is not.
@@ -491,7 +389,7 @@ mod tests {
                 "Player 3 is away and may come back…",
                 "Player 3 and Player 4 are away and may come back…",
                 "Player 1, Player 3 and Player 4 are not here yet…",
-                WAITING_FOR_OTHERS,
+                say().waiting_for_others,
             ]
         );
     }
@@ -511,5 +409,50 @@ mod tests {
             [90_000, 89_001, 59_999, 1, 0].map(clock_face),
             ["1:30", "1:30", "1:00", "0:01", "0:00"]
         );
+    }
+
+    /// The places of a sentence that are filled in, whatever the case of their first letter.
+    fn places(sentence: &str) -> Vec<String> {
+        let places = sentence.split('{').skip(1);
+        let places = places.map(|place| place.split('}').next().unwrap_or_default());
+        let mut places: Vec<String> = places.map(str::to_lowercase).collect();
+        places.sort_unstable();
+        places
+    }
+
+    #[test]
+    fn every_language_says_everything_and_fills_in_the_same() {
+        for (tag, _, words) in LANGUAGES {
+            for ((name, english), (_, other)) in EN.all().into_iter().zip(words.all()) {
+                assert!(!other.trim().is_empty(), "{tag}: {name}");
+                assert_eq!(places(english), places(other), "{tag}: {name}");
+                assert!(tag == "en" || !other.ends_with(' ') || english.ends_with(' '));
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_speaks_the_first_language_that_it_knows() {
+        assert_eq!(speak(["fr", "de-AT", "en"]), "de");
+        assert_eq!(say().next, "Weiter");
+        assert_eq!(
+            companion(Seat(3), false) + ": " + &go_on_in(4),
+            "Person 4: Sie können in 4 s weitergehen."
+        );
+        assert_eq!(
+            waiting_for(&companion(Seat(1), true)),
+            "Gleich geht es weiter: die andere Person fehlt noch…"
+        );
+        assert_eq!(speak(["fr"]), "en");
+        assert_eq!(say().next, "Next");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_in_again() {
+        assert_eq!(
+            fill("{a} and {b}", &[("a", &"{b}"), ("b", &1)]),
+            "{b} and 1"
+        );
+        assert_eq!(fill("a { b", &[]), "a { b");
     }
 }

@@ -88,6 +88,10 @@ pub enum ClientMessage {
     Hello {
         /// How the page comes in.
         entry: Entry,
+        /// The language that the person asks for, as a tag such as `de`.
+        language: Option<String>,
+        /// The languages that they read, best first, as their browser tells.
+        reads: Vec<String>,
     },
     /// Asks for the server's time.
     Clock {
@@ -203,6 +207,17 @@ pub enum ClientMessage {
         /// What it says.
         text: String,
     },
+}
+
+impl ClientMessage {
+    /// The first message of a page that takes any language.
+    pub fn hello(entry: Entry) -> Self {
+        Self::Hello {
+            entry,
+            language: None,
+            reads: Vec::new(),
+        }
+    }
 }
 
 /// How long a seat is silent before that is told, milliseconds.
@@ -335,8 +350,10 @@ pub enum ServerMessage {
         session: String,
         /// Title of the study.
         title: String,
-        /// Whether the study asks for its title, contact and so on in another language than `en`.
+        /// The language in which the participant reads the study.
         language: String,
+        /// The languages that they can choose from; none if there is but that one.
+        languages: Vec<String>,
         /// Whom participants can write to.
         contact: String,
         /// SHA-256 of the modules that the study plays, lower-case hex: to be fetched while there is time.

@@ -131,7 +131,7 @@ impl Admin {
             study: Named {
                 id: study.id.clone(),
                 version: study.version.clone(),
-                title: study.title.clone(),
+                title: study.title.usual().to_owned(),
                 hash: study.hash.clone(),
             },
             sessions: rows,

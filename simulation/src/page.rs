@@ -342,7 +342,7 @@ impl Page {
             None => Entry::Open,
         };
         self.deeds
-            .push_back(Deed::Send(ClientMessage::Hello { entry }));
+            .push_back(Deed::Send(ClientMessage::hello(entry)));
     }
 
     /// The connection is gone, or does not come about.

@@ -19,7 +19,7 @@ use crate::screening::{self, Screening};
 use crate::stage::Network;
 use crate::stage::{self, End, Kind, Lobby, Outcome, Stage};
 use crate::terms::{self, Net};
-use crate::text;
+use crate::text::{self, Languages, Text};
 use crate::timeline::names::Scope;
 use crate::timeline::read::First;
 use crate::timeline::{self, Node};
@@ -38,12 +38,14 @@ pub struct Study {
     pub id: String,
     /// Its version, as the researcher counts.
     pub version: String,
-    /// Its title, in its language.
-    pub title: String,
+    /// Its title, in its languages.
+    pub title: Text,
     /// Whom participants can write to.
     pub contact: String,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
+    /// The languages that participants can choose from, its own among them; none if there is but that one.
+    pub languages: Vec<String>,
     /// The number that the ethics board gave it.
     pub protocol: Option<String>,
     /// How long data are kept, and a session waits.
@@ -95,10 +97,7 @@ impl Study {
 
     /// The pictures and videos that pages show.
     pub fn media(&self) -> impl Iterator<Item = &Media> {
-        let stages = self.timeline.iter().flat_map(|stage| stage.kind.pages());
-        let ends = self.recruitment.outcomes.values();
-        let ends = ends.filter_map(|end| end.page.as_ref());
-        stages.chain(ends).flat_map(Page::media)
+        pages(&self.timeline, Some(&self.recruitment)).flat_map(Page::media)
     }
 
     /// Whether something of a participant may be recorded at a stage: not if a consent comes after it.
@@ -129,13 +128,48 @@ impl Study {
 struct About {
     id: String,
     version: String,
-    title: String,
+    title: Text,
     contact: String,
     language: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    languages: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<String>,
     #[serde(flatten)]
     keeping: Keeping,
+}
+
+impl About {
+    fn languages(&self) -> Languages<'_> {
+        Languages {
+            own: &self.language,
+            all: &self.languages,
+        }
+    }
+}
+
+/// Every page that participants may read.
+fn pages<'a>(
+    timeline: &'a [Stage],
+    recruitment: Option<&'a Recruitment>,
+) -> impl Iterator<Item = &'a Page> {
+    let stages = timeline.iter().flat_map(|stage| stage.kind.pages());
+    let ends = recruitment.into_iter().flat_map(|it| it.outcomes.values());
+    stages.chain(ends.filter_map(|end| end.page.as_ref()))
+}
+
+/// The languages in which the title and every page are there; none if that is but the study's own.
+fn common_languages(
+    about: &About,
+    timeline: &[Stage],
+    recruitment: Option<&Recruitment>,
+) -> Vec<String> {
+    let is_common = |language: &&String| {
+        **language == about.language
+            || pages(timeline, recruitment).all(|page| page.speaks(language))
+    };
+    let common: Vec<String> = about.title.languages().filter(is_common).cloned().collect();
+    if common.len() > 1 { common } else { Vec::new() }
 }
 
 /// How long a participant's data are kept, and a session waits for its participant.
@@ -227,7 +261,8 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
     let about = fields.key("study", "What the study is.");
     let example = "{id: my-study, version: 1.0.0, title: …, contact: …}";
     let about = about.need(example, |place| about_of(&place));
-    let language = about.as_ref().map_or("en", |about| about.language.as_str());
+    let languages = about.as_ref().map_or(Languages::ENGLISH, About::languages);
+    let source = Source { dir, languages };
     let recruitment = fields.key(
         "recruitment",
         "Whence participants come, and what they are paid.",
@@ -236,7 +271,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
         "screening",
         "Who can take part, as far as their device and connection say; asked before anything else.",
     );
-    let screening = screening.maybe(|place| Some(first_stage(place, language)));
+    let screening = screening.maybe(|place| Some(first_stage(place, languages)));
     let net = fields.key("net", "How pages reach each other.");
     let net = net.or(Net::default(), |place| terms::net(&place));
     let design = fields.key(
@@ -254,8 +289,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
     let walked = walked.need("a list of stages", |place| {
         let first = screening.flatten();
         timeline(
-            dir,
-            language,
+            source,
             &place,
             first,
             design.as_ref(),
@@ -268,7 +302,6 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
     let bonus = fields.key("bonus", doc);
     let has_bonus = bonus.place.is_some();
     let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));
-    let source = Source { dir, language };
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
     fields.done();
@@ -293,7 +326,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
 fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Study> {
     let source = yaml::parse(text.trim_start_matches('\u{feff}'), report)?;
     let Parts {
-        about,
+        mut about,
         recruitment,
         bonus,
         net,
@@ -307,6 +340,10 @@ fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Stu
         scopes,
         paths,
     } = walked;
+    if about.languages.is_empty() {
+        about.languages = common_languages(&about, &timeline, recruitment.as_ref());
+    }
+    about.title = about.title.within(&about.languages);
     let mut whole =
         json!({ "format": 1, "study": about, "net": net, "timeline": timeline, "tree": tree });
     if source.get("design").is_some() {
@@ -326,6 +363,7 @@ fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Stu
         title,
         contact,
         language,
+        languages,
         protocol,
         keeping,
     } = about;
@@ -335,6 +373,7 @@ fn read(dir: &Path, text: &str, report: &Report, judge: Judge<'_>) -> Option<Stu
         title,
         contact,
         language,
+        languages,
         protocol,
         keeping,
         recruitment: recruitment.unwrap_or_default(),
@@ -376,10 +415,16 @@ fn about_of(place: &Place<'_>) -> Option<About> {
     let doc = "The language of the texts, such as `en` or `pt-BR`; where a text is given by language, this one must be there.";
     let language = fields
         .key("language", doc)
-        .or("en".to_owned(), |place| language(&place));
-    let chosen = language.as_deref().unwrap_or("en");
+        .or("en".to_owned(), |place| text::language(&place));
+    let own = language.as_deref().unwrap_or("en");
+    let doc = "The languages that participants can choose from, `language` among them. Every page and every text by language must be there in each. By default those that the title is given in and every page is there in.";
+    let languages = fields
+        .key("languages", doc)
+        .or(Vec::new(), |place| text::languages(&place, own));
+    let all = languages.as_deref().unwrap_or_default();
+    let known = Languages { own, all };
     let title = fields.key("title", "What participants read at the top of the page.");
-    let title = title.need("Cooking together", |place| text::read(&place, chosen, 200));
+    let title = title.need("Cooking together", |place| text::read(&place, known, 200));
     let contact = fields.key("contact", "Whom participants can write to.");
     let contact = contact.need("lab@example.edu", |place| place.text(200));
     let doc = "The number that the ethics board gave the study; it goes into the data.";
@@ -389,9 +434,10 @@ fn about_of(place: &Place<'_>) -> Option<About> {
     Some(About {
         id: id?,
         version: version?,
-        title: title?.in_language(chosen).to_owned(),
+        title: title?,
         contact: contact?,
         language: language?,
+        languages: languages?,
         protocol: protocol?,
         keeping: keeping?,
     })
@@ -423,20 +469,9 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
     })
 }
 
-fn language(place: &Place<'_>) -> Option<String> {
-    let text = place.text(35)?;
-    let good = text::is_language(&text);
-    if !good {
-        place.wrong(format!(
-            "`{text}` is not a language tag; write one like en, de or pt-BR"
-        ));
-    }
-    good.then_some(text)
-}
-
 /// The stage in which it is found out who can take part.
-fn first_stage<'a>(place: Place<'a>, language: &str) -> First<'a> {
-    let kind = screening::read(&place, language).map(Kind::Screening);
+fn first_stage<'a>(place: Place<'a>, languages: Languages<'_>) -> First<'a> {
+    let kind = screening::read(&place, languages).map(Kind::Screening);
     let id = screening::ID.to_owned();
     (place, kind.map(|kind| Stage { id, kind }))
 }
@@ -453,8 +488,7 @@ struct Walked {
 /// Reads and checks the timeline, and tells what formulas about a whole visit can ask; a design that has faults of its
 /// own takes nothing from the checks that need none.
 fn timeline<'a>(
-    dir: &Path,
-    language: &str,
+    source: Source<'_>,
     place: &Place<'a>,
     first: Option<First<'a>>,
     design: Option<&Design>,
@@ -462,7 +496,7 @@ fn timeline<'a>(
     (facts, judge): (&mut Types, Judge<'_>),
 ) -> Option<Walked> {
     let asked = first.as_ref().map(|(place, _)| place.clone());
-    let mut read = timeline::read::read(dir, language, place, first)?;
+    let mut read = timeline::read::read(source, place, first)?;
     if let Some(asked) = asked {
         let is_env = |stage: &Option<Stage>| {
             // One that could not be read may be one.
@@ -508,8 +542,13 @@ fn timeline<'a>(
 
 /// The last page of a study that has none of its own. No stage of a file can have its id.
 fn usual_end() -> Stage {
-    let markdown = "# Thank you\n\nThat was all. You can close this page now.\n";
-    let page = Page::of(markdown);
+    let page = Page::of(
+        "# Thank you\n\nThat was all. You can close this page now.\n",
+        &[(
+            "de",
+            "# Vielen Dank\n\nDas war alles. Sie können diese Seite jetzt schließen.\n",
+        )],
+    );
     Stage {
         id: "_end".to_owned(),
         kind: Kind::End(End {

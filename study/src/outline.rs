@@ -110,7 +110,7 @@ impl Study {
         Outline {
             id: self.id.clone(),
             version: self.version.clone(),
-            title: self.title.clone(),
+            title: self.title.usual().to_owned(),
             hash: self.hash.clone(),
             stages: self.parts(),
             visits: self.most(|_| 1.0) as usize,

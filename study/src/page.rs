@@ -10,17 +10,17 @@ use crate::canonical::sha256;
 use crate::media::{self, Media};
 use crate::problem::{At, Report};
 use crate::read::Place;
-use crate::text::is_language;
+use crate::text::{self, Languages};
 use crate::yaml::{Data, Node};
 
 /// The longest Markdown file, bytes.
 pub(crate) const MAX_PAGE: u64 = 64 * 1024;
 
-/// Where a study is read from, and the language of its texts.
+/// Where a study is read from, and the languages of its texts.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub dir: &'a Path,
-    pub language: &'a str,
+    pub languages: Languages<'a>,
 }
 
 /// A page of the study, in its language and perhaps in others.
@@ -61,22 +61,31 @@ impl Prose {
 }
 
 impl Page {
-    /// A page that the program brings.
-    pub(crate) fn of(markdown: &str) -> Self {
+    /// A page that the program brings, in English and in other languages.
+    pub(crate) fn of(english: &str, others: &[(&str, &str)]) -> Self {
+        let prose =
+            |markdown: &str| Prose::of(markdown.to_owned(), Path::new(""), "", &Report::new(""));
+        let others = others.iter();
+        let others = others.map(|(language, markdown)| ((*language).to_owned(), prose(markdown)));
         Self {
             file: String::new(),
-            usual: Prose::of(markdown.to_owned(), Path::new(""), "", &Report::new("")),
-            languages: BTreeMap::new(),
+            usual: prose(english),
+            languages: others.collect(),
         }
     }
 
     fn prose(&self, language: &str) -> &Prose {
-        self.languages.get(language).unwrap_or(&self.usual)
+        text::nearest(&self.languages, language).unwrap_or(&self.usual)
     }
 
     /// What people read, in a language, else in that of the study: sanitised HTML.
     pub fn html(&self, language: &str) -> &str {
         &self.prose(language).html
+    }
+
+    /// Whether it is there in a language, where the study's own is another one. What the program brings always is.
+    pub(crate) fn speaks(&self, language: &str) -> bool {
+        self.file.is_empty() || text::nearest(&self.languages, language).is_some()
     }
 
     /// The pictures and videos that it shows.
@@ -115,6 +124,14 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
             None => whole = false,
         }
     }
+    for language in source.languages.all {
+        let is_own = *language == source.languages.own;
+        if !is_own && text::nearest(&languages, language).is_none() {
+            let beside = file.strip_suffix(".md").unwrap_or(&file);
+            place.wrong(format!("`{file}` is not there in `{language}`, one of `study.languages`; write `{beside}.{language}.md`"));
+            whole = false;
+        }
+    }
     Some(Page {
         usual: usual.filter(|_| whole)?,
         file,
@@ -147,7 +164,7 @@ fn beside_in(dir: &Path, file: &str) -> Vec<(String, String)> {
     let language = |found: &String| {
         let inner = found.strip_prefix(&own)?.strip_prefix('.')?;
         let tag = inner.strip_suffix(ending)?.strip_suffix('.')?;
-        is_language(tag).then(|| (tag.to_owned(), format!("{folder}{found}")))
+        text::is_language(tag).then(|| (tag.to_owned(), format!("{folder}{found}")))
     };
     beside(&dir.join(file))
         .iter()

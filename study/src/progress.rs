@@ -15,6 +15,7 @@ use crate::load::Study;
 use crate::screening::{Measured, Screening};
 use crate::stage::course::Seeding;
 use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage, Way};
+use crate::text;
 use crate::timeline::{self, Bindings, Visit};
 
 pub use facts::{Episode, Facts, Partners};
@@ -58,6 +59,9 @@ pub struct Progress {
     /// What was measured of them, until it may be recorded: stored nowhere, and measured again after a restart.
     #[serde(skip)]
     measured: Option<Box<Measured>>,
+    /// The language that was chosen, where the study has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
     facts: Facts,
 }
 
@@ -191,6 +195,40 @@ impl Progress {
         new.enter(study, 0);
         new.visit = 0;
         new
+    }
+
+    /// The language that was chosen; none where the study has but one.
+    pub fn chosen_language(&self) -> Option<&str> {
+        self.language.as_deref()
+    }
+
+    /// The language in which the participant reads the study.
+    pub fn language<'a>(&'a self, study: &'a Study) -> &'a str {
+        let chosen = self.language.as_ref();
+        let chosen = chosen.filter(|chosen| study.languages.contains(chosen));
+        chosen.unwrap_or(&study.language)
+    }
+
+    /// The participant asks for a language, or reads some, best first, which counts as long as none is chosen. Whether
+    /// another language is chosen now.
+    pub fn choose_language(
+        &mut self,
+        study: &Study,
+        asked: Option<&String>,
+        reads: &[String],
+    ) -> bool {
+        let asked = text::best(
+            &study.languages,
+            asked.map(std::slice::from_ref).unwrap_or_default(),
+        );
+        let has_choice = self.language.is_some() || study.languages.is_empty();
+        let first =
+            (!has_choice).then(|| text::best(&study.languages, reads).unwrap_or(&study.language));
+        let Some(chosen) = asked.or(first) else {
+            return false;
+        };
+        let before = self.language.replace(chosen.to_owned());
+        before.as_deref() != Some(chosen)
     }
 
     /// What was drawn.
@@ -393,7 +431,7 @@ impl Progress {
         if let Some(rest) = self.rest(study) {
             return self.rest_view(study, rest);
         }
-        let mut view = self.stage(study).view(&study.language);
+        let mut view = self.stage(study).view(self.language(study));
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
         }
@@ -417,7 +455,7 @@ impl Progress {
         {
             own.name().clone_into(outcome);
             if let Some(own) = crate::stage::way_out(study, own) {
-                *page = own.html(&study.language).to_owned();
+                *page = own.html(self.language(study)).to_owned();
             }
         }
         view
@@ -427,7 +465,7 @@ impl Progress {
     fn rest_view(&self, study: &Study, rest: &Rest) -> StageView {
         let episodes = self.facts.episodes.get(&self.stage(study).id);
         StageView::Rest {
-            page: rest.page.html(&study.language).to_owned(),
+            page: rest.page.html(self.language(study)).to_owned(),
             round: self.episode(study),
             score: episodes
                 .and_then(|all| all.last())
@@ -550,7 +588,7 @@ impl Progress {
             return Ok(self.leave(study, screening.or_else));
         }
         let measured = Measured::read(answers)?;
-        self.lacks = screening.lacks(&measured, &study.language);
+        self.lacks = screening.lacks(&measured, self.language(study));
         if self.lacks.is_empty() {
             self.measured = Some(Box::new(measured));
             self.record_measured(study);

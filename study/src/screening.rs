@@ -14,7 +14,7 @@ use crate::progress::Refusal;
 use crate::read::Place;
 use crate::stage::Outcome;
 use crate::stage::outcome;
-use crate::text::{self, Text};
+use crate::text::{self, Languages, Text};
 
 /// The id of the stage; no stage of a file can have it.
 pub const ID: &str = "_screening";
@@ -236,7 +236,7 @@ const ABILITIES: [(&str, Ability); 5] = [
 ];
 
 /// Reads the block.
-pub(crate) fn read(place: &Place<'_>, language: &str) -> Option<Screening> {
+pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>) -> Option<Screening> {
     let mut fields = place.fields("who can take part")?;
     let device = fields.key("device", "Which devices; without it any.");
     let device = device.or(Vec::new(), |place| words(&place, "device", &DEVICES));
@@ -263,7 +263,7 @@ pub(crate) fn read(place: &Place<'_>, language: &str) -> Option<Screening> {
         "What those are told for whom the formula does not hold, and what they can do about it.";
     let explain = fields
         .key("explain", doc)
-        .maybe(|place| text::read(&place, language, 500));
+        .maybe(|place| text::read(&place, languages, 500));
     let attempts = fields.key("attempts", "How often somebody may try.");
     let attempts = attempts.or(3, |place| place.whole(1..=20, "attempts"));
     let doc = "How the way of those ended who cannot take part; they are told why.";

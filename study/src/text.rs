@@ -6,6 +6,44 @@ use serde::{Serialize, Serializer};
 
 use crate::read::Place;
 
+/// The most languages of a study.
+const MAX_LANGUAGES: usize = 40;
+
+/// The languages of a study's texts.
+#[derive(Clone, Copy)]
+pub(crate) struct Languages<'a> {
+    /// The study's own, which is also one of all.
+    pub own: &'a str,
+    /// Those that participants can choose from.
+    pub all: &'a [String],
+}
+
+impl Languages<'_> {
+    /// English alone.
+    pub(crate) const ENGLISH: Self = Self {
+        own: "en",
+        all: &[],
+    };
+}
+
+/// What there is in a language, or else in the wider one: what is German is right for `de-AT` too.
+///
+/// Source: RFC 4647, section 3.4, with the main language as the only wider one.
+pub(crate) fn nearest<'a, T>(by: &'a BTreeMap<String, T>, language: &str) -> Option<&'a T> {
+    let main = language.split('-').next().unwrap_or_default();
+    by.get(language).or_else(|| by.get(main))
+}
+
+/// Which of the languages that there are suits somebody best who reads some, best first.
+pub(crate) fn best<'a>(all: &'a [String], reads: &[String]) -> Option<&'a str> {
+    let main = |tag: &str| tag.split('-').next().unwrap_or_default().to_lowercase();
+    let one = |wish: &String| {
+        let exact = all.iter().find(|tag| tag.eq_ignore_ascii_case(wish));
+        exact.or_else(|| all.iter().find(|tag| main(tag) == main(wish)))
+    };
+    reads.iter().find_map(one).map(String::as_str)
+}
+
 /// Text in the language of the study, and perhaps in others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
@@ -14,9 +52,26 @@ pub struct Text {
 }
 
 impl Text {
+    /// The text in the language of the study.
+    pub fn usual(&self) -> &str {
+        &self.usual
+    }
+
+    /// The text in these languages alone, beside that of the study.
+    pub(crate) fn within(mut self, languages: &[String]) -> Self {
+        self.by_language
+            .retain(|language, _| languages.contains(language));
+        self
+    }
+
+    /// The languages that it is given by.
+    pub(crate) fn languages(&self) -> impl Iterator<Item = &String> {
+        self.by_language.keys()
+    }
+
     /// The text in a language, else in that of the study.
     pub fn in_language(&self, language: &str) -> &str {
-        self.by_language.get(language).unwrap_or(&self.usual)
+        nearest(&self.by_language, language).unwrap_or(&self.usual)
     }
 }
 
@@ -39,9 +94,41 @@ impl Serialize for Text {
     }
 }
 
+/// Reads a language tag.
+pub(crate) fn language(place: &Place<'_>) -> Option<String> {
+    let text = place.text(35)?;
+    let good = is_language(&text);
+    if !good {
+        place.wrong(format!(
+            "`{text}` is not a language tag; write one like en, de or pt-BR"
+        ));
+    }
+    good.then_some(text)
+}
+
+/// Reads the languages that participants can choose from. A study in its own language alone has none.
+pub(crate) fn languages(place: &Place<'_>, own: &str) -> Option<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    for place in place.list("languages", MAX_LANGUAGES)? {
+        let tag = language(&place)?;
+        if all.contains(&tag) {
+            place.wrong(format!("`{tag}` is there twice; leave one of them out"));
+            return None;
+        }
+        all.push(tag);
+    }
+    if !all.iter().any(|tag| tag == own) {
+        place.wrong(format!(
+            "`{own}`, the language of the study, is not among them; add it, or write one of them as `study.language`"
+        ));
+        return None;
+    }
+    Some(if all.len() > 1 { all } else { Vec::new() })
+}
+
 /// Reads text, or text by language, of which that of the study must be one.
-pub(crate) fn read(place: &Place<'_>, language: &str, limit: usize) -> Option<Text> {
-    let by_language = (place.may(place.is_block())).then(|| by_language(place, language, limit));
+pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
+    let by_language = (place.may(place.is_block())).then(|| by_language(place, languages, limit));
     let plain = (place.may(!place.is_block())).then(|| place.text(limit));
     match plain {
         Some(usual) => usual.map(|usual| Text::from(usual.as_str())),
@@ -49,7 +136,7 @@ pub(crate) fn read(place: &Place<'_>, language: &str, limit: usize) -> Option<Te
     }
 }
 
-fn by_language(place: &Place<'_>, language: &str, limit: usize) -> Option<Text> {
+fn by_language(place: &Place<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
     let mut texts = BTreeMap::new();
     let mut whole = true;
     for (tag, place) in place.entries("text by language")? {
@@ -58,16 +145,40 @@ fn by_language(place: &Place<'_>, language: &str, limit: usize) -> Option<Text> 
             None => whole = false,
         }
     }
-    let usual = texts.get(language).cloned();
-    if usual.is_none() && whole {
-        place.wrong(format!(
-            "no text for `{language}`, the language of the study; add a line `{language}: …`"
-        ));
-    }
+    whole &= whole
+        && has_all(place, languages, |language| {
+            nearest(&texts, language).is_some()
+        });
+    let usual = nearest(&texts, languages.own).cloned();
     Some(Text {
         usual: usual.filter(|_| whole)?,
         by_language: texts,
     })
+}
+
+/// Whether there is a text in each language of the study; reports those that are missing.
+pub(crate) fn has_all(
+    place: &Place<'_>,
+    languages: Languages<'_>,
+    has: impl Fn(&str) -> bool,
+) -> bool {
+    let others = languages.all.iter().map(String::as_str);
+    let others = others.filter(|language| *language != languages.own);
+    let missing: Vec<&str> = [languages.own]
+        .into_iter()
+        .chain(others)
+        .filter(|language| !has(language))
+        .collect();
+    for language in &missing {
+        let what = match *language == languages.own {
+            true => "the language of the study",
+            false => "one of `study.languages`",
+        };
+        place.wrong(format!(
+            "no text for `{language}`, {what}; add a line `{language}: …`"
+        ));
+    }
+    missing.is_empty()
 }
 
 /// Whether a key is a language tag; reports it if not.

@@ -85,7 +85,7 @@ fn the_documented_study_loads() {
     folder.write("study.yaml", blocks("yaml")[0]);
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
     assert_eq!(
-        (study.title.as_str(), study.timeline.len()),
+        (study.title.usual(), study.timeline.len()),
         ("Cooking together", 5)
     );
 }

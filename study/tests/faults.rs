@@ -58,7 +58,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     );
     assert_eq!(
         fault("  language: en", "  language: en\n  colour: red"),
-        "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, title, contact, protocol, \
+        "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, languages, title, contact, protocol, \
          retention_days, on_withdraw, expires_h"
     );
     assert_eq!(
@@ -331,6 +331,44 @@ fn ids_versions_and_keys_are_checked() {
 }
 
 #[test]
+fn every_language_of_the_study_is_there_in_every_text_and_page() {
+    let languages = |name: &str, languages: &str| {
+        faults(name, |_, text| {
+            let to = format!("language: en\n  languages: {languages}");
+            swap(text, "language: en", &to);
+        })
+    };
+    assert_eq!(
+        languages("languages-own", "[de, fr]"),
+        [
+            "study.yaml:8:14: study.languages: `en`, the language of the study, is not among them; add it, or write one of them as `study.language`"
+        ]
+    );
+    assert_eq!(
+        languages("languages-twice", "[en, de, en]"),
+        ["study.yaml:8:23: study.languages[2]: `en` is there twice; leave one of them out"]
+    );
+    let missing = languages("languages-pages", "[en, de]");
+    assert_eq!(
+        missing[0],
+        "study.yaml:12:13: timeline[0].pages[0]: `how.md` is not there in `de`, one of `study.languages`; write `how.de.md`"
+    );
+    let title = faults("languages-title", |folder, text| {
+        for page in ["how.de.md", "thanks.de.md"] {
+            folder.write(page, "# Hallo");
+        }
+        swap(text, "language: en", "language: en\n  languages: [en, de]");
+        swap(text, "title: Small", "title: {en: Small, fr: Petit}");
+    });
+    assert_eq!(
+        title,
+        [
+            "study.yaml:5:10: study.title: no text for `de`, one of `study.languages`; add a line `de: …`"
+        ]
+    );
+}
+
+#[test]
 fn nobody_gets_stuck() {
     assert_eq!(
         fault("[self, partner]", "[self, partner, partner]"),
@@ -544,7 +582,7 @@ fn text_fields_take_scalars_as_they_are_written() {
     folder.write("study.yaml", STUDY.replace("title: Small", "title: No"));
     let study = study::load(&folder.path).expect("a good study");
     assert_eq!(
-        (study.title.as_str(), study.version.as_str()),
+        (study.title.usual(), study.version.as_str()),
         ("No", "1.10")
     );
 }

@@ -126,6 +126,42 @@ fn every_language_of_a_text_has_its_own_hash_and_both_can_be_agreed_to() {
     assert_eq!(done(&study, &mut at, &[agreed]), Ok(Step::Enter(1)));
 }
 
+/// The study with more of its pages in German.
+fn spoken(name: &str, pages: &[&str]) -> Study {
+    let folder = folder(name);
+    for page in pages {
+        folder.write(page, "# Hallo\n");
+    }
+    load(&folder)
+}
+
+#[test]
+fn people_can_choose_the_languages_in_which_the_title_and_every_page_are_there() {
+    assert_eq!(spoken("some-pages", &["how.de.md"]).languages, [""; 0]);
+    let pages = ["how.de.md", "thanks.de.md", "how.fr.md"];
+    assert_eq!(spoken("all-pages", &pages).languages, ["de", "en"]);
+}
+
+#[test]
+fn a_participant_reads_the_study_in_the_language_that_they_ask_for_or_their_browser_does() {
+    let reads = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let study = spoken("spoken", &["how.de.md", "thanks.de.md"]);
+    let mut at = Progress::new(&study, Draw::default());
+    assert_eq!((at.language(&study), at.chosen_language()), ("en", None));
+    assert!(at.choose_language(&study, None, &reads(&["fr", "de-AT", "en"])));
+    assert_eq!(at.chosen_language(), Some("de"));
+    // Another browser changes nothing; another wish does, unless the study has no such language.
+    assert!(!at.choose_language(&study, None, &reads(&["en"])));
+    assert!(!at.choose_language(&study, Some(&"fr".to_owned()), &reads(&["en"])));
+    assert_eq!(at.language(&study), "de");
+    let StageView::Consent { page, .. } = at.view(&study) else {
+        panic!("not a consent")
+    };
+    assert_eq!(page, "<h1>Einwilligung</h1>\n");
+    assert!(at.choose_language(&study, Some(&"EN".to_owned()), &[]));
+    assert_eq!(at.language(&study), "en");
+}
+
 #[test]
 fn a_text_in_another_language_is_part_of_the_hash_of_the_study() {
     let folder = folder("language-hash");

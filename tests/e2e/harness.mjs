@@ -159,7 +159,7 @@ export async function within(limit, what, promise) {
 
 /** The stages of a page, by what it shows. */
 const STAGES = {
-  instructions: 'section.card:not(.lobby):not(.end):not(.loading):not(.rest):not(.talk) > nav.actions',
+  instructions: 'section.card:not(.lobby):not(.end):not(.loading):not(.rest):not(.talk) > .actions',
   rest: 'section.rest',
   lobby: 'section.lobby',
   chat: 'section.talk',
@@ -181,6 +181,7 @@ export class Participant {
     const person = new Participant();
     person.name = name;
     person.errors = [];
+    person.asked = [];
     person.context = beside?.context ?? await browser.newContext({ viewport: { width: 900, height: 700 }, ...device });
     if (browser.engine === 'chromium' && !browser.place) {
       await person.context.grantPermissions(['microphone', 'camera']);
@@ -191,6 +192,8 @@ export class Participant {
       if (line.type() === 'error') person.errors.push(line.text());
       if (process.env.COPLAY_VERBOSE) say(`[${name}] ${line.text()}`);
     });
+    person.page.on('request', request => person.asked.push(request.url()));
+    person.page.on('websocket', socket => person.asked.push(socket.url()));
     for (const script of [before ?? []].flat()) await person.page.addInitScript(script);
     if (network) await person.impair(network);
     await person.page.goto(link);
@@ -327,7 +330,7 @@ function nextTurn() {
       if (!(report.tick > 0) || report.tick === window.lastTurn) return requestAnimationFrame(look);
       window.lastTurn = report.tick;
       const action = window.coplay.advise();
-      resolve({ key: action < 0 ? null : window.coplay.key_for(action), report });
+      resolve({ action, key: action < 0 ? null : window.coplay.key_for(action), report });
     };
     look();
   });

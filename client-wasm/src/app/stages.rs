@@ -111,7 +111,7 @@ impl App {
         if !self.is_done_sent {
             self.send_done();
         } else if self.done.take().is_some() {
-            self.shell.notice(Some(sentences::NOT_TAKEN));
+            self.shell.notice(Some(sentences::say().not_taken));
         }
     }
 
@@ -123,7 +123,7 @@ impl App {
     }
 
     fn show(&mut self, stage: Stage, before: &Before) {
-        let notice = before.again.then_some(sentences::QUIZ_AGAIN);
+        let notice = before.again.then_some(sentences::say().quiz_again);
         self.shell.notice(notice);
         let found = match std::mem::replace(&mut self.card, Card::Plain) {
             Card::Screening(screening) => screening.found(),
@@ -182,7 +182,9 @@ impl App {
                 self.card = Card::Chat(card);
                 page
             }
-            StageView::Env => pages::message("Get ready", "The game is being prepared…"),
+            StageView::Env => {
+                pages::message(sentences::say().get_ready, sentences::say().preparing)
+            }
             StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
                 match Form::read(surveyjs) {
                     Ok(form) => form::form(&self.post, form, attempt(&stage.view), draft),

@@ -71,18 +71,18 @@ impl Play {
                 self.scene.news(&[]);
                 self.scene.badge(Badge::None);
                 if self.is_left {
-                    return self.veil(sentences::ONE_MOMENT);
+                    return self.veil(sentences::say().one_moment);
                 }
                 let sentence = sentences::outcome(verdict.reason, verdict.score);
                 return self.scene.outcome(&self.post, &sentence);
             }
-            Status::Loading => self.veil(sentences::LOADING),
-            Status::Linking => self.veil(sentences::LINKING),
-            Status::Ready if self.is_alone() => self.veil(sentences::LOADING),
-            Status::Ready => self.veil(sentences::READY),
+            Status::Loading => self.veil(sentences::say().loading),
+            Status::Linking => self.veil(sentences::say().linking),
+            Status::Ready if self.is_alone() => self.veil(sentences::say().loading),
+            Status::Ready => self.veil(sentences::say().ready),
             Status::Returning | Status::Lost => self.show_return(now),
-            Status::Stopped => self.veil(sentences::STOPPED),
-            Status::Finished => self.veil(sentences::FINISHED),
+            Status::Stopped => self.veil(sentences::say().stopped),
+            Status::Finished => self.veil(sentences::say().finished),
             Status::Held { since_us, seats } => {
                 is_missing = !seats.is_empty();
                 if now.page_us > since_us + HOLD_US {
@@ -136,7 +136,8 @@ impl Play {
             Some(_) => Veil::Light,
             None => Veil::Dark,
         };
-        self.scene.overlay(veil, sentences::COMING_BACK, left_s);
+        self.scene
+            .overlay(veil, sentences::say().coming_back, left_s);
     }
 
     /// Good and bad news while the world goes on.
@@ -154,6 +155,16 @@ impl Play {
                 left_s: None,
             });
         }
+        let has_begun = self
+            .peer
+            .t0_us()
+            .is_some_and(|t0_us| t0_us <= now.server_us);
+        if *status == Status::Playing && self.peer.plan().rules.turns && has_begun {
+            lines.push(Line {
+                sentence: sentences::say().your_move.to_owned(),
+                left_s: None,
+            });
+        }
         // A veil says by itself whom it waits for.
         if *status == Status::Playing {
             lines.extend(self.companions.lines(now.page_us));
@@ -166,10 +177,10 @@ impl Play {
         let counted = u64::from(self.peer.plan().countdown_s.unwrap_or(3));
         match self.until_start_s(now) {
             0 => self.scene.overlay(Veil::None, "", None),
-            left_s if left_s > counted => self.veil(sentences::GET_READY),
+            left_s if left_s > counted => self.veil(sentences::say().get_ready),
             left_s => self
                 .scene
-                .overlay(Veil::Dark, sentences::GET_READY, Some(left_s)),
+                .overlay(Veil::Dark, sentences::say().get_ready, Some(left_s)),
         }
     }
 
@@ -199,9 +210,12 @@ fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
     let left_ms = u64::from(live.horizon.saturating_sub(live.ticks)) * 1_000;
     let left = sentences::clock_face(left_ms / u64::from(live.tick_hz));
     let own = [
-        (rounds > 1).then(|| ("Round", format!("{} of {rounds}", round + 1))),
-        Some(("Score", live.score.to_string())),
-        (!plan.rules.turns).then_some(("Time", left)),
+        (rounds > 1).then(|| {
+            let of = sentences::round_of(round + 1, rounds);
+            (sentences::say().round, of)
+        }),
+        Some((sentences::say().score, live.score.to_string())),
+        (!plan.rules.turns).then_some((sentences::say().time, left)),
     ];
     let own = own.into_iter().flatten();
     own.map(|(label, value)| (label.to_owned(), value))

@@ -13,11 +13,12 @@ use study::{Draw, Progress};
 use super::{Summary, Table};
 use crate::store::{self, Episode, Payment, Session, SqliteStore, Store as _, reason_name};
 
-const SESSION_COLUMNS: [&str; 18] = [
+const SESSION_COLUMNS: [&str; 19] = [
     "study_id",
     "version",
     "participant_id",
     "session_id",
+    "language",
     "outcome",
     "started_at",
     "ended_at",
@@ -100,6 +101,7 @@ fn session_row(
         session.study_version.clone(),
         session.participant.clone(),
         session.id.clone(),
+        progress.chosen_language().unwrap_or_default().to_owned(),
         session.outcome.clone().unwrap_or_default(),
         session.created_at.clone(),
         session.ended_at.clone().unwrap_or_default(),

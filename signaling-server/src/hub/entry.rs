@@ -23,6 +23,9 @@ use super::{
 use crate::config::Limits;
 use crate::store::token_hash;
 
+/// The most languages that a page's browser tells; those after it are passed over.
+const MOST_LANGUAGES: usize = 20;
+
 /// What a data folder remembers.
 #[derive(Debug, Default)]
 pub struct Restored {
@@ -287,7 +290,14 @@ impl Hub {
     }
 
     /// Takes the first message of a page.
-    pub(super) fn handle_hello(&mut self, now_us: u64, conn: ConnId, entry: Entry) {
+    pub(super) fn handle_hello(
+        &mut self,
+        now_us: u64,
+        conn: ConnId,
+        entry: Entry,
+        language: Option<String>,
+        mut reads: Vec<String>,
+    ) {
         if self.stopping {
             return self.refuse(conn, Refusal::Stopping);
         }
@@ -309,7 +319,14 @@ impl Hub {
             },
         };
         match found {
-            Ok((who, token, playing)) => self.attach(now_us, conn, who, token, playing),
+            Ok((who, token, playing)) => {
+                reads.truncate(MOST_LANGUAGES);
+                let progress = &mut self.sessions[who.0].progress;
+                if progress.choose_language(&self.study, language.as_ref(), &reads) {
+                    self.store_place(who, None);
+                }
+                self.attach(now_us, conn, who, token, playing);
+            }
             Err(why) => self.refuse(conn, why),
         }
     }
@@ -412,7 +429,9 @@ impl Hub {
         self.by_conn.insert(conn, who);
         self.touch_group(who);
         let study = &self.study;
-        let (title, language) = (study.title.clone(), study.language.clone());
+        let language = self.sessions[who.0].progress.language(study).to_owned();
+        let title = study.title.in_language(&language).to_owned();
+        let languages = study.languages.clone();
         let contact = study.contact.clone();
         let stages = self.stages.values().map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
@@ -422,6 +441,7 @@ impl Hub {
                 session,
                 title,
                 language,
+                languages,
                 contact,
                 modules: modules.into_iter().collect(),
             },

@@ -46,7 +46,7 @@ impl Hub {
         let progress = &self.sessions[who.0].progress;
         let mut view = other.unwrap_or_else(|| match self.stage_of(who) == index {
             true => progress.view(&self.study),
-            false => stage.view(&self.study.language),
+            false => stage.view(progress.language(&self.study)),
         });
         if let StageView::End { farewell, .. } = &mut view {
             *farewell = self.farewell(who);

@@ -74,7 +74,7 @@ impl Hub {
             Sent::Plain => self.walk_in().map(Some),
             Sent::By(identity) => self.welcome_back(identity).map(Some),
             Sent::Preview => {
-                let title = self.study.title.clone();
+                let title = self.study.title.usual().to_owned();
                 self.send(conn, ServerMessage::Preview { title });
                 self.effects.push_back(Effect::Close(conn));
                 Ok(None)

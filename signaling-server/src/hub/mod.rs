@@ -292,8 +292,13 @@ impl Hub {
     }
 
     fn handle_message(&mut self, now_us: u64, conn: ConnId, message: ClientMessage) {
-        if let ClientMessage::Hello { entry } = message {
-            return self.handle_hello(now_us, conn, entry);
+        if let ClientMessage::Hello {
+            entry,
+            language,
+            reads,
+        } = message
+        {
+            return self.handle_hello(now_us, conn, entry, language, reads);
         }
         // A superseded or refused page may still have something on the way.
         let Some(&who) = self.by_conn.get(&conn) else {

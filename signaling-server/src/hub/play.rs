@@ -207,6 +207,8 @@ impl Hub {
             successes: progress.map_or(0, Progress::successes),
             seat: seat.0,
         };
+        let usual = self.study.language.as_str();
+        let language = progress.map_or(usual, |progress| progress.language(&self.study));
         Some(Plan {
             era,
             episode: header.episode.clone(),
@@ -232,7 +234,7 @@ impl Hub {
             rules: header.rules.clone(),
             round: (course.episode, course.episodes),
             countdown_s: env.screen.countdown_s,
-            hud: env.hud(&self.study.language, &course.names, told),
+            hud: env.hud(language, &course.names, told),
             chat: env.screen.chat.is_some(),
         })
     }

@@ -330,7 +330,7 @@ impl Stage {
 
     /// A page comes in; gives its session token.
     fn enter(&mut self, conn: u64, entry: Entry) -> String {
-        self.say(conn, ClientMessage::Hello { entry });
+        self.say(conn, ClientMessage::hello(entry));
         match self.sent[&ConnId(conn)].first() {
             Some(ServerMessage::Welcome {
                 session, modules, ..

@@ -102,6 +102,7 @@ mod tests {
             session: "secret".to_owned(),
             title: "Cooking".to_owned(),
             language: "en".to_owned(),
+            languages: Vec::new(),
             contact: "lab@example.edu".into(),
             modules: Vec::new(),
         };

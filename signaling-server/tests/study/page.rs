@@ -30,7 +30,7 @@ impl Page {
             socket,
             token: String::new(),
         };
-        page.say(&ClientMessage::Hello { entry }).await;
+        page.say(&ClientMessage::hello(entry)).await;
         page
     }
 

@@ -108,7 +108,7 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
                says You and Partner, and numbers the partners if there are more.";
     let names = fields.key("names", doc).or(Vec::new(), |place| {
         let places = place.list("names", usize::from(MAX_SEATS))?;
-        let read = |place: &Place<'_>| text::read(place, source.language, 40);
+        let read = |place: &Place<'_>| text::read(place, source.languages, 40);
         let read: Vec<_> = places.iter().map(read).collect();
         read.into_iter().collect()
     });

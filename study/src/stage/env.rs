@@ -290,7 +290,7 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
 fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
     let mut fields = place.fields("a number beside the picture")?;
     let label = fields.key("label", "What it is.");
-    let label = label.need("Score", |place| text::read(&place, source.language, 60));
+    let label = label.need("Score", |place| text::read(&place, source.languages, 60));
     let doc = "What it shows: a formula, or a text with formulas in double braces.";
     let value = fields.key("value", doc);
     let value = value.need("score", |place| place.text(1_000));

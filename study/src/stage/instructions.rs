@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn every_page_is_shown_for_its_least_time_or_nearly() {
         let of = |min_s| Instructions {
-            pages: vec![Page::of("# One"), Page::of("# Two")],
+            pages: vec![Page::of("# One", &[]), Page::of("# Two", &[])],
             min_s,
         };
         assert!(of(0).is_read(&[]));

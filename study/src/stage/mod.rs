@@ -1,7 +1,5 @@
 //! The stage types: one module each with what it holds, how its fields are read and what they mean.
 
-use std::path::Path;
-
 use protocol::control::{Answer, Draft, Farewell, StageView};
 use serde::Serialize;
 
@@ -136,11 +134,11 @@ impl Kind {
             Self::Debrief(it) => vec![&it.page],
             Self::End(it) => vec![&it.page],
             Self::Chat(it) => it.page.iter().collect(),
+            Self::Env(it) => it.screen.rest.iter().map(|rest| &rest.page).collect(),
             Self::Screening(_)
             | Self::Quiz(_)
             | Self::Survey(_)
             | Self::Lobby(_)
-            | Self::Env(_)
             | Self::External(_) => Vec::new(),
         }
     }
@@ -257,12 +255,7 @@ pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
 
 /// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
 /// other faults.
-pub(crate) fn read(
-    dir: &Path,
-    language: &str,
-    fields: &mut Fields<'_>,
-) -> (Option<String>, Option<Stage>) {
-    let source = Source { dir, language };
+pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<String>, Option<Stage>) {
     let doc = "Names the stage in the data; unique in the study.";
     let id = fields.key("id", doc).need("how", |place| place.id());
     let doc = "What the stage is; decides which other keys it has.";

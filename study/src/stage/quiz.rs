@@ -116,7 +116,7 @@ fn question(
     });
     let ask = fields.key("ask", "What is asked.");
     let ask = ask.need("\"How many onions make a soup?\"", |place| {
-        text::read(&place, source.language, 1_000)
+        text::read(&place, source.languages, 1_000)
     });
     let doc = "What can be answered: words and numbers, or `{value: …, text: …}` with a text by language.";
     let choices = fields.key("choices", doc);
@@ -178,7 +178,7 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
             .need("ours", |place| value(&place));
         let text = fields.key("text", "What participants read.");
         let text = text.need("{en: ours, de: unsere}", |place| {
-            text::read(&place, source.language, 400)
+            text::read(&place, source.languages, 400)
         });
         fields.done();
         Some(Choice {

@@ -101,7 +101,8 @@ fn settle(value: &mut Value, language: &str) {
                     continue;
                 }
                 if let Value::Object(texts) = value {
-                    let chosen = [language, "default", "en"]
+                    let main = language.split('-').next().unwrap_or_default();
+                    let chosen = [language, main, "default", "en"]
                         .iter()
                         .find_map(|tag| texts.get(*tag))
                         .or(texts.values().next());

@@ -56,7 +56,7 @@ const DOC: &str = "A form, in the JSON of SurveyJS.";
 pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Survey> {
     fields.about(DOC);
     let title = fields.key("title", "The heading, unless the form has one.");
-    let title = title.maybe(|place| text::read(&place, source.language, 200));
+    let title = title.maybe(|place| text::read(&place, source.languages, 200));
     let inline = fields.key("surveyjs", "The form, in the study file.");
     let has_inline = inline.place.is_some();
     let inline = inline.maybe(|place| document(&place));

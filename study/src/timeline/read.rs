@@ -1,8 +1,7 @@
 //! Reads the timeline: stages and blocks, nested as in the file.
 
-use std::path::Path;
-
 use crate::design;
+use crate::page::Source;
 use crate::problem::hint;
 use crate::read::{Fields, Place};
 use crate::stage::{self, Kind, Stage};
@@ -43,14 +42,12 @@ pub(crate) type First<'a> = (Place<'a>, Option<Stage>);
 
 /// Reads the timeline.
 pub(crate) fn read<'a>(
-    dir: &Path,
-    language: &str,
+    source: Source<'_>,
     place: &Place<'a>,
     first: Option<First<'a>>,
 ) -> Option<Read<'a>> {
     let mut reader = Reader {
-        dir,
-        language,
+        source,
         read: Read {
             tree: Vec::new(),
             stages: Vec::new(),
@@ -75,8 +72,7 @@ pub(crate) fn read<'a>(
 }
 
 struct Reader<'r, 'a> {
-    dir: &'r Path,
-    language: &'r str,
+    source: Source<'r>,
     read: Read<'a>,
 }
 
@@ -135,7 +131,7 @@ impl<'a> Reader<'_, 'a> {
     /// A stage, in a block of its own if it says how it is walked.
     fn stage(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
         let mut fields = place.fields("a stage")?;
-        let (id, stage) = stage::read(self.dir, self.language, &mut fields);
+        let (id, stage) = stage::read(self.source, &mut fields);
         let index = self.read.stages.len() as u16;
         self.read.stages.push(stage);
         self.read.places.push(place.clone());

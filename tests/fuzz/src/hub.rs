@@ -174,7 +174,7 @@ impl Server {
             None => Entry::Open,
         };
         self.pages[who].conn = Some(conn);
-        self.handle(Event::Message(conn, ClientMessage::Hello { entry }));
+        self.handle(Event::Message(conn, ClientMessage::hello(entry)));
     }
 
     fn disconnect(&mut self, who: usize) {

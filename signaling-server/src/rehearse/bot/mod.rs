@@ -364,7 +364,7 @@ impl Bot {
                     },
                     (None, None) => self.door.entry(),
                 };
-                let message = ClientMessage::Hello { entry };
+                let message = ClientMessage::hello(entry);
                 // The token is a secret: the trace does not have it.
                 self.note(if self.token.is_some() {
                     "> Hello again"

@@ -98,7 +98,7 @@ fn timing() -> Timing {
 
 fn client_messages() -> Vec<ClientMessage> {
     let era = Era(7);
-    let hello = |entry| ClientMessage::Hello { entry };
+    let hello = |entry| ClientMessage::hello(entry);
     let answers = vec![Answer {
         name: "fun".into(),
         value: "5".into(),
@@ -338,6 +338,7 @@ fn server_messages() -> Vec<ServerMessage> {
             session: "9f2c".into(),
             title: "Dyad".into(),
             language: "en".into(),
+            languages: vec!["en".into(), "de".into()],
             contact: "lab@example.edu".into(),
             modules: vec!["ab".repeat(32)],
         },
