@@ -91,6 +91,10 @@ impl Chromium {
             // Chromium refuses to run its sandbox as root.
             command.arg("--no-sandbox");
         }
+        if cfg!(target_os = "linux") {
+            // What it puts beside its profile goes with it. Elsewhere the path of its socket may become too long.
+            command.env("TMPDIR", profile.path());
+        }
         let said = std::fs::File::create(&log).with_context(|| log.display().to_string())?;
         command
             .arg(format!("--user-data-dir={}", profile.path().display()))
