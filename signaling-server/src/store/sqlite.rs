@@ -1,6 +1,7 @@
 //! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
 
 mod erasure;
+mod messages;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use super::{
     Withdrawn, gone_name, reason_name, token_hash,
 };
 
-use rows::{episode, identifier, json, page_time, payment, response, said, session, wait};
+use rows::{episode, identifier, json, page_time, payment, response, session, wait};
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
@@ -348,38 +349,15 @@ impl Store for SqliteStore {
     }
 
     async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
-        let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
-                   sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        sqlx::query(sql)
-            .bind(&message.group)
-            .bind(message.number)
-            .bind(&message.participant)
-            .bind(message.place)
-            .bind(&message.stage)
-            .bind(message.visit)
-            .bind(message.round)
-            .bind(message.turn)
-            .bind(&message.episode)
-            .bind(message.tick)
-            .bind(message.sent_us.cast_signed())
-            .bind(message.at_us.cast_signed())
-            .bind(&message.text)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        messages::save(&self.pool, message).await
     }
 
     async fn messages(&self) -> Result<Vec<Said>, StoreError> {
-        // A folder that is only read may be older than the table.
-        if self.version().await? < 9 {
-            return Ok(Vec::new());
+        match self.version().await? {
+            // A folder that is only read may be older than the table.
+            0..9 => Ok(Vec::new()),
+            _ => messages::all(&self.pool).await,
         }
-        let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
-                   players.episode = messages.episode AND players.participant = messages.participant) AS seat \
-                   FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
-                   messages.participant ORDER BY groups.rowid, number";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
     }
 
     async fn groups(&self) -> Result<Vec<Group>, StoreError> {

@@ -12,8 +12,7 @@ use study::recruitment::Deed;
 use crate::hub::Identity;
 
 use super::super::{
-    Episode, Identifier, Message, PageTime, PayState, Payment, REASONS, Response, Said, Session,
-    Wait,
+    Episode, Identifier, PageTime, PayState, Payment, REASONS, Response, Session, Wait,
 };
 
 pub(super) fn identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
@@ -179,29 +178,5 @@ pub(super) fn page_time(row: &SqliteRow) -> Result<PageTime, sqlx::Error> {
         visit: row.try_get("visit")?,
         page: row.try_get("page")?,
         ms: row.try_get("ms")?,
-    })
-}
-
-pub(super) fn said(row: &SqliteRow) -> Result<Said, sqlx::Error> {
-    let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
-    Ok(Said {
-        study: row.try_get("study")?,
-        study_version: row.try_get("study_version")?,
-        seat: row.try_get("seat")?,
-        message: Message {
-            group: row.try_get("group_id")?,
-            number: row.try_get("number")?,
-            participant: row.try_get("participant")?,
-            place: row.try_get("place")?,
-            stage: row.try_get("stage")?,
-            visit: row.try_get("visit")?,
-            round: row.try_get("round")?,
-            turn: row.try_get("turn")?,
-            episode: row.try_get("episode")?,
-            tick: row.try_get("tick")?,
-            sent_us: us("sent_us")?,
-            at_us: us("at_us")?,
-            text: row.try_get("text")?,
-        },
     })
 }
