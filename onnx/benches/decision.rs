@@ -17,7 +17,9 @@ fn main() {
     let bytes = network.encode().expect("what is read can be written");
     let sha256 = "0".repeat(64);
     let mut partners = Partners::default();
-    partners.add(&sha256, &bytes).expect("what is written can be read");
+    partners
+        .add(&sha256, &bytes)
+        .expect("what is written can be read");
     let clone = partners.open(&policy::named("clone", &sha256), world.spec());
     let cook = partners.open("cook", world.spec());
     println!("the network has {} bytes", bytes.len());
