@@ -41,7 +41,7 @@ impl Pane {
     /// An empty one.
     pub(crate) fn new(post: &Post) -> Self {
         let element = dom::make("section.chat");
-        dom::set(&element, "aria-label", sentences::CHAT);
+        dom::set(&element, "aria-label", sentences::say().chat);
         let company = dom::make("p.company");
         dom::set(&company, "role", "status");
         let (scroll, lines, waiting) = (
@@ -51,9 +51,9 @@ impl Pane {
         );
         dom::set(&scroll, "tabindex", "0");
         dom::set(&scroll, "role", "group");
-        dom::set(&scroll, "aria-label", sentences::MESSAGES);
+        dom::set(&scroll, "aria-label", sentences::say().messages);
         dom::set(&lines, "role", "log");
-        dom::set(&lines, "aria-label", sentences::MESSAGES);
+        dom::set(&lines, "aria-label", sentences::say().messages);
         dom::fill(&scroll, &[&lines, &waiting]);
         let (form, field, send, count) = form(post);
         let (toggle, news) = toggle(&element, &field);
@@ -91,8 +91,8 @@ impl Pane {
                 leave();
             }
         });
-        let button = dom::button("secondary.back", sentences::TO_GAME, back);
-        let hint = dom::text("p.hint.typing", sentences::CHAT_KEYS);
+        let button = dom::button("secondary.back", sentences::say().to_game, back);
+        let hint = dom::text("p.hint.typing", sentences::say().chat_keys);
         if let Ok(Some(body)) = self.element.query_selector(".body") {
             dom::fill(&body, &[&hint, &button]);
         }
@@ -135,12 +135,12 @@ impl Pane {
                 .ok();
         }
         let Some(chat) = chat else {
-            return dom::say(&self.company, sentences::CHAT_NOT_YET);
+            return dom::say(&self.company, sentences::say().chat_not_yet);
         };
         self.field.set_max_length(i32::from(chat.talk().max_length));
         let company = match (is_connected, is_open) {
-            (false, _) => sentences::CHAT_LOST.to_owned(),
-            (true, false) => sentences::CHAT_CLOSED.to_owned(),
+            (false, _) => sentences::say().chat_lost.to_owned(),
+            (true, false) => sentences::say().chat_closed.to_owned(),
             (true, true) => sentences::company(chat.talk()),
         };
         dom::say(&self.company, &company);
@@ -167,14 +167,14 @@ impl Pane {
         self.waiting.set_text_content(None);
         let own = sentences::talker(talk, talk.place);
         for draft in chat.unsaid() {
-            let entry = bubble(true, &own, &draft.text, sentences::NOT_SENT);
+            let entry = bubble(true, &own, &draft.text, sentences::say().not_sent);
             entry.class_list().add_1("unsaid").ok();
             dom::fill(&self.waiting, &[&entry]);
         }
         for draft in chat.queue() {
             dom::fill(
                 &self.waiting,
-                &[&bubble(true, &own, &draft.text, sentences::SENDING)],
+                &[&bubble(true, &own, &draft.text, sentences::say().sending)],
             );
         }
         if at_end {
@@ -184,7 +184,7 @@ impl Pane {
         let last = talk.lines.last();
         let last =
             last.map(|line| format!("{}: {}", sentences::talker(talk, line.place), line.text));
-        dom::say(&self.news, last.as_deref().unwrap_or(sentences::CHAT));
+        dom::say(&self.news, last.as_deref().unwrap_or(sentences::say().chat));
     }
 
     /// Takes note of what the person has before their eyes, and tells how much they have not.
@@ -237,7 +237,7 @@ fn bubble(is_own: bool, name: &str, text: &str, state: &str) -> HtmlElement {
 fn form(post: &Post) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElement) {
     let (form, label) = (
         dom::make("form"),
-        dom::text("label", sentences::YOUR_MESSAGE),
+        dom::text("label", sentences::say().your_message),
     );
     let field: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
     field.set_id("message");
@@ -247,7 +247,7 @@ fn form(post: &Post) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElem
     dom::set(&field, "autocomplete", "off");
     dom::set(&field, "dir", "auto");
     field.set_read_only(true);
-    let send = dom::text("button.primary", sentences::SEND);
+    let send = dom::text("button.primary", sentences::say().send);
     dom::set(&send, "type", "submit");
     dom::set(&send, "disabled", "");
     let count = dom::make("span.count");
@@ -275,7 +275,7 @@ fn form(post: &Post) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElem
 /// The button that opens the chat where there is no room for it beside the world, with the newest message on it.
 fn toggle(element: &HtmlElement, field: &HtmlTextAreaElement) -> (HtmlElement, HtmlElement) {
     let (element, field) = (element.clone(), field.clone());
-    let news = dom::text("span.newest", sentences::CHAT);
+    let news = dom::text("span.newest", sentences::say().chat);
     let button = dom::button("toggle", "", move || {
         element.class_list().add_1("open").ok();
         field.focus().ok();
@@ -300,12 +300,12 @@ impl Card {
     pub(crate) fn new(post: &Post, html: &str) -> Self {
         let page = dom::make("section.card.talk");
         dom::fill(&page, &[&dom::prose(html)]);
-        pages::ensure_heading(&page, sentences::CHAT);
+        pages::ensure_heading(&page, sentences::say().chat);
         let (time, hint) = (dom::make("p.time"), dom::make("p.hint"));
         dom::set(&time, "role", "timer");
         let pane = Pane::new(post);
         let done = post.clone();
-        let on = dom::button("secondary", sentences::CHAT_DONE, move || {
+        let on = dom::button("secondary", sentences::say().chat_done, move || {
             done.send(Input::StageDone(Vec::new(), Vec::new()))
         });
         dom::set(&on, "disabled", "");
@@ -341,8 +341,8 @@ impl Card {
         let hint = match must_s {
             0 => String::new(),
             // One that can only wait for the end is told so by the time that is left.
-            _ if may_ms >= all_ms => sentences::CHAT_TO_THE_END.to_owned(),
-            must_s => sentences::chat_until(must_s),
+            _ if may_ms >= all_ms => sentences::say().chat_to_the_end.to_owned(),
+            must_s => sentences::go_on_in(must_s as u32),
         };
         dom::say(&self.hint, &hint);
     }

@@ -2,27 +2,22 @@
 //!
 //! This module must not know where the words are shown, nor how anything is measured.
 
+use std::fmt::Display;
+
 use protocol::control::{Ability, Device, Lack};
 
-/// The heading while device and connection are measured.
-pub const CHECKING: &str = "Checking your device and connection";
-/// What the person does meanwhile.
-pub const CHECKING_HINT: &str = "This takes a few seconds. Please keep this page in sight.";
-/// The page is out of sight, so nothing can be measured.
-pub const COME_BACK: &str = "Waiting until this page is in sight…";
+use crate::sentences::{fill, number, say};
+
 /// What is looked at, in this order.
-pub const CHECKS: [&str; 4] = ["Browser and window", "Game", "Connection", "Picture"];
-/// The heading if something is lacking.
-pub const LACKING: &str = "Something does not fit yet";
-/// Before what is lacking.
-pub const LACKING_HINT: &str =
-    "The study cannot be done like this. Here is why, and what you can do:";
-/// Before what is lacking, on the last page.
-pub const WHY: &str = "Why it ended here:";
-/// The button of those who have mended it.
-pub const TRY_AGAIN: &str = "Check again";
-/// The button of those who cannot.
-pub const CANNOT_MEND: &str = "I cannot change this";
+pub fn checks() -> [&'static str; 4] {
+    let words = say();
+    [
+        words.check_browser,
+        words.check_game,
+        words.check_connection,
+        words.check_picture,
+    ]
+}
 
 /// What was measured last, as far as it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,73 +36,66 @@ pub struct Found {
 pub fn needed(lack: &Lack, found: Option<Found>) -> String {
     let there = |value: fn(Found) -> Option<f64>| found.and_then(value);
     match lack {
-        Lack::Device(devices) => format!("The study needs {}.", one_of(devices)),
+        Lack::Device(devices) => fill(say().needs_device, &[("devices", &one_of(devices))]),
         Lack::Ability(ability) => match ability {
-            Ability::Webrtc => "This browser cannot connect to other players.",
-            Ability::Fullscreen => "This browser cannot show a page on the whole screen.",
-            Ability::Audio => "This browser cannot play sound.",
-            Ability::Keyboard => "The study is done with a keyboard.",
-            Ability::Touch => "The study is done on a screen that is touched.",
+            Ability::Webrtc => say().lacks_webrtc,
+            Ability::Fullscreen => say().lacks_fullscreen,
+            Ability::Audio => say().lacks_audio,
+            Ability::Keyboard => say().lacks_keyboard,
+            Ability::Touch => say().lacks_touch,
         }
         .to_owned(),
         Lack::Window { width, height } => {
-            let needs = format!("The study needs a window of at least {width} × {height}");
+            let size = |sentence, width: &dyn Display, height: &dyn Display| {
+                fill(sentence, &[("width", width), ("height", height)])
+            };
+            let needs = size(say().needs_window, width, height);
             match found {
-                Some(Found { window: (w, h), .. }) => format!("{needs}. This one has {w} × {h}."),
-                None => format!("{needs}."),
+                Some(Found { window: (w, h), .. }) => {
+                    format!("{needs} {}", size(say().this_window, &w, &h))
+                }
+                None => needs,
             }
         }
         Lack::Rtt(most) => match there(|found| found.rtt_ms) {
-            Some(ms) => format!(
-                "The connection is too slow: the server's answer took {ms:.0} ms, and {most} ms is the most."
-            ),
-            None => format!("The study needs a connection with answers within {most} ms."),
+            Some(ms) => slower(say().slow_connection, format!("{ms:.0}"), most),
+            None => fill(say().needs_connection, &[("most", most)]),
         },
         Lack::Fps(least) => match there(|found| found.fps) {
-            Some(fps) => format!(
-                "The picture is too slow: {fps:.0} frames a second, and {least} are needed."
+            Some(fps) => fill(
+                say().slow_picture,
+                &[("frames", &frames(fps.round())), ("least", least)],
             ),
-            None => format!("The study needs {least} frames a second."),
+            None => fill(
+                say().needs_frames,
+                &[("frames", &frames(f64::from(*least)))],
+            ),
         },
         Lack::Step(most) => {
-            let most = f64::from(*most) / 1_000.0;
+            let most = number(f64::from(*most) / 1_000.0);
             match there(|found| found.step_ms) {
-                Some(ms) => format!(
-                    "The game is too slow on this device: a step takes {ms:.2} ms, and {most} ms is the most."
-                ),
-                None => {
-                    format!("The study needs a device that takes a step of the game in {most} ms.")
-                }
+                Some(ms) => slower(say().slow_game, format!("{ms:.2}"), &most),
+                None => fill(say().needs_step, &[("most", &most)]),
             }
         }
-        Lack::Other(said) if said.is_empty() => {
-            "The study needs something that this device or connection does not have right now."
-                .to_owned()
-        }
+        Lack::Other(said) if said.is_empty() => say().lacks_something.to_owned(),
         Lack::Other(said) => said.clone(),
     }
 }
 
-/// What the person can do about it; nothing if the study says it itself.
-pub fn mend(lack: &Lack) -> Option<String> {
+/// What the person can do about it on their device; nothing if the study says it itself.
+pub fn mend(lack: &Lack, device: Device) -> Option<String> {
     let said = match lack {
-        Lack::Device(devices) => {
-            return Some(format!("Open the same link on {}.", one_of(devices)));
-        }
-        Lack::Ability(Ability::Keyboard) => "Open the same link on a computer.",
-        Lack::Ability(Ability::Touch) => "Open the same link on a phone or tablet.",
-        Lack::Ability(_) => {
-            "Open the same link in a current Firefox, Chrome, Edge or Safari, with nothing that blocks it."
-        }
-        Lack::Window { .. } => "Make the window larger, or zoom out: Ctrl and −, on a Mac ⌘ and −.",
-        Lack::Rtt(_) => {
-            "Stop downloads and videos, go closer to the Wi-Fi or use a cable, and check again."
-        }
-        Lack::Fps(_) | Lack::Step(_) => {
-            "Close other tabs and programs, plug in the charger, and check again."
-        }
+        Lack::Device(devices) => return Some(open_on(devices)),
+        Lack::Ability(Ability::Keyboard) => return Some(open_on(&[Device::Desktop])),
+        Lack::Ability(Ability::Touch) => say().mend_touch,
+        Lack::Ability(_) => say().mend_browser,
+        Lack::Window { .. } if device == Device::Desktop => say().mend_window,
+        Lack::Window { .. } => say().mend_screen,
+        Lack::Rtt(_) => say().mend_connection,
+        Lack::Fps(_) | Lack::Step(_) => say().mend_speed,
         Lack::Other(said) if !said.is_empty() => return None,
-        Lack::Other(_) => "Try another browser, device or connection with the same link.",
+        Lack::Other(_) => say().mend_something,
     };
     Some(said.to_owned())
 }
@@ -115,24 +103,43 @@ pub fn mend(lack: &Lack) -> Option<String> {
 /// How often the person may still try, if that is not for ever.
 pub fn attempts(left: u8) -> String {
     match left {
-        1 => "You can check once more.".to_owned(),
-        left => format!("You can check {left} more times."),
+        1 => say().check_once.to_owned(),
+        left => fill(say().check_more, &[("left", &left)]),
     }
+}
+
+/// Something took so many milliseconds, and may take so many.
+fn slower(sentence: &str, ms: String, most: &dyn Display) -> String {
+    fill(sentence, &[("ms", &number(ms)), ("most", most)])
+}
+
+/// `1 frame`, `50 frames`.
+fn frames(count: f64) -> String {
+    match count {
+        1.0 => say().one_frame.to_owned(),
+        count => fill(say().frames, &[("count", &count)]),
+    }
+}
+
+/// The same link helps on another device.
+fn open_on(devices: &[Device]) -> String {
+    fill(say().open_on, &[("devices", &one_of(devices))])
 }
 
 /// `a computer`, `a tablet or a phone`.
 fn one_of(devices: &[Device]) -> String {
     let name = |device: &Device| match device {
-        Device::Desktop => "a computer",
-        Device::Tablet => "a tablet",
-        Device::Phone => "a phone",
+        Device::Desktop => say().a_computer,
+        Device::Tablet => say().a_tablet,
+        Device::Phone => say().a_phone,
     };
-    devices.iter().map(name).collect::<Vec<_>>().join(" or ")
+    devices.iter().map(name).collect::<Vec<_>>().join(say().or)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sentences::speak;
 
     #[test]
     fn what_is_lacking_is_told_with_what_there_is() {
@@ -172,8 +179,8 @@ mod tests {
     fn a_study_that_explains_itself_is_left_to_do_so() {
         let own = Lack::Other("Please turn your phone.".to_owned());
         assert_eq!(needed(&own, None), "Please turn your phone.");
-        assert_eq!(mend(&own), None);
-        assert!(mend(&Lack::Other(String::new())).is_some());
+        assert_eq!(mend(&own, Device::Desktop), None);
+        assert!(mend(&Lack::Other(String::new()), Device::Desktop).is_some());
     }
 
     #[test]
@@ -181,8 +188,52 @@ mod tests {
         let lack = Lack::Device(vec![Device::Tablet, Device::Phone]);
         assert_eq!(needed(&lack, None), "The study needs a tablet or a phone.");
         assert_eq!(
-            mend(&lack).as_deref(),
+            mend(&lack, Device::Desktop).as_deref(),
             Some("Open the same link on a tablet or a phone.")
         );
+    }
+
+    #[test]
+    fn keys_are_told_to_those_who_have_some() {
+        let window = Lack::Window {
+            width: 1_024,
+            height: 640,
+        };
+        let said = |device| mend(&window, device).unwrap();
+        assert!(said(Device::Desktop).contains("Ctrl and −"));
+        for device in [Device::Phone, Device::Tablet] {
+            assert!(said(device).starts_with("Turn your device"));
+        }
+    }
+
+    #[test]
+    fn what_is_lacking_is_told_in_german() {
+        speak(["de"]);
+        let lack = Lack::Device(vec![Device::Tablet, Device::Phone]);
+        let on = "auf einem Tablet oder einem Smartphone";
+        assert_eq!(
+            needed(&lack, None),
+            format!("Die Studie ist nur {on} möglich.")
+        );
+        assert_eq!(
+            mend(&lack, Device::Desktop),
+            Some(format!("Öffnen Sie denselben Link {on}."))
+        );
+        let found = Some(Found {
+            fps: Some(1.2),
+            step_ms: Some(4.257),
+            ..Found::default()
+        });
+        assert_eq!(
+            needed(&Lack::Step(500), found),
+            "Das Spiel ist auf diesem Gerät zu langsam: Ein Schritt dauert 4,26 ms, \
+             und höchstens 0,5 ms dürfen es sein."
+        );
+        assert_eq!(
+            needed(&Lack::Fps(50), found),
+            "Das Bild ist zu langsam: 1 Bild pro Sekunde, und 50 sind nötig."
+        );
+        assert_eq!(attempts(2), "Sie können noch 2-mal prüfen.");
+        speak(["en"]);
     }
 }

@@ -133,7 +133,7 @@ fn is_touched() -> bool {
 
 /// A screen that is touched first of all is a phone's or a tablet's. The shorter side of a phone's has fewer than 600
 /// pixels.
-fn device() -> Device {
+pub(crate) fn device() -> Device {
     if !is_touched() || !dom::matches("(pointer: coarse)") {
         return Device::Desktop;
     }

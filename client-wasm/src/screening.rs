@@ -10,6 +10,7 @@ use web_sys::HtmlElement;
 use crate::lacks::{self, Found};
 use crate::measure::{self, At, Pings};
 use crate::post::{Input, Post};
+use crate::sentences::say;
 use crate::{dom, pages};
 
 /// The page, its task included: what the task does is void once the page is gone.
@@ -96,20 +97,20 @@ impl Parts {
 fn check(parts: &Rc<Parts>) {
     parts.page.set_text_content(None);
     parts.lines.borrow_mut().clear();
-    let status = dom::text("p.hint", lacks::CHECKING_HINT);
+    let status = dom::text("p.hint", say().checking_hint);
     dom::set(&status, "role", "status");
     let list = dom::make("ol.checks");
-    let checks = lacks::CHECKS.map(|name| dom::text("li", name));
+    let checks = lacks::checks().map(|name| dom::text("li", name));
     checks.iter().for_each(|check| dom::fill(&list, &[check]));
-    let heading = dom::text("h1", lacks::CHECKING);
+    let heading = dom::text("h1", say().checking);
     dom::fill(&parts.page, &[&heading, &list, &status]);
     pages::focus_heading(&parts.page);
     let parts = Rc::clone(parts);
     spawn_local(async move {
         let tell = |at: At| match at {
-            At::OutOfSight => dom::say(&status, lacks::COME_BACK),
+            At::OutOfSight => dom::say(&status, say().check_in_sight),
             At::Check(now) => {
-                dom::say(&status, lacks::CHECKING_HINT);
+                dom::say(&status, say().checking_hint);
                 for (number, check) in checks.iter().enumerate() {
                     let class = match number.cmp(&now) {
                         std::cmp::Ordering::Less => "done",
@@ -139,12 +140,13 @@ fn check(parts: &Rc<Parts>) {
 
 /// Turns the page to what is lacking.
 fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
+    let device = measure::device();
     let list = dom::make("ul.lacks");
     for lack in lacks {
         let line = dom::text("strong", &lacks::needed(lack, parts.known()));
         let item = dom::make("li");
         dom::fill(&item, &[&line]);
-        if let Some(mend) = lacks::mend(lack) {
+        if let Some(mend) = lacks::mend(lack, device) {
             dom::fill(&item, &[&dom::text("span", &mend)]);
         }
         dom::fill(&list, &[&item]);
@@ -153,12 +155,12 @@ fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
         }
     }
     let post = parts.post.clone();
-    let cannot = dom::button("secondary", lacks::CANNOT_MEND, move || {
+    let cannot = dom::button("secondary", say().cannot_mend, move || {
         post.send(Input::StageDone(Vec::new(), Vec::new()));
     });
     let again = {
         let parts = Rc::downgrade(parts);
-        dom::button("primary", lacks::TRY_AGAIN, move || {
+        dom::button("primary", say().check_again, move || {
             if let Some(parts) = parts.upgrade() {
                 check(&parts);
             }
@@ -169,8 +171,8 @@ fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
     dom::fill(
         &parts.page,
         &[
-            &dom::text("h1", lacks::LACKING),
-            &dom::text("p", lacks::LACKING_HINT),
+            &dom::text("h1", say().lacking),
+            &dom::text("p", say().lacking_hint),
             &list,
             &dom::text("p.hint", &lacks::attempts(attempts)),
             &actions,
@@ -185,6 +187,6 @@ pub(crate) fn reasons(lacks: &[Lack]) -> HtmlElement {
     for lack in lacks {
         dom::fill(&list, &[&dom::text("li", &lacks::needed(lack, None))]);
     }
-    dom::fill(&block, &[&dom::text("p", lacks::WHY), &list]);
+    dom::fill(&block, &[&dom::text("p", say().lacking_why), &list]);
     block
 }

@@ -3,6 +3,7 @@
 //!
 //! This module must not know where the sentences are shown.
 
+mod answers;
 mod chat;
 mod words;
 
@@ -11,12 +12,8 @@ use std::cell::Cell;
 use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 
-pub use chat::{
-    CHAT, CHAT_CLOSED, CHAT_DONE, CHAT_KEYS, CHAT_LOST, CHAT_NOT_YET, CHAT_TO_THE_END, MESSAGES,
-    NOT_SENT, SEND, SENDING, TO_GAME, YOUR_MESSAGE, characters_left, chat_left, chat_news,
-    chat_until, company, talker,
-};
-
+pub use answers::{choice_text, wrong};
+pub use chat::{characters_left, chat_left, chat_news, company, talker};
 pub use words::Words;
 use words::{DE, EN};
 
@@ -328,6 +325,11 @@ pub fn news(before: &str, now: &str) -> String {
     let known: Vec<String> = before.lines().map(told).collect();
     let new = now.lines().filter(|line| !known.contains(&told(line)));
     new.collect::<Vec<_>>().join("\n")
+}
+
+/// A number as it is written.
+pub fn number(value: impl std::fmt::Display) -> String {
+    value.to_string().replace('.', say().decimal)
 }
 
 /// Time left as `m:ss`, rounded up to whole seconds.

@@ -133,6 +133,7 @@ pub enum Problem {
     Said(String),
 }
 
+/// In English; pages say it in the language of the study.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,7 +143,9 @@ impl fmt::Display for Problem {
             Self::NotANumber => f.write_str("Please write a number."),
             Self::Below(least) => write!(f, "Please write a number that is {least} or more."),
             Self::Above(most) => write!(f, "Please write a number that is {most} or less."),
+            Self::Short(1) => f.write_str("Please write at least 1 character."),
             Self::Short(least) => write!(f, "Please write at least {least} characters."),
+            Self::Long(1) => f.write_str("Please write 1 character at most."),
             Self::Long(most) => write!(f, "Please write {most} characters at most."),
             Self::Digits => f.write_str("Please write it without digits."),
             Self::Pattern => f.write_str("Please check how this is written."),

@@ -42,7 +42,7 @@ pub type Values = BTreeMap<String, Value>;
 pub struct Choice {
     /// What is recorded.
     pub value: Value,
-    /// What is shown.
+    /// What is shown; empty for the usual words for [`OTHER`] and [`NONE`].
     pub text: String,
 }
 
@@ -71,9 +71,9 @@ pub enum Kind {
     },
     /// Yes or no.
     Boolean {
-        /// The text for yes.
+        /// The text for yes; empty for the usual one.
         yes: String,
-        /// The text for no.
+        /// The text for no; empty for the usual one.
         no: String,
     },
     /// A line of text of an HTML input type.
@@ -103,7 +103,7 @@ pub enum Kind {
 pub struct Item {
     /// Name of its value.
     pub name: String,
-    /// The question.
+    /// The question; empty for the usual words where [`OTHER`] asks for a text of one's own.
     pub title: String,
     /// A smaller text below the question.
     pub description: String,

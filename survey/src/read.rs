@@ -120,7 +120,7 @@ fn own_text(json: &Value, item: &Item) -> Option<Item> {
     let mut visible_if = item.visible_if.clone();
     visible_if.push(Condition::has(&item.name, OTHER));
     has.then(|| Item {
-        title: text_or(json, "otherText", OTHER_TEXT),
+        title: text(json, "otherText"),
         placeholder: text(json, "otherPlaceholder"),
         required: true,
         required_text: text(json, "otherErrorText"),
@@ -133,9 +133,6 @@ fn own_text(json: &Value, item: &Item) -> Option<Item> {
         )
     })
 }
-
-const OTHER_TEXT: &str = "Other (describe)";
-const NONE_TEXT: &str = "None";
 
 fn says(json: &Value, key: &str) -> bool {
     json.get(key).and_then(Value::as_bool).unwrap_or(false)
@@ -163,8 +160,8 @@ fn kind(json: &Value) -> Kind {
             high: text(json, "maxRateDescription"),
         },
         "boolean" => Kind::Boolean {
-            yes: text_or(json, "labelTrue", "Yes"),
-            no: text_or(json, "labelFalse", "No"),
+            yes: text(json, "labelTrue"),
+            no: text(json, "labelFalse"),
         },
         "comment" => Kind::Lines,
         "html" => Kind::Html(text(json, "html")),
@@ -186,16 +183,16 @@ fn kind_name(json: &Value) -> &str {
 /// The choices, and those that SurveyJS adds.
 fn with_extras(json: &Value) -> Vec<Choice> {
     let mut all = choices(json, "choices");
-    let mut add = |has: bool, value: &str, key: &str, usual: &str| {
+    let mut add = |has: bool, value: &str, key: &str| {
         if has {
             all.push(Choice {
                 value: Value::from(value),
-                text: text_or(json, key, usual),
+                text: text(json, key),
             });
         }
     };
-    add(has_none(json), NONE, "noneText", NONE_TEXT);
-    add(has_other(json), OTHER, "otherText", OTHER_TEXT);
+    add(has_none(json), NONE, "noneText");
+    add(has_other(json), OTHER, "otherText");
     all
 }
 

@@ -71,6 +71,23 @@ fn pages_panels_and_choices_are_read() {
 }
 
 #[test]
+fn the_usual_words_are_left_to_the_page() {
+    let form = asks(json!([
+        { "type": "boolean", "name": "b", "labelFalse": "Never" },
+        { "type": "dropdown", "name": "d", "hasNone": true, "noneText": "Nothing", "hasOther": true },
+    ]));
+    let items = &form.pages[0].items;
+    let (yes, no) = (String::new(), "Never".to_owned());
+    assert_eq!(items[0].kind, Kind::Boolean { yes, no });
+    let Kind::List(choices) = &items[1].kind else {
+        panic!("not a list")
+    };
+    let texts: Vec<&str> = choices.iter().map(|choice| choice.text.as_str()).collect();
+    assert_eq!(texts, ["Nothing", ""]);
+    assert_eq!(items[2].title, "");
+}
+
+#[test]
 fn an_unknown_kind_is_a_line_of_text() {
     let input = "text".to_owned();
     assert_eq!(form().pages[1].items[1].kind, Kind::Line { input });

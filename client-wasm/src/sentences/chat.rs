@@ -3,42 +3,15 @@
 use protocol::Seat;
 use protocol::control::{Talk, Talker};
 
-use super::companion;
-
-/// The heading of a chat.
-pub const CHAT: &str = "Chat";
-/// What is read aloud before the messages.
-pub const MESSAGES: &str = "Messages";
-/// The label of the field.
-pub const YOUR_MESSAGE: &str = "Your message";
-/// The button that sends it.
-pub const SEND: &str = "Send";
-/// A message is on its way.
-pub const SENDING: &str = "Sending…";
-/// A message was not taken.
-pub const NOT_SENT: &str = "Not sent";
-/// The chat has not begun.
-pub const CHAT_NOT_YET: &str = "You can write as soon as the game begins.";
-/// Nobody writes any more.
-pub const CHAT_CLOSED: &str = "This chat is over.";
-/// The connection is lost.
-pub const CHAT_LOST: &str = "Connecting again… What you write is sent as soon as that is done.";
-/// The button that leaves a chat.
-pub const CHAT_DONE: &str = "I am done";
-/// Nobody can leave before the time is up.
-pub const CHAT_TO_THE_END: &str = "The study goes on when the time is up.";
-/// The button that leads from the chat to the game.
-pub const TO_GAME: &str = "Back to the game";
-/// Which keys lead from one to the other.
-pub const CHAT_KEYS: &str = "Enter: write. Esc: back to the game.";
+use super::{about, clock_face, companion, fill, gone, say};
 
 /// What somebody of the group is called.
 pub fn talker(talk: &Talk, place: Seat) -> String {
     let given = talk.names.get(place.index());
     match given {
-        Some(name) if place == talk.place => format!("{name} (you)"),
+        Some(name) if place == talk.place => fill(say().you_as, &[("name", name)]),
         Some(name) => name.clone(),
-        None if place == talk.place => "You".to_owned(),
+        None if place == talk.place => say().you.to_owned(),
         None => companion(place, talk.company.len() <= 2),
     }
 }
@@ -50,10 +23,11 @@ pub fn company(talk: &Talk) -> String {
     let how = |(place, talker): (Seat, &Talker)| {
         let name = self::talker(talk, place);
         match talker {
-            Talker::Here => format!("{name} is here."),
-            Talker::Away => format!("{name} is away and may come back."),
-            Talker::Left => format!("{name} has left the chat."),
-            Talker::Ai => format!("{name} is an AI program and does not write."),
+            Talker::Here => about(say().chat_here, &name),
+            Talker::Away => gone(&name, false),
+            Talker::Left => about(say().chat_left, &name),
+            Talker::Ai if name == say().your_partner => say().chat_with_ai.to_owned(),
+            Talker::Ai => about(say().chat_ai, &name),
         }
     };
     others.map(how).collect::<Vec<_>>().join(" ")
@@ -61,34 +35,29 @@ pub fn company(talk: &Talk) -> String {
 
 /// How long a chat lasts still.
 pub fn chat_left(left_ms: u64) -> String {
-    let left_s = left_ms.div_ceil(1_000);
-    format!("{}:{:02} left", left_s / 60, left_s % 60)
-}
-
-/// How long one cannot leave a chat.
-pub fn chat_until(left_s: u64) -> String {
-    format!("You can go on in {left_s} s.")
+    fill(say().time_left, &[("time", &clock_face(left_ms))])
 }
 
 /// How many characters can still be written.
 pub fn characters_left(left: usize) -> String {
     match left {
-        1 => "1 character left".to_owned(),
-        left => format!("{left} characters left"),
+        1 => say().one_character_left.to_owned(),
+        left => fill(say().characters_left, &[("left", &left)]),
     }
 }
 
 /// What the button says that opens the chat.
 pub fn chat_news(unread: usize) -> String {
     match unread {
-        0 => "Open the chat".to_owned(),
-        1 => "Open the chat: 1 new message".to_owned(),
-        unread => format!("Open the chat: {unread} new messages"),
+        0 => say().open_chat.to_owned(),
+        1 => say().open_chat_one.to_owned(),
+        unread => fill(say().open_chat_some, &[("unread", &unread)]),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::speak;
     use super::*;
 
     fn talk(company: &[Talker]) -> Talk {
@@ -132,5 +101,30 @@ mod tests {
         assert_eq!(chat_left(65_000), "1:05 left");
         assert_eq!(chat_left(0), "0:00 left");
         assert_eq!(chat_left(400), "0:01 left");
+    }
+
+    #[test]
+    fn a_chat_speaks_german() {
+        speak(["de"]);
+        let mut talk = talk(&[Talker::Here, Talker::Ai]);
+        assert_eq!(talker(&talk, Seat(0)), "Sie");
+        assert_eq!(
+            company(&talk),
+            "Sie spielen mit einem KI-Programm; es schreibt nicht."
+        );
+        talk.company = vec![Talker::Here, Talker::Left, Talker::Away, Talker::Ai];
+        assert_eq!(
+            company(&talk),
+            "Person 2 hat den Chat verlassen. Person 3 ist weg und kommt vielleicht zurück. \
+             Person 4 ist ein KI-Programm und schreibt nicht."
+        );
+        assert_eq!(chat_left(65_000), "Noch 1:05");
+        assert_eq!(
+            [1, 2].map(characters_left),
+            ["Noch 1 Zeichen", "Noch 2 Zeichen"]
+        );
+        assert_eq!(chat_news(1), "Chat öffnen: 1 neue Nachricht");
+        assert_eq!(chat_news(3), "Chat öffnen: 3 neue Nachrichten");
+        speak(["en"]);
     }
 }

@@ -336,4 +336,176 @@ words! {
     frame_back,
     /// Said at the end in the window, whose work is handed in by the frame.
     frame_hands_in,
+    /// The heading of a chat.
+    chat,
+    /// What is read aloud before the messages.
+    messages,
+    /// The label of the field for one's own.
+    your_message,
+    /// The button that sends it.
+    send,
+    /// A message is on its way.
+    sending,
+    /// A message was not taken.
+    not_sent,
+    /// The chat has not begun.
+    chat_not_yet,
+    /// Nobody writes any more.
+    chat_closed,
+    /// The connection is lost during a chat.
+    chat_lost,
+    /// The button that leaves a chat.
+    chat_done,
+    /// Nobody can leave a chat before the time is up.
+    chat_to_the_end,
+    /// The button that leads from the chat to the game.
+    to_game,
+    /// Which keys lead from one to the other.
+    chat_keys,
+    /// The person of this page, in a chat.
+    you,
+    /// The person of this page, by the name that the study gives.
+    you_as,
+    /// Somebody can write.
+    chat_here,
+    /// Somebody has left a chat.
+    chat_left,
+    /// One of several in a chat is an AI partner.
+    chat_ai,
+    /// The only other one in a chat is an AI partner.
+    chat_with_ai,
+    /// How long a chat lasts still.
+    time_left,
+    /// How many characters can still be written.
+    one_character_left,
+    /// How many characters can still be written.
+    characters_left,
+    /// The button that opens the chat.
+    open_chat,
+    /// The same, with a new message.
+    open_chat_one,
+    /// The same, with several new messages.
+    open_chat_some,
+    /// The heading while device and connection are measured.
+    checking,
+    /// What the person does meanwhile.
+    checking_hint,
+    /// The page is out of sight, so nothing can be measured.
+    check_in_sight,
+    /// What is looked at first.
+    check_browser,
+    /// What is looked at then.
+    check_game,
+    /// What is looked at then.
+    check_connection,
+    /// What is looked at last.
+    check_picture,
+    /// The heading if something is lacking.
+    lacking,
+    /// Before what is lacking.
+    lacking_hint,
+    /// Before what is lacking, on the last page.
+    lacking_why,
+    /// The button of those who have mended it.
+    check_again,
+    /// The button of those who cannot.
+    cannot_mend,
+    /// There is one more attempt.
+    check_once,
+    /// There are several more attempts.
+    check_more,
+    /// A device, as it is needed and as the link is opened on it.
+    a_computer,
+    /// A device.
+    a_tablet,
+    /// A device.
+    a_phone,
+    /// Between two devices.
+    or,
+    /// What device is needed.
+    needs_device,
+    /// The browser cannot do it.
+    lacks_webrtc,
+    /// The browser cannot do it.
+    lacks_fullscreen,
+    /// The browser cannot do it.
+    lacks_audio,
+    /// There is no keyboard.
+    lacks_keyboard,
+    /// There is no screen to touch.
+    lacks_touch,
+    /// How large the window must be.
+    needs_window,
+    /// How large it is.
+    this_window,
+    /// The connection is too slow.
+    slow_connection,
+    /// How fast it must be.
+    needs_connection,
+    /// How many frames a second.
+    one_frame,
+    /// How many frames a second.
+    frames,
+    /// The picture is too slow.
+    slow_picture,
+    /// How fast it must be.
+    needs_frames,
+    /// The game is too slow.
+    slow_game,
+    /// How fast it must be.
+    needs_step,
+    /// The study does not say what is lacking.
+    lacks_something,
+    /// What helps: another device.
+    open_on,
+    /// What helps: a screen to touch.
+    mend_touch,
+    /// What helps: another browser.
+    mend_browser,
+    /// What helps: a larger window.
+    mend_window,
+    /// What helps where the window is the screen.
+    mend_screen,
+    /// What helps: a faster connection.
+    mend_connection,
+    /// What helps: a faster device.
+    mend_speed,
+    /// What may help.
+    mend_something,
+    /// What stands before the decimals of a number.
+    decimal,
+    /// The choice of a text of one's own.
+    other,
+    /// The choice that no other one goes with.
+    none,
+    /// A list in which nothing is chosen yet.
+    choose,
+    /// An answer is none of those there are.
+    choose_answer,
+    /// A number is too small.
+    number_from,
+    /// A number is too large.
+    number_to,
+    /// A text is empty but for blanks.
+    one_character_least,
+    /// A text is too short.
+    characters_least,
+    /// A text is too long.
+    one_character_most,
+    /// A text is too long.
+    characters_most,
+    /// A text has digits.
+    no_digits,
+    /// A text is not written as it should be.
+    check_writing,
+    /// There are too few choices.
+    choose_least,
+    /// There are too many choices.
+    choose_most,
+    /// A date or time is too early.
+    choose_from,
+    /// A date or time is too late.
+    choose_to,
+    /// An answer contradicts others.
+    check_others,
 }
