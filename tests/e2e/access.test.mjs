@@ -108,7 +108,7 @@ function fit() {
   const isShown = element => element.checkVisibility() && element.getBoundingClientRect().width > 1;
   const wide = [...document.querySelectorAll('#app *')].filter(element => isShown(element) && !element.closest('.sr-only')
     && (element.getBoundingClientRect().right > innerWidth + 1 || element.getBoundingClientRect().left < -1));
-  const targets = [...document.querySelectorAll('button, a[href], input, textarea, label')]
+  const targets = [...document.querySelectorAll('button, a[href], input, select, textarea, label')]
     .filter(element => isShown(element) && !element.closest('.prose') && !element.matches('label input'));
   const small = targets.filter(element => {
     const { width, height } = element.getBoundingClientRect();

@@ -117,6 +117,11 @@ export class Mouse {
     await this.page.check(selector, { timeout: SOON });
   }
 
+  /** Chooses from a list that opens, by its place in the list. */
+  async pick(selector, index) {
+    await this.page.selectOption(selector, { index }, { timeout: SOON });
+  }
+
   /** Writes into a field. */
   async write(selector, text) {
     await this.page.fill(selector, text, { timeout: SOON });
@@ -156,6 +161,12 @@ export class Keys extends Mouse {
     }
     if (!await this.page.isChecked(selector)) await this.page.keyboard.press('Space');
     assert.ok(await this.page.isChecked(selector), selector);
+  }
+
+  async pick(selector, index) {
+    await this.reach(selector, 'itself');
+    for (let steps = 0; steps < index; steps += 1) await this.page.keyboard.press('ArrowDown');
+    assert.equal(await this.page.locator(selector).evaluate(list => list.selectedIndex), index, selector);
   }
 
   async write(selector, text) {
@@ -241,7 +252,7 @@ export async function walk(person, hands, at = async () => {}) {
   await at('survey-missing');
   await hands.write('input[type=number]', '34');
   await hands.choose(item(2, 'often'));
-  await hands.choose(item(3, 'r'));
+  await hands.pick('fieldset.item select', 2);
   await hands.choose('input[type=checkbox][value=Pot]');
   await hands.choose(item(5, 'true'));
   await at('survey-filled');
