@@ -184,7 +184,7 @@ timeline:
 ";
 
 #[test]
-fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota() {
+fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_server_dies() {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
     std::fs::write(scratch.path().join("study.yaml"), QUOTA).unwrap();
@@ -192,11 +192,13 @@ fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota() {
         "--sessions",
         "40",
         "--faults",
-        "drop-play",
+        "drop-play,server",
+        "--kills",
+        "4",
         "--arrivals-per-min",
         "12",
         "--seed",
-        "5",
+        "4",
     ];
     let (code, report, said) = rehearse(scratch.path(), &args);
     assert_eq!(code, Some(0), "{report:#} {said}");
@@ -210,6 +212,7 @@ fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota() {
         report["outcomes"]["study_full"].as_u64() > Some(0),
         "{report:#}"
     );
+    assert!(report["kills"].as_u64() > Some(0), "{report:#}");
 }
 
 #[test]

@@ -47,7 +47,10 @@ impl Hub {
         };
         let is_on_the_way = |session: &&Session| {
             let is_open = session.progress.outcome(&self.study).is_none();
-            is_open && session.progress.assignment().groups.is_empty()
+            // Who is in a group counts with it, also while its pages still link up.
+            let is_alone =
+                session.group.is_none() && session.progress.assignment().groups.is_empty();
+            is_open && is_alone
         };
         let coming = self.sessions.iter().filter(is_on_the_way).count();
         u32::try_from(coming / size).unwrap_or(u32::MAX) >= left

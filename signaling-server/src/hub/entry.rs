@@ -221,13 +221,7 @@ impl Hub {
         let changes = episode.changes.iter();
         let by_ai = changes.filter(|change| matches!(change.controller, Controller::Ai { .. }));
         let aided = by_ai.map(|change| change.seat).collect();
-        let mut seats = Seats::restored(
-            terms.clone(),
-            &header.controllers,
-            episode.changes,
-            until_us,
-            through,
-        );
+        let mut seats = Seats::restored(terms.clone(), &header, episode.changes, until_us, through);
         for (state, who) in seats.list.iter_mut().zip(&members) {
             state.left = state.person && who.is_none();
             // Nobody comes back to a seat that an AI partner has from somebody who left.
@@ -243,7 +237,7 @@ impl Hub {
             Some(ending) => Phase::Ending {
                 reason: ending.reason,
                 open: true,
-                lost: Vec::new(),
+                lost: play.lost(),
             },
             None => Phase::Playing(Box::new(play)),
         };

@@ -4,6 +4,7 @@
 //! archive or the server fail in between. It must not know of sessions, connections and messages.
 
 use protocol::change::{Change, LEASE_S, Presence};
+use protocol::log::Header;
 use protocol::{Controller, Life, Seat, Tick};
 use study::terms::Then;
 
@@ -118,12 +119,12 @@ impl Seats {
     /// As a file tells them: every page is away, and may come back until then.
     pub(super) fn restored(
         terms: Terms,
-        controllers: &[Controller],
+        header: &Header,
         changes: Vec<Change>,
         until_us: u64,
         through: Tick,
     ) -> Self {
-        let mut seats = Self::new(terms, controllers);
+        let mut seats = Self::new(terms, &header.controllers);
         for state in seats.list.iter_mut().filter(|state| state.person) {
             state.page = Page::Away;
             state.gone = Some(until_us);
@@ -131,14 +132,25 @@ impl Seats {
         }
         changes.into_iter().for_each(|change| seats.note(change));
         // An AI partner that plays for good stays, in whichever half the others come back.
-        let partner = seats.terms.partner();
-        if partner != Controller::Vacant && seats.terms.meanwhile() != partner {
-            let for_good = |state: &&mut SeatState| state.person && state.controller == partner;
-            for state in seats.list.iter_mut().filter(for_good) {
-                state.verdict = Some(Then::Bot);
+        let tick_us = 1_000_000 / u64::from(header.tick_hz.max(1));
+        for index in 0..seats.list.len() {
+            if seats.is_for_good(index, through, tick_us) {
+                seats.list[index].verdict = Some(Then::Bot);
             }
         }
         seats
+    }
+
+    /// Whether an AI partner has a seat not only until its person comes back: by who has it, and for how long.
+    fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
+        let (state, terms) = (&self.list[index], &self.terms);
+        let partner = terms.partner();
+        if !state.person || state.controller != partner || partner == Controller::Vacant {
+            return false;
+        }
+        let grace = u32::try_from(terms.grace_us.div_ceil(tick_us)).unwrap_or(u32::MAX);
+        let over = Tick(state.since.0.saturating_add(grace));
+        terms.meanwhile() != partner || over <= through && terms.then(over) == Then::Bot
     }
 
     /// Takes note of a change.

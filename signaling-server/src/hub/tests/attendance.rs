@@ -198,3 +198,20 @@ fn nobody_is_let_in_whom_those_under_way_leave_no_place() {
     stage.enter(4, Entry::Open);
     assert_eq!(outcome(&stage.hear(4)), None);
 }
+
+#[test]
+fn a_group_that_is_about_to_play_takes_one_place() {
+    let mut stage = stage(|study| {
+        study.design.quota = Quota::Total(2);
+        study.design.unit = Unit::Group;
+    });
+    stage.queue(1);
+    stage.queue(2);
+    assert!(stage.plan(1).is_some(), "their pages link up");
+    let mut end = |conn: u64| {
+        stage.enter(conn, Entry::Open);
+        outcome(&stage.hear(conn))
+    };
+    assert_eq!((end(3), end(4)), (None, None), "the second group");
+    assert_eq!(end(5).as_deref(), Some("study_full"));
+}

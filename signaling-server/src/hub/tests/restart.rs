@@ -1,6 +1,7 @@
 //! The server stops in the middle of a change, and another takes up what is durable.
 
 use study::Progress;
+use study::terms::Meanwhile;
 
 use super::*;
 
@@ -275,6 +276,53 @@ fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
         stage.archive(1, era, 0, second * HZ);
     }
     assert!(stage.ended.is_empty(), "the second half ends by then");
+}
+
+#[test]
+fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_crash() {
+    for meanwhile in [Meanwhile::Stand, Meanwhile::Bot] {
+        let played = |durable: usize| {
+            let mut stage = Stage::of(2, Limits::default(), |env| {
+                env.on_disconnect.meanwhile = meanwhile;
+                env.on_disconnect.first_half = study::terms::Then::Bot;
+                env.on_disconnect.bot = Some(study::stage::Bot {
+                    policy: "cook".into(),
+                    disclose: true,
+                    model: None,
+                });
+            });
+            let (era, ..) = stage.playing();
+            stage.say(2, ClientMessage::Unloading);
+            stage.close(2);
+            stage.report(1, era, 1, 0, 7);
+            for second in 1..40 {
+                stage.wait(SECOND);
+                stage.archive(1, era, 0, second * HZ);
+            }
+            assert_eq!(stage.shelf(era).seats[1].0, cook());
+            let before = stage.writes.len();
+            stage.say(1, upload(era, Some(Tick(40 * HZ))));
+            assert_eq!(stage.ended, [EndReason::Played]);
+            let after = stage.writes.len();
+            stage.writes.truncate(before + durable);
+            stage.restart();
+            let mut rows = stage.writes.iter().rev().filter_map(|write| match write {
+                Write::Group(row) => Some((row.has_ai, row.places[1].gone)),
+                _ => None,
+            });
+            assert_eq!(
+                rows.next(),
+                Some((true, Some(Gone::Away))),
+                "{meanwhile:?}, {durable} writes"
+            );
+            after - before
+        };
+        let writes = played(0);
+        assert!(writes > 3, "{writes}");
+        (1..=writes).for_each(|durable| {
+            played(durable);
+        });
+    }
 }
 
 #[test]
