@@ -89,6 +89,8 @@ test('one person learns two mazes to criterion, step by step, and is tested', as
     if (status === 'over') return person.knows(report => report.era !== era || report.stage_id !== stage);
     await person.knows(({ status, tick }) => status === 'playing' && tick === 0);
     for (const [at, step] of [...WAYS[stage.split('_')[1]]].entries()) {
+      // Nobody answers what they have not seen.
+      await person.page.evaluate(() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen))));
       await person.page.keyboard.press(ARROWS[step]);
       await person.knows(({ tick }) => tick === at + 1);
     }

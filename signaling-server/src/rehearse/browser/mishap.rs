@@ -66,11 +66,11 @@ impl Person {
         {
             self.record.lock().has_withdrawn = true;
             self.tab
-                .click("section.debrief nav.actions button.secondary")
+                .click("section.debrief .actions button.secondary")
                 .await?;
             return self
                 .tab
-                .click("section.debrief nav.actions button.danger")
+                .click("section.debrief .actions button.danger")
                 .await;
         }
         self.tab.click("button.leave:not([hidden])").await?;

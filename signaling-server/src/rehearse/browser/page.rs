@@ -319,25 +319,25 @@ impl Person {
         match &stage.view {
             StageView::Consent { .. } => self.consent().await?,
             StageView::Instructions { .. } => {
-                self.on("section.instructions nav.actions button.primary:not([aria-disabled])")
+                self.on("section.instructions .actions button.primary:not([aria-disabled])")
                     .await?
             }
             StageView::Quiz { .. } | StageView::Survey { .. } => {
                 self.form(&stage.id, &stage.view, seen).await?
             }
             StageView::Debrief { .. } => {
-                self.on("section.debrief nav.actions button.primary")
+                self.on("section.debrief .actions button.primary")
                     .await?
             }
             StageView::External { .. } => self.external(&stage.id, &stage.view).await?,
             StageView::Lobby { .. } => self.lobby(seen).await?,
             StageView::Rest { .. } => {
-                self.on("section.rest nav.actions button:not([disabled])")
+                self.on("section.rest .actions button:not([disabled])")
                     .await?
             }
             StageView::Chat { .. } => self.chat(&stage.id).await?,
             StageView::Screening { .. } => {
-                self.on("section.screening nav.actions button:not([disabled])")
+                self.on("section.screening .actions button:not([disabled])")
                     .await?
             }
             StageView::Env if seen.plays => self.play().await?,

@@ -18,10 +18,10 @@ impl Person {
         if self.fault == Some(Fault::Refuse) {
             self.record.lock().happened = true;
             return self
-                .on("section.consent nav.actions button.secondary")
+                .on("section.consent .actions button.secondary")
                 .await;
         }
-        self.on("section.consent nav.actions button.primary").await
+        self.on("section.consent .actions button.primary").await
     }
 
     /// Answers the questions of a page of a form, and goes on.
@@ -50,7 +50,7 @@ impl Person {
                 self.answer(at, field, wanted.as_deref()).await?;
             }
         }
-        self.on("form.survey nav.actions button[type=submit]").await
+        self.on("form.survey .actions button[type=submit]").await
     }
 
     /// What is chosen in a quiz, question by question: what is right, or one answer that is not.
@@ -167,7 +167,7 @@ impl Person {
             let address = self.address(&[("coplay_return".to_owned(), ticket.clone())]);
             return self.go_to(&address).await;
         }
-        self.on("form.external nav.actions button[type=submit]")
+        self.on("form.external .actions button[type=submit]")
             .await
     }
 
@@ -190,7 +190,7 @@ impl Person {
         self.pause(500, 3_000);
         let goes_on = self.rng.below(4) == 0;
         if goes_on {
-            let on = "section.talk nav.actions button:not([disabled])";
+            let on = "section.talk .actions button:not([disabled])";
             return self.tab.click(on).await;
         }
         // No two messages of a person are alike.
