@@ -325,10 +325,7 @@ impl Person {
             StageView::Quiz { .. } | StageView::Survey { .. } => {
                 self.form(&stage.id, &stage.view, seen).await?
             }
-            StageView::Debrief { .. } => {
-                self.on("section.debrief .actions button.primary")
-                    .await?
-            }
+            StageView::Debrief { .. } => self.on("section.debrief .actions button.primary").await?,
             StageView::External { .. } => self.external(&stage.id, &stage.view).await?,
             StageView::Lobby { .. } => self.lobby(seen).await?,
             StageView::Rest { .. } => {

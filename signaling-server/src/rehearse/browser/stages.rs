@@ -17,9 +17,7 @@ impl Person {
     pub(super) async fn consent(&mut self) -> anyhow::Result<()> {
         if self.fault == Some(Fault::Refuse) {
             self.record.lock().happened = true;
-            return self
-                .on("section.consent .actions button.secondary")
-                .await;
+            return self.on("section.consent .actions button.secondary").await;
         }
         self.on("section.consent .actions button.primary").await
     }
@@ -167,8 +165,7 @@ impl Person {
             let address = self.address(&[("coplay_return".to_owned(), ticket.clone())]);
             return self.go_to(&address).await;
         }
-        self.on("form.external .actions button[type=submit]")
-            .await
+        self.on("form.external .actions button[type=submit]").await
     }
 
     /// Waits, with a hand on the mouse, and answers what is asked.
