@@ -1,8 +1,9 @@
 //! Reads ONNX models and lowers them to the networks that Coplay plays ([`policy::Network`]).
 //!
 //! The first input of a model is the observation of a seat, all its fields in one; or the first inputs have the names
-//! of fields, and are these. The batch is 1. Further inputs are what the policy remembers, and the last outputs, one for each, are what it remembers next. Of the other outputs the
-//! first with a value for each action decides. What cannot be lowered is an error that names the node.
+//! of fields, and are these, with zeros after a field that is smaller than its input. The batch is 1. Further inputs
+//! are what the policy remembers, and the last outputs, one for each, are what it remembers next. Of the other outputs
+//! the first with a value for each action decides. What cannot be lowered is an error that names the node.
 //! This crate is native alone: pages get what it makes. It must not know of studies and files.
 
 #![forbid(unsafe_code)]

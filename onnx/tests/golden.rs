@@ -7,11 +7,11 @@
 
 use std::path::{Path, PathBuf};
 
-use env_core::Spec;
 use env_core::contract::{ActionSpec, FieldSpec};
+use env_core::{Spec, World as _, envs};
 use onnx::{OnnxError, read};
-use policy::Network;
 use policy::network::Choice;
+use policy::{Network, Partners};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -132,4 +132,89 @@ fn a_model_that_is_cut_or_changed_never_panics() {
             network.encode().expect("what is read can be played");
         }
     }
+}
+
+/// A model that takes fields as large as in kitchens with two pots.
+const CLONE: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
+
+/// What the clone takes of an observation, put together by hand.
+fn taken(network: &Network, spec: &Spec, seen: &[f32]) -> Vec<f32> {
+    let mut taken = Vec::new();
+    for own in &network.fields {
+        let mut start = 0;
+        for field in &spec.observation {
+            let len = field.shape.iter().product::<u32>() as usize;
+            if field.name == own.name {
+                taken.extend_from_slice(&seen[start..start + len]);
+                taken.resize(taken.len() + own.len as usize - len, 0.0);
+            }
+            start += len;
+        }
+    }
+    taken
+}
+
+fn greatest(values: &[f32]) -> u16 {
+    let best = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    values.iter().position(|value| *value == best).unwrap() as u16
+}
+
+#[test]
+fn an_input_that_is_larger_than_its_field_ends_with_zeros() {
+    let mut made = Vec::new();
+    for (layout, inputs) in [("cramped_room", 98), ("asymmetric_advantages", 122)] {
+        let params = format!(r#"{{"layout": "{layout}", "horizon": 600}}"#);
+        let mut world = envs::open("overcooked", &params).unwrap();
+        let spec = world.spec().clone();
+        let network = read(CLONE, &spec, Choice::default()).unwrap();
+        let bytes = network.encode().unwrap();
+        let mut partners = Partners::default();
+        let sha256 = "0".repeat(64);
+        partners.add(&sha256, &bytes).unwrap();
+        let mut clone = partners
+            .open(&policy::named("clone", &sha256), &spec)
+            .unwrap();
+        let mut cook = partners.open("cook", &spec).unwrap();
+        world.reset(3);
+        clone.reset(1, 3);
+        cook.reset(0, 3);
+        let mut seen = [Vec::new(), Vec::new()];
+        let mut acts = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            world.observe(0, &mut seen[0]);
+            world.observe(1, &mut seen[1]);
+            let taken = taken(&network, &spec, &seen[1]);
+            assert_eq!(taken.len(), 122);
+            assert_eq!(seen[1].len() - masks(&spec), inputs);
+            let action = clone.act(&seen[1]);
+            assert_eq!(action, greatest(&network.values(&taken, &mut [])));
+            acts.insert(action);
+            world.step(&[cook.act(&seen[0]), action]);
+        }
+        assert!(acts.len() > 3, "{layout}: {acts:?}");
+        made.push(bytes);
+    }
+    assert_eq!(made[0], made[1], "one network plays both");
+}
+
+/// Values of the field that the clone does not take.
+fn masks(spec: &Spec) -> usize {
+    let field = spec.observation.last().unwrap();
+    assert_eq!(field.name, "object_type_masks");
+    field.shape.iter().product::<u32>() as usize
+}
+
+#[test]
+fn an_input_that_is_smaller_than_its_field_is_refused() {
+    let world = envs::open("overcooked", "{}").unwrap();
+    let mut spec = world.spec().clone();
+    let mut fields = spec.observation.iter_mut();
+    let pots = fields.find(|field| field.name == "ordered_pot_features");
+    pots.unwrap().shape = vec![3, 12];
+    let error = read(CLONE, &spec, Choice::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "input `ordered_pot_features` takes 24 values, and the field of this name has 36; give the input the size of \
+         the largest field that the model is to take"
+    );
 }

@@ -136,6 +136,25 @@ fn every_part_of_a_study_file_in_the_guides_is_clean() {
 }
 
 #[test]
+fn every_example_is_clean() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let dir = entry.unwrap().path();
+        if dir.join("study.yaml").is_file() {
+            let linted = signaling_server::lint::lint(&dir);
+            assert!(
+                linted.is_fine() && linted.warnings.is_empty(),
+                "{}: {linted}",
+                dir.display()
+            );
+            count += 1;
+        }
+    }
+    assert!(count >= 4, "{count} examples");
+}
+
+#[test]
 fn every_test_that_the_page_of_complaints_names_is_one() {
     let page = include_str!("../../docs/complaints.md");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

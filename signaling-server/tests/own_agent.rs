@@ -97,7 +97,7 @@ fn how_it_plays_is_part_of_its_name_and_of_the_hash_of_the_study() {
     let bots = [
         "{policy: agent.onnx}",
         "{policy: agent.onnx, temperature: 1}",
-        "{policy: agent.onnx, every_ticks: 3}",
+        "{policy: agent.onnx, every_ticks: 2}",
     ];
     let studies = bots.map(read);
     let mut names = studies.each_ref().map(name).to_vec();
@@ -159,7 +159,7 @@ fn rows(study: &Study) -> Vec<u16> {
 
 #[tokio::test]
 async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
-    let study = read("{policy: agent.onnx, temperature: 0.5, every_ticks: 3}");
+    let study = read("{policy: agent.onnx, temperature: 0.5, every_ticks: 2}");
     let home = tempfile::tempdir().unwrap();
     let data = DataDir::open(home.path()).unwrap();
     for network in &study.networks {

@@ -14,13 +14,13 @@ pub(crate) const FILE: &str = "agent.onnx";
 pub(crate) const MODEL: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 
 /// How a study calls it. It draws, so it keeps a state that must roll back.
-pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 3";
+pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 2";
 
 /// What the server makes of it: the SHA-256, and the bytes.
 static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
     let world = env_core::envs::open("overcooked", "{}").expect("the kitchen of the defaults");
     let choice = Choice {
-        every: 3,
+        every: 2,
         temperature: Some(0.5),
     };
     let network = onnx::read(MODEL, env_core::World::spec(&world), choice);

@@ -10,7 +10,7 @@ import { exported, verified } from './match.mjs';
 import { enter, survive } from './rounds.mjs';
 
 const MODEL = path.join(ROOT, 'examples/overcooked-coord/cook_clone.onnx');
-const BOT = '{policy: cook_clone.onnx, temperature: 0.5, every_ticks: 3}';
+const BOT = '{policy: cook_clone.onnx, temperature: 0.5, every_ticks: 2}';
 
 const browsers = {};
 before(async () => {

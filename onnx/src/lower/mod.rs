@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use env_core::Spec;
 use env_core::contract::FieldSpec;
 use policy::Network;
-use policy::network::{Choice, Map, Memory, Pair, Step};
+use policy::network::{Choice, Field, Map, Memory, Pair, Step};
 
 use crate::OnnxError;
 use crate::graph::Graph;
@@ -168,7 +168,8 @@ impl Lowering {
         Ok(lowering)
     }
 
-    /// Gives the first inputs their parts of the observation.
+    /// Gives the first inputs their parts of the observation. One may be larger than its field: what the observation
+    /// has less is 0, so one model plays kitchens with few pots and with many.
     fn take(&mut self, graph: &Graph, named: &[&FieldSpec]) -> Lowered<()> {
         if named.is_empty() {
             let (name, shape) = &graph.inputs[0];
@@ -179,10 +180,11 @@ impl Lowering {
         let inputs = graph.inputs.iter().zip(named);
         let lens = inputs.clone().map(|((name, shape), field)| {
             let (found, wanted) = (count(shape)?, field.shape.iter().product::<u32>() as usize);
-            match found == wanted {
+            match found >= wanted {
                 true => Ok(found),
                 false => Err(format!(
-                    "input `{name}` takes {found} values, and the field of this name has {wanted}"
+                    "input `{name}` takes {found} values, and the field of this name has {wanted}; \
+                     give the input the size of the largest field that the model is to take"
                 )),
             }
         });
@@ -199,7 +201,10 @@ impl Lowering {
                 ..part
             };
             self.values.insert(name.clone(), Value::Live(part));
-            self.network.fields.push(field.name.clone());
+            self.network.fields.push(Field {
+                name: field.name.clone(),
+                len: u32::try_from(len).map_err(|_| "an input is too large".to_owned())?,
+            });
             start += len;
         }
         Ok(())

@@ -35,7 +35,16 @@ pub const MAX_VALUES: u64 = 4 << 20;
 pub const MAX_EVERY: u8 = 60;
 
 /// What the bytes begin with; another version of the kernels has another.
-const MAGIC: [u8; 8] = *b"COPLAYN1";
+const MAGIC: [u8; 8] = *b"COPLAYN2";
+
+/// A field of the observation that a network takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Number of values that the network takes; what the observation has less is 0.
+    pub len: u32,
+}
 
 /// Which values in the registers a network remembers from decision to decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +58,8 @@ pub struct Memory {
 /// A network: a policy but for the seat that it plays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
-    /// The fields of the observation that it takes, by name, one after the other; none for all of it.
-    pub fields: Vec<String>,
+    /// The fields of the observation that it takes, one after the other; none for all of it.
+    pub fields: Vec<Field>,
     /// Number of values of each register. The first is what it takes of the observation.
     pub registers: Vec<u32>,
     /// What is filled in order.
@@ -111,6 +120,20 @@ pub enum Misfit {
         /// Its fields, with their shapes.
         fields: String,
     },
+    /// It wants a field that is not there, or less of it than there is.
+    #[error(
+        "it takes {len} values of a field `{name}`, and {there}; all of the observation is {fields}"
+    )]
+    Field {
+        /// The field.
+        name: String,
+        /// What the network takes of it.
+        len: u32,
+        /// What the environment has of it, in words.
+        there: String,
+        /// The environment's fields, with their shapes.
+        fields: String,
+    },
     /// It knows other actions.
     #[error("it chooses among {found} actions, and `{env}` has {wanted}: {actions}")]
     Actions {
@@ -160,30 +183,12 @@ impl Network {
     /// # Errors
     /// [`Misfit`]
     pub fn fits(&self, spec: &Spec) -> Result<(), Misfit> {
-        let env = || spec.id.clone();
-        let (found, wanted) = (
-            self.len(0),
-            self.parts(spec)
-                .map_or(0, |it| it.iter().map(Range::len).sum()),
-        );
-        if found != wanted {
-            let field = |field: &FieldSpec| {
-                let shape: Vec<String> = field.shape.iter().map(u32::to_string).collect();
-                format!("{} [{}]", field.name, shape.join(", "))
-            };
-            let fields: Vec<String> = spec.observation.iter().map(field).collect();
-            return Err(Misfit::Observation {
-                env: env(),
-                found,
-                wanted,
-                fields: fields.join(", "),
-            });
-        }
+        self.parts(spec)?;
         let (found, wanted) = (self.actions(), spec.actions.len());
         if found != wanted {
             let names: Vec<&str> = spec.actions.iter().map(|it| it.name.as_str()).collect();
             return Err(Misfit::Actions {
-                env: env(),
+                env: spec.id.clone(),
                 found,
                 wanted,
                 actions: names.join(", "),
@@ -192,19 +197,25 @@ impl Network {
         Ok(())
     }
 
-    /// Where what it takes lies in an observation; none if one of the fields is not there.
-    fn parts(&self, spec: &Spec) -> Option<Vec<Range<usize>>> {
-        if self.fields.is_empty() {
-            return Some(std::iter::once(0..spec.observation_len()).collect());
+    /// Where what it takes lies in an observation, and at which of its own values each part begins.
+    fn parts(&self, spec: &Spec) -> Result<Vec<(Range<usize>, usize)>, Misfit> {
+        let (found, wanted) = (self.len(0), spec.observation_len());
+        if self.fields.is_empty() && found != wanted {
+            return Err(Misfit::Observation {
+                env: spec.id.clone(),
+                found,
+                wanted,
+                fields: listed(spec),
+            });
         }
-        let part = |name: &String| {
-            let at = spec
-                .observation
-                .iter()
-                .position(|field| field.name == *name)?;
-            let len = |field: &FieldSpec| field.shape.iter().product::<u32>() as usize;
-            let start = spec.observation[..at].iter().map(len).sum();
-            Some(start..start + len(&spec.observation[at]))
+        if self.fields.is_empty() {
+            return Ok(vec![(0..wanted, 0)]);
+        }
+        let mut own = 0;
+        let part = |field: &Field| {
+            let at = own;
+            own += field.len as usize;
+            Ok((field.part(spec)?, at))
         };
         self.fields.iter().map(part).collect()
     }
@@ -224,6 +235,40 @@ impl Network {
         let len = self.registers.get(usize::from(register));
         len.map_or(0, |len| *len as usize)
     }
+}
+
+impl Field {
+    /// Where it lies in an observation.
+    fn part(&self, spec: &Spec) -> Result<Range<usize>, Misfit> {
+        let mut start = 0;
+        let misfit = |there| Misfit::Field {
+            name: self.name.clone(),
+            len: self.len,
+            there,
+            fields: listed(spec),
+        };
+        for field in &spec.observation {
+            let len = field.shape.iter().product::<u32>();
+            if field.name != self.name {
+                start += len as usize;
+            } else if len > self.len {
+                return Err(misfit(format!("`{}` has {len}", spec.id)));
+            } else {
+                return Ok(start..start + len as usize);
+            }
+        }
+        Err(misfit(format!("`{}` has none", spec.id)))
+    }
+}
+
+/// The fields of an observation, with their shapes.
+fn listed(spec: &Spec) -> String {
+    let field = |field: &FieldSpec| {
+        let shape: Vec<String> = field.shape.iter().map(u32::to_string).collect();
+        format!("{} [{}]", field.name, shape.join(", "))
+    };
+    let fields: Vec<String> = spec.observation.iter().map(field).collect();
+    fields.join(", ")
 }
 
 fn too_large(what: &'static str, found: u64, limit: u64) -> NetworkError {

@@ -40,8 +40,8 @@ impl Clone for State {
 pub(crate) struct Player {
     network: Arc<Network>,
     noop: Action,
-    /// Where what the network takes lies in an observation.
-    parts: Vec<Range<usize>>,
+    /// Where what the network takes lies in an observation, and at which of its own values each part begins.
+    parts: Vec<(Range<usize>, usize)>,
     /// By register; those of memory and observation are written before each decision.
     values: Vec<Vec<f32>>,
     state: State,
@@ -52,11 +52,12 @@ impl Player {
     /// Has a network play an environment.
     pub(crate) fn new(network: Arc<Network>, spec: &Spec) -> Result<Self, Misfit> {
         network.fits(spec)?;
+        let parts = network.parts(spec)?;
         let zeros = |len: &u32| vec![0.0; *len as usize];
         let values = network.registers.iter().map(zeros).collect();
         let mut player = Self {
             noop: spec.noop,
-            parts: network.parts(spec).unwrap_or_default(),
+            parts,
             values,
             state: State::default(),
             slots: Slots::default(),
@@ -73,10 +74,10 @@ impl Player {
 
     /// Finds the values of the actions.
     fn decide(&mut self, observation: &[f32]) {
-        let mut taken = self.values[0].iter_mut();
-        for part in &self.parts {
+        // No step fills this register, so what no part reaches stays 0.
+        for (part, at) in &self.parts {
             let own = observation.get(part.clone()).unwrap_or_default();
-            for (value, taken) in own.iter().zip(taken.by_ref()) {
+            for (taken, value) in self.values[0].iter_mut().skip(*at).zip(own) {
                 *taken = *value;
             }
         }
@@ -114,7 +115,7 @@ impl Network {
         let len = |register: &u32| vec![0.0; *register as usize];
         let mut player = Player {
             noop: 0,
-            parts: std::iter::once(0..self.inputs()).collect(),
+            parts: vec![(0..self.inputs(), 0)],
             values: self.registers.iter().map(len).collect(),
             state: State::default(),
             slots: Slots::default(),

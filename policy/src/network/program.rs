@@ -193,6 +193,10 @@ impl Network {
         if self.registers.contains(&0) || self.registers.is_empty() {
             return Err(NetworkError::Whole("a register is empty"));
         }
+        let fields: u64 = self.fields.iter().map(|field| u64::from(field.len)).sum();
+        if !self.fields.is_empty() && fields != self.len(0) as u64 {
+            return Err(NetworkError::Whole("the fields do not fit"));
+        }
         if !self.weights.iter().all(|weight| weight.is_finite()) {
             return Err(NetworkError::Whole("a weight is infinite or not a number"));
         }

@@ -182,6 +182,13 @@ fn a_misfit_says_what_the_environment_has() {
     );
 }
 
+fn own(name: &str, len: u32) -> Field {
+    Field {
+        name: name.into(),
+        len,
+    }
+}
+
 #[test]
 fn fields_are_taken_by_their_names() {
     let mut spec = spec(9, 3);
@@ -191,7 +198,7 @@ fn fields_are_taken_by_their_names() {
     };
     spec.observation = vec![field("one", 1), field("map", 9), field("two", 1)];
     let of = |names: [&str; 2]| Network {
-        fields: names.map(str::to_owned).to_vec(),
+        fields: names.map(|name| own(name, 1)).to_vec(),
         ..counter(Choice::default())
     };
     let mut seen = vec![0.0; 11];
@@ -202,8 +209,18 @@ fn fields_are_taken_by_their_names() {
         player.reset(0, 7);
         assert_eq!(player.act(&seen), action);
     }
-    assert!(of(["one", "map"]).fits(&spec).is_err());
-    assert!(of(["one", "three"]).fits(&spec).is_err());
+    let why = |name| of(["one", name]).fits(&spec).unwrap_err().to_string();
+    assert_eq!(
+        why("map"),
+        "it takes 1 values of a field `map`, and `lab` has 9; all of the observation is one [1], map [9], two [1]"
+    );
+    assert!(why("three").contains("a field `three`, and `lab` has none"));
+    let mut network = of(["one", "two"]);
+    network.fields[1].len = 2;
+    assert_eq!(
+        network.encode().unwrap_err().to_string(),
+        "the fields do not fit"
+    );
 }
 
 #[test]
