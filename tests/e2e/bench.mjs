@@ -29,6 +29,7 @@ const cleanup = { after: work => leftovers.push(work) };
 const browser = await launch();
 try {
   await moduleSpeed();
+  await firstContent();
   await firstLoad();
   for (const rtt of [0, 100, 300]) await keyToPixel(rtt);
   for (const hz of [10, 60]) await bytesOnTheWire(hz);
@@ -46,6 +47,22 @@ async function moduleSpeed() {
   assert.equal(result.again, result.first, 'a rollback over the same inputs gives the same state');
   print('module: step', result.step_us, 'µs');
   print('module: rollback of ten ticks (one load, ten steps and saves)', result.rollback_us, 'µs');
+}
+
+/** When a participant sees something, with nothing in the cache and the server on the same machine. */
+async function firstContent() {
+  await serving({}, async server => {
+    const painted = [];
+    for (let visit = 0; visit < 9; visit += 1) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      await page.goto(server.links[0]);
+      const paint = () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
+      painted.push(await (await page.waitForFunction(paint, null, { timeout: SOON })).jsonValue());
+      await context.close();
+    }
+    print('first_content_p50', median(painted), 'ms');
+  });
 }
 
 /** Bytes and time of the first load, with nothing in the cache; and of what a match loads on top. */
