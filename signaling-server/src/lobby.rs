@@ -4,7 +4,7 @@
 //! clocks: every call takes `now_us`, who may be together is asked of a [`Terms`], and what follows comes out of
 //! [`Lobby::poll_news`].
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use study::assign::Rng;
 use study::stage::{MatchOrder, OnTimeout};
@@ -24,6 +24,8 @@ pub struct Rules {
     pub prompt_us: u64,
     /// How long they have to answer, microseconds.
     pub grace_us: u64,
+    /// After how long two people who were too far apart may be measured again, microseconds.
+    pub again_us: u64,
     /// The most people who wait at once.
     pub capacity: usize,
     /// What `random` is drawn from.
@@ -98,13 +100,34 @@ struct Waiting<P> {
 /// Combinations that are looked at for one person who comes.
 const MOST_TRIES: usize = 20_000;
 
+/// How often two people are measured at most.
+const MOST_MEASURED: u8 = 3;
+
+/// Two people who are kept apart.
+#[derive(Clone, Copy, Debug, Default)]
+struct Apart {
+    /// How often they were found too far apart.
+    measured: u8,
+    /// Until then, microseconds; afterwards they are put together if nobody else can be found for either.
+    until_us: u64,
+}
+
+/// Who may be together at this look around: also those whose way is to be measured again, or not.
+#[derive(Clone, Copy)]
+struct Near<'a, P> {
+    terms: &'a dyn Terms<P>,
+    again: bool,
+}
+
 /// People who wait for a group.
 #[derive(Debug)]
 pub struct Lobby<P> {
     rules: Rules,
     waiting: VecDeque<Waiting<P>>,
     /// People who are kept apart here.
-    apart: BTreeSet<(P, P)>,
+    apart: BTreeMap<(P, P), Apart>,
+    /// When it was last looked who can be put together, microseconds.
+    settled_us: u64,
     drawn: u64,
     news: VecDeque<News<P>>,
 }
@@ -115,7 +138,8 @@ impl<P: Copy + Ord> Lobby<P> {
         Self {
             rules,
             waiting: VecDeque::new(),
-            apart: BTreeSet::new(),
+            apart: BTreeMap::new(),
+            settled_us: 0,
             drawn: 0,
             news: VecDeque::new(),
         }
@@ -192,7 +216,23 @@ impl<P: Copy + Ord> Lobby<P> {
 
     /// Two people are never put together here any more.
     pub fn keep_apart(&mut self, one: P, other: P) {
-        self.apart.insert((one.min(other), one.max(other)));
+        self.apart_of(one, other).until_us = u64::MAX;
+    }
+
+    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured anew,
+    /// if nobody else can be found for either by then; never any more if that was the last time.
+    pub fn too_far(&mut self, now_us: u64, one: P, other: P) {
+        let wait_us = self.rules.again_us;
+        let apart = self.apart_of(one, other);
+        apart.measured = apart.measured.saturating_add(1);
+        let is_last = apart.measured >= MOST_MEASURED;
+        let again_us = if is_last { u64::MAX } else { wait_us };
+        apart.until_us = apart.until_us.max(now_us.saturating_add(again_us));
+    }
+
+    fn apart_of(&mut self, one: P, other: P) -> &mut Apart {
+        let pair = (one.min(other), one.max(other));
+        self.apart.entry(pair).or_default()
     }
 
     /// Nobody else can come: the time of everybody is up.
@@ -204,6 +244,7 @@ impl<P: Copy + Ord> Lobby<P> {
     /// Does what time alone decides, and puts those together who can be.
     pub fn settle(&mut self, now_us: u64, terms: &dyn Terms<P>) {
         self.look_for_life(now_us);
+        self.try_again(now_us);
         while let Some(at) = self.waiting.iter().position(|w| !w.is_tried) {
             self.waiting[at].is_tried = true;
             if let Some(group) = self.group_of(at, terms) {
@@ -236,6 +277,18 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
+    /// Has a group looked for again for those who may be measured anew.
+    fn try_again(&mut self, now_us: u64) {
+        let before_us = std::mem::replace(&mut self.settled_us, now_us);
+        let is_due = |apart: &Apart| before_us < apart.until_us && apart.until_us <= now_us;
+        let due = self.apart.iter().filter(|(_, apart)| is_due(apart));
+        for (&(one, other), _) in due {
+            let pair = self.waiting.iter_mut();
+            let pair = pair.filter(|w| w.person == one || w.person == other);
+            pair.for_each(|waiting| waiting.is_tried = false);
+        }
+    }
+
     /// Somebody who is there, whose time is up, and for whom something follows from that.
     fn overdue(&self, now_us: u64) -> Option<usize> {
         let follows = self.follows();
@@ -265,7 +318,11 @@ impl<P: Copy + Ord> Lobby<P> {
             OnTimeout::Bot => {
                 let mut group = vec![at];
                 for other in self.others(at) {
-                    let fits = group.iter().all(|one| self.may_meet(*one, other, terms));
+                    let near = Near {
+                        terms,
+                        again: false,
+                    };
+                    let fits = group.iter().all(|one| self.may_meet(*one, other, near));
                     if fits && group.len() < self.size() {
                         group.push(other);
                     }
@@ -291,9 +348,12 @@ impl<P: Copy + Ord> Lobby<P> {
         if self.rules.order == MatchOrder::Random {
             self.rng().shuffle(&mut others);
         }
-        let (mut group, mut tries) = (vec![at], MOST_TRIES);
-        let found = self.search(&mut group, &others, &mut tries, terms);
-        found.then_some(group)
+        // Who was too far away is only called when nobody else is there.
+        [false, true].into_iter().find_map(|again| {
+            let (mut group, mut tries) = (vec![at], MOST_TRIES);
+            let found = self.search(&mut group, &others, &mut tries, Near { terms, again });
+            found.then_some(group)
+        })
     }
 
     /// Completes a group with some of the others, in their order, if that can be.
@@ -302,22 +362,22 @@ impl<P: Copy + Ord> Lobby<P> {
         group: &mut Vec<usize>,
         others: &[usize],
         tries: &mut usize,
-        terms: &dyn Terms<P>,
+        near: Near<'_, P>,
     ) -> bool {
         if group.len() == self.size() {
             let mut people = group.clone();
             people.sort_unstable();
             let people: Vec<P> = people.iter().map(|at| self.waiting[*at].person).collect();
-            return terms.is_wanted(&people);
+            return near.terms.is_wanted(&people);
         }
         for (number, &other) in others.iter().enumerate() {
             if others.len() - number < self.size() - group.len() || *tries == 0 {
                 return false;
             }
             *tries -= 1;
-            if group.iter().all(|one| self.may_meet(*one, other, terms)) {
+            if group.iter().all(|one| self.may_meet(*one, other, near)) {
                 group.push(other);
-                if self.search(group, &others[number + 1..], tries, terms) {
+                if self.search(group, &others[number + 1..], tries, near) {
                     return true;
                 }
                 group.pop();
@@ -326,10 +386,11 @@ impl<P: Copy + Ord> Lobby<P> {
         false
     }
 
-    fn may_meet(&self, one: usize, other: usize, terms: &dyn Terms<P>) -> bool {
+    fn may_meet(&self, one: usize, other: usize, near: Near<'_, P>) -> bool {
         let (one, other) = (self.waiting[one].person, self.waiting[other].person);
-        let is_apart = self.apart.contains(&(one.min(other), one.max(other)));
-        !is_apart && terms.may_meet(one, other)
+        let apart = self.apart.get(&(one.min(other), one.max(other)));
+        let is_over = |apart: &Apart| near.again && apart.until_us <= self.settled_us;
+        apart.is_none_or(is_over) && near.terms.may_meet(one, other)
     }
 
     /// Takes people out as a group. Their places are in the order in which they came, or drawn.
@@ -368,7 +429,13 @@ impl<P: Copy + Ord> Lobby<P> {
                 .min(w.seen_us.saturating_add(self.rules.prompt_us)),
             State::Here | State::Asked => w.seen_us.saturating_add(self.rules.prompt_us),
         };
-        self.waiting.iter().map(next).min()
+        let is_here = |person: P| self.find(person).is_some();
+        let again = self.apart.iter().filter(|((one, other), apart)| {
+            let is_to_come = self.settled_us < apart.until_us && apart.until_us < u64::MAX;
+            is_to_come && is_here(*one) && is_here(*other)
+        });
+        let again = again.map(|(_, apart)| apart.until_us);
+        self.waiting.iter().map(next).chain(again).min()
     }
 
     /// What follows next.

@@ -15,6 +15,10 @@ use crate::lobby::{self, Lobby, News, Refused, Rules, State, Terms};
 /// Waits that an estimate is made of.
 const RECENT: usize = 20;
 
+/// After how long people whose pages were too far apart may be measured again, microseconds: a bad moment of a network is
+/// over by then, and nobody is called out of the waiting room for nothing every few seconds.
+const AGAIN_US: u64 = 30_000_000;
+
 /// What a lobby asks of the people that it puts together.
 struct Together<'a> {
     hub: &'a Hub,
@@ -55,6 +59,7 @@ impl Hub {
             on_timeout: lobby.on_timeout,
             prompt_us: us(lobby.presence.prompt_after_s),
             grace_us: us(lobby.presence.grace_s),
+            again_us: AGAIN_US,
             capacity: self.limits.lobby,
             seed: self.seed ^ next.0 as u64,
         };
@@ -396,8 +401,8 @@ impl Hub {
         limits.is_some_and(|(_, rules)| rules.max_loss.is_some())
     }
 
-    /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: these two are then never
-    /// put together there again, and everybody is back in the lobby, at the old place.
+    /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: everybody is then back in
+    /// the lobby, at the old place, and these two are put together only if nobody else is found for long.
     pub(super) fn part_the_distant(&mut self, now_us: u64, era: Era) -> bool {
         let Some(game) = self.matches.get(&era.0) else {
             return false;
@@ -431,7 +436,7 @@ impl Hub {
         if let Some(lobby) = self.lobbies.get_mut(&room) {
             distant
                 .iter()
-                .for_each(|(one, other)| lobby.keep_apart(*one, *other));
+                .for_each(|(one, other)| lobby.too_far(now_us, *one, *other));
         }
         tracing::info!(
             pairs = distant.len(),

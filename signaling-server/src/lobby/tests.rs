@@ -1,8 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
 use super::*;
+
+const AGAIN_US: u64 = 400;
 
 /// Who may not meet; and whether a group is wanted only if its people are not all even or all odd.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,7 @@ fn rules(on_timeout: OnTimeout) -> Rules {
         on_timeout,
         prompt_us: 100_000,
         grace_us: 50,
+        again_us: AGAIN_US,
         capacity: 200,
         seed: 7,
     }
@@ -162,6 +165,52 @@ fn people_who_are_kept_apart_wait_for_others() {
 }
 
 #[test]
+fn people_who_were_too_far_apart_are_measured_again_a_few_times() {
+    let mut lobby = lobby(OnTimeout::Wait);
+    let mut now_us = 0;
+    lobby.join(now_us, 7, 0).unwrap();
+    for _ in 0..MOST_MEASURED {
+        assert_eq!(join(&mut lobby, now_us, 8), formed(&[7, 8]));
+        lobby.too_far(now_us, 8, 7);
+        lobby.join(now_us, 7, 0).unwrap();
+        assert_eq!(join(&mut lobby, now_us, 8), None);
+        now_us += AGAIN_US;
+        assert_eq!(settle(&mut lobby, now_us - 1), None);
+        lobby.leave(8);
+    }
+    assert_eq!(join(&mut lobby, now_us, 8), None, "that was the last time");
+    assert_eq!(settle(&mut lobby, now_us + 10 * AGAIN_US), None);
+}
+
+#[test]
+fn the_lobby_wakes_up_to_have_two_people_measured_again() {
+    let mut lobby = Lobby::new(Rules {
+        prompt_us: 10 * AGAIN_US,
+        ..rules(OnTimeout::Wait)
+    });
+    lobby.too_far(5, 8, 7);
+    join(&mut lobby, 5, 7);
+    assert_eq!(lobby.poll_timeout(), Some(5 + 10 * AGAIN_US), "alone");
+    assert_eq!(join(&mut lobby, 6, 8), None);
+    assert_eq!(lobby.poll_timeout(), Some(5 + AGAIN_US));
+    assert_eq!(settle(&mut lobby, 5 + AGAIN_US), formed(&[7, 8]));
+}
+
+#[test]
+fn who_is_measured_again_waits_for_nobody_better() {
+    let mut lobby = lobby(OnTimeout::Wait);
+    lobby.too_far(0, 7, 8);
+    for person in [7, 8, 9] {
+        lobby.join(AGAIN_US, person, AGAIN_US).unwrap();
+    }
+    assert_eq!(settle(&mut lobby, AGAIN_US), formed(&[7, 9]));
+    assert_eq!(lobby.poll_news(), None);
+    // Whose page answers nobody is not called again.
+    lobby.keep_apart(7, 8);
+    assert_eq!(join(&mut lobby, 2 * AGAIN_US, 7), None);
+}
+
+#[test]
 fn a_group_is_as_the_study_wants_it() {
     let wanted = Wanted {
         mixed: true,
@@ -242,6 +291,7 @@ enum Step {
     Seen(u32),
     Choose(u32, Choice),
     Apart(u32, u32),
+    TooFar(u32, u32),
     Wait(u64),
 }
 
@@ -253,6 +303,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..12_u32).prop_map(Step::Seen),
         2 => ((0..12_u32), choice).prop_map(|(who, choice)| Step::Choose(who, choice)),
         1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::Apart(one, other)),
+        1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::TooFar(one, other)),
         3 => (0..800_u64).prop_map(Step::Wait),
     ];
     prop::collection::vec(step, 0..200)
@@ -292,6 +343,8 @@ struct Model {
     rules: Rules,
     wanted: Wanted,
     apart: BTreeSet<(u32, u32)>,
+    /// How often people were too far apart, and until when they are not measured again.
+    far: BTreeMap<(u32, u32), (u8, u64)>,
     now: u64,
     since: BTreeMap<u32, u64>,
     /// The last sign of life, or when they were asked to choose.
@@ -306,6 +359,7 @@ impl Model {
             rules,
             apart: wanted.apart.clone(),
             wanted,
+            far: BTreeMap::new(),
             now: 0,
             since: BTreeMap::new(),
             seen: BTreeMap::new(),
@@ -339,6 +393,19 @@ impl Model {
             Step::Apart(one, other) => {
                 self.lobby.keep_apart(one, other);
                 self.apart.insert((one.min(other), one.max(other)));
+            }
+            Step::TooFar(one, other) => {
+                self.lobby.too_far(now, one, other);
+                let (measured, until) = self
+                    .far
+                    .entry((one.min(other), one.max(other)))
+                    .or_default();
+                *measured += 1;
+                *until = if *measured < MOST_MEASURED {
+                    now + AGAIN_US
+                } else {
+                    u64::MAX
+                };
             }
             Step::Wait(us) => {
                 // As a driver does: whenever the lobby wants it.
@@ -396,9 +463,18 @@ impl Model {
 
     fn may_all_meet(&self, group: &[u32]) -> bool {
         let others = |at: usize| group[at + 1..].iter();
-        group.iter().enumerate().all(|(at, one)| {
-            others(at).all(|other| !self.apart.contains(&(*one.min(other), *one.max(other))))
-        })
+        let may_meet = |one: u32, other: u32| {
+            let pair = (one.min(other), one.max(other));
+            let is_far = self
+                .far
+                .get(&pair)
+                .is_some_and(|(_, until)| *until > self.now);
+            !is_far && !self.apart.contains(&pair)
+        };
+        group
+            .iter()
+            .enumerate()
+            .all(|(at, one)| others(at).all(|other| may_meet(*one, *other)))
     }
 
     fn look(&mut self) -> Result<(), TestCaseError> {
