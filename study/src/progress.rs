@@ -446,7 +446,9 @@ impl Progress {
             (&mut view, &self.stage(study).kind)
         {
             let seed = self.assignment.own.seed;
-            *surveyjs = survey.arranged(&study.language, seed, self.at).to_string();
+            *surveyjs = survey
+                .arranged(self.language(study), seed, self.at)
+                .to_string();
         }
         if let StageView::External { ticket, .. } = &mut view {
             self.ticket().unwrap_or_default().clone_into(ticket);

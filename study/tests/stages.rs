@@ -424,3 +424,35 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
     ];
     assert_eq!(survey.check(&wide), Ok(()));
 }
+
+/// A study of a form with one element, in English and German.
+fn asking(name: &str, element: &str) -> Study {
+    let folder = Folder::new(name);
+    folder.write("thanks.de.md", "# Danke\n");
+    let head = "format: 1\nstudy: {id: f, version: 1.0.0, title: F, contact: lab@example.edu, language: en, languages: [en, de]}\n";
+    let ask = format!(
+        "  - id: ask\n    type: survey\n    surveyjs:\n      elements:\n        - {element}\n"
+    );
+    let end = "  - {id: thanks, type: end, file: thanks.md}\n";
+    folder.write("study.yaml", format!("{head}timeline:\n{ask}{end}"));
+    study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+#[test]
+fn a_form_is_in_the_language_that_the_participant_reads() {
+    let study = asking(
+        "form-language",
+        "{type: comment, name: why, title: {default: Why?, de: Warum?}}",
+    );
+    let mut at = Progress::new(&study, Draw::default());
+    let title = |at: &Progress| match at.view(&study) {
+        StageView::Survey { surveyjs } => {
+            let form: serde_json::Value = serde_json::from_str(&surveyjs).expect("a form");
+            form["elements"][0]["title"].clone()
+        }
+        view => panic!("not a survey: {view:?}"),
+    };
+    assert_eq!(title(&at), "Why?");
+    assert!(at.choose_language(&study, Some(&"de".to_owned()), &[]));
+    assert_eq!(title(&at), "Warum?");
+}
