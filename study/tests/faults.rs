@@ -130,6 +130,41 @@ fn words_numbers_and_ranges_are_checked() {
 }
 
 #[test]
+fn a_name_that_formulas_have_already_is_taken() {
+    assert_eq!(
+        fault("id: play", "id: screening"),
+        "study.yaml:18:5: timeline[2].id: formulas call what the screening measured `screening`, and the episodes of \
+         this stage would hide that; give the stage another id, such as `screening_play`"
+    );
+    assert_eq!(
+        fault("id: play", "id: answers"),
+        "study.yaml:18:5: timeline[2].id: formulas call the answers to forms `answers`, and the episodes of this stage \
+         would hide that; give the stage another id, such as `answers_play`"
+    );
+    // Formulas reach what is answered there only through `answers`.
+    let folder = Folder::new("form-called-screening");
+    folder.write("study.yaml", STUDY.replace("id: after", "id: screening"));
+    assert!(study::load(&folder.path).is_ok());
+    for (name, means) in [
+        ("screening", "what the screening measured"),
+        ("score", "something of the running episode"),
+        ("seat", "something of the running episode"),
+    ] {
+        let found = fault(
+            "    window: 8\n",
+            &format!("    window: 8\n    for_each: {{{name}: [1, 2]}}\n"),
+        );
+        assert_eq!(
+            found,
+            format!(
+                "study.yaml:25:16: timeline[2].for_each.{name}: formulas call {means} `{name}`, so one would not know \
+                 which is meant; give these values another name"
+            )
+        );
+    }
+}
+
+#[test]
 fn the_window_and_the_input_delay_fit_together() {
     assert_eq!(
         fault("window: 8", "window: 38"),

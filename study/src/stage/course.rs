@@ -194,6 +194,13 @@ pub fn live(mode: Mode) -> Types {
         .collect()
 }
 
+/// What the texts shown beside a running episode may ask: what its formulas may, and what a person is told.
+pub(crate) fn of_episode(mode: Mode) -> Types {
+    let told = ["episode", "episodes", "successes", "seat"];
+    let told = told.map(|name| (name.to_owned(), Type::Number));
+    live(mode).into_iter().chain(told).collect()
+}
+
 /// The formulas of an env stage.
 #[derive(Default)]
 pub(crate) struct Formulas {
@@ -214,9 +221,7 @@ impl Formulas {
             }
         });
         let until = until.and_then(|until| Formula::read(&until, &names, &Type::Bool));
-        for name in ["episode", "episodes", "successes", "seat"] {
-            names.insert(name.to_owned(), Type::Number);
-        }
+        names.extend(of_episode(env.course.mode));
         let value = |at: usize| {
             let place = place.at(&format!("hud[{at}].value"))?;
             Template::read_value(&place, &names)

@@ -7,9 +7,9 @@ use crate::read::Place;
 use crate::stage::Kind;
 
 use super::read::Read;
-use super::{Block, MAX_VISITS, Node};
+use super::{Block, MAX_VISITS, Node, names};
 
-/// Reports ids that are there twice.
+/// Reports ids that are there twice, and those that formulas know as something else.
 pub(crate) fn ids(read: &Read<'_>) {
     let mut seen: BTreeMap<&str, (&str, u32)> = BTreeMap::new();
     for (id, place) in &read.ids {
@@ -22,6 +22,17 @@ pub(crate) fn ids(read: &Read<'_>) {
         } else {
             let is_block = place.node.get("block").is_some();
             seen.insert(id, (if is_block { "block" } else { "stage" }, at.line));
+        }
+    }
+    // Formulas name env stages alone by their bare id.
+    for (place, stage) in read.places.iter().zip(&read.stages) {
+        let stage = stage.as_ref();
+        let stage = stage.filter(|stage| matches!(stage.kind, Kind::Env(_)));
+        if let Some((name, means)) = stage.and_then(|stage| names::fact(&stage.id)) {
+            let message = format!(
+                "formulas call {means} `{name}`, and the episodes of this stage would hide that; give the stage another id, such as `{name}_play`"
+            );
+            place.wrong_at("id", message);
         }
     }
 }

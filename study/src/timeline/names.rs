@@ -11,7 +11,7 @@ use crate::problem::hint;
 use crate::read::Place;
 use crate::screening::Measured;
 use crate::stage::course::{self, Formulas};
-use crate::stage::{Env, Kind};
+use crate::stage::{Env, Kind, Mode};
 use crate::yaml;
 
 use super::fill::{self, Malformed, Reference};
@@ -96,8 +96,27 @@ fn path_of(design: &Design, name: &str) -> String {
     format!("design.{kind}.{name}")
 }
 
-/// Reports a name that is the id of a stage, too.
+/// What formulas call something that every study has, and what that is.
+const FACTS: [(&str, &str); 2] = [
+    ("answers", "the answers to forms"),
+    ("screening", "what the screening measured"),
+];
+
+/// What the other names are that formulas of a running episode have.
+const OF_EPISODE: &str = "something of the running episode";
+
+/// A name of [`FACTS`] and what it means, if this is one.
+pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
+    FACTS.into_iter().find(|(known, _)| *known == name)
+}
+
+/// Reports a name that formulas know as something else: a fact, something of the running episode, or the id of a stage.
 fn clash(name: &str, read: &Read<'_>, place: &Place<'_>, key: &str) {
+    let of_episode = course::of_episode(Mode::Ticks).contains_key(name);
+    let of_episode = of_episode.then_some(OF_EPISODE);
+    if let Some(means) = fact(name).map(|(_, means)| means).or(of_episode) {
+        place.wrong_at(key, format!("formulas call {means} `{name}`, so one would not know which is meant; give these values another name"));
+    }
     if let Some((_, other)) = read.ids.iter().find(|(id, _)| id == name) {
         let line = other.node.locate("id").line;
         place.wrong_at(key, format!("`{name}` is also the id on line {line}, so a formula would not know which is meant; give one of them another name"));
