@@ -8,6 +8,7 @@ use env_core::contract::ActionSpec;
 use env_core::{Action, Spec};
 
 use crate::keys::Keys;
+use crate::sentences;
 
 /// What the keys of the person's keyboard have printed on them, by `KeyboardEvent.code`; empty where a browser does not
 /// tell.
@@ -15,13 +16,17 @@ pub type Layout = BTreeMap<String, String>;
 
 /// What a key is called on a keyboard, by its `KeyboardEvent.code`.
 pub fn key_name(code: &str, layout: &Layout) -> String {
+    let words = sentences::say();
     let named = match code {
         "ArrowUp" => "↑",
         "ArrowDown" => "↓",
         "ArrowLeft" => "←",
         "ArrowRight" => "→",
-        "ShiftLeft" | "ShiftRight" => "Shift",
-        "NumpadEnter" => "Num Enter",
+        "Space" => words.space_key,
+        "ShiftLeft" | "ShiftRight" => words.shift_key,
+        "ControlLeft" | "ControlRight" => words.control_key,
+        "Enter" => words.enter_key,
+        "NumpadEnter" => return format!("Num {}", words.enter_key),
         _ => "",
     };
     if !named.is_empty() {
@@ -324,6 +329,20 @@ mod tests {
         assert_eq!(
             names.map(|code| key_name(code, &french)),
             ["↑", "Z", "3", "Space", "Shift", "Num 4", "Num Enter", ";"]
+        );
+        sentences::speak(["de"]);
+        assert_eq!(
+            names.map(|code| key_name(code, &none)),
+            [
+                "↑",
+                "W",
+                "3",
+                "Leertaste",
+                "Umschalt",
+                "Num 4",
+                "Num Eingabe",
+                ","
+            ]
         );
     }
 

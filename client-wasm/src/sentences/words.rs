@@ -78,6 +78,14 @@ words! {
     disagree,
     /// A newer page of this session plays on.
     superseded,
+    /// The key that makes a blank.
+    space_key,
+    /// The key that makes capital letters.
+    shift_key,
+    /// The key that ends a line.
+    enter_key,
+    /// The key of shortcuts.
+    control_key,
     /// The environment is on its way here.
     loading,
     /// Ways to the others are looked for.
