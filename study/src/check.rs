@@ -487,6 +487,10 @@ fn plain(reason: &str) -> String {
         return reason.to_owned();
     };
     let inner = |quote: char| Some(found.split_once(quote)?.1.rsplit_once(quote)?.0);
+    let text = inner('"').filter(|text| text.parse::<f64>().is_ok());
+    if let Some(number) = text.filter(|_| wanted.contains("number")) {
+        return format!("expected {wanted}, found the text \"{number}\"; leave the quotes away");
+    }
     let found = match found {
         "map" => "a block of keys".to_owned(),
         "sequence" => "a list".to_owned(),
@@ -546,6 +550,10 @@ mod tests {
             (
                 "invalid type: string \"sixty\", expected a whole number",
                 "expected a whole number, found `sixty`",
+            ),
+            (
+                "invalid type: string \"300\", expected a whole number",
+                "expected a whole number, found the text \"300\"; leave the quotes away",
             ),
             (
                 "invalid value: integer `256`, expected a whole number from 0 to 255",

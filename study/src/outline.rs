@@ -13,6 +13,7 @@ use crate::recruitment::Provider;
 use crate::stage::{Kind, OnTimeout, Outcome};
 use crate::terms::Then;
 use crate::timeline;
+use crate::yaml::Data;
 
 /// What a study is, in figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -182,6 +183,8 @@ impl Study {
                     let left = [terms.first_half, terms.second_half].contains(&Then::PartnerLeft);
                     all.extend((left && it.people() > 1).then_some(Outcome::PartnerLeft));
                     all.insert(Outcome::Technical);
+                    // Who comes too late for the group.
+                    all.extend((it.people() > 1).then_some(Outcome::TimedOut));
                 }
                 _ => {}
             }
@@ -227,6 +230,24 @@ impl Study {
         }
     }
 
+    /// A title in a language that nobody is offered, as some page is not there in it.
+    fn warn_of_languages(&self, warn: &impl Fn(&str, String)) {
+        let title = self.source.at("study.title").map(|node| &node.data);
+        let Some(Data::Map(entries)) = title else {
+            return;
+        };
+        let names = entries.iter().map(|(key, _)| &key.name);
+        let is_missed = |name: &&String| **name != self.language && !self.languages.contains(name);
+        for name in names.filter(is_missed) {
+            let message = format!(
+                "nobody is offered `{name}`, as not every page and text is there in it; add the pages, such as \
+                 `consent.{name}.md`, and write `languages: [{}, {name}]` in `study` to be told what is missing",
+                self.language
+            );
+            warn(&format!("study.title.{name}"), message);
+        }
+    }
+
     /// What is odd, though not wrong. `playable` is what [`Study::check_env`] gave.
     pub fn warnings(&self, playable: &Playable) -> Vec<Problem> {
         let report = Report::new(FILE);
@@ -254,6 +275,7 @@ impl Study {
             let message = "nobody is asked for consent; let the timeline begin with a stage of `type: consent`";
             warn("timeline", message.to_owned());
         }
+        self.warn_of_languages(&warn);
         self.warn_of_pay(&warn);
         self.warn_of_time(playable, &warn);
         self.warn_of_quota(&warn);

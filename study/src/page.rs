@@ -226,7 +226,13 @@ pub(crate) fn bytes(
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned())
                 .unwrap_or_default();
-            let near = crate::problem::nearest(&name, &names);
+            let longer = |found: &&&str| {
+                found
+                    .strip_prefix(&*name)
+                    .is_some_and(|rest| rest.starts_with('.'))
+            };
+            let near = names.iter().find(longer).copied();
+            let near = near.or_else(|| crate::problem::nearest(&name, &names));
             let hint = near
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();

@@ -185,7 +185,15 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// `; did you mean …?` or, where nothing is near, the list of what is known.
 pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
-    match nearest(wrong, known) {
+    // `required` is more likely `isRequired` than `requiredIf`.
+    let is = format!("is{wrong}");
+    let same = |word: &&&str| word.eq_ignore_ascii_case(&is);
+    match known
+        .iter()
+        .find(same)
+        .copied()
+        .or_else(|| nearest(wrong, known))
+    {
         Some(word) => format!("did you mean `{word}`? Known here: {}", known.join(", ")),
         None => format!("known here: {}", known.join(", ")),
     }
@@ -201,5 +209,7 @@ mod tests {
         assert_eq!(nearest("timeuot_s", &known), Some("timeout_s"));
         assert_eq!(nearest("groupsize", &known), Some("group_size"));
         assert_eq!(nearest("colour", &known), None);
+        let survey = ["requiredIf", "isRequired"];
+        assert!(hint("required", &survey).starts_with("did you mean `isRequired`?"));
     }
 }

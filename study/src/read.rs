@@ -114,6 +114,29 @@ impl<'a> Place<'a> {
         None
     }
 
+    /// A number is expected: text that is nearly one gets the mend.
+    fn expected_number<T>(&self, what: &str) -> Option<T> {
+        let number = |text: &str| text.parse::<f64>().ok();
+        match &self.node.data {
+            Data::Quoted(text) if number(text).is_some() => {
+                self.wrong(format!(
+                    "expected {what}, found the text \"{text}\"; leave the quotes away"
+                ));
+                None
+            }
+            Data::Plain(text) => match number(&text.replacen(',', ".", 1)) {
+                Some(number) if text.contains(',') => {
+                    self.wrong(format!(
+                        "expected {what}, found `{text}`; write a point: {number}"
+                    ));
+                    None
+                }
+                _ => self.expected(what),
+            },
+            _ => self.expected(what),
+        }
+    }
+
     /// Text of at most `limit` characters, not blank. A plain scalar is taken as it is written,
     /// so that `version: 1.10` stays `1.10` and `title: No` stays `No`.
     pub(crate) fn text(&self, limit: usize) -> Option<String> {
@@ -166,7 +189,8 @@ impl<'a> Place<'a> {
                 "`{text}` is not an id; use lower-case letters, digits, `_` and `-`, a letter first, at most 40 in all"
             ));
         }
-        good.then_some(text)
+        // What is told of an id is no reason to miss what has it.
+        Some(text)
     }
 
     /// A whole number in a range.
@@ -194,7 +218,7 @@ impl<'a> Place<'a> {
             range.end()
         );
         let Data::Plain(text) = &self.node.data else {
-            return self.expected(&wanted);
+            return self.expected_number(&wanted);
         };
         match text
             .parse::<i64>()
@@ -203,7 +227,7 @@ impl<'a> Place<'a> {
             .filter(|n| range.contains(n))
         {
             Some(number) => Some(number),
-            None => self.expected(&wanted),
+            None => self.expected_number(&wanted),
         }
     }
 
@@ -224,7 +248,7 @@ impl<'a> Place<'a> {
         };
         match number.filter(|number| range.contains(number)) {
             Some(number) => Some(number),
-            None => self.expected(format!("a number from {from} to {to} {unit}").trim_end()),
+            None => self.expected_number(format!("a number from {from} to {to} {unit}").trim_end()),
         }
     }
 

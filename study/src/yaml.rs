@@ -70,7 +70,7 @@ impl Node {
             Data::Quoted(text) => Value::String(text.clone()),
             Data::Plain(text) => plain_json(text).unwrap_or_else(|why| {
                 report.add(self.at, path, why);
-                Value::Null
+                Value::String(text.clone())
             }),
             Data::List(items) => {
                 let item = |(i, node): (usize, &Node)| node.json(&format!("{path}[{i}]"), report);
@@ -160,7 +160,7 @@ fn plain_json(text: &str) -> Result<Value, String> {
     if is_switch_word(text) {
         return Err(format!(
             "`{text}` without quotes is a word for some programs and true or false for others; \
-             write \"{text}\" in quotes, or true or false"
+             write \"{text}\" in quotes if the word is meant, or else true or false"
         ));
     }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

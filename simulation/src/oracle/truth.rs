@@ -181,12 +181,6 @@ impl Truth {
                 ending.reason
             ));
         }
-        if self.ended.is_some_and(|ended| over && ended != log.through) {
-            return Err(format!(
-                "end: {:?} on the pages, {:?} in the archive",
-                self.ended, log.through
-            ));
-        }
         for (tick, row) in log.rows().chunks_exact(seats).enumerate() {
             self.row(tick as u32, row)
                 .map_err(|differs| format!("{differs} (the archive)"))?;
@@ -195,6 +189,13 @@ impl Truth {
         for (tick, digest) in states {
             self.digest(tick, digest)
                 .map_err(|differs| format!("{differs} (the replica)"))?;
+        }
+        // A state that differs says more than the end that comes of it.
+        if self.ended.is_some_and(|ended| over && ended != log.through) {
+            return Err(format!(
+                "end: {:?} on the pages, {:?} in the archive",
+                self.ended, log.through
+            ));
         }
         Ok(())
     }

@@ -193,6 +193,22 @@ fn a_page_with_another_state_is_named_even_if_its_digest_came_early() {
 }
 
 #[test]
+fn a_page_that_plays_beyond_the_horizon_is_named_and_not_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut beyond = part(&all, 12, 20);
+    episode.absorb(ZERO, &part(&all, 0, 12)).unwrap();
+    beyond.rows.extend([0, 0]);
+    beyond.digests = vec![(Tick(21), 7)];
+    let told = episode.absorb(ONE, &beyond).unwrap();
+    assert!(told.diverged);
+    assert_eq!(told.through, Tick(20), "what it played until then is taken");
+    assert_eq!(diverged(&mut episode).len(), 1);
+}
+
+#[test]
 fn a_crash_before_a_page_is_named_does_not_hide_it() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
