@@ -160,7 +160,7 @@ fn plain_json(text: &str) -> Result<Value, String> {
     if is_switch_word(text) {
         return Err(format!(
             "`{text}` without quotes is a word for some programs and true or false for others; \
-             write \"{text}\" in quotes if the word is meant, or else true or false"
+             write \"{text}\" in quotes, or true or false"
         ));
     }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

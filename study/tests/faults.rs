@@ -857,6 +857,7 @@ fn what_is_odd_is_told_where_it_stands() {
     assert_eq!(
         warnings("odd-pay", &[("format: 1", paid)]),
         [
+            "study.yaml:2:1: recruitment: `timed_out` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `timed_out: {do: return, pay: none}`",
             "study.yaml:2:1: recruitment: `withdrew` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `withdrew: {do: return, pay: none}`",
             "study.yaml:2:30: recruitment.base: 1.00 for 10 minutes are 6.00 an hour, below `floor_per_hour: 9`; pay 1.50 or more",
         ]
