@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 pub mod assign;
 mod canonical;
 mod check;
@@ -38,9 +39,10 @@ pub mod text;
 pub mod timeline;
 mod yaml;
 
+pub use about::OnWithdraw;
 pub use assign::{Assignment, Draw, StudyFull};
 pub use check::{EnvFacts, EnvFault, Hosted, Playable};
-pub use load::{FILE, OnWithdraw, Study, load, load_on};
+pub use load::{FILE, Study, load, load_on};
 pub use outline::Outline;
 pub use page::Page;
 pub use payment::Payment;

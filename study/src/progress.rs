@@ -2,22 +2,25 @@
 //! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
 //! is part of it, and nothing is ever drawn again.
 
+mod event;
 mod facts;
+mod handle;
 
 use std::collections::BTreeMap;
 
-use protocol::control::{Answer, Draft, EndReason, Lack, StageView};
+use protocol::control::{Draft, Lack, StageView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assign::{Assignment, Draw};
 use crate::load::Study;
-use crate::screening::{Measured, Screening};
+use crate::screening::Measured;
 use crate::stage::course::Seeding;
-use crate::stage::{Env, Kind, Outcome, Quiz, Rest, Stage, Way};
+use crate::stage::{Kind, Outcome, Rest, Stage};
 use crate::text;
 use crate::timeline::{self, Bindings, Visit};
 
+pub use event::{Event, Refusal, Step};
 pub use facts::{Episode, Facts, Partners};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
@@ -70,45 +73,6 @@ fn is_none(number: &u16) -> bool {
     *number == 0
 }
 
-/// What happened to the participant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event<'a> {
-    /// The page says that the person is done with a stage.
-    StageDone {
-        /// Position of its visit, as the page was told.
-        at: u16,
-        /// Answers, for a survey.
-        answers: &'a [Answer],
-    },
-    /// The page says what the person has done of a stage so far.
-    Drafted {
-        /// Position of its visit, as the page was told.
-        at: u16,
-        /// What is done.
-        draft: &'a Draft,
-    },
-    /// The person comes back from a page of another site.
-    Returned,
-    /// The person withdraws what was recorded of them, at a debrief that lets them.
-    Withdrawn {
-        /// Position of its visit, as the page was told.
-        at: u16,
-        /// The receipt that they get.
-        receipt: &'a str,
-    },
-    /// The lobby made a group with the participant in it.
-    Matched {
-        /// What was drawn for the group.
-        draw: &'a Draw,
-    },
-    /// The episode of the participant's group is over.
-    EpisodeEnded(Episode),
-    /// The server ends the way: nobody came to play, time ran out, something broke.
-    Cut(Outcome),
-    /// The participant leaves on purpose.
-    Left,
-}
-
 /// Where a participant is among the visits that a group makes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
@@ -119,66 +83,6 @@ pub struct Round {
     pub number: u16,
     /// Whether the participant is at that visit.
     pub is_here: bool,
-}
-
-/// What an event led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Nothing: the event was for a visit that is not the current one, such as a message sent again.
-    Stay,
-    /// The participant stays, and there is something new to be kept.
-    Keep,
-    /// The participant is now at this position of the route; again, if another episode of the visit follows.
-    Enter(u16),
-}
-
-/// Why an event was refused; the participant stays where they are.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// A page cannot end this stage.
-    #[error("the stage `{stage}` ends by itself, not by a page")]
-    NotByPage {
-        /// Id of the stage.
-        stage: String,
-    },
-    /// The form has no such item.
-    #[error("this stage has no question `{name}`")]
-    UnknownItem {
-        /// Name of the item.
-        name: String,
-    },
-    /// An item is there twice.
-    #[error("the question `{name}` was answered twice")]
-    Twice {
-        /// Name of the item.
-        name: String,
-    },
-    /// A required item is missing.
-    #[error("the question `{name}` must be answered")]
-    Missing {
-        /// Name of the item.
-        name: String,
-    },
-    /// An item that is not asked after the other answers.
-    #[error("the question `{name}` is not asked after these answers")]
-    Hidden {
-        /// Name of the item.
-        name: String,
-    },
-    /// A value that breaks a rule of the item.
-    #[error("the answer to `{name}` is refused: {why}")]
-    Unfit {
-        /// Name of the item.
-        name: String,
-        /// What people are told.
-        why: String,
-    },
-    /// A value that the item does not take.
-    #[error("the answer to `{name}` is not one that this question takes")]
-    BadAnswer {
-        /// Name of the item.
-        name: String,
-    },
 }
 
 impl Progress {
@@ -475,226 +379,5 @@ impl Progress {
             min_ms: rest.min_s * 1_000,
             max_ms: rest.max_s.map(|max_s| max_s * 1_000),
         }
-    }
-
-    /// Takes an event.
-    ///
-    /// # Errors
-    /// A [`Refusal`]; nothing has changed then.
-    pub fn handle(&mut self, study: &Study, event: Event<'_>) -> Result<Step, Refusal> {
-        let stage = self.stage(study);
-        match (event, &stage.kind) {
-            (_, Kind::End(_)) => Ok(Step::Stay),
-            (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
-            (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
-            (Event::StageDone { at, .. } | Event::Drafted { at, .. }, _) if at != self.at => {
-                Ok(Step::Stay)
-            }
-            (Event::Drafted { draft, .. }, kind) => {
-                kind.check_draft(draft)?;
-                self.draft = Some(draft.clone());
-                Ok(Step::Keep)
-            }
-            (Event::StageDone { answers, .. }, Kind::External(external)) => {
-                match external.way(answers)? {
-                    Way::On => Ok(self.next(study)),
-                    Way::Out(outcome) => Ok(self.leave(study, outcome)),
-                }
-            }
-            (Event::Returned, Kind::External(_)) => Ok(self.next(study)),
-            (Event::Withdrawn { at, receipt }, Kind::Debrief(debrief))
-                if at == self.at && debrief.allow_withdraw =>
-            {
-                self.receipt = Some(receipt.to_owned());
-                self.facts.answers.clear();
-                self.facts.screening = None;
-                Ok(self.leave(study, Outcome::Withdrew))
-            }
-            (
-                Event::StageDone { answers, .. },
-                Kind::Instructions(_) | Kind::Debrief(_) | Kind::Chat(_),
-            ) => match answers.first() {
-                Some(answer) => Err(Refusal::UnknownItem {
-                    name: answer.name.chars().take(60).collect(),
-                }),
-                None => Ok(self.next(study)),
-            },
-            (Event::StageDone { answers, .. }, Kind::Screening(screening)) => {
-                self.screen(study, screening, answers)
-            }
-            (Event::StageDone { answers, .. }, Kind::Consent(consent)) => {
-                if !consent.agreed(answers)? {
-                    return Ok(self.leave(study, consent.or_else));
-                }
-                self.keep(&stage.id, answers);
-                self.record_measured(study);
-                Ok(self.next(study))
-            }
-            (Event::StageDone { answers, .. }, Kind::Quiz(quiz)) => {
-                let is_right = quiz.wrong(answers)?.is_empty();
-                self.keep(&stage.id, answers);
-                Ok(match is_right {
-                    true => self.next(study),
-                    false => self.try_again(study, quiz),
-                })
-            }
-            (Event::StageDone { answers, .. }, Kind::Survey(survey)) => {
-                survey.check(answers)?;
-                self.keep(&stage.id, answers);
-                Ok(self.next(study))
-            }
-            (Event::StageDone { .. }, Kind::Env(_)) if self.resting => {
-                self.resting = false;
-                Ok(Step::Enter(self.at))
-            }
-            (Event::StageDone { .. }, Kind::Lobby(_) | Kind::Env(_)) => Err(Refusal::NotByPage {
-                stage: stage.id.clone(),
-            }),
-            (Event::Matched { draw }, Kind::Lobby(_)) => {
-                self.assignment.groups.insert(self.at, draw.clone());
-                Ok(self.next(study))
-            }
-            (Event::EpisodeEnded(episode), Kind::Env(env)) => {
-                // The first thing that went wrong names the outcome; the rest of the study is still theirs.
-                self.cut = self.cut.or(match episode.reason {
-                    EndReason::Played => None,
-                    EndReason::PartnerLeft => Some(Outcome::PartnerLeft),
-                    EndReason::Technical => Some(Outcome::Technical),
-                });
-                let episodes = self.facts.episodes.entry(stage.id.clone()).or_default();
-                episodes.push(episode);
-                // What follows in its copy is about an episode that was not.
-                Ok(match episode.is_unplayed() {
-                    true => self.pass_over(study),
-                    false => self.another(study, env, episode),
-                })
-            }
-            (
-                Event::Matched { .. }
-                | Event::EpisodeEnded(_)
-                | Event::Returned
-                | Event::Withdrawn { .. },
-                _,
-            ) => Ok(Step::Stay),
-        }
-    }
-
-    /// Takes what a page has measured, or that the person gives up.
-    fn screen(
-        &mut self,
-        study: &Study,
-        screening: &Screening,
-        answers: &[Answer],
-    ) -> Result<Step, Refusal> {
-        if answers.is_empty() {
-            return Ok(self.leave(study, screening.or_else));
-        }
-        let measured = Measured::read(answers)?;
-        self.lacks = screening.lacks(&measured, self.language(study));
-        if self.lacks.is_empty() {
-            self.measured = Some(Box::new(measured));
-            self.record_measured(study);
-            return Ok(self.next(study));
-        }
-        let tried = self.tried().saturating_add(1);
-        self.tries.insert(self.at, tried);
-        Ok(match tried >= screening.attempts {
-            true => self.leave(study, screening.or_else),
-            false => self.enter(study, self.at),
-        })
-    }
-
-    /// Keeps what was measured, once nothing stands before that any more.
-    fn record_measured(&mut self, study: &Study) {
-        if study.may_record(self.stage) {
-            self.facts.screening = self.measured.take().or(self.facts.screening.take());
-        }
-    }
-
-    /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
-    /// could not be played ends with it.
-    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> Step {
-        self.played = self.played.saturating_add(1);
-        self.successes += u16::from(episode.is_success());
-        let is_whole = episode.reason == EndReason::Played;
-        if !is_whole || !env.course.goes_on(self.played, self.successes) {
-            return self.next(study);
-        }
-        self.resting = env.screen.rest.is_some();
-        Step::Enter(self.at)
-    }
-
-    /// Keeps answers for formulas to ask about.
-    fn keep(&mut self, stage: &str, answers: &[Answer]) {
-        let value = |answer: &Answer| serde_json::from_str(&answer.value).unwrap_or(Value::Null);
-        let answers = answers
-            .iter()
-            .map(|answer| (answer.name.clone(), value(answer)));
-        self.facts
-            .answers
-            .insert(stage.to_owned(), answers.collect());
-    }
-
-    /// Attempts at the quiz of the current position that were not right.
-    fn tried(&self) -> u8 {
-        self.tries.get(&self.at).copied().unwrap_or(0)
-    }
-
-    /// Goes back for another attempt at the quiz of the current position, or ends the way if none is left.
-    fn try_again(&mut self, study: &Study, quiz: &Quiz) -> Step {
-        let tried = self.tried().saturating_add(1);
-        if tried >= quiz.attempts {
-            return self.leave(study, quiz.or_else);
-        }
-        self.tries.insert(self.at, tried);
-        let route = timeline::route(study, &self.assignment);
-        let is_there = |visit: &Visit<'_>| {
-            let stage = study.timeline.get(usize::from(visit.stage));
-            stage.is_some_and(|stage| Some(&stage.id) == quiz.retry_from.as_ref())
-        };
-        let before = route.iter().take(usize::from(self.at)).rposition(is_there);
-        let from = before.map_or(self.at, |position| position as u16);
-        self.enter(study, from)
-    }
-
-    /// Ends the way with an outcome, on the last page.
-    fn leave(&mut self, study: &Study, outcome: Outcome) -> Step {
-        self.cut = Some(outcome);
-        self.enter(study, u16::MAX)
-    }
-
-    /// Goes on after the copy that the current visit belongs to.
-    fn pass_over(&mut self, study: &Study) -> Step {
-        let route = timeline::route(study, &self.assignment);
-        let past = route.get(usize::from(self.at)).map(|visit| visit.past);
-        self.enter(study, past.unwrap_or(u16::MAX))
-    }
-
-    fn next(&mut self, study: &Study) -> Step {
-        self.enter(study, self.at.saturating_add(1))
-    }
-
-    /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
-    /// there is always one to be at; each guard leads further, so it is found.
-    fn enter(&mut self, study: &Study, mut at: u16) -> Step {
-        let route = timeline::route(study, &self.assignment);
-        while let Some(visit) = route.get(usize::from(at)) {
-            let closed = visit
-                .when
-                .iter()
-                .find(|gate| !gate.guard.holds(study, &self.facts, &visit.bindings));
-            match closed {
-                Some(gate) => at = gate.past,
-                None => break,
-            }
-        }
-        self.at = at.min(route.len().saturating_sub(1) as u16);
-        self.stage = route
-            .get(usize::from(self.at))
-            .map_or(u16::MAX, |visit| visit.stage);
-        self.visit = self.visit.saturating_add(1);
-        (self.played, self.successes, self.resting) = (0, 0, false);
-        self.draft = None;
-        Step::Enter(self.at)
     }
 }

@@ -1,0 +1,120 @@
+//! The block `study` of the file: what the study is, and how long it keeps what was recorded.
+
+use serde::Serialize;
+
+use crate::read::{Fields, Place};
+use crate::text::{self, Languages, Text};
+
+/// The block `study` of the file.
+#[derive(Serialize)]
+pub(crate) struct About {
+    pub(crate) id: String,
+    pub(crate) version: String,
+    pub(crate) title: Text,
+    pub(crate) contact: String,
+    pub(crate) language: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) languages: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    #[serde(flatten)]
+    pub(crate) keeping: Keeping,
+}
+
+impl About {
+    /// The languages that its texts are in.
+    pub(crate) fn languages(&self) -> Languages<'_> {
+        Languages {
+            own: &self.language,
+            all: &self.languages,
+        }
+    }
+}
+
+/// How long a participant's data are kept, and a session waits for its participant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Keeping {
+    /// Days after which what was recorded is erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention_days: Option<u16>,
+    /// What is erased when a participant withdraws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_withdraw: Option<OnWithdraw>,
+    /// Hours after which a session that was left cannot be taken up again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_h: Option<u16>,
+}
+
+/// What is erased when a participant withdraws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnWithdraw {
+    /// What was recorded of them; what their partners have of it stays theirs.
+    EraseOwn,
+    /// The episodes of their groups too.
+    EraseGroup,
+}
+
+/// Reads it.
+pub(crate) fn read(place: &Place<'_>) -> Option<About> {
+    let mut fields = place.fields("what the study is")?;
+    let id = fields.key("id", "Names the study in data and files.");
+    let id = id.need("my-study", |place| place.id());
+    let version = fields.key("version", "The researcher's own count of versions.");
+    let version = version.need("1.0.0", |place| place.text(40));
+    let doc = "The language of the texts, such as `en` or `pt-BR`; where a text is given by language, this one must be there.";
+    let language = fields
+        .key("language", doc)
+        .or("en".to_owned(), |place| text::language(&place));
+    let own = language.as_deref().unwrap_or("en");
+    let doc = "The languages that participants can choose from, `language` among them. Every page and every text by language must be there in each. By default those that the title is given in and every page is there in.";
+    let languages = fields
+        .key("languages", doc)
+        .or(Vec::new(), |place| text::languages(&place, own));
+    let all = languages.as_deref().unwrap_or_default();
+    let known = Languages { own, all };
+    let title = fields.key("title", "What participants read at the top of the page.");
+    let title = title.need("Cooking together", |place| text::read(&place, known, 200));
+    let contact = fields.key("contact", "Whom participants can write to.");
+    let contact = contact.need("lab@example.edu", |place| place.text(200));
+    let doc = "The number that the ethics board gave the study; it goes into the data.";
+    let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
+    let keeping = keeping(&mut fields);
+    fields.done();
+    Some(About {
+        id: id?,
+        version: version?,
+        title: title?,
+        contact: contact?,
+        language: language?,
+        languages: languages?,
+        protocol: protocol?,
+        keeping: keeping?,
+    })
+}
+
+fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
+    let days = fields.key(
+        "retention_days",
+        "Days after which what was recorded is erased.",
+    );
+    let days = days.maybe(|place| place.whole(1..=36_500, "days"));
+    let ways = [
+        ("erase_own", OnWithdraw::EraseOwn),
+        ("erase_group", OnWithdraw::EraseGroup),
+    ];
+    let doc = "What is erased when a participant withdraws. `erase_own`: what was recorded of them; partners keep their own \
+               part of what they played together. `erase_group`: the episodes of their groups too.";
+    let withdraw = fields
+        .key("on_withdraw", doc)
+        .maybe(|place| place.word("choice", &ways));
+    let doc = "Hours after which a session that was left cannot be taken up again.";
+    let hours = fields
+        .key("expires_h", doc)
+        .maybe(|place| place.whole(1..=8_760, "hours"));
+    Some(Keeping {
+        retention_days: days?,
+        on_withdraw: withdraw?,
+        expires_h: hours?,
+    })
+}

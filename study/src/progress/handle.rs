@@ -1,0 +1,238 @@
+//! How an event moves a participant on: to the next visit, to another try, or to the end.
+
+use protocol::control::{Answer, EndReason};
+use serde_json::Value;
+
+use super::{Episode, Event, Progress, Refusal, Step};
+use crate::load::Study;
+use crate::screening::{Measured, Screening};
+use crate::stage::{Env, Kind, Outcome, Quiz, Stage, Way};
+use crate::timeline::{self, Visit};
+
+impl Progress {
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; nothing has changed then.
+    pub fn handle(&mut self, study: &Study, event: Event<'_>) -> Result<Step, Refusal> {
+        let stage = self.stage(study);
+        match (event, &stage.kind) {
+            (_, Kind::End(_)) => Ok(Step::Stay),
+            (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
+            (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
+            (Event::StageDone { at, .. } | Event::Drafted { at, .. }, _) if at != self.at => {
+                Ok(Step::Stay)
+            }
+            (Event::StageDone { answers, .. }, _) => self.done(study, stage, answers),
+            (Event::Drafted { draft, .. }, kind) => {
+                kind.check_draft(draft)?;
+                self.draft = Some(draft.clone());
+                Ok(Step::Keep)
+            }
+            (Event::Returned, Kind::External(_)) => Ok(self.next(study)),
+            (Event::Withdrawn { at, receipt }, Kind::Debrief(debrief))
+                if at == self.at && debrief.allow_withdraw =>
+            {
+                self.receipt = Some(receipt.to_owned());
+                self.facts.answers.clear();
+                self.facts.screening = None;
+                Ok(self.leave(study, Outcome::Withdrew))
+            }
+            (Event::Matched { draw }, Kind::Lobby(_)) => {
+                self.assignment.groups.insert(self.at, draw.clone());
+                Ok(self.next(study))
+            }
+            (Event::EpisodeEnded(episode), Kind::Env(env)) => {
+                Ok(self.played(study, stage, env, episode))
+            }
+            (
+                Event::Matched { .. }
+                | Event::EpisodeEnded(_)
+                | Event::Returned
+                | Event::Withdrawn { .. },
+                _,
+            ) => Ok(Step::Stay),
+        }
+    }
+
+    /// A page is done with the current stage.
+    fn done(&mut self, study: &Study, stage: &Stage, answers: &[Answer]) -> Result<Step, Refusal> {
+        match &stage.kind {
+            Kind::External(external) => match external.way(answers)? {
+                Way::On => Ok(self.next(study)),
+                Way::Out(outcome) => Ok(self.leave(study, outcome)),
+            },
+            Kind::Instructions(_) | Kind::Debrief(_) | Kind::Chat(_) => match answers.first() {
+                Some(answer) => Err(Refusal::UnknownItem {
+                    name: answer.name.chars().take(60).collect(),
+                }),
+                None => Ok(self.next(study)),
+            },
+            Kind::Screening(screening) => self.screen(study, screening, answers),
+            Kind::Consent(consent) => {
+                if !consent.agreed(answers)? {
+                    return Ok(self.leave(study, consent.or_else));
+                }
+                self.keep(&stage.id, answers);
+                self.record_measured(study);
+                Ok(self.next(study))
+            }
+            Kind::Quiz(quiz) => {
+                let is_right = quiz.wrong(answers)?.is_empty();
+                self.keep(&stage.id, answers);
+                Ok(match is_right {
+                    true => self.next(study),
+                    false => self.try_again(study, quiz),
+                })
+            }
+            Kind::Survey(survey) => {
+                survey.check(answers)?;
+                self.keep(&stage.id, answers);
+                Ok(self.next(study))
+            }
+            Kind::Env(_) if self.resting => {
+                self.resting = false;
+                Ok(Step::Enter(self.at))
+            }
+            Kind::Lobby(_) | Kind::Env(_) | Kind::End(_) => Err(Refusal::NotByPage {
+                stage: stage.id.clone(),
+            }),
+        }
+    }
+
+    /// An episode of the current visit is over.
+    fn played(&mut self, study: &Study, stage: &Stage, env: &Env, episode: Episode) -> Step {
+        // The first thing that went wrong names the outcome; the rest of the study is still theirs.
+        self.cut = self.cut.or(match episode.reason {
+            EndReason::Played => None,
+            EndReason::PartnerLeft => Some(Outcome::PartnerLeft),
+            EndReason::Technical => Some(Outcome::Technical),
+        });
+        let episodes = self.facts.episodes.entry(stage.id.clone()).or_default();
+        episodes.push(episode);
+        // What follows in its copy is about an episode that was not.
+        match episode.is_unplayed() {
+            true => self.pass_over(study),
+            false => self.another(study, env, episode),
+        }
+    }
+
+    /// Takes what a page has measured, or that the person gives up.
+    fn screen(
+        &mut self,
+        study: &Study,
+        screening: &Screening,
+        answers: &[Answer],
+    ) -> Result<Step, Refusal> {
+        if answers.is_empty() {
+            return Ok(self.leave(study, screening.or_else));
+        }
+        let measured = Measured::read(answers)?;
+        self.lacks = screening.lacks(&measured, self.language(study));
+        if self.lacks.is_empty() {
+            self.measured = Some(Box::new(measured));
+            self.record_measured(study);
+            return Ok(self.next(study));
+        }
+        let tried = self.tried().saturating_add(1);
+        self.tries.insert(self.at, tried);
+        Ok(match tried >= screening.attempts {
+            true => self.leave(study, screening.or_else),
+            false => self.enter(study, self.at),
+        })
+    }
+
+    /// Keeps what was measured, once nothing stands before that any more.
+    fn record_measured(&mut self, study: &Study) {
+        if study.may_record(self.stage) {
+            self.facts.screening = self.measured.take().or(self.facts.screening.take());
+        }
+    }
+
+    /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
+    /// could not be played ends with it.
+    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> Step {
+        self.played = self.played.saturating_add(1);
+        self.successes += u16::from(episode.is_success());
+        let is_whole = episode.reason == EndReason::Played;
+        if !is_whole || !env.course.goes_on(self.played, self.successes) {
+            return self.next(study);
+        }
+        self.resting = env.screen.rest.is_some();
+        Step::Enter(self.at)
+    }
+
+    /// Keeps answers for formulas to ask about.
+    fn keep(&mut self, stage: &str, answers: &[Answer]) {
+        let value = |answer: &Answer| serde_json::from_str(&answer.value).unwrap_or(Value::Null);
+        let answers = answers
+            .iter()
+            .map(|answer| (answer.name.clone(), value(answer)));
+        self.facts
+            .answers
+            .insert(stage.to_owned(), answers.collect());
+    }
+
+    /// Attempts at the quiz of the current position that were not right.
+    pub(super) fn tried(&self) -> u8 {
+        self.tries.get(&self.at).copied().unwrap_or(0)
+    }
+
+    /// Goes back for another attempt at the quiz of the current position, or ends the way if none is left.
+    fn try_again(&mut self, study: &Study, quiz: &Quiz) -> Step {
+        let tried = self.tried().saturating_add(1);
+        if tried >= quiz.attempts {
+            return self.leave(study, quiz.or_else);
+        }
+        self.tries.insert(self.at, tried);
+        let route = timeline::route(study, &self.assignment);
+        let is_there = |visit: &Visit<'_>| {
+            let stage = study.timeline.get(usize::from(visit.stage));
+            stage.is_some_and(|stage| Some(&stage.id) == quiz.retry_from.as_ref())
+        };
+        let before = route.iter().take(usize::from(self.at)).rposition(is_there);
+        let from = before.map_or(self.at, |position| position as u16);
+        self.enter(study, from)
+    }
+
+    /// Ends the way with an outcome, on the last page.
+    fn leave(&mut self, study: &Study, outcome: Outcome) -> Step {
+        self.cut = Some(outcome);
+        self.enter(study, u16::MAX)
+    }
+
+    /// Goes on after the copy that the current visit belongs to.
+    fn pass_over(&mut self, study: &Study) -> Step {
+        let route = timeline::route(study, &self.assignment);
+        let past = route.get(usize::from(self.at)).map(|visit| visit.past);
+        self.enter(study, past.unwrap_or(u16::MAX))
+    }
+
+    fn next(&mut self, study: &Study) -> Step {
+        self.enter(study, self.at.saturating_add(1))
+    }
+
+    /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
+    /// there is always one to be at; each guard leads further, so it is found.
+    pub(super) fn enter(&mut self, study: &Study, mut at: u16) -> Step {
+        let route = timeline::route(study, &self.assignment);
+        while let Some(visit) = route.get(usize::from(at)) {
+            let closed = visit
+                .when
+                .iter()
+                .find(|gate| !gate.guard.holds(study, &self.facts, &visit.bindings));
+            match closed {
+                Some(gate) => at = gate.past,
+                None => break,
+            }
+        }
+        self.at = at.min(route.len().saturating_sub(1) as u16);
+        self.stage = route
+            .get(usize::from(self.at))
+            .map_or(u16::MAX, |visit| visit.stage);
+        self.visit = self.visit.saturating_add(1);
+        (self.played, self.successes, self.resting) = (0, 0, false);
+        self.draft = None;
+        Step::Enter(self.at)
+    }
+}
