@@ -16,7 +16,7 @@ use study::{Progress, Study};
 use crate::assets::sha256_hex;
 use crate::data::secret;
 use crate::http::secure_alone;
-use crate::store::{self, Session, SqliteStore, Store as _};
+use crate::store::{self, Session, SqliteStore};
 
 const PAGE: &str = include_str!("../pages/admin.html");
 const SCRIPT: &str = include_str!("../pages/admin.js");

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use study::payment::{decimals, written};
 
-use crate::store::{self, Identifier, PayState, Payment, SqliteStore, Store as _};
+use crate::store::{self, Identifier, PayState, Payment, SqliteStore};
 
 /// What a file is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::clock::Clock;
 use crate::data;
 use crate::server::{Options, Server, StartError, read_study};
-use crate::store::{FILE, PayState, SqliteStore, Store as _};
+use crate::store::{FILE, PayState, SqliteStore};
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 

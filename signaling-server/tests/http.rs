@@ -13,7 +13,7 @@ use signaling_server::assets::{Assets, sha256_hex};
 use signaling_server::config::Limits;
 use signaling_server::http::build_handler;
 use signaling_server::server::{Options, Server};
-use signaling_server::store::{SqliteStore, Store as _};
+use signaling_server::store::SqliteStore;
 use tower::ServiceExt as _;
 
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{KEYS, Summary, Table};
-use crate::store::{FILE, SqliteStore, Store as _, Withdrawn};
+use crate::store::{SqliteStore, Withdrawn};
 
 /// One message. Its first columns are those of every table of episodes, but those of the episode may be empty.
 #[derive(Serialize)]
@@ -41,8 +41,7 @@ pub(super) async fn add(
 ) -> anyhow::Result<()> {
     let mut table = Table::create(&summary.chat_path, &KEYS, &CHAT_COLUMNS)?;
     let mut all = Vec::new();
-    if data.join(FILE).exists() {
-        let store = SqliteStore::read(data).await?;
+    if let Some(store) = SqliteStore::find(data).await? {
         all = store.messages().await?;
         store.close().await;
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Summary, Table};
-use crate::store::{FILE, SqliteStore, Store as _, gone_name};
+use crate::store::{SqliteStore, gone_name};
 
 /// One place of a group.
 #[derive(Serialize)]
@@ -59,8 +59,7 @@ const WAIT_COLUMNS: [&str; 8] = [
 /// What the disk or the database says.
 pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     let (mut groups, mut waits) = (Vec::new(), Vec::new());
-    if data.join(FILE).exists() {
-        let store = SqliteStore::read(data).await?;
+    if let Some(store) = SqliteStore::find(data).await? {
         (groups, waits) = (store.groups().await?, store.waits().await?);
         store.close().await;
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Summary, Table};
-use crate::store::{self, SqliteStore, Store as _};
+use crate::store::SqliteStore;
 
 /// One answer.
 #[derive(Serialize)]
@@ -72,8 +72,7 @@ pub(super) const PAGE_COLUMNS: [&str; 9] = [
 pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     let mut responses = Table::create(&summary.responses_path, &[], &RESPONSE_COLUMNS)?;
     let mut pages = Table::create(&summary.pages_path, &[], &PAGE_COLUMNS)?;
-    if data.join(store::FILE).try_exists()? {
-        let store = SqliteStore::read(data).await?;
+    if let Some(store) = SqliteStore::find(data).await? {
         add_responses(&store, &mut responses).await?;
         add_pages(&store, &mut pages).await?;
         store.close().await;

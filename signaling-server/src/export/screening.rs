@@ -8,7 +8,7 @@ use study::Progress;
 use study::screening::Measured;
 
 use super::{Summary, Table};
-use crate::store::{FILE, SqliteStore, Store as _};
+use crate::store::SqliteStore;
 
 const COLUMNS: [&str; 5] = [
     "study_id",
@@ -25,8 +25,7 @@ const COLUMNS: [&str; 5] = [
 pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     let mut table = Table::create(&summary.screening_path, &COLUMNS, &Measured::NAMES)?;
     let mut sessions = Vec::new();
-    if data.join(FILE).try_exists()? {
-        let store = SqliteStore::read(data).await?;
+    if let Some(store) = SqliteStore::find(data).await? {
         sessions = store.sessions().await?;
         store.close().await;
     }

@@ -10,7 +10,7 @@ use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
 use study::survey::Mark;
 
-use crate::store::{Answers, NewEpisode, NewSession, Place, SqliteStore, Store as _};
+use crate::store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
 
 fn place() -> Place {
     Place {

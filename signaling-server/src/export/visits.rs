@@ -11,7 +11,7 @@ use study::payment::written;
 use study::{Draw, Progress};
 
 use super::{Summary, Table};
-use crate::store::{self, Episode, Payment, Session, SqliteStore, Store as _, reason_name};
+use crate::store::{Episode, Payment, Session, SqliteStore, reason_name};
 
 const SESSION_COLUMNS: [&str; 19] = [
     "study_id",
@@ -54,8 +54,7 @@ type Row = (Vec<String>, BTreeMap<String, String>);
 /// Writes `sessions.csv`.
 pub(super) async fn sessions(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    if data.join(store::FILE).try_exists()? {
-        let store = SqliteStore::read(data).await?;
+    if let Some(store) = SqliteStore::find(data).await? {
         let payments = store.payments().await?.into_iter();
         let payments: BTreeMap<String, Payment> = payments
             .map(|payment| (payment.session.clone(), payment))

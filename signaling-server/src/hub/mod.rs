@@ -12,12 +12,14 @@ mod draws;
 mod entry;
 mod events;
 mod flow;
+mod form;
 mod group;
 mod identity;
 mod lobbies;
 mod matches;
 mod play;
 mod rest;
+mod restore;
 mod retention;
 mod routes;
 mod screening;
@@ -41,7 +43,6 @@ use crate::lobby::Lobby;
 
 use bucket::Bucket;
 use chat::Saying;
-pub use entry::{Restored, RestoredEpisode, RestoredSession};
 pub use events::{
     Absorbed, Answers, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot,
     WaitEnd, WaitRow, WaitedFor, Work, Write,
@@ -50,6 +51,7 @@ pub use group::Gone;
 use group::{Group, GroupId};
 pub use identity::Identity;
 use matches::{Match, Ready};
+pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use visit::{Attendance, completion_url};
 
 /// A connection of a page.

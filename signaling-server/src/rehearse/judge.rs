@@ -17,7 +17,7 @@ use super::report::{Cell, Cost, Figures, Report, Stuck};
 use super::said;
 use super::tables::{self, Wanted};
 use crate::pay;
-use crate::store::{self, Group, Payment, Session, SqliteStore, Store as _};
+use crate::store::{self, Group, Payment, Session, SqliteStore};
 
 /// A visit in the table of responses: its stage, and the value of each item.
 type Visit = (String, BTreeMap<String, String>);

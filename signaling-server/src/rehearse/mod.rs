@@ -38,7 +38,7 @@ use tokio::task::LocalSet;
 use crate::clock::{Clock, Pace};
 use crate::networks;
 use crate::server::{StartError, read_study};
-use crate::store::{self, SqliteStore, Store as _};
+use crate::store::{self, SqliteStore};
 use bot::{Around, Ticket};
 use browser::Chromium;
 use door::Door;

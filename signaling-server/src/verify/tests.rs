@@ -8,7 +8,7 @@ use super::*;
 use crate::archive::Episode;
 use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
-use crate::store::{NewEpisode, SqliteStore, Store as _};
+use crate::store::{NewEpisode, SqliteStore};
 
 const WASM: &[u8] = b"\0asm";
 

@@ -10,7 +10,7 @@ use protocol::control::{
 };
 use protocol::{Controller, Seat, Tick};
 use signaling_server::pay;
-use signaling_server::store::{SqliteStore, Store as _};
+use signaling_server::store::SqliteStore;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 

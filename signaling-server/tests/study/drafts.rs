@@ -1,7 +1,7 @@
 //! What is half done of a stage, from one page to another, and through restarts; and the least time of pages.
 
 use protocol::control::{Answer, ClientMessage, Draft, Entry, ServerMessage, StageView};
-use signaling_server::store::{SqliteStore, Store as _};
+use signaling_server::store::SqliteStore;
 
 use crate::host::{Host, Running};
 use crate::page::Page;

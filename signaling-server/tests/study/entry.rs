@@ -3,7 +3,7 @@
 use protocol::control::{Entry, Onward, Refusal, ServerMessage, StageView};
 use signaling_server::pay::{self, Format, Order};
 use signaling_server::server::Options;
-use signaling_server::store::{SqliteStore, Store as _};
+use signaling_server::store::SqliteStore;
 
 use crate::host::{Host, Running};
 use crate::page::Page;

@@ -1,7 +1,7 @@
 //! Consent and quiz, from the page to the tables.
 
 use protocol::control::{Answer, Entry, Refusal, StageView};
-use signaling_server::store::{Response, SqliteStore, Store as _};
+use signaling_server::store::{Response, SqliteStore};
 
 use crate::host::Host;
 use crate::page::Page;

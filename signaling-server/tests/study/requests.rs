@@ -9,7 +9,7 @@ use protocol::control::{
 use signaling_server::export::export;
 use signaling_server::pay::{self, Format, Order};
 use signaling_server::server::Options;
-use signaling_server::store::{SqliteStore, Store as _};
+use signaling_server::store::SqliteStore;
 
 use crate::entry::sent;
 use crate::host::{Host, Running};

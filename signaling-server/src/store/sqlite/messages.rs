@@ -1,41 +1,48 @@
 //! What people of a group wrote to each other.
 
 use sqlx::Row as _;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use super::super::{Message, Said, StoreError};
+use super::SqliteStore;
+use crate::store::{Message, Said, StoreError};
 
-/// Keeps a message.
-pub(super) async fn save(pool: &SqlitePool, message: &Message) -> Result<(), StoreError> {
-    let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
-               sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    sqlx::query(sql)
-        .bind(&message.group)
-        .bind(message.number)
-        .bind(&message.participant)
-        .bind(message.place)
-        .bind(&message.stage)
-        .bind(message.visit)
-        .bind(message.round)
-        .bind(message.turn)
-        .bind(&message.episode)
-        .bind(message.tick)
-        .bind(message.sent_us.cast_signed())
-        .bind(message.at_us.cast_signed())
-        .bind(&message.text)
-        .execute(pool)
-        .await?;
-    Ok(())
-}
+impl SqliteStore {
+    /// Keeps a message.
+    pub async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
+        let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
+                   sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&message.group)
+            .bind(message.number)
+            .bind(&message.participant)
+            .bind(message.place)
+            .bind(&message.stage)
+            .bind(message.visit)
+            .bind(message.round)
+            .bind(message.turn)
+            .bind(&message.episode)
+            .bind(message.tick)
+            .bind(message.sent_us.cast_signed())
+            .bind(message.at_us.cast_signed())
+            .bind(&message.text)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
 
-/// All messages, those of the oldest group first, in the order of the group.
-pub(super) async fn all(pool: &SqlitePool) -> Result<Vec<Said>, StoreError> {
-    let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
-               players.episode = messages.episode AND players.participant = messages.participant) AS seat \
-               FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
-               messages.participant ORDER BY groups.rowid, number";
-    let rows = sqlx::query(sql).fetch_all(pool).await?;
-    Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
+    /// All messages, those of the oldest group first, in the order of the group.
+    pub async fn messages(&self) -> Result<Vec<Said>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 9 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
+                   players.episode = messages.episode AND players.participant = messages.participant) AS seat \
+                   FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
+                   messages.participant ORDER BY groups.rowid, number";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
+    }
 }
 
 fn said(row: &SqliteRow) -> Result<Said, sqlx::Error> {

@@ -1,9 +1,13 @@
 use protocol::Tick;
-use protocol::control::Answer;
+use protocol::control::{Answer, EndReason};
+use protocol::log::Ending;
 use study::Outcome;
 use study::recruitment::Deed;
 
 use super::*;
+use crate::store::{
+    Answers, Group, Member, Message, NewEpisode, NewSession, PayState, Place, Said, Wait,
+};
 
 fn new(participant: &str, link: Option<&str>) -> NewSession {
     NewSession {
