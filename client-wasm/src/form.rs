@@ -56,7 +56,10 @@ impl Filling {
             field
                 .toggle_attribute_with_force("disabled", is_locked)
                 .ok();
-            let needed = field.query_selector(".required").ok().flatten();
+            let needed = field
+                .query_selector(":scope > legend .required")
+                .ok()
+                .flatten();
             if let Some(needed) = needed {
                 dom::show(needed.unchecked_ref(), item.is_required(&kept));
             }
@@ -235,6 +238,28 @@ fn submit(shared: &Shared) {
     }
 }
 
+/// Marks an item that has a problem, or the part of it that has.
+fn mark(field: &HtmlElement, problem: Option<&Problem>) {
+    if let Ok(before) = field.query_selector_all("[data-part].missing") {
+        for node in (0..before.length()).filter_map(|index| before.get(index)) {
+            let part: Element = node.unchecked_into();
+            part.class_list().remove_1("missing").ok();
+        }
+    }
+    let part = match problem {
+        Some(Problem::Part { path, .. }) => controls::part(field, path),
+        _ => None,
+    };
+    let is_whole = problem.is_some() && part.is_none();
+    field
+        .class_list()
+        .toggle_with_force("missing", is_whole)
+        .ok();
+    if let Some(part) = part {
+        part.class_list().add_1("missing").ok();
+    }
+}
+
 fn show_problems(card: &Element, problems: &[(usize, Problem)]) {
     for (index, field) in fields(card).into_iter().enumerate() {
         let problem = problems.iter().find(|(item, _)| *item == index);
@@ -243,14 +268,11 @@ fn show_problems(card: &Element, problems: &[(usize, Problem)]) {
             dom::say(&place, sentence.as_deref().unwrap_or_default());
             dom::show(place.unchecked_ref(), sentence.is_some());
         }
-        field
-            .class_list()
-            .toggle_with_force("missing", sentence.is_some())
-            .ok();
+        mark(&field, problem.map(|(_, problem)| problem));
     }
-    if let Ok(Some(first)) = card.query_selector(
-        "fieldset.missing input, fieldset.missing textarea, fieldset.missing select",
-    ) {
+    if let Ok(Some(first)) =
+        card.query_selector(".missing :is(input, textarea, select, button:not([disabled]))")
+    {
         first.unchecked_into::<HtmlElement>().focus().ok();
     }
 }

@@ -225,6 +225,7 @@ impl Memory {
             visit: given.visit,
             answers,
             marks,
+            shown: given.shown,
             pages_ms: given.pages_ms,
         }
     }

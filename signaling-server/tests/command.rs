@@ -217,7 +217,7 @@ fn lint_tells_the_faults_of_all_files_and_of_the_environment_in_one_run() {
     write("thanks.md", "# Thanks\n");
     write(
         "ask.json",
-        "{\"elements\": [\n  {\"type\": \"text\", \"name\": \"age\", \"visibleIf\": \"{agee} is 3\"},\n  {\"type\": \"ranking\", \"name\": \"r\"}\n]}\n",
+        "{\"elements\": [\n  {\"type\": \"text\", \"name\": \"age\", \"visibleIf\": \"{agee} is 3\"},\n  {\"type\": \"rankings\", \"name\": \"r\"}\n]}\n",
     );
     let done = coplay(&["lint", path(dir.path()), "--json"]);
     assert_eq!(done.status.code(), Some(2));

@@ -95,9 +95,14 @@ impl Study {
         }
     }
 
-    /// The pictures and videos that pages show.
+    /// The pictures and videos that pages and forms show.
     pub fn media(&self) -> impl Iterator<Item = &Media> {
-        pages(&self.timeline, Some(&self.recruitment)).flat_map(Page::media)
+        let forms = self.timeline.iter().filter_map(|stage| match &stage.kind {
+            Kind::Survey(survey) => Some(survey.pictures()),
+            _ => None,
+        });
+        let pages = pages(&self.timeline, Some(&self.recruitment));
+        pages.flat_map(Page::media).chain(forms.flatten())
     }
 
     /// Whether something of a participant may be recorded at a stage: not if a consent comes after it.

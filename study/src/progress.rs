@@ -17,6 +17,7 @@ use crate::load::Study;
 use crate::screening::Measured;
 use crate::stage::course::Seeding;
 use crate::stage::{Kind, Outcome, Rest, Stage};
+use crate::survey::Shown;
 use crate::text;
 use crate::timeline::{self, Bindings, Visit};
 
@@ -346,13 +347,10 @@ impl Progress {
             lacks.clone_from(&self.lacks);
             *attempts = attempts.saturating_sub(self.tried());
         }
-        if let (StageView::Survey { surveyjs }, Kind::Survey(survey)) =
-            (&mut view, &self.stage(study).kind)
+        if let StageView::Survey { surveyjs } = &mut view
+            && let Some((document, _)) = self.arranged(study)
         {
-            let seed = self.assignment.own.seed;
-            *surveyjs = survey
-                .arranged(self.language(study), seed, self.at)
-                .to_string();
+            *surveyjs = document.to_string();
         }
         if let StageView::External { ticket, .. } = &mut view {
             self.ticket().unwrap_or_default().clone_into(ticket);
@@ -365,6 +363,20 @@ impl Progress {
             }
         }
         view
+    }
+
+    /// The form of this stage as the participant finds it, and the orders that were drawn for it.
+    fn arranged(&self, study: &Study) -> Option<(Value, Vec<Shown>)> {
+        let Kind::Survey(survey) = &self.stage(study).kind else {
+            return None;
+        };
+        let seed = self.assignment.own.seed;
+        Some(survey.arranged(self.language(study), seed, self.at))
+    }
+
+    /// The orders that were drawn for what this stage asks.
+    pub fn shown(&self, study: &Study) -> Vec<Shown> {
+        self.arranged(study).map_or(Vec::new(), |(_, shown)| shown)
     }
 
     /// The page of a rest that has just begun.

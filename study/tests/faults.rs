@@ -2,6 +2,8 @@
 
 mod folder;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use folder::{Folder, STUDY};
 
 /// Changes one thing of a good study and gives what is then reported.
@@ -28,15 +30,8 @@ fn swap(text: &mut String, from: &str, to: &str) {
 
 /// One replacement, one report.
 fn fault(from: &str, to: &str) -> String {
-    let name: String = format!("{from}-{to}")
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let name: String = name
-        .chars()
-        .take(60)
-        .chain(to.len().to_string().chars())
-        .collect();
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("fault-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let mut found = faults(&name, |_, text| swap(text, from, to));
     assert_eq!(found.len(), 1, "{found:#?}");
     found.remove(0)
@@ -627,7 +622,8 @@ fn forms_are_checked() {
     assert_eq!(
         fault("type: rating", "type: ratings"),
         "study.yaml:34:17: timeline[3].surveyjs.elements[0].type: unknown element type `ratings`; did you mean `rating`? \
-         Known here: radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, panel"
+         Known here: radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, imagepicker, ranking, \
+         slider, multipletext, matrixdropdown, panel"
     );
     assert_eq!(
         fault("          name: fun\n", ""),
@@ -691,6 +687,137 @@ fn conditions_of_forms_ask_for_what_is_there_and_was_asked() {
         ),
         "study.yaml:36:24: timeline[3].surveyjs.elements[0].visibleIf: `place` is asked later, and what is shown can follow \
          from what was asked before alone; move `place` up"
+    );
+}
+
+/// The name of a picture in the folder of a test.
+const DOT: &str = "dot.png";
+
+/// The smallest picture.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// The faults of a form with one more element, beside which a picture lies.
+fn with_picture(name: &str, json: &str) -> Vec<String> {
+    faults(name, |folder, text| {
+        folder.write(DOT, PICTURE);
+        let with = format!("choices: [first, second]\n        - {json}");
+        swap(text, "choices: [first, second]", &with);
+    })
+}
+
+#[test]
+fn questions_under_one_and_tables_are_checked_part_by_part() {
+    assert_eq!(
+        element("{type: multipletext, name: who, items: [{name: a}, {name: b, inputType: numbr}]}"),
+        "study.yaml:41:83: timeline[3].surveyjs.elements[2].items[1].inputType: unknown input type `numbr`; did you mean \
+         `number`? Known here: text, number, range, email, tel, date, time, url"
+    );
+    assert_eq!(
+        element("{type: multipletext, name: who, items: [{name: a}, {name: a}]}"),
+        "study.yaml:41:63: timeline[3].surveyjs.elements[2].items[1].name: `a` is already the name of another of these texts; \
+         names tell their values apart"
+    );
+    assert_eq!(
+        element(
+            "{type: matrixdropdown, name: t, rows: [a], columns: [{name: b, cellType: rating, inputType: number}]}"
+        ),
+        "study.yaml:41:92: timeline[3].surveyjs.elements[2].columns[0].inputType: unknown key; known here: name, title, \
+         requiredErrorText, isRequired, cellType, minRateDescription, maxRateDescription, rateValues, rateMin, rateStep, \
+         rateCount, rateMax"
+    );
+    assert_eq!(
+        element("{type: matrixdropdown, name: t, rows: [a], columns: [{name: b}]}"),
+        "study.yaml:41:64: timeline[3].surveyjs.elements[2].columns[0]: nothing to choose; write `choices` here, or for all \
+         columns at the table"
+    );
+    assert_eq!(
+        element(
+            "{type: matrixdropdown, name: t, rows: [a], choices: [1], columns: [{name: b}], defaultValue: {a: {b: 2}}}"
+        ),
+        "study.yaml:41:104: timeline[3].surveyjs.elements[2].defaultValue: {\"a\":{\"b\":2}} is not an answer that this \
+         element takes"
+    );
+}
+
+#[test]
+fn sliders_and_orders_are_checked() {
+    assert_eq!(
+        element("{type: slider, name: s, min: 5, max: 5}"),
+        "study.yaml:41:43: timeline[3].surveyjs.elements[2].max: from 5 to 5 by 1 is 0 steps; there must be 1 to 10000"
+    );
+    assert_eq!(
+        element("{type: slider, name: s, defaultValue: 0.5}"),
+        "study.yaml:41:49: timeline[3].surveyjs.elements[2].defaultValue: 0.5 is not an answer that this element takes"
+    );
+    assert_eq!(
+        element("{type: ranking, name: r, choices: [a, b], defaultValue: [a]}"),
+        "study.yaml:41:67: timeline[3].surveyjs.elements[2].defaultValue: [\"a\"] is not an answer that this element takes"
+    );
+    let refused = element("{type: signaturepad, name: s}");
+    assert_eq!(
+        refused,
+        "study.yaml:41:12: timeline[3].surveyjs.elements[2].type: a `signaturepad` is not asked here, as a signature says \
+         who somebody is, and data here do not; a stage of `type: consent` records who agreed to which text, and when"
+    );
+    let refused = element("{type: file, name: s}");
+    assert!(
+        refused.contains("[2].type: a `file` is not asked here"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn pictures_to_choose_are_there_and_have_words() {
+    assert_eq!(
+        with_picture(
+            "picture-gone",
+            "{type: imagepicker, name: p, choices: [{value: a, text: A dot, imageLink: dto.png}, {value: b, imageLink: dot.png}]}"
+        ),
+        [
+            "study.yaml:41:85: timeline[3].surveyjs.elements[2].choices[0].imageLink: there is no file `dto.png` in the study folder; did \
+             you mean `dot.png`?",
+            "study.yaml:41:95: timeline[3].surveyjs.elements[2].choices[1].text: missing; people who do not see the picture \
+             need words for it: write for example `text: A red pot`",
+        ]
+    );
+    let elsewhere = with_picture(
+        "picture-elsewhere",
+        "{type: imagepicker, name: p, choices: [{value: a, text: A dot, imageLink: \"https://example.org/dot.png\"}]}",
+    );
+    assert!(
+        elsewhere[0].contains(
+            "choices[0].imageLink: `https://example.org/dot.png` is not in the study folder"
+        ),
+        "{elsewhere:?}"
+    );
+}
+
+#[test]
+fn pictures_of_forms_are_media_of_the_study() {
+    let folder = Folder::new("form-pictures");
+    std::fs::create_dir_all(folder.path.join("forms")).expect("a folder of the test");
+    folder.write("forms/dot.png", PICTURE);
+    folder.write(
+        "forms/post.json",
+        r#"{"elements": [{"type": "imagepicker", "name": "p", "choices": [{"value": 1, "text": "A dot", "imageLink": "dot.png"}]}]}"#,
+    );
+    let mut text = STUDY.to_owned();
+    let (inline, end) = (
+        text.find("    surveyjs:").expect("a form"),
+        text.find("  - id: thanks").expect("an end"),
+    );
+    text.replace_range(inline..end, "    surveyjs_file: forms/post.json\n");
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let media: Vec<_> = study.media().collect();
+    assert_eq!((media.len(), media[0].file.as_str()), (1, "forms/dot.png"));
+    let study::Kind::Survey(survey) = &study.timeline[3].kind else {
+        panic!("not a survey")
+    };
+    let shown = survey.in_language("en");
+    assert_eq!(
+        shown["elements"][0]["choices"][0]["imageLink"],
+        media[0].path()
     );
 }
 
@@ -787,7 +914,8 @@ fn a_form_in_a_file_is_reported_in_that_file() {
             "{\n\t\"elements\": [\n\t\t{\"type\": \"rate\", \"name\": \"fun \\ud83d\\ude00\"}\n\t]\n}"
         )[0],
         "post.json:3:12: elements[0].type: unknown element type `rate`; known here: \
-         radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, panel"
+         radiogroup, dropdown, buttongroup, checkbox, tagbox, rating, boolean, text, comment, html, matrix, imagepicker, ranking, \
+         slider, multipletext, matrixdropdown, panel"
     );
     assert_eq!(
         with("json-comma", "{\n\"elements\": [],\n}"),

@@ -401,7 +401,7 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
         panic!("not a survey")
     };
     let order = |seed, at: usize, list: &str| {
-        survey.arranged("en", seed, 0)["elements"][at][list].to_string()
+        survey.arranged("en", seed, 0).0["elements"][at][list].to_string()
     };
     assert_eq!(order(1, 0, "choices"), order(1, 0, "choices"));
     assert_ne!(
@@ -409,6 +409,17 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
         order(1, 1, "choices"),
         "each list is drawn by itself"
     );
+    let (document, drawn) = survey.arranged("en", 42, 0);
+    let shown: Vec<(&str, &str)> = drawn
+        .iter()
+        .map(|shown| (shown.item.as_str(), shown.order.as_str()))
+        .collect();
+    assert_eq!(shown[0], ("a", "[7,4,6,8,3,5,1,2]"));
+    assert_eq!(
+        shown[2],
+        ("c", document["elements"][2]["rows"].to_string().as_str())
+    );
+    assert_eq!(shown.len(), 3, "what is sorted was not drawn");
     let orders: std::collections::BTreeSet<String> =
         (0..200).map(|seed| order(seed, 2, "rows")).collect();
     assert_eq!(orders.len(), 24, "every order occurs");
@@ -455,4 +466,26 @@ fn a_form_is_in_the_language_that_the_participant_reads() {
     assert_eq!(title(&at), "Why?");
     assert!(at.choose_language(&study, Some(&"de".to_owned()), &[]));
     assert_eq!(title(&at), "Warum?");
+}
+
+#[test]
+fn the_order_that_is_told_is_the_one_that_is_shown() {
+    let study = asking(
+        "form-order",
+        "{type: ranking, name: order, choices: [a, b, c, d, e], choicesOrder: random}",
+    );
+    let at = Progress::new(&study, Draw::default());
+    let StageView::Survey { surveyjs } = at.view(&study) else {
+        panic!("not a survey")
+    };
+    let form: serde_json::Value = serde_json::from_str(&surveyjs).expect("a form");
+    let seen = form["elements"][0]["choices"].to_string();
+    let [shown] = &at.shown(&study)[..] else {
+        panic!("one order was drawn")
+    };
+    assert_eq!(
+        (shown.item.as_str(), shown.order.as_str()),
+        ("order", seen.as_str())
+    );
+    assert_ne!(seen, r#"["a","b","c","d","e"]"#);
 }

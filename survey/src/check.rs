@@ -129,6 +129,15 @@ pub enum Problem {
     After(String),
     /// It does not go with the other answers.
     Contradiction,
+    /// A part of it has a problem.
+    Part {
+        /// The names of the part, from outside in.
+        path: Vec<String>,
+        /// What it is called.
+        title: String,
+        /// What is wrong with it.
+        problem: Box<Problem>,
+    },
     /// What the study says of it.
     Said(String),
 }
@@ -157,6 +166,7 @@ impl fmt::Display for Problem {
             Self::Contradiction => {
                 f.write_str("Please check this answer; it does not go with the others.")
             }
+            Self::Part { title, problem, .. } => write!(f, "{title}: {problem}"),
             Self::Said(text) => f.write_str(text),
         }
     }
@@ -180,6 +190,38 @@ impl Item {
             (Kind::Line { .. } | Kind::Lines, Value::String(text)) => {
                 text.chars().count() <= MAX_ANSWER
             }
+            (
+                Kind::Slider {
+                    min,
+                    max,
+                    step,
+                    range,
+                },
+                value,
+            ) => {
+                let is_on = |value: &Value| {
+                    let steps = value.as_f64().map(|number| (number - min) / step);
+                    let last = (max - min) / step;
+                    steps.is_some_and(|at| {
+                        (at - at.round()).abs() < 1e-6 && (-1e-6..=last + 1e-6).contains(&at)
+                    })
+                };
+                match (range, value.as_array().map(Vec::as_slice)) {
+                    (true, Some([low, high])) => {
+                        is_on(low) && is_on(high) && low.as_f64() <= high.as_f64()
+                    }
+                    (true, _) => false,
+                    (false, _) => is_on(value),
+                }
+            }
+            (Kind::Ranking(choices), Value::Array(order)) => {
+                let is_there = |choice: &Choice| order.contains(&choice.value);
+                order.len() == choices.len() && choices.iter().all(is_there)
+            }
+            (Kind::Parts(parts), Value::Object(map)) => map.iter().all(|(name, value)| {
+                let part = parts.iter().find(|part| part.name == *name);
+                part.is_some_and(|part| part.takes(value))
+            }),
             (Kind::Matrix { columns, rows, .. }, Value::Object(map)) => {
                 let is_row = |name: &String| rows.iter().any(|row| key_of(&row.value) == *name);
                 map.iter()
@@ -203,26 +245,63 @@ impl Item {
         if !self.asks() || !self.is_enabled(values) {
             return None;
         }
+        self.problem_of(values.get(&self.name), values)
+    }
+
+    /// What is wrong with its answer, or that of a part of it; `values` are those of the whole form.
+    fn problem_of(&self, value: Option<&Value>, values: &Values) -> Option<Problem> {
         let required = self.is_required(values);
         let said = |usual: Problem, own: &str| match own {
             "" => usual,
             own => Problem::Said(own.to_owned()),
         };
-        let value = values.get(&self.name);
         if let Some(value) = value.filter(|value| !self.takes(value)) {
+            let part = self.part_problem(Some(value), values);
             return Some(match &self.kind {
                 Kind::Line { .. } if self.is_number() => Problem::NotANumber,
                 Kind::Line { .. } | Kind::Lines if value.is_string() => Problem::Long(MAX_ANSWER),
-                _ => Problem::Unfit,
+                _ => part.unwrap_or(Problem::Unfit),
             });
         }
         let value = value.filter(|value| !is_empty(value));
         if let Some(missing) = self.missing(value, required) {
             return Some(said(missing, &self.required_text));
         }
+        if let Some(part) = self.part_problem(value, values) {
+            return Some(part);
+        }
         let value = value?;
         let broken = |check: &Check| Some(said(check.rule.broken(value, values)?, &check.text));
         self.checks.iter().find_map(broken)
+    }
+
+    /// The first problem of its parts.
+    fn part_problem(&self, value: Option<&Value>, values: &Values) -> Option<Problem> {
+        let Kind::Parts(parts) = &self.kind else {
+            return None;
+        };
+        let problem = |part: &Self| {
+            let value = value.and_then(|value| value.get(&part.name));
+            let problem = part.problem_of(value, values)?;
+            let (name, title) = (part.name.clone(), part.title.clone());
+            Some(match problem {
+                Problem::Part {
+                    path,
+                    title: inner,
+                    problem,
+                } => Problem::Part {
+                    path: [vec![name], path].concat(),
+                    title: format!("{title}, {inner}"),
+                    problem,
+                },
+                problem => Problem::Part {
+                    path: vec![name],
+                    title,
+                    problem: Box::new(problem),
+                },
+            })
+        };
+        parts.iter().find_map(problem)
     }
 
     /// What an answer leaves out that must be there.

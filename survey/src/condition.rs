@@ -154,16 +154,24 @@ impl Op {
     }
 }
 
-/// The answer to an item; to a row of it, if no item has the whole name.
+/// The answer to an item; to a part of it, if no item has the whole name.
 fn answer(values: &Values, name: &str) -> Value {
     if let Some(value) = values.get(name) {
         return value.clone();
     }
-    let row = name.match_indices('.').find_map(|(dot, _)| {
+    let part = name.match_indices('.').find_map(|(dot, _)| {
         let value = values.get(&name[..dot])?;
-        value.get(&name[dot + 1..])
+        member(value, &name[dot + 1..])
     });
-    row.cloned().unwrap_or_default()
+    part.cloned().unwrap_or_default()
+}
+
+/// A member of an object, or of a member of it, by a path with dots between.
+fn member<'a>(of: &'a Value, path: &str) -> Option<&'a Value> {
+    of.get(path).or_else(|| {
+        let mut dots = path.match_indices('.');
+        dots.find_map(|(dot, _)| member(of.get(&path[..dot])?, &path[dot + 1..]))
+    })
 }
 
 /// Whether nothing is there.

@@ -38,12 +38,23 @@ pub const NONE: &str = "none";
 pub type Values = BTreeMap<String, Value>;
 
 /// One choice: the value recorded and the text shown.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     /// What is recorded.
     pub value: Value,
     /// What is shown; empty for the usual words for [`OTHER`] and [`NONE`].
     pub text: String,
+    /// The picture that is shown with the text, or instead of it.
+    pub picture: Option<Picture>,
+}
+
+/// A picture to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Where it is.
+    pub address: String,
+    /// Whether the text stands below it; otherwise the text is for those who do not see it.
+    pub labelled: bool,
 }
 
 /// What an item asks for.
@@ -92,6 +103,21 @@ pub enum Kind {
         /// Whether a row may not be left out once one is answered, or none may.
         all: bool,
     },
+    /// A number on a line, or two of which the second is not below the first.
+    Slider {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+        /// From number to number; above 0.
+        step: f64,
+        /// Whether it is two.
+        range: bool,
+    },
+    /// All of several, in the person's order.
+    Ranking(Vec<Choice>),
+    /// Several questions under one; the value has a member for each that is answered.
+    Parts(Vec<Item>),
     /// Sanitised HTML; asks nothing.
     Html(String),
     /// The title of a part of the page; asks nothing.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::check::{Check, Pattern, Rule};
-use crate::{Choice, Condition, Form, Item, Kind, MOST, NONE, OTHER, Page, key_of};
+use crate::{Choice, Condition, Form, Item, Kind, MOST, NONE, OTHER, Page, Picture, key_of};
 
 impl Form {
     /// Reads a form from a document.
@@ -165,6 +165,15 @@ fn kind(json: &Value) -> Kind {
         },
         "comment" => Kind::Lines,
         "html" => Kind::Html(text(json, "html")),
+        "imagepicker" if says(json, "multiSelect") => Kind::Many {
+            choices: pictures(json),
+            none: false,
+        },
+        "imagepicker" => Kind::One(pictures(json)),
+        "ranking" => Kind::Ranking(choices(json, "choices")),
+        "slider" => slider(json),
+        "multipletext" => Kind::Parts(parts(json, "items")),
+        "matrixdropdown" => Kind::Parts(rows(json)),
         "matrix" => Kind::Matrix {
             columns: choices(json, "columns"),
             rows: choices(json, "rows"),
@@ -174,6 +183,82 @@ fn kind(json: &Value) -> Kind {
             input: text_or(json, "inputType", "text"),
         },
     }
+}
+
+/// The choices of pictures.
+fn pictures(json: &Value) -> Vec<Choice> {
+    let list = json.get("choices").and_then(Value::as_array);
+    let labelled = says(json, "showLabel");
+    let picture = |json: &Value| {
+        let address = json.get("imageLink").and_then(Value::as_str)?.to_owned();
+        let picture = Some(Picture { address, labelled });
+        Some(Choice {
+            picture,
+            ..choice(json)?
+        })
+    };
+    let all = list.into_iter().flatten().take(MOST);
+    all.filter_map(picture).collect()
+}
+
+fn slider(json: &Value) -> Kind {
+    let number = |key: &str, default: f64| json.get(key).and_then(Value::as_f64).unwrap_or(default);
+    Kind::Slider {
+        min: number("min", 0.0),
+        max: number("max", 100.0),
+        step: Some(number("step", 1.0))
+            .filter(|step| *step > 0.0)
+            .unwrap_or(1.0),
+        range: json.get("sliderType").and_then(Value::as_str) == Some("range"),
+    }
+}
+
+/// The questions of a list under one.
+fn parts(json: &Value, list: &str) -> Vec<Item> {
+    let list = json.get(list).and_then(Value::as_array);
+    let list = list.into_iter().flatten().take(MOST);
+    list.filter_map(|part| item(part, Vec::new())).collect()
+}
+
+/// The rows of a table that asks the same in each.
+fn rows(json: &Value) -> Vec<Item> {
+    let columns = json.get("columns").and_then(Value::as_array);
+    let cells = columns.into_iter().flatten().take(MOST);
+    let cells: Vec<Item> = cells
+        .filter_map(|column| item(&cell(json, column), Vec::new()))
+        .collect();
+    let row = |row: Choice| Item {
+        title: row.text,
+        ..blank(key_of(&row.value), Kind::Parts(cells.clone()))
+    };
+    choices(json, "rows").into_iter().map(row).collect()
+}
+
+/// What a cell of a table can be.
+const CELLS: [&str; 7] = [
+    "dropdown",
+    "radiogroup",
+    "checkbox",
+    "text",
+    "comment",
+    "boolean",
+    "rating",
+];
+
+/// An element of a table as one that stands alone: what the column leaves open, the table says.
+fn cell(table: &Value, column: &Value) -> Value {
+    let said = |json: &Value| {
+        json.get("cellType")
+            .filter(|kind| *kind != "default")
+            .cloned()
+    };
+    let kind = said(column).or_else(|| said(table));
+    let kind = kind.filter(|kind| CELLS.iter().any(|known| kind == known));
+    let mut cell = column.as_object().cloned().unwrap_or_default();
+    cell.insert("type".to_owned(), kind.unwrap_or_else(|| json!(CELLS[0])));
+    let choices = table.get("choices").cloned().unwrap_or_default();
+    cell.entry("choices").or_insert(choices);
+    Value::Object(cell)
 }
 
 fn kind_name(json: &Value) -> &str {
@@ -188,6 +273,7 @@ fn with_extras(json: &Value) -> Vec<Choice> {
             all.push(Choice {
                 value: Value::from(value),
                 text: text(json, key),
+                ..Choice::default()
             });
         }
     };
@@ -215,6 +301,7 @@ fn points(json: &Value) -> Vec<Choice> {
         .map(|point| Choice {
             value: json!(point),
             text: point.to_string(),
+            ..Choice::default()
         })
         .collect()
 }
@@ -233,12 +320,17 @@ fn choice(json: &Value) -> Option<Choice> {
         Value::Object(object) => {
             let value = object.get("value")?.clone();
             let text = text_or(json, "text", &key_of(&value));
-            Some(Choice { value, text })
+            Some(Choice {
+                value,
+                text,
+                picture: None,
+            })
         }
         Value::Null | Value::Array(_) => None,
         plain => Some(Choice {
             value: plain.clone(),
             text: key_of(plain),
+            ..Choice::default()
         }),
     }
 }

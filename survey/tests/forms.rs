@@ -67,7 +67,13 @@ fn pages_panels_and_choices_are_read() {
         panic!("not a choice")
     };
     let (value, text) = (json!(2), "machine".to_owned());
-    assert_eq!(choices[1], Choice { value, text });
+    let picture = None;
+    let machine = Choice {
+        value,
+        text,
+        picture,
+    };
+    assert_eq!(choices[1], machine);
 }
 
 #[test]
@@ -308,4 +314,173 @@ fn an_answer_that_is_there_before_is_one_that_the_item_takes() {
         form.defaults(),
         values(json!({ "fun": 3, "why": "because" }))
     );
+}
+
+#[test]
+fn questions_under_one_have_values_by_their_names_and_each_is_judged_for_itself() {
+    let form = asks(json!([
+        { "type": "multipletext", "name": "who", "items": [
+            { "name": "given", "title": "Given name", "isRequired": true },
+            { "name": "age", "title": "Age", "inputType": "number", "min": 18 },
+            { "name": "mail", "inputType": "email" } ] },
+        { "type": "matrixdropdown", "name": "tools", "isRequired": true, "choices": [1, 2, 3], "rows": ["pot", { "value": "p", "text": "Plate" }],
+          "columns": [
+            { "name": "often", "title": "How often?", "isRequired": true },
+            { "name": "why", "cellType": "text" },
+            { "name": "for", "cellType": "checkbox", "choices": ["soup", "salad"] },
+            { "name": "own", "cellType": "boolean" } ] },
+    ]));
+    let fine = json!({ "who": { "given": "Ann", "age": 18 },
+                       "tools": { "pot": { "often": 1, "for": ["soup"] }, "p": { "often": 3, "why": "hot", "own": true } } });
+    assert_eq!(wrong(&form, fine.clone()), []);
+    let said = |path: &[&str], value: Option<Value>| {
+        let mut answers = fine.clone();
+        let (last, way) = path.split_last().unwrap();
+        let at = way.iter().fold(&mut answers, |at, name| &mut at[*name]);
+        match value {
+            Some(value) => at[*last] = value,
+            None => drop(at.as_object_mut().unwrap().remove(*last)),
+        }
+        wrong(&form, answers)
+    };
+    for (path, value, index, sentence) in [
+        (
+            &["who", "given"][..],
+            None,
+            0,
+            "Given name: Please answer this question.",
+        ),
+        (
+            &["who"],
+            None,
+            0,
+            "Given name: Please answer this question.",
+        ),
+        (
+            &["who", "age"],
+            Some(json!(17)),
+            0,
+            "Age: Please write a number that is 18 or more.",
+        ),
+        (
+            &["who", "age"],
+            Some(json!("old")),
+            0,
+            "Age: Please write a number.",
+        ),
+        (
+            &["who", "mail"],
+            Some(json!("me")),
+            0,
+            "mail: Please write an e-mail address.",
+        ),
+        (
+            &["who", "other"],
+            Some(json!("me")),
+            0,
+            "Please choose one of the answers.",
+        ),
+        (&["tools"], None, 1, "Please answer this question."),
+        (
+            &["tools", "p", "often"],
+            None,
+            1,
+            "Plate, How often?: Please answer this question.",
+        ),
+        (
+            &["tools", "pot", "often"],
+            Some(json!(4)),
+            1,
+            "pot, How often?: Please choose one of the answers.",
+        ),
+        (
+            &["tools", "pot", "for"],
+            Some(json!(["tea"])),
+            1,
+            "pot, for: Please choose one of the answers.",
+        ),
+        (
+            &["tools", "pot", "own"],
+            Some(json!("yes")),
+            1,
+            "pot, own: Please choose one of the answers.",
+        ),
+        (
+            &["tools", "pan"],
+            Some(json!({ "often": 1 })),
+            1,
+            "Please choose one of the answers.",
+        ),
+    ] {
+        assert_eq!(
+            said(path, value),
+            [(index, sentence.to_owned())],
+            "{path:?}"
+        );
+    }
+    let Some(Problem::Part { path, .. }) = form
+        .items()
+        .nth(1)
+        .unwrap()
+        .problem(&values(json!({ "tools": { "pot": { "often": 1 } } })))
+    else {
+        panic!("a row has no answer");
+    };
+    assert_eq!(path, ["p", "often"]);
+    let asked = asks(json!([
+        { "type": "matrixdropdown", "name": "t", "rows": ["a.b"], "columns": [{ "name": "c", "cellType": "text" }] },
+        { "type": "text", "name": "d", "visibleIf": "{t.a.b.c} = 'x'" },
+    ]));
+    assert_eq!(
+        shown(&asked, json!({ "t": { "a.b": { "c": "x" } } })),
+        ["t", "d"]
+    );
+    assert_eq!(
+        shown(&asked, json!({ "t": { "a.b": { "c": "y" } } })),
+        ["t"]
+    );
+}
+
+#[test]
+fn a_slider_takes_what_is_on_its_scale_and_a_ranking_every_choice_once() {
+    let form = asks(json!([
+        { "type": "slider", "name": "s", "min": -1, "max": 1, "step": 0.1, "isRequired": true },
+        { "type": "slider", "name": "r", "sliderType": "range" },
+        { "type": "ranking", "name": "o", "choices": ["a", 2, { "value": "c", "text": "C" }], "isRequired": true },
+        { "type": "imagepicker", "name": "i", "choices": [{ "value": "x", "text": "X", "imageLink": "x.png" }, { "value": "y" }] },
+        { "type": "imagepicker", "name": "j", "multiSelect": true, "choices": [{ "value": 1, "text": "X", "imageLink": "x.png" }] },
+    ]));
+    let fine = json!({ "s": 0.3, "r": [0, 100], "o": [2, "c", "a"], "i": "x", "j": [1] });
+    assert_eq!(wrong(&form, fine.clone()), []);
+    for (name, value) in [
+        ("s", json!(0.35)),
+        ("s", json!(1.1)),
+        ("s", json!("0.3")),
+        ("s", json!([0, 1])),
+        ("r", json!(5)),
+        ("r", json!([5, 4])),
+        ("r", json!([5])),
+        ("r", json!([-1, 4])),
+        ("r", json!([1, 4.5])),
+        ("o", json!(["a", 2])),
+        ("o", json!(["a", 2, "a"])),
+        ("o", json!(["a", 2, "c", "a"])),
+        ("i", json!("y")),
+        ("i", json!(["x"])),
+        ("j", json!([1, 1])),
+    ] {
+        let mut answers = fine.clone();
+        answers[name] = value.clone();
+        let said = wrong(&form, answers);
+        assert_eq!(said.len(), 1, "{name}: {value}");
+        assert_eq!(
+            said[0].1, "Please choose one of the answers.",
+            "{name}: {value}"
+        );
+    }
+    let missing: Vec<usize> = wrong(&form, json!({}))
+        .into_iter()
+        .map(|(index, _)| index)
+        .collect();
+    assert_eq!(missing, [0, 2], "nothing is answered before it is touched");
 }

@@ -2,6 +2,10 @@
 //!
 //! Every choice is a native control in a `fieldset`, so that keyboard and screen reader work as people know them.
 
+mod parts;
+mod ranking;
+mod slider;
+
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -11,6 +15,8 @@ use web_sys::{Event, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextA
 
 use super::Shared;
 use crate::{dom, sentences};
+
+pub(super) use parts::find as part;
 
 /// An item as a `fieldset`; what asks nothing too, so that items and fieldsets have the same index.
 pub(super) fn control(
@@ -35,46 +41,80 @@ pub(super) fn control(
         return field;
     }
     let legend = dom::text("legend", title(item));
-    if item.required || item.required_if.is_some() {
-        let star = dom::text("span.required", " *");
-        dom::set(&star, "aria-hidden", "true");
-        let words = format!(" ({})", sentences::say().required);
-        dom::fill(&legend, &[&star, &dom::text("span.sr-only", &words)]);
-    }
+    mark_required(&legend, item);
     dom::fill(&field, &[&legend]);
     if !item.description.is_empty() {
         dom::fill(&field, &[&dom::text("p.hint", &item.description)]);
     }
-    let set = setter(shared, &item.name);
-    match &item.kind {
-        Kind::One(choices) => dom::fill(&field, &[&radios("div.choices", id, choices, value, set)]),
-        Kind::List(choices) => dom::fill(&field, &[&list(item, choices, value, set)]),
-        Kind::Many { choices, .. } => dom::fill(&field, &[&checks(choices, value, &set)]),
-        Kind::Rating { points, low, high } => {
-            let scale = radios("div.choices.rating", id, points, value, set);
-            let (low, high) = (dom::text("span.low", low), dom::text("span.high", high));
-            dom::fill(&field, &[&scale, &low, &high]);
-        }
-        Kind::Boolean { yes, no } => {
-            let choice = |value: bool, text: &String| Choice {
-                value: json!(value),
-                text: text.clone(),
-            };
-            let choices = [choice(true, yes), choice(false, no)];
-            dom::fill(&field, &[&radios("div.choices", id, &choices, value, set)]);
-        }
-        Kind::Line { input } => dom::fill(&field, &[&line(item, input, value, set)]),
-        Kind::Lines => dom::fill(&field, &[&lines(item, value, set)]),
-        Kind::Matrix { columns, rows, .. } => {
-            dom::fill(&field, &[&matrix(shared, item, id, columns, rows, value)])
-        }
-        Kind::Html(_) | Kind::Heading => {}
+    for element in answering(item, id, value, setter(shared, &item.name)) {
+        dom::fill(&field, &[&element]);
     }
     let problem = dom::make("p.problem");
     dom::set(&problem, "role", "alert");
     problem.set_hidden(true);
     dom::fill(&field, &[&problem]);
     field
+}
+
+/// Marks what must be answered.
+fn mark_required(title: &HtmlElement, item: &Item) {
+    if item.required || item.required_if.is_some() {
+        let star = dom::text("span.required", " *");
+        dom::set(&star, "aria-hidden", "true");
+        let words = format!(" ({})", sentences::say().required);
+        dom::fill(title, &[&star, &dom::text("span.sr-only", &words)]);
+    }
+}
+
+/// What an item, or a part of one, is answered with.
+fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
+    let one = match &item.kind {
+        Kind::One(choices) => radios(class_of(choices), id, choices, value, set),
+        Kind::List(choices) => list(item, choices, value, set),
+        Kind::Many { choices, .. } => checks(choices, value, &set),
+        Kind::Rating { points, low, high } => {
+            let scale = radios("div.choices.rating", id, points, value, set);
+            let (low, high) = (dom::text("span.low", low), dom::text("span.high", high));
+            return vec![scale, low, high];
+        }
+        Kind::Boolean { yes, no } => {
+            let choice = |value: bool, text: &String| Choice {
+                value: json!(value),
+                text: text.clone(),
+                picture: None,
+            };
+            let choices = [choice(true, yes), choice(false, no)];
+            radios("div.choices", id, &choices, value, set)
+        }
+        Kind::Line { input } => line(item, input, value, set),
+        Kind::Lines => lines(item, value, set),
+        Kind::Matrix { columns, rows, .. } => matrix(id, columns, rows, value, &set),
+        Kind::Slider {
+            min,
+            max,
+            step,
+            range,
+        } => {
+            let scale = slider::Scale {
+                min: *min,
+                max: *max,
+                step: *step,
+            };
+            slider::slider(item, scale, *range, value, set)
+        }
+        Kind::Ranking(choices) => ranking::ranking(choices, value, set),
+        Kind::Parts(parts) => parts::parts(parts, id, value, &set),
+        Kind::Html(_) | Kind::Heading => return Vec::new(),
+    };
+    vec![one]
+}
+
+/// How choices are laid out.
+fn class_of(choices: &[Choice]) -> &'static str {
+    match choices.iter().any(|choice| choice.picture.is_some()) {
+        true => "div.choices.pictures",
+        false => "div.choices",
+    }
 }
 
 /// The question; that for a text of one's own may have no words of the study.
@@ -116,10 +156,22 @@ fn choice(
     input.set_name(group);
     input.set_value(&key_of(&choice.value));
     input.set_checked(checked);
-    dom::fill(
-        &label,
-        &[&input, &dom::text("span", sentences::choice_text(choice))],
-    );
+    dom::fill(&label, &[&input]);
+    let text = sentences::choice_text(choice);
+    if let Some(picture) = &choice.picture {
+        let image = dom::make("img");
+        dom::set(&image, "src", &picture.address);
+        // A text below says the same.
+        dom::set(&image, "alt", if picture.labelled { "" } else { text });
+        dom::fill(&label, &[&image]);
+    }
+    if choice
+        .picture
+        .as_ref()
+        .is_none_or(|picture| picture.labelled)
+    {
+        dom::fill(&label, &[&dom::text("span", text)]);
+    }
     (label, input)
 }
 
@@ -141,7 +193,7 @@ fn radios(
 }
 
 fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElement {
-    let list = dom::make("div.choices");
+    let list = dom::make(class_of(choices));
     let before: Vec<Value> = value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut inputs = Vec::new();
     for one in choices {
@@ -236,46 +288,22 @@ fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
 }
 
 fn matrix(
-    shared: &Shared,
-    item: &Item,
     id: &str,
     columns: &[Choice],
     rows: &[Choice],
     value: Option<&Value>,
+    set: &Setter,
 ) -> HtmlElement {
     let list = dom::make("div.matrix");
+    let members = parts::Members::new(value, set);
     for (index, row) in rows.iter().enumerate() {
         let key = key_of(&row.value);
         let chosen = value.and_then(|value| value.get(&key));
-        let set = member_setter(shared, &item.name, key.clone());
-        let options = radios(
-            "div.choices",
-            &format!("{id}-{index}"),
-            columns,
-            chosen,
-            set,
-        );
+        let group = format!("{id}-{index}");
+        let options = radios("div.choices", &group, columns, chosen, members.setter(&key));
         dom::set(&options, "role", "radiogroup");
         dom::set(&options, "aria-label", &row.text);
         dom::fill(&list, &[&dom::text("p.row", &row.text), &options]);
     }
     list
-}
-
-/// What writes one member of the value of a matrix.
-fn member_setter(shared: &Shared, name: &str, member: String) -> Setter {
-    let (shared, name) = (Rc::clone(shared), name.to_owned());
-    Rc::new(move |chosen| {
-        let mut filling = shared.borrow_mut();
-        let answers = filling
-            .values
-            .entry(name.clone())
-            .or_insert_with(|| json!({}));
-        if let (Some(answers), Some(chosen)) = (answers.as_object_mut(), chosen) {
-            answers.insert(member.clone(), chosen);
-        }
-        drop(filling);
-        shared.borrow().refresh();
-        shared.borrow().keep();
-    })
 }

@@ -37,6 +37,7 @@ pub fn wrong(problem: &Problem) -> String {
         Problem::Before(first) => fill(say().choose_from, &[("first", first)]),
         Problem::After(last) => fill(say().choose_to, &[("last", last)]),
         Problem::Contradiction => say().check_others.to_owned(),
+        Problem::Part { title, problem, .. } => format!("{title}: {}", wrong(problem)),
         Problem::Said(text) => text.clone(),
     }
 }
@@ -67,6 +68,11 @@ mod tests {
             Problem::Before("2020-01-01".to_owned()),
             Problem::After("2025-12-31".to_owned()),
             Problem::Contradiction,
+            Problem::Part {
+                path: vec!["age".to_owned()],
+                title: "Age".to_owned(),
+                problem: Box::new(Problem::NotANumber),
+            },
             Problem::Said("Its name, please.".to_owned()),
         ]
     }
@@ -101,7 +107,12 @@ mod tests {
     fn choices_without_a_text_have_the_usual_one() {
         let called = |value: Value, text: &str| {
             let text = text.to_owned();
-            choice_text(&Choice { value, text }).to_owned()
+            let choice = Choice {
+                value,
+                text,
+                ..Choice::default()
+            };
+            choice_text(&choice).to_owned()
         };
         let all = || {
             [

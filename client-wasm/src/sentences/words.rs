@@ -490,6 +490,22 @@ words! {
     choose,
     /// An answer is none of those there are.
     choose_answer,
+    /// The lower one of two sliders.
+    range_from,
+    /// The upper one of two sliders.
+    range_to,
+    /// A slider was not touched yet.
+    slide,
+    /// A list was not put in order yet.
+    no_order,
+    /// The button of those whose order it is already.
+    keep_order,
+    /// Moves a choice up.
+    move_up,
+    /// Moves a choice down.
+    move_down,
+    /// Where a choice stands now.
+    ranked,
     /// A number is too small.
     number_from,
     /// A number is too large.

@@ -22,11 +22,12 @@ struct ResponseRow<'a> {
     value: &'a str,
     correct: Option<bool>,
     flag: &'a str,
+    shown: &'a str,
     elapsed_ms: u32,
     at: &'a str,
 }
 
-pub(super) const RESPONSE_COLUMNS: [&str; 13] = [
+pub(super) const RESPONSE_COLUMNS: [&str; 14] = [
     "study_id",
     "version",
     "participant_id",
@@ -38,6 +39,7 @@ pub(super) const RESPONSE_COLUMNS: [&str; 13] = [
     "value",
     "correct",
     "flag",
+    "shown",
     "elapsed_ms",
     "at",
 ];
@@ -97,6 +99,7 @@ async fn add_responses(store: &SqliteStore, table: &mut Table) -> anyhow::Result
             value: text.as_ref().unwrap_or(&response.value),
             correct: response.correct,
             flag: if response.flag { "attention" } else { "" },
+            shown: response.shown.as_deref().unwrap_or_default(),
             elapsed_ms: response.elapsed_ms,
             at: &response.at,
         })?;

@@ -8,7 +8,7 @@ use super::responses::{PAGE_COLUMNS, RESPONSE_COLUMNS};
 use super::*;
 use crate::archive::shown::tests::two_pages;
 use crate::archive::tests::{PERSON, ZERO, ai, header, part, played};
-use study::survey::Mark;
+use study::survey::{Mark, Shown};
 
 use crate::store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
 
@@ -474,6 +474,10 @@ async fn responses_have_a_row_for_each_item() {
             correct: false,
             flag: true,
         }],
+        shown: vec![Shown {
+            item: "q2".into(),
+            order: "[\"b\",\"a\"]".into(),
+        }],
         pages_ms: vec![1_000, 500],
     };
     store
@@ -500,8 +504,13 @@ async fn responses_have_a_row_for_each_item() {
     assert_eq!((&rows[1][9][..], &rows[1][10][..]), ("", ""));
     assert_eq!((&rows[2][9][..], &rows[2][10][..]), ("false", "attention"));
     assert_eq!(rows[1][..3], ["dyad", "2", "P-A"]);
-    assert!(rows[1][3].starts_with("S-") && rows[1][12].ends_with('Z') && rows[1][6] == "7");
-    assert_eq!(rows[1][11], "1500", "the time on all pages");
+    assert!(rows[1][3].starts_with("S-") && rows[1][13].ends_with('Z') && rows[1][6] == "7");
+    assert_eq!(
+        [&rows[1][11], &rows[3][11]],
+        ["", "[\"b\",\"a\"]"],
+        "the order that was drawn"
+    );
+    assert_eq!(rows[1][12], "1500", "the time on all pages");
     let pages = table(&summary.pages_path);
     assert_eq!(
         (summary.pages, &pages[0][..]),

@@ -41,6 +41,7 @@ impl Hub {
         let stage = self.stage_of(who);
         let session = &mut self.sessions[who.0];
         let visit = session.progress.visit();
+        let shown = session.progress.shown(&self.study);
         let moves = |step| matches!(step, Ok(Step::Enter(_)));
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);
@@ -56,6 +57,7 @@ impl Hub {
                 stage,
                 visit,
                 answers,
+                shown,
                 pages_ms,
             });
             self.store_place(who, given);

@@ -4,6 +4,7 @@ use protocol::change::Change;
 use protocol::control::{Answer, ClientMessage, EndReason, Report, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
+use study::survey::Shown;
 use study::timeline::Bindings;
 use study::{Draw, Payment};
 
@@ -173,6 +174,8 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
+    /// The orders that were drawn for what was asked.
+    pub shown: Vec<Shown>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
 }

@@ -98,6 +98,36 @@ fn value(item: &Item, rng: &mut Rng) -> Result<Value, String> {
             let rows: Result<Map<_, _>, String> = rows.iter().map(row).collect();
             Value::Object(rows?)
         }
+        Kind::Slider {
+            min,
+            max,
+            step,
+            range,
+        } => {
+            let steps = ((max - min) / step).floor() as usize;
+            let mut at = || rng.below(steps + 1);
+            let (one, other) = (at(), at());
+            let number = |at: usize| json!(min + at as f64 * step);
+            match range {
+                true => json!([number(one.min(other)), number(one.max(other))]),
+                false => number(one),
+            }
+        }
+        Kind::Ranking(choices) => {
+            let mut order: Vec<&Value> = choices.iter().map(|choice| &choice.value).collect();
+            rng.shuffle(&mut order);
+            json!(order)
+        }
+        Kind::Parts(parts) => {
+            let mut members = Map::new();
+            for part in parts {
+                let is_needed = part.required || matches!(part.kind, Kind::Parts(_));
+                if is_needed || rng.below(100) >= PASSED_OVER {
+                    members.insert(part.name.clone(), value(part, rng)?);
+                }
+            }
+            Value::Object(members)
+        }
         Kind::Html(_) | Kind::Heading => Value::Null,
     })
 }
@@ -270,6 +300,31 @@ mod tests {
             passed_over += usize::from(find("why").is_none());
         }
         assert!((10..80).contains(&passed_over), "{passed_over}");
+    }
+
+    #[test]
+    fn tables_sliders_orders_and_pictures_are_answered_with_what_they_take() {
+        let form = r#"{ "elements": [
+          { "type": "multipletext", "name": "who", "isRequired": true, "items": [{ "name": "given", "isRequired": true },
+            { "name": "age", "inputType": "number", "min": 18, "max": 30 }] },
+          { "type": "matrixdropdown", "name": "tools", "isRequired": true, "rows": ["pot", "plate"], "choices": [1, 2],
+            "columns": [{ "name": "often", "isRequired": true }, { "name": "why", "cellType": "comment" },
+                        { "name": "for", "cellType": "checkbox" }, { "name": "fun", "cellType": "rating" }] },
+          { "type": "slider", "name": "share", "isRequired": true, "min": -1, "max": 1, "step": 0.1 },
+          { "type": "slider", "name": "range", "isRequired": true, "sliderType": "range", "max": 3 },
+          { "type": "ranking", "name": "order", "isRequired": true, "choices": ["a", "b", 3] },
+          { "type": "imagepicker", "name": "picture", "isRequired": true, "choices": [{ "value": "x", "imageLink": "x.png" }] } ] }"#;
+        let mut orders = std::collections::BTreeSet::new();
+        for seed in 0..100 {
+            let answers = fill(form, &mut Rng::of(seed, &[])).unwrap();
+            let names: Vec<&str> = answers.iter().map(|answer| answer.name.as_str()).collect();
+            assert_eq!(
+                names,
+                ["order", "picture", "range", "share", "tools", "who"]
+            );
+            orders.insert(answers[0].value.clone());
+        }
+        assert_eq!(orders.len(), 6, "every order comes");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::Serialize;
-use study::survey::Mark;
+use study::survey::{Mark, Shown};
 
 use crate::hub::{Gone, Identity};
 
@@ -155,6 +155,8 @@ pub struct Answers {
     pub answers: Vec<Answer>,
     /// What became of items that have a right answer.
     pub marks: Vec<Mark>,
+    /// The orders that were drawn for what was asked.
+    pub shown: Vec<Shown>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
 }
@@ -364,6 +366,8 @@ pub struct Response {
     pub correct: Option<bool>,
     /// Whether it says that the person did not read.
     pub flag: bool,
+    /// The values of its choices or rows in the order in which they were shown, a list, JSON; none if none was drawn.
+    pub shown: Option<String>,
     /// Time on the stage.
     pub elapsed_ms: u32,
     /// When it was stored, ISO-8601 UTC.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::assign::Rng;
+use crate::media::Media;
 use crate::problem::Problem;
 use crate::progress::Refusal;
 
@@ -33,6 +34,9 @@ pub struct Survey {
     /// The right answers, by name of the item. Pages do not have them.
     #[serde(skip)]
     correct: BTreeMap<String, Value>,
+    /// The pictures that it shows. The document names them by their hash.
+    #[serde(skip)]
+    pictures: Vec<Media>,
     /// Keys of the document that change nothing here.
     #[serde(skip)]
     unused: Vec<Problem>,
@@ -65,6 +69,15 @@ pub struct Mark {
     pub correct: bool,
     /// Whether it says that the person did not read: it is an item of `attention`, and not right.
     pub flag: bool,
+}
+
+/// In which order the choices or rows of an item were shown, that was drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Name of the item.
+    pub item: String,
+    /// The values of its choices or rows, in that order: a list, JSON.
+    pub order: String,
 }
 
 /// Takes the text of one language where there are several, and leaves right answers out.
@@ -118,13 +131,21 @@ fn settle(value: &mut Value, language: &str) {
     }
 }
 
-/// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element.
-fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) {
+/// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element. Gives what
+/// was drawn.
+fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<Shown> {
+    let mut drawn = Vec::new();
     let elements = match value {
-        Value::Array(items) => return items.iter_mut().for_each(|item| arrange(item, rng)),
+        Value::Array(items) => {
+            return items
+                .iter_mut()
+                .flat_map(|item| arrange(item, rng))
+                .collect();
+        }
         Value::Object(map) => map,
-        _ => return,
+        _ => return drawn,
     };
+    let name = elements.get("name").map(key_of);
     for (order, list) in [("choicesOrder", "choices"), ("rowOrder", "rows")] {
         let order = elements.remove(order);
         let Some(list) = elements.get_mut(list).and_then(Value::as_array_mut) else {
@@ -135,7 +156,14 @@ fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) {
             key_of(text).to_lowercase()
         };
         match order.as_ref().and_then(Value::as_str) {
-            Some("random") => rng().shuffle(list),
+            Some("random") => {
+                rng().shuffle(list);
+                let value = |choice: &Value| choice.get("value").unwrap_or(choice).clone();
+                drawn.extend(name.clone().map(|item| Shown {
+                    item,
+                    order: list.iter().map(value).collect::<Value>().to_string(),
+                }));
+            }
             Some("asc") => list.sort_by_key(text),
             Some("desc") => {
                 list.sort_by_key(text);
@@ -145,11 +173,10 @@ fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) {
         }
     }
     for key in ["pages", "elements"] {
-        elements
-            .get_mut(key)
-            .into_iter()
-            .for_each(|inner| arrange(inner, rng));
+        let inner = elements.get_mut(key);
+        drawn.extend(inner.into_iter().flat_map(|inner| arrange(inner, rng)));
     }
+    drawn
 }
 
 /// Checks that answers, which need not be complete nor right, are to questions of a form, each once. Gives their values.
@@ -178,6 +205,7 @@ impl Survey {
             surveyjs,
             attention: None,
             correct,
+            pictures: Vec::new(),
             unused: Vec::new(),
         }
     }
@@ -186,6 +214,11 @@ impl Survey {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let asking = self.form.items().filter(|item| item.asks());
         asking.map(|item| item.name.as_str())
+    }
+
+    /// The pictures that it shows.
+    pub(crate) fn pictures(&self) -> &[Media] {
+        &self.pictures
     }
 
     /// Keys of the document that change nothing here.
@@ -201,16 +234,16 @@ impl Survey {
     }
 
     /// The document in a language, with choices and rows in the order that one participant finds them in: `seed` is
-    /// theirs, `position` that of the visit. The same arguments give the same order, always.
-    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> Value {
+    /// theirs, `position` that of the visit. The same arguments give the same order, always; what was drawn comes too.
+    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> (Value, Vec<Shown>) {
         let mut document = self.in_language(language);
         let mut number = 0;
         let mut next = || {
             number += 1;
             Rng::of(seed, &[ORDER, u64::from(position), number])
         };
-        arrange(&mut document, &mut next);
-        document
+        let drawn = arrange(&mut document, &mut next);
+        (document, drawn)
     }
 
     /// What became of the items that have a right answer: those that are answered, and those of `attention` that were

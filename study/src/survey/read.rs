@@ -1,26 +1,32 @@
 //! Reads forms, and says where one has a fault.
 
+mod attention;
 mod kinds;
 mod looks;
+mod parts;
+mod pictures;
 mod rules;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use ::survey::{Condition, MOST};
 use serde_json::{Value, json};
 
+use self::attention::{attention, check_attention};
 use self::kinds::asked;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
 
-use super::{Attention, MAX_ANSWER, Purpose, Survey};
+use super::{MAX_ANSWER, Survey};
 use crate::formula;
+use crate::media::Media;
 use crate::page::{self, Source};
 use crate::problem::{Problem, Report, hint};
 use crate::read::{Fields, Place};
 use crate::stage::MAX_VIEW;
 use crate::text;
-use crate::yaml;
+use crate::yaml::{self, Data};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Type {
@@ -32,10 +38,15 @@ enum Type {
     Comment,
     Html,
     Matrix,
+    Pictures,
+    Ranking,
+    Slider,
+    Texts,
+    Table,
     Panel,
 }
 
-const TYPES: [(&str, Type); 12] = [
+const TYPES: [(&str, Type); 17] = [
     ("radiogroup", Type::One),
     ("dropdown", Type::One),
     ("buttongroup", Type::One),
@@ -47,7 +58,31 @@ const TYPES: [(&str, Type); 12] = [
     ("comment", Type::Comment),
     ("html", Type::Html),
     ("matrix", Type::Matrix),
+    ("imagepicker", Type::Pictures),
+    ("ranking", Type::Ranking),
+    ("slider", Type::Slider),
+    ("multipletext", Type::Texts),
+    ("matrixdropdown", Type::Table),
     ("panel", Type::Panel),
+];
+
+/// Types of SurveyJS that are not asked here, why, and what to do instead.
+const REFUSED: [(&str, &str); 3] = [
+    (
+        "signaturepad",
+        "a `signaturepad` is not asked here, as a signature says who somebody is, and data here do not; a stage of \
+         `type: consent` records who agreed to which text, and when",
+    ),
+    (
+        "file",
+        "a `file` is not asked here, as answers are text that every table can hold; take files in at a page of another \
+         site with a stage of `type: external`, or ask for the text itself with a `comment`",
+    ),
+    (
+        "matrixdynamic",
+        "a `matrixdynamic` is not asked here, as its rows have no names that the data could have; write a \
+         `matrixdropdown` with as many rows as may be filled in",
+    ),
 ];
 
 const DOC: &str = "A form, in the JSON of SurveyJS.";
@@ -59,7 +94,7 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     let title = title.maybe(|place| text::read(&place, source.languages, 200));
     let inline = fields.key("surveyjs", "The form, in the study file.");
     let has_inline = inline.place.is_some();
-    let inline = inline.maybe(|place| document(&place));
+    let inline = inline.maybe(|place| document(source.dir, "", &place));
     let file = fields.key("surveyjs_file", "The form, in a JSON file of its own.");
     let both = file.place.clone().filter(|_| has_inline);
     let file = file.maybe(|place| in_file(source, &place));
@@ -95,43 +130,6 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     Some(survey)
 }
 
-fn attention(place: &Place<'_>) -> Option<Attention> {
-    let mut fields = place.fields("attention items")?;
-    let items = fields.key("items", "Names of elements that have a `correctAnswer`.");
-    let items = items.need("[imc]", |place| {
-        let places = place.list("names", MOST)?;
-        places
-            .iter()
-            .map(|place| place.text(60))
-            .collect::<Option<Vec<_>>>()
-    });
-    let doc = "`flag`: the data say who failed; nothing else happens.";
-    let purpose = fields.key("use", doc);
-    let purpose = purpose.or(Purpose::Flag, |place| {
-        place.word("choice", &[("flag", Purpose::Flag)])
-    });
-    fields.done();
-    Some(Attention {
-        items: items?,
-        purpose: purpose?,
-    })
-}
-
-fn check_attention(survey: &Survey, attention: &Attention, place: &Place<'_>) -> Option<()> {
-    let names: Vec<&str> = survey.names().collect();
-    let mut whole = Some(());
-    for (index, name) in attention.items.iter().enumerate() {
-        let message = match names.contains(&name.as_str()) {
-            true if survey.correct.contains_key(name) => continue,
-            true => format!("`{name}` has no right answer; give the element a `correctAnswer`"),
-            false => format!("the form has no element `{name}`; {}", hint(name, &names)),
-        };
-        place.wrong_at(&format!("items[{index}]"), message);
-        whole = None;
-    }
-    whole
-}
-
 fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
     let file = place.file("JSON file")?;
     let text = page::text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
@@ -139,9 +137,8 @@ fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
     // JSON is read as the YAML that it is, because that reader knows the lines; JSON's own reader goes
     // first, because its rules are the stricter ones.
     let survey = match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
-        Ok(_) => {
-            yaml::parse(&text, &report).and_then(|node| document(&Place::root(&node, &report)))
-        }
+        Ok(_) => yaml::parse(&text, &report)
+            .and_then(|node| document(source.dir, &file, &Place::root(&node, &report))),
         Err(error) => {
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
             let at = crate::problem::At {
@@ -161,12 +158,17 @@ fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
 }
 
 /// Reads a document.
-fn document(place: &Place<'_>) -> Option<Survey> {
-    place.named("surveyjs", |place| form(place))
+fn document(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
+    place.named("surveyjs", |place| form(dir, file, place))
 }
 
-fn form(place: &Place<'_>) -> Option<Survey> {
-    let unused = RefCell::default();
+fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
+    let reading = Reading {
+        dir,
+        file,
+        unused: RefCell::default(),
+        pictures: RefCell::default(),
+    };
     let mut fields = place.fields("a SurveyJS document")?;
     texts(
         &mut fields,
@@ -175,7 +177,7 @@ fn form(place: &Place<'_>) -> Option<Survey> {
             ("description", "A text below it."),
         ],
     );
-    pass(&mut fields, LOOKS, &unused);
+    pass(&mut fields, LOOKS, &reading);
     let doc = "When values of what is not shown are removed: here always before they are recorded.";
     let _ = (fields.key("clearInvisibleValues", doc))
         .maybe(|place| place.word("choice", &[("onComplete", ()), ("onHidden", ())]));
@@ -189,7 +191,7 @@ fn form(place: &Place<'_>) -> Option<Survey> {
     let has_pages = pages.place.is_some();
     let pages = pages.maybe(|place| {
         let pages = place.list("pages", 50)?;
-        let pages = pages.iter().map(|page| form_page(page, &unused));
+        let pages = pages.iter().map(|page| form_page(page, &reading));
         Some(pages.collect::<Vec<_>>())
     });
     let elements_of = fields.key("elements", "What is asked on the only page.");
@@ -201,7 +203,7 @@ fn form(place: &Place<'_>) -> Option<Survey> {
         true => pages?.unwrap_or_default(),
         false => vec![
             elements_of.require("[{type: comment, name: thoughts, title: …}]", |place| {
-                elements(&place, &unused)
+                elements(&place, &reading)
             }),
         ],
     };
@@ -215,24 +217,35 @@ fn form(place: &Place<'_>) -> Option<Survey> {
     });
     let mut surveyjs = place.json();
     sanitise(&mut surveyjs);
+    pictures::place(&mut surveyjs, &reading.pictures.borrow());
     let mut survey = Survey::of(surveyjs, correct.collect());
-    survey.unused = unused.into_inner();
+    survey.unused = reading.unused.into_inner();
+    survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)
 }
 
-/// What is there for SurveyJS alone.
-type Unused = RefCell<Vec<Problem>>;
+/// Where a document is read from, and what is found in it beside what it asks.
+struct Reading<'a> {
+    /// The study folder.
+    dir: &'a Path,
+    /// The file in which the document stands, to whose folder files are relative.
+    file: &'a str,
+    /// What is there for SurveyJS alone.
+    unused: RefCell<Vec<Problem>>,
+    /// The pictures, by how the document names them.
+    pictures: RefCell<BTreeMap<String, Media>>,
+}
 
 /// Lets keys pass that change nothing here, and keeps where they are.
-fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], unused: &Unused) {
+fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], reading: &Reading<'_>) {
     let place = fields.whole.clone();
     for (key, at) in fields.pass(keys) {
         let message = "changes nothing here, as pages show every form in one way; remove it, or leave it for SurveyJS";
         let problem = place
             .report
             .problem(at, &yaml::join(&place.path, key), message);
-        unused.borrow_mut().push(problem);
+        reading.unused.borrow_mut().push(problem);
     }
 }
 
@@ -358,7 +371,7 @@ fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
     }
 }
 
-fn form_page<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
+fn form_page<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let mut fields = place.fields("a page of the form")?;
     let _ = fields
         .key("name", "The name of the page; it is not in the data.")
@@ -370,13 +383,13 @@ fn form_page<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
             ("description", "A text below it."),
         ],
     );
-    pass(&mut fields, LOOKS, unused);
+    pass(&mut fields, LOOKS, reading);
     let doc =
         "Shows the page only where this condition holds, which can ask what earlier pages asked.";
     let shown = condition(&mut fields, "visibleIf", doc, false);
     let items = fields.key("elements", "What is asked on the page.");
     let items = items.need("[{type: comment, name: thoughts}]", |place| {
-        elements(&place, unused)
+        elements(&place, reading)
     });
     fields.done();
     let mut parts = Vec::from_iter(shown?);
@@ -384,17 +397,18 @@ fn form_page<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
     Some(parts)
 }
 
-fn elements<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
+fn elements<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let places = place.list("elements", MOST)?;
-    let read: Vec<_> = places.iter().map(|place| element(place, unused)).collect();
+    let read: Vec<_> = places.iter().map(|place| element(place, reading)).collect();
     let read = read.into_iter().collect::<Option<Vec<_>>>()?;
     Some(read.into_iter().flatten().collect())
 }
 
 /// Reads an element, with those that stand in it.
-fn element<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
+fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     place.named("element", |place| {
         let mut fields = place.fields("an element")?;
+        refuse(place)?;
         let named = fields.key(
             "name",
             "The name of its value in the data; unique in the form.",
@@ -432,7 +446,7 @@ fn element<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
         ];
         let conditions =
             conditions.map(|(key, doc, anything)| condition(&mut fields, key, doc, anything));
-        pass(&mut fields, ELEMENT_LOOKS, unused);
+        pass(&mut fields, ELEMENT_LOOKS, reading);
         let default = fields.key(
             "defaultValue",
             "The answer that is there before the person gives one.",
@@ -445,7 +459,7 @@ fn element<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
         let mut asks = true;
         let inner = fields.variants("type", doc, "element type", &TYPES, |kind, fields| {
             asks = !matches!(kind, Type::Html | Type::Panel);
-            asked(kind, fields, unused)
+            asked(kind, fields, reading)
         });
         let correct = fields.key(
             "correctAnswer",
@@ -470,6 +484,21 @@ fn element<'a>(place: &Place<'a>, unused: &Unused) -> Option<Vec<Part<'a>>> {
         parts.extend(inner?);
         Some(parts)
     })
+}
+
+/// Reports an element of a type that is known and not asked here.
+fn refuse(place: &Place<'_>) -> Option<()> {
+    let kind = match place.node.at("type").map(|node| &node.data) {
+        Some(Data::Plain(kind) | Data::Quoted(kind)) => kind,
+        _ => return Some(()),
+    };
+    match REFUSED.iter().find(|(refused, _)| refused == kind) {
+        Some((_, why)) => {
+            place.wrong_at("type", *why);
+            None
+        }
+        None => Some(()),
+    }
 }
 
 /// Reads a condition; inside is none if there is none.

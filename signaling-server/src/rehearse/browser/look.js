@@ -6,10 +6,14 @@
 
   const field = element => {
     const groups = new Map();
-    const checks = [];
+    const checks = new Map();
     all(element, "label.choice").forEach((label, at) => {
       const input = label.querySelector("input");
-      if (input.type === "checkbox") return checks.push(at);
+      if (input.type === "checkbox") {
+        const list = input.closest(".choices");
+        if (!checks.has(list)) checks.set(list, []);
+        return checks.get(list).push(at);
+      }
       if (!groups.has(input.name)) groups.set(input.name, []);
       groups.get(input.name).push([at, input.value]);
     });
@@ -17,10 +21,12 @@
     return {
       shown: element.getClientRects().length > 0,
       required: !!element.querySelector(".required"),
-      missing: element.classList.contains("missing"),
-      answered: !!element.querySelector(":checked") || typed.some(input => input.value !== ""),
+      missing: element.matches(".missing, :has(.missing)"),
+      answered: !!element.querySelector(":checked, .ranking .open[hidden]")
+        || typed.some(input => input.value !== "" && !input.classList.contains("untouched")),
       groups: [...groups.values()],
-      checks,
+      checks: [...checks].filter(([list]) => !list.querySelector(":checked")).map(([, labels]) => labels),
+      moves: all(element, ".ranking button:not([disabled])").length,
       typed: typed.map(input => (input.tagName === "INPUT" ? input.type : input.tagName.toLowerCase())),
     };
   };

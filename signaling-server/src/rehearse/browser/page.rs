@@ -43,8 +43,10 @@ pub(super) struct Field {
     pub(super) answered: bool,
     /// Choices of which one is taken: which label each is, and its value.
     pub(super) groups: Vec<Vec<(usize, String)>>,
-    /// Labels of which any are taken.
-    pub(super) checks: Vec<usize>,
+    /// Labels of which any are taken, list by list, as far as none is.
+    pub(super) checks: Vec<Vec<usize>>,
+    /// Buttons that put a list in order.
+    pub(super) moves: usize,
     /// What is typed into, by its kind.
     pub(super) typed: Vec<String>,
 }

@@ -80,10 +80,16 @@ impl Person {
             let (nth, _) = chosen.unwrap_or(&group[self.rng.below(group.len())]);
             self.tab.click_on(&label(*nth)).await?;
         }
-        if !field.checks.is_empty() && !field.answered {
-            let mut some = field.checks.clone();
+        if field.moves > 0 {
+            let nth = self.rng.below(field.moves);
+            let button =
+                format!("{of}?.querySelectorAll('.ranking button:not([disabled])')[{nth}]");
+            self.tab.click_on(&button).await?;
+        }
+        for checks in &field.checks {
+            let mut some = checks.clone();
             self.rng.shuffle(&mut some);
-            some.truncate(1 + self.rng.below(field.checks.len()));
+            some.truncate(1 + self.rng.below(checks.len()));
             for nth in some {
                 self.tab.click_on(&label(nth)).await?;
             }

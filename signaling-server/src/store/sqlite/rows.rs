@@ -162,6 +162,7 @@ pub(super) fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
         value: row.try_get("value")?,
         correct: row.try_get("correct")?,
         flag: row.try_get("flag")?,
+        shown: row.try_get("shown")?,
         elapsed_ms: row.try_get("elapsed_ms")?,
         at: row.try_get("at")?,
     })

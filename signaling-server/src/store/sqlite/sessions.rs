@@ -98,14 +98,18 @@ impl SqliteStore {
 
     /// All answers, oldest session first, in the order of the study.
     pub async fn responses(&self) -> Result<Vec<Response>, StoreError> {
-        // A folder that is only read may be older than the marks.
+        // A folder that is only read may be older than the marks, or the orders.
         let marks = match self.version().await? {
             0..3 => "NULL AS correct, 0 AS flag",
             _ => "correct, flag",
         };
+        let shown = match self.version().await? {
+            0..10 => "NULL AS shown",
+            _ => "shown",
+        };
         let sql = sqlx::AssertSqlSafe(format!(
             "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, item, value, \
-             {marks}, elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
+             {marks}, {shown}, elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
              ORDER BY sessions.rowid, visit, answers.rowid"
         ));
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
@@ -194,8 +198,9 @@ async fn save_answers(
     }
     for answer in &of.answers {
         let mark = of.marks.iter().find(|mark| mark.item == answer.name);
-        let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms, correct, flag) \
-                   SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+        let shown = of.shown.iter().find(|shown| shown.item == answer.name);
+        let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms, correct, flag, shown) \
+                   SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
         sqlx::query(sql)
             .bind(&of.stage)
             .bind(of.stage_index)
@@ -205,6 +210,7 @@ async fn save_answers(
             .bind(elapsed_ms)
             .bind(mark.map(|mark| mark.correct))
             .bind(mark.is_some_and(|mark| mark.flag))
+            .bind(shown.map(|shown| shown.order.as_str()))
             .bind(participant)
             .execute(&mut *transaction)
             .await?;

@@ -75,6 +75,7 @@ fn answers() -> Answers {
         visit: 3,
         answers,
         marks: Vec::new(),
+        shown: Vec::new(),
         pages_ms: vec![4_000],
     }
 }

@@ -4,7 +4,7 @@ use ::survey::MOST;
 use serde_json::Value;
 
 use super::rules::{in_order, validators};
-use super::{Part, Type, Unused, elements, localised, pass, texts};
+use super::{Part, Reading, Type, elements, localised, parts, pass, pictures, texts};
 use crate::read::{Fields, Place};
 use crate::survey::MAX_ANSWER;
 use crate::yaml::Data;
@@ -13,7 +13,7 @@ use crate::yaml::Data;
 pub(super) fn asked<'a>(
     kind: Type,
     fields: &mut Fields<'a>,
-    unused: &Unused,
+    reading: &Reading<'_>,
 ) -> Option<Vec<Part<'a>>> {
     if let Type::Html | Type::Panel = kind {
         asks_nothing(fields);
@@ -45,16 +45,11 @@ pub(super) fn asked<'a>(
             Some(Vec::new())
         }
         Type::Boolean => {
-            texts(
-                fields,
-                &[
-                    ("labelTrue", "The text for yes."),
-                    ("labelFalse", "The text for no."),
-                ],
-            );
+            yes_and_no(fields);
             Some(Vec::new())
         }
         Type::Text => {
+            pass(fields, &["step"], reading);
             let own = input(fields);
             let (written, rules) = (written(fields), validators(fields, kind));
             own?;
@@ -62,7 +57,7 @@ pub(super) fn asked<'a>(
             rules
         }
         Type::Comment => {
-            pass(fields, &["rows"], unused);
+            pass(fields, &["rows"], reading);
             let (written, rules) = (written(fields), validators(fields, kind));
             written?;
             rules
@@ -73,13 +68,39 @@ pub(super) fn asked<'a>(
             Some(Vec::new())
         }
         Type::Matrix => matrix(fields).map(|()| Vec::new()),
+        Type::Pictures => pictures::read(fields, reading),
+        Type::Ranking => {
+            pass(fields, RANKING_LOOKS, reading);
+            let (choices, rules) = (ordered(fields), validators(fields, kind));
+            choices?;
+            rules
+        }
+        Type::Slider => {
+            pass(fields, SLIDER_LOOKS, reading);
+            let (scale, rules) = (slider(fields), validators(fields, kind));
+            scale?;
+            rules
+        }
+        Type::Texts => parts::texts(fields, reading),
+        Type::Table => parts::table(fields, reading),
         Type::Panel => {
             let inner = fields.key("elements", "What stands in the panel.");
             inner.need("[{type: comment, name: thoughts}]", |place| {
-                elements(&place, unused)
+                elements(&place, reading)
             })
         }
     }
+}
+
+/// Reads what yes and no are called.
+pub(super) fn yes_and_no(fields: &mut Fields<'_>) {
+    texts(
+        fields,
+        &[
+            ("labelTrue", "The text for yes."),
+            ("labelFalse", "The text for no."),
+        ],
+    );
 }
 
 /// Reports keys about an answer, where none is asked for.
@@ -99,8 +120,21 @@ fn asks_nothing(fields: &Fields<'_>) {
     }
 }
 
+/// How SurveyJS draws a list to be put in order.
+const RANKING_LOOKS: &[&str] = &["longTap", "selectToRankAreasLayout"];
+
+/// How SurveyJS draws a slider.
+const SLIDER_LOOKS: &[&str] = &[
+    "labelCount",
+    "labelFormat",
+    "showEdgeLabels",
+    "showLabels",
+    "tooltipFormat",
+    "tooltipVisibility",
+];
+
 /// Reads what all texts have.
-fn written(fields: &mut Fields<'_>) -> Option<()> {
+pub(super) fn written(fields: &mut Fields<'_>) -> Option<()> {
     texts(
         fields,
         &[("placeholder", "What stands in the empty field.")],
@@ -113,15 +147,28 @@ fn written(fields: &mut Fields<'_>) -> Option<()> {
     longest.map(drop)
 }
 
-/// Reads what all lists of choices have.
-fn choosing(fields: &mut Fields<'_>) -> Option<()> {
+/// Reads choices, and their order.
+fn ordered(fields: &mut Fields<'_>) -> Option<()> {
     let choices = choices_at(fields, "choices");
+    let order = choices_order(fields);
+    choices?;
+    order
+}
+
+/// Reads in which order choices are shown.
+pub(super) fn choices_order(fields: &mut Fields<'_>) -> Option<()> {
     let orders = [("none", ()), ("random", ()), ("asc", ()), ("desc", ())];
     let doc = "The order of the choices: `none` as they stand here, `asc` or `desc` by their texts, `random` drawn for each \
                participant.";
     let order = fields
         .key("choicesOrder", doc)
         .maybe(|place| place.word("order", &orders));
+    order.map(drop)
+}
+
+/// Reads what all lists of choices have.
+fn choosing(fields: &mut Fields<'_>) -> Option<()> {
+    let choices = ordered(fields);
     let mut whole = Some(());
     for (key, doc) in [
         (
@@ -148,17 +195,16 @@ fn choosing(fields: &mut Fields<'_>) -> Option<()> {
         ],
     );
     choices?;
-    order?;
     whole
 }
 
-fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Value>> {
+pub(super) fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Value>> {
     let example = "[{value: a, text: First}, {value: b, text: Second}]";
     let doc = "Words and numbers, or `{value: …, text: …}`; the value is what the data have.";
     fields.key(key, doc).need(example, |place| choices(&place))
 }
 
-fn choices(place: &Place<'_>) -> Option<Vec<Value>> {
+pub(super) fn choices(place: &Place<'_>) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for place in &place.list("choices", MOST)? {
         let value = choice(place)?;
@@ -191,7 +237,7 @@ fn choice(place: &Place<'_>) -> Option<Value> {
 }
 
 /// A word or a number.
-fn value(place: &Place<'_>) -> Option<Value> {
+pub(super) fn value(place: &Place<'_>) -> Option<Value> {
     if !place.may(false)
         && (place.node.is_null() || matches!(place.node.data, Data::List(_) | Data::Map(_)))
     {
@@ -207,7 +253,7 @@ fn value(place: &Place<'_>) -> Option<Value> {
     }
 }
 
-fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
+pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
     texts(
         fields,
         &[
@@ -250,7 +296,7 @@ fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
     Some(points)
 }
 
-fn input(fields: &mut Fields<'_>) -> Option<()> {
+pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     let known = [
         ("text", false),
         ("number", true),
@@ -296,7 +342,7 @@ fn input(fields: &mut Fields<'_>) -> Option<()> {
 
 fn matrix(fields: &mut Fields<'_>) -> Option<()> {
     let columns = choices_at(fields, "columns");
-    let rows = choices_at(fields, "rows");
+    let rows = rows_at(fields);
     let mut whole = Some(());
     for (key, doc) in [
         ("isAllRowRequired", "Whether every row must be answered."),
@@ -305,14 +351,50 @@ fn matrix(fields: &mut Fields<'_>) -> Option<()> {
         let read = fields.key(key, doc).or(false, |place| place.flag());
         whole = whole.and(read.map(drop));
     }
+    columns?;
+    rows?;
+    whole
+}
+
+/// Reads rows, and their order.
+pub(super) fn rows_at(fields: &mut Fields<'_>) -> Option<()> {
+    let rows = choices_at(fields, "rows");
     let orders = [("initial", ()), ("random", ())];
     let doc =
         "The order of the rows: `initial` as they stand here, `random` drawn for each participant.";
     let order = fields
         .key("rowOrder", doc)
         .maybe(|place| place.word("order", &orders));
-    columns?;
     rows?;
-    order?;
-    whole
+    order.map(drop)
+}
+
+/// The most steps of a slider.
+const MAX_STEPS: f64 = 10_000.0;
+
+fn slider(fields: &mut Fields<'_>) -> Option<()> {
+    let kinds = [("single", ()), ("range", ())];
+    let doc = "`single` for a number, `range` for two: from the first to the second.";
+    let kind = (fields.key("sliderType", doc)).maybe(|place| place.word("slider type", &kinds));
+    let number = |place: Place<'_>| place.number(-1e9..=1e9, "");
+    let min = fields.key("min", "The least number.").or(0.0, number);
+    let max = fields.key("max", "The greatest number.").or(100.0, number);
+    let step = fields.key("step", "From number to number.");
+    let step = step.or(1.0, |place| place.number(1e-6..=1e9, ""));
+    kind?;
+    let (min, max, step) = (min?, max?, step?);
+    let steps = (max - min) / step;
+    if !(1.0..=MAX_STEPS).contains(&steps) {
+        let at = ["step", "max", "min"];
+        let at = at.into_iter().find(|key| fields.whole.node.has(key));
+        fields.whole.wrong_at(
+            at.unwrap_or("type"),
+            format!(
+                "from {min} to {max} by {step} is {} steps; there must be 1 to {MAX_STEPS}",
+                steps.floor()
+            ),
+        );
+        return None;
+    }
+    Some(())
 }

@@ -67,7 +67,6 @@ pub(super) const ELEMENT_LOOKS: &[&str] = &[
     "showNumber",
     "size",
     "startWithNewLine",
-    "step",
     "swapOrder",
     "titleLocation",
     "width",

@@ -37,8 +37,10 @@ pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Pa
 /// Reads a rule; inside is the condition that it is, if it is one.
 fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
     // What a rule takes does not follow from where it stands, so that it is told once.
-    let fits = |kind: Validator| {
-        kind == Validator::Expression || (kind == Validator::Count) == (of == Type::Many)
+    let fits = |kind: Validator| match kind {
+        Validator::Expression => true,
+        Validator::Count => of == Type::Many,
+        _ => matches!(of, Type::Text | Type::Comment),
     };
     place.named("validator", |place| {
         let mut fields = place.fields("a validator")?;
@@ -51,7 +53,7 @@ fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
         });
         fields.done();
         if at.is_some_and(|kind| !fits(kind)) && !place.may(false) {
-            place.wrong_at("type", "never applies to this type of element; `answercount` and `expression` are for lists of choices, all but `answercount` for texts");
+            place.wrong_at("type", "never applies to this type of element; `expression` is for all, `answercount` for those of which several can be chosen, the others for texts");
             return None;
         }
         rule

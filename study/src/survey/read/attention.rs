@@ -1,0 +1,48 @@
+//! Reads which items show whether people read what they answer.
+
+use ::survey::MOST;
+
+use crate::problem::hint;
+use crate::read::Place;
+use crate::survey::{Attention, Purpose, Survey};
+
+pub(super) fn attention(place: &Place<'_>) -> Option<Attention> {
+    let mut fields = place.fields("attention items")?;
+    let items = fields.key("items", "Names of elements that have a `correctAnswer`.");
+    let items = items.need("[imc]", |place| {
+        let places = place.list("names", MOST)?;
+        places
+            .iter()
+            .map(|place| place.text(60))
+            .collect::<Option<Vec<_>>>()
+    });
+    let doc = "`flag`: the data say who failed; nothing else happens.";
+    let purpose = fields.key("use", doc);
+    let purpose = purpose.or(Purpose::Flag, |place| {
+        place.word("choice", &[("flag", Purpose::Flag)])
+    });
+    fields.done();
+    Some(Attention {
+        items: items?,
+        purpose: purpose?,
+    })
+}
+
+pub(super) fn check_attention(
+    survey: &Survey,
+    attention: &Attention,
+    place: &Place<'_>,
+) -> Option<()> {
+    let names: Vec<&str> = survey.names().collect();
+    let mut whole = Some(());
+    for (index, name) in attention.items.iter().enumerate() {
+        let message = match names.contains(&name.as_str()) {
+            true if survey.correct.contains_key(name) => continue,
+            true => format!("`{name}` has no right answer; give the element a `correctAnswer`"),
+            false => format!("the form has no element `{name}`; {}", hint(name, &names)),
+        };
+        place.wrong_at(&format!("items[{index}]"), message);
+        whole = None;
+    }
+    whole
+}

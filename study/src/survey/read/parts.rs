@@ -1,0 +1,216 @@
+//! Reads what is asked under one question: several texts, and tables that ask the same in each row.
+
+use std::collections::BTreeSet;
+
+use ::survey::MOST;
+
+use super::kinds::{choices, input, rating, rows_at, written, yes_and_no};
+use super::rules::validators;
+use super::{Part, Reading, Type, pass, texts as texts_of};
+use crate::read::{Fields, Place};
+
+/// How SurveyJS draws several texts.
+const TEXTS_LOOKS: &[&str] = &["itemErrorLocation", "itemTitleWidth"];
+
+/// How SurveyJS draws a table.
+const TABLE_LOOKS: &[&str] = &[
+    "alternateRows",
+    "columnColCount",
+    "columnMinWidth",
+    "horizontalScroll",
+    "showHeader",
+    "transposeData",
+    "verticalAlign",
+];
+
+/// How SurveyJS draws a column.
+const COLUMN_LOOKS: &[&str] = &["colCount", "maxWidth", "minWidth", "width"];
+
+/// What a cell of a table is, and the type of element that it is like.
+const CELLS: [(&str, Option<Type>); 8] = [
+    ("default", None),
+    ("dropdown", Some(Type::One)),
+    ("radiogroup", Some(Type::One)),
+    ("checkbox", Some(Type::Many)),
+    ("text", Some(Type::Text)),
+    ("comment", Some(Type::Comment)),
+    ("boolean", Some(Type::Boolean)),
+    ("rating", Some(Type::Rating)),
+];
+
+/// Reads what an element of several texts has beside what all have.
+pub(super) fn texts<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+    pass(fields, TEXTS_LOOKS, reading);
+    let own = validators(fields, Type::Texts);
+    let doc = "The texts that it asks for; their names are those of the members of the value.";
+    let items = fields.key("items", doc);
+    let items = items.need("[{name: first, title: First name}]", |place| {
+        named_parts(&place, "texts", |place| {
+            place.named("text", |place| text(place, reading))
+        })
+    });
+    let mut all = own?;
+    all.extend(items?);
+    Some(all)
+}
+
+/// Reads a text among several.
+fn text<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Part<'a>>)> {
+    let mut fields = place.fields("a text (`name` and `title`)")?;
+    pass(&mut fields, &["size", "step"], reading);
+    let name = asks(&mut fields);
+    let own = input(&mut fields);
+    let (written, rules) = (written(&mut fields), validators(&mut fields, Type::Text));
+    fields.done();
+    own?;
+    written?;
+    name.zip(rules)
+}
+
+/// Reads what a table has beside what all elements have.
+pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+    pass(fields, TABLE_LOOKS, reading);
+    let own = validators(fields, Type::Table);
+    let rows = rows_at(fields);
+    let doc = "The choices of the columns that have none of their own.";
+    let choices = (fields.key("choices", doc)).maybe(|place| choices(&place));
+    let doc = "What the cells are of columns that do not say it; `default` is `dropdown`.";
+    let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
+    let usual = Usual {
+        cell: cell.map(|cell| cell.flatten().unwrap_or(Type::One)),
+        has_choices: fields.whole.node.has("choices"),
+    };
+    let doc = "What is asked in each row; the names are those of the members of its value.";
+    let columns = fields.key("columns", doc);
+    let example = "[{name: often, title: How often?, choices: [1, 2, 3]}]";
+    let columns = columns.need(example, |place| {
+        named_parts(&place, "columns", |place| {
+            place.named("column", |place| column(place, reading, &usual))
+        })
+    });
+    rows?;
+    choices?;
+    cell?;
+    let mut all = own?;
+    all.extend(columns?);
+    Some(all)
+}
+
+/// What a table says for columns that do not say it.
+struct Usual {
+    /// What the cells are like; none if that could not be read.
+    cell: Option<Type>,
+    /// Whether it has choices.
+    has_choices: bool,
+}
+
+fn column<'a>(
+    place: &Place<'a>,
+    reading: &Reading<'_>,
+    usual: &Usual,
+) -> Option<(String, Vec<Part<'a>>)> {
+    let mut fields = place.fields("a column (`name` and `title`)")?;
+    pass(&mut fields, COLUMN_LOOKS, reading);
+    let name = asks(&mut fields);
+    let doc = "What the cells are; else what the table says.";
+    let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
+    let cell = cell.and_then(|cell| cell.flatten().or(usual.cell));
+    let inner = match (cell, place.may(false)) {
+        // In a sketch the keys of all cells are told.
+        (None, false) => {
+            fields.forgive();
+            None
+        }
+        (cell, _) => cell_keys(cell, &mut fields, reading, usual),
+    };
+    fields.done();
+    name.zip(inner)
+}
+
+/// Reads what a cell has beside what all have; of every type, if there is none.
+fn cell_keys<'a>(
+    cell: Option<Type>,
+    fields: &mut Fields<'a>,
+    reading: &Reading<'_>,
+    usual: &Usual,
+) -> Option<Vec<Part<'a>>> {
+    let is = |kinds: &[Type]| cell.is_none_or(|cell| kinds.contains(&cell));
+    let mut whole = Some(());
+    if is(&[Type::One, Type::Many]) {
+        let key = fields.key("choices", "The choices; else those of the table.");
+        let is_there = key.place.is_some();
+        whole = whole.and(key.maybe(|place| choices(&place)).map(drop));
+        if !is_there && !usual.has_choices {
+            let message =
+                "nothing to choose; write `choices` here, or for all columns at the table";
+            fields.whole.wrong(message);
+            whole = None;
+        }
+    }
+    if is(&[Type::Rating]) {
+        whole = whole.and(rating(fields).map(drop));
+    }
+    if is(&[Type::Boolean]) {
+        yes_and_no(fields);
+    }
+    if is(&[Type::Text]) {
+        pass(fields, &["step"], reading);
+        whole = whole.and(input(fields));
+    }
+    if is(&[Type::Comment]) {
+        pass(fields, &["rows"], reading);
+    }
+    if is(&[Type::Text, Type::Comment]) {
+        whole = whole.and(written(fields));
+    }
+    let rules = is(&[Type::Text, Type::Comment, Type::Many])
+        .then(|| validators(fields, cell.unwrap_or(Type::Text)));
+    whole?;
+    rules.unwrap_or_else(|| Some(Vec::new()))
+}
+
+/// Reads what every part has. Gives its name.
+fn asks(fields: &mut Fields<'_>) -> Option<String> {
+    let doc = "The name of its value, a member of the value of the element; unique in the element.";
+    let name = fields
+        .key("name", doc)
+        .need("first", |place| place.text(60));
+    texts_of(
+        fields,
+        &[
+            ("title", "What it is called; else its name."),
+            (
+                "requiredErrorText",
+                "What is said if it must be answered and is not.",
+            ),
+        ],
+    );
+    let doc = "Whether it must be answered, even if the element need not be.";
+    let required = (fields.key("isRequired", doc)).or(false, |place| place.flag());
+    required?;
+    name
+}
+
+/// Reads parts whose names are different.
+fn named_parts<'a>(
+    place: &Place<'a>,
+    what: &str,
+    read: impl Fn(&Place<'a>) -> Option<(String, Vec<Part<'a>>)>,
+) -> Option<Vec<Part<'a>>> {
+    let mut names = BTreeSet::new();
+    let mut all = Some(Vec::new());
+    for place in &place.list(what, MOST)? {
+        let Some((name, parts)) = read(place) else {
+            all = None;
+            continue;
+        };
+        if !names.insert(name.clone()) {
+            place.wrong_at("name", format!("`{name}` is already the name of another of these {what}; names tell their values apart"));
+            all = None;
+        }
+        if let Some(all) = &mut all {
+            all.extend(parts);
+        }
+    }
+    all
+}
