@@ -39,6 +39,12 @@ const start = async () => {
   }
   // A page that the browser only prepares is nobody yet.
   if (document.prerendering) await new Promise(resolve => document.addEventListener("prerenderingchange", resolve, { once: true }));
+  // What the page says already is seen before the client takes its only thread; meanwhile the client arrives. A page
+  // that is out of sight has no frames.
+  await new Promise(resolve => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 100);
+  });
   await init({ module_or_path: "/client_wasm_bg.wasm" });
   const coplay = new Coplay("app");
   window.coplay = coplay;

@@ -8,6 +8,9 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest as _, Sha256};
 
 use study::recruitment::Provider;
 
@@ -17,12 +20,11 @@ use crate::ranges::{Range, range};
 use crate::socket;
 
 /// What a page may load and do: its own files, its own socket, nothing else.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-     img-src 'self' data: blob:; connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; \
-     base-uri 'none'; form-action";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
+     connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; style-src 'self'";
 
 /// What Mechanical Turk needs beyond: its pages show the study in a frame, and take what is handed in.
-const MTURK: &str = " https://www.mturk.com https://workersandbox.mturk.com; frame-ancestors 'self' \
+const MTURK: &str = "; form-action https://www.mturk.com https://workersandbox.mturk.com; frame-ancestors 'self' \
      https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com https://requester.mturk.com \
      https://requestersandbox.mturk.com";
 
@@ -54,8 +56,26 @@ async fn healthz() -> &'static str {
 
 async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     match serve(&app, "index.html", &headers) {
-        Some(page) => page,
+        Some(mut page) => {
+            page.extensions_mut().insert(Styles::of(&app));
+            page
+        }
         None => (StatusCode::SERVICE_UNAVAILABLE, Html(NO_FRONT_END)).into_response(),
+    }
+}
+
+/// The styles that stand in the page itself, as its policy names them: these very texts, and no others.
+#[derive(Clone)]
+struct Styles(String);
+
+impl Styles {
+    fn of(app: &App) -> Self {
+        let page = app.assets.read("index.html").unwrap_or_default();
+        let page = String::from_utf8_lossy(&page);
+        let texts = page.split("<style>").skip(1);
+        let texts = texts.filter_map(|text| Some(text.split_once("</style>")?.0));
+        let named = |text| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+        Self(texts.map(named).collect())
     }
 }
 
@@ -206,14 +226,18 @@ async fn secure(State(app): State<Arc<App>>, response: Response) -> Response {
 
 /// Adds what a browser is to keep to on a page that stands in no frame of others.
 pub(crate) async fn secure_alone(response: Response) -> Response {
-    secured(response, " 'none'; frame-ancestors 'self'")
+    secured(response, "; form-action 'none'; frame-ancestors 'self'")
 }
 
 fn secured(mut response: Response, own: &str) -> Response {
-    let policy = HeaderValue::try_from(format!("{CONTENT_SECURITY_POLICY}{own}"));
+    let styles = response.extensions_mut().remove::<Styles>();
+    let styles = styles.map_or(String::new(), |Styles(styles)| styles);
+    let policy = HeaderValue::try_from(format!("{CONTENT_SECURITY_POLICY}{styles}{own}"));
     let policy = policy.expect("the policies are plain text");
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(policy);
     let fixed = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),

@@ -116,6 +116,34 @@ async fn pages_come_packed_where_the_browser_takes_it_and_under_a_strict_policy(
 }
 
 #[tokio::test]
+async fn styles_in_the_page_are_named_by_their_hash_and_no_others_are_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = b"<style>abc</style><style></style>";
+    let server = server(
+        dir.path(),
+        &[("index.html", page), ("icons/a.svg", b"<svg/>")],
+    )
+    .await;
+    let policy = value(
+        &get(&server, "/", "").await,
+        header::CONTENT_SECURITY_POLICY,
+    )
+    .to_owned();
+    let styles = policy
+        .split("; ")
+        .find(|part| part.starts_with("style-src"));
+    assert_eq!(
+        styles,
+        Some(
+            "style-src 'self' 'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=' \
+             'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+        )
+    );
+    let icon = get(&server, "/icons/a.svg", "").await;
+    assert!(value(&icon, header::CONTENT_SECURITY_POLICY).contains("style-src 'self';"));
+}
+
+#[tokio::test]
 async fn a_browser_that_has_the_page_is_told_so_until_it_changes() {
     let dir = tempfile::tempdir().unwrap();
     let files: [(&str, &[u8]); 2] = [

@@ -29,6 +29,7 @@ fn main() -> Result<()> {
     let order = order(env::args().skip(1))?;
     let mut files = Files::new();
     gather(&order.web, "", &mut files)?;
+    inline(&mut files)?;
     files.extend(bindings(&order.client, order.dev)?);
     for module in &order.modules {
         let name = module
@@ -88,6 +89,27 @@ fn gather(dir: &Path, prefix: &str, files: &mut Files) -> Result<()> {
             files.insert(key, read(&path)?);
         }
     }
+    Ok(())
+}
+
+/// What stands for a style sheet in the page, up to its path and after it; trunk reads it, too.
+const SHEET: (&str, &str) = ("<link data-trunk rel=\"inline\" href=\"", "\">");
+
+/// Puts the style sheets into the page itself: what it says first needs no second answer of the server.
+fn inline(files: &mut Files) -> Result<()> {
+    let page = files.get("index.html").context("there is no index.html")?;
+    let page = std::str::from_utf8(page).context("index.html is not UTF-8")?;
+    let mut parts = page.split(SHEET.0);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (path, rest) = part.split_once(SHEET.1).context("a link has no end")?;
+        let sheet = files
+            .get(path)
+            .with_context(|| format!("{path} is missing"))?;
+        let sheet = std::str::from_utf8(sheet).with_context(|| format!("{path} is not UTF-8"))?;
+        whole.push_str(&format!("<style>\n{sheet}</style>{rest}"));
+    }
+    files.insert("index.html".to_owned(), whole.into_bytes());
     Ok(())
 }
 
