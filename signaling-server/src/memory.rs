@@ -166,6 +166,8 @@ impl Memory {
             left_us: at_us,
             why: why.map(|why| store::waited_for(why).to_owned()),
             group,
+            rtt_us: row.rtt_us,
+            loss_permille: row.loss_permille,
         }
     }
 

@@ -40,9 +40,11 @@ struct WaitRow<'a> {
     seconds: Option<f64>,
     why: &'a str,
     group_id: &'a str,
+    rtt_ms: Option<u32>,
+    loss: Option<f64>,
 }
 
-const WAIT_COLUMNS: [&str; 8] = [
+const WAIT_COLUMNS: [&str; 10] = [
     "participant_id",
     "stage_id",
     "visit",
@@ -51,6 +53,8 @@ const WAIT_COLUMNS: [&str; 8] = [
     "seconds",
     "why",
     "group_id",
+    "rtt_ms",
+    "loss",
 ];
 
 /// Writes both tables.
@@ -96,6 +100,8 @@ pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()
             seconds,
             why: wait.why.as_deref().unwrap_or(""),
             group_id: wait.group.as_deref().unwrap_or(""),
+            rtt_ms: wait.rtt_us.map(|rtt_us| rtt_us.div_ceil(1_000)),
+            loss: wait.loss_permille.map(|loss| f64::from(loss) / 1_000.0),
         })?;
     }
     summary.waits = table.finish()?;

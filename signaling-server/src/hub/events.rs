@@ -191,6 +191,10 @@ pub struct WaitRow {
     pub visit: u16,
     /// When it began, microseconds since the Unix epoch. Nobody begins two waits at once.
     pub since_us: u64,
+    /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
+    pub rtt_us: Option<u32>,
+    /// The most packets that were lost between these, of a thousand.
+    pub loss_permille: Option<u16>,
     /// When and how it ended; none while it lasts.
     pub end: Option<WaitEnd>,
 }

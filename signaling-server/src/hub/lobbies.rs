@@ -151,6 +151,8 @@ impl Hub {
             stage,
             visit: session.progress.visit(),
             since_us: now_us,
+            rtt_us: None,
+            loss_permille: None,
             end: None,
         };
         session.wait = Some(row.clone());
@@ -399,6 +401,23 @@ impl Hub {
     pub(super) fn measures_loss(&self, game: &Match) -> bool {
         let limits = self.limits_of(game);
         limits.is_some_and(|(_, rules)| rules.max_loss.is_some())
+    }
+
+    /// Notes at the waits of a group how far apart its pages have found each other.
+    pub(super) fn note_ways(&mut self, era: Era) {
+        let Some(game) = self.matches.get(&era.0) else {
+            return;
+        };
+        let seats: Vec<Seat> = game.people().map(|(seat, _)| seat).collect();
+        for (seat, who) in game.people() {
+            let Some(wait) = &mut self.sessions[who.0].wait else {
+                continue;
+            };
+            let others = || seats.iter().filter(|other| **other != seat);
+            let rtt_us = others().filter_map(|other| game.round_trip(seat, *other));
+            let loss_permille = others().filter_map(|other| game.loss_permille(seat, *other));
+            (wait.rtt_us, wait.loss_permille) = (rtt_us.max(), loss_permille.max());
+        }
     }
 
     /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: everybody is then back in

@@ -99,6 +99,7 @@ impl Hub {
         if most > protocol::MAX_SEATS || !game.ready(seat, said) {
             return;
         }
+        self.note_ways(era);
         if self.part_the_distant(now_us, era) {
             return;
         }

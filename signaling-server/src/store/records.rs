@@ -297,6 +297,10 @@ pub struct Wait {
     pub why: Option<String>,
     /// Id of the group that plays.
     pub group: Option<String>,
+    /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
+    pub rtt_us: Option<u32>,
+    /// The most packets that were lost between these, of a thousand.
+    pub loss_permille: Option<u16>,
 }
 
 /// Somebody of a group.

@@ -24,7 +24,7 @@ use super::{Link, StoreError, token_hash};
 pub const FILE: &str = "coplay.sqlite";
 
 /// What brings a data folder from the version of its index to the next.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -35,6 +35,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("8_erased.sql"),
     include_str!("9_messages.sql"),
     include_str!("10_shown.sql"),
+    include_str!("11_ways.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

@@ -257,6 +257,40 @@ fn pages_that_are_too_far_apart_are_back_at_their_places_and_meet_others() {
     assert!(matches!(stage.hear(3)[..], [ServerMessage::Start { .. }]));
     let ended: Vec<usize> = waits(&stage).into_iter().map(|(who, ..)| who).collect();
     assert_eq!(ended, [0, 2], "the second waits on");
+    let ways = stage.writes.iter().filter_map(|write| match write {
+        Write::Wait(row) => row.end.as_ref().map(|_| (row.rtt_us, row.loss_permille)),
+        _ => None,
+    });
+    let last: Vec<_> = ways.collect();
+    assert_eq!(last, [(Some(120_000), None); 2], "as measured last");
+}
+
+#[test]
+fn pages_that_were_too_far_apart_once_are_measured_again_if_nobody_else_comes() {
+    let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_p2p_rtt_ms: 120}");
+    stage.queue(1);
+    stage.queue(2);
+    let mut era = stage.plan(1).unwrap().era;
+    for _ in 0..2 {
+        assert_eq!(stage.plan(2).unwrap().era, era);
+        stage.ready(1, era, 90_000);
+        stage.ready(2, era, 130_000);
+        stage.wait(29 * SECOND);
+        assert!(stage.plan(1).is_none());
+        stage.say(1, ClientMessage::Here);
+        stage.say(2, ClientMessage::Here);
+        stage.wait(SECOND);
+        era = stage
+            .plan(1)
+            .expect("half a minute later they are measured again")
+            .era;
+    }
+    stage.ready(1, era, 90_000);
+    stage.ready(2, era, 110_000);
+    assert!(matches!(
+        stage.hear(2).last(),
+        Some(ServerMessage::Start { .. })
+    ));
 }
 
 #[test]
@@ -279,8 +313,17 @@ fn pages_between_which_too_much_is_lost_do_not_play_together() {
     let plan = stage.plan(1).expect("the first is matched first");
     stage.hear(3);
     stage.ready_with_loss(1, plan.era, 900_000, Some(50));
-    stage.ready_with_loss(3, plan.era, 900_000, Some(50));
+    stage.ready_with_loss(3, plan.era, 900_000, Some(40));
     assert!(matches!(stage.hear(3)[..], [ServerMessage::Start { .. }]));
+    let lost = stage.writes.iter().filter_map(|write| match write {
+        Write::Wait(row) => row.end.as_ref().map(|_| row.loss_permille),
+        _ => None,
+    });
+    assert_eq!(
+        lost.collect::<Vec<_>>(),
+        [Some(50); 2],
+        "in the worse direction"
+    );
 }
 
 #[test]

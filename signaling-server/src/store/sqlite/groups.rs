@@ -98,9 +98,10 @@ impl SqliteStore {
 
     /// Begins a wait, or ends the one that began at the same time.
     pub async fn save_wait(&self, wait: &Wait) -> Result<(), StoreError> {
-        let sql = "INSERT INTO waits (participant, stage, visit, joined_us, left_us, why, group_id) \
-                   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET left_us = excluded.left_us, \
-                   why = excluded.why, group_id = excluded.group_id";
+        let sql = "INSERT INTO waits (participant, stage, visit, joined_us, left_us, why, group_id, \
+                   rtt_us, loss_permille) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+                   left_us = excluded.left_us, why = excluded.why, group_id = excluded.group_id, \
+                   rtt_us = excluded.rtt_us, loss_permille = excluded.loss_permille";
         sqlx::query(sql)
             .bind(&wait.participant)
             .bind(&wait.stage)
@@ -109,6 +110,8 @@ impl SqliteStore {
             .bind(wait.left_us.map(u64::cast_signed))
             .bind(&wait.why)
             .bind(&wait.group)
+            .bind(wait.rtt_us)
+            .bind(wait.loss_permille)
             .execute(&self.pool)
             .await?;
         Ok(())
@@ -123,7 +126,13 @@ impl SqliteStore {
 
     /// All waits, oldest first.
     pub async fn waits(&self) -> Result<Vec<Wait>, StoreError> {
-        let sql = "SELECT * FROM waits ORDER BY joined_us, participant";
+        // A folder that is only read may be older than the columns.
+        let sql = match self.version().await? {
+            0..11 => {
+                "SELECT *, NULL AS rtt_us, NULL AS loss_permille FROM waits ORDER BY joined_us, participant"
+            }
+            _ => "SELECT * FROM waits ORDER BY joined_us, participant",
+        };
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(wait).collect::<Result<_, _>>()?)
     }

@@ -142,6 +142,8 @@ pub(super) fn wait(row: &SqliteRow) -> Result<Wait, sqlx::Error> {
         left_us: left_us.map(i64::cast_unsigned),
         why: row.try_get("why")?,
         group: row.try_get("group_id")?,
+        rtt_us: row.try_get("rtt_us")?,
+        loss_permille: row.try_get("loss_permille")?,
     })
 }
 

@@ -378,9 +378,12 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
         left_us: None,
         why: None,
         group: None,
+        rtt_us: None,
+        loss_permille: None,
     };
     store.save_wait(&wait).await.unwrap();
     (wait.left_us, wait.why) = (Some(9), Some("matched".into()));
+    (wait.rtt_us, wait.loss_permille) = (Some(90_001), Some(12));
     wait.group = Some("G-1".into());
     store.save_wait(&wait).await.unwrap();
     store
