@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 
 use crate::clock::Clock;
 use crate::data;
+use crate::lint;
 use crate::server::{Options, Server, StartError, read_study};
 use crate::store::{FILE, PayState, SqliteStore};
 
@@ -34,7 +35,9 @@ pub struct Due {
 
 impl fmt::Display for Due {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, sessions, episodes) = (self.retention_days, self.sessions, self.episodes);
+        let days = lint::count(usize::from(self.retention_days), "day");
+        let sessions = lint::count(self.sessions, "session");
+        let episodes = lint::count(self.episodes, "episode");
         let verb = if self.erased {
             "erased"
         } else {
@@ -42,7 +45,7 @@ impl fmt::Display for Due {
         };
         write!(
             f,
-            "{verb}, as nobody was there for {days} days: {sessions} sessions, {episodes} episodes"
+            "{verb}, as nobody was there for {days}: {sessions}, {episodes}"
         )?;
         match self.unpaid {
             0 => Ok(()),
