@@ -59,7 +59,7 @@ Examples:
         /// Folder that holds study.yaml.
         #[arg(value_parser = study_folder)]
         study: PathBuf,
-        /// Print one JSON object for scripts: {\"faults\":[…],\"warnings\":[…],\"outline\":{…}}.
+        /// Print one JSON object for scripts: {"faults":[…],"warnings":[…],"outline":{…}}.
         #[arg(long)]
         json: bool,
     },
@@ -124,7 +124,7 @@ Examples:
         #[command(flatten)]
         study: StudyArgs,
         /// Address and port to listen on.
-        #[arg(long, value_name = "ADDR")]
+        #[arg(long, value_name = "ADDR", value_parser = listener)]
         listen: SocketAddr,
         /// Address under which participants reach the server, for the printed links.
         #[arg(long, value_parser = address)]
@@ -208,8 +208,8 @@ Examples:
     },
     /// Write the data as CSV tables.
     #[command(after_help = "\
-Writes tables of steps (a row for each tick and seat), of key events, of what else happened in episodes, of who was
-there, of the ways that packets took, and of survey responses.
+Writes a table for each kind of thing: sessions, pages, responses, screening, groups, lobby, chat; episodes, seats, steps
+(a row for each tick and seat), keys, events, presence and routes. docs/data.md describes every column.
 The server may be running. Episodes that cannot be simulated here are left out and named; it then exits with 1.
 
 Examples:
@@ -474,6 +474,17 @@ pub struct StudyArgs {
     /// Folder of a built front end, instead of the one in this program.
     #[arg(long)]
     pub dist: Option<PathBuf>,
+}
+
+/// The address and port to listen on.
+fn listener(named: &str) -> Result<SocketAddr, String> {
+    let wanted = named.parse();
+    wanted.map_err(|_| match named.parse::<u16>() {
+        Ok(port) => format!(
+            "an address comes before the port; write 127.0.0.1:{port} behind a web server on this machine, or 0.0.0.0:{port} for everybody"
+        ),
+        Err(_) => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
+    })
 }
 
 /// The folder of a study, also if its file was named.

@@ -28,6 +28,7 @@ use serde::Serialize;
 
 use crate::archive;
 use crate::data;
+use crate::lint;
 use crate::store::{self, Withdrawn, reason_name};
 use notes::Notes;
 use seats::SEAT_COLUMNS;
@@ -105,13 +106,18 @@ pub struct Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let episodes = lint::count(self.episodes, "episode");
+        let running = match self.running {
+            0 => String::new(),
+            running => format!(", {running} of them running"),
+        };
+        let (steps, path) = (self.steps, self.steps_path.display());
+        writeln!(f, "{path}: {steps} rows from {episodes}{running}")?;
         writeln!(
             f,
-            "{}: {} rows from {} episodes, {} of them running",
-            self.steps_path.display(),
-            self.steps,
-            self.episodes,
-            self.running
+            "{}: {} rows",
+            self.episodes_path.display(),
+            self.episodes
         )?;
         for (path, rows) in [
             (&self.pages_path, self.pages),

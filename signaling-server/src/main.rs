@@ -33,11 +33,18 @@ fn main() -> ExitCode {
     log_to_stderr();
     match run(cli.command) {
         Ok(code) => code,
+        // Who reads the output, such as `head`, has enough of it.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("coplay: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Logs go to the standard error; `RUST_LOG` chooses, such as `RUST_LOG=debug`.

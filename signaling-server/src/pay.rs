@@ -353,20 +353,27 @@ pub fn told(code: &str, found: &[Payment]) -> String {
             let what = &payment.what;
             let currency = what.currency.as_deref().unwrap_or_default();
             let total = written(what.total, currency);
+            let total = format!("{currency} {total}");
             format!(
-                "{} is the visit of {}, which ended as {}; {currency} {total}, {}",
+                "{} is the visit of {}, which ended as {}; {}, {}",
                 what.receipt,
                 payment.participant,
                 what.outcome.name(),
+                total.trim_start(),
                 payment.state.name()
             )
         }
         (None, Some(first)) => {
             let outcome = first.what.outcome.name();
             format!(
-                "{} is the code of `{outcome}`, which {} people have",
+                "{} is the code of `{outcome}`, which {} {}",
                 code.trim(),
-                found.len()
+                found.len(),
+                if found.len() == 1 {
+                    "person has"
+                } else {
+                    "people have"
+                }
             )
         }
         (None, None) => format!("nobody has the code {}", code.trim()),
