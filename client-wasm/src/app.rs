@@ -11,7 +11,7 @@ use peer::chat::Chat;
 use peer::clock::Clock;
 use policy::Partners;
 use protocol::Era;
-use protocol::control::{ClientMessage, Plan, Refusal, ServerMessage};
+use protocol::control::{ClientMessage, Draft, Plan, Refusal, ServerMessage};
 use serde_json::Value;
 use web_sys::{Element, HtmlElement};
 
@@ -54,6 +54,10 @@ pub(crate) struct App {
     play: Option<Play>,
     /// What the group writes, where it does.
     chat: Option<Chat>,
+    /// What is written and not sent, as the server was told it last.
+    unsent: Draft,
+    /// The same of the page before this one, until there is a field for it.
+    unsent_before: Option<Draft>,
     /// The outcome of an episode is shown until then; the stage that waits for it.
     outcome_ms: Option<f64>,
     /// Whether the server's word on the end of the episode is there.
@@ -95,6 +99,8 @@ impl App {
             drafts: Drafts::default(),
             play: None,
             chat: None,
+            unsent: Draft::default(),
+            unsent_before: None,
             outcome_ms: None,
             is_judged: false,
             next: None,

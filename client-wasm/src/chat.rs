@@ -118,6 +118,19 @@ impl Pane {
         Some(text.to_owned())
     }
 
+    /// What stands in the field.
+    pub(crate) fn typed(&self) -> String {
+        self.field.value()
+    }
+
+    /// Puts into the field what a page before this one had there, unless the person writes already.
+    pub(crate) fn restore(&self, typed: &str) {
+        if self.field.value().is_empty() && !typed.is_empty() {
+            self.field.set_value(typed);
+            self.counts();
+        }
+    }
+
     /// Shows how things stand; none before the server has told anything.
     pub(crate) fn show(&mut self, chat: Option<&Chat>, is_connected: bool) {
         let revision = chat.map_or(0, |chat| chat.revision() + 1);

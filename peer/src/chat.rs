@@ -117,6 +117,23 @@ impl Chat {
         })
     }
 
+    /// What is written and not known to be durable, with what stands in the field: each text under the number that its
+    /// message has or will have.
+    pub fn unsent(&self, typed: &str) -> Vec<(u32, String)> {
+        let queue = self.queue.iter().map(|draft| draft.text.as_str());
+        let typed = Some(typed).filter(|typed| !typed.is_empty());
+        let texts = queue.chain(typed).map(str::to_owned);
+        (self.talk.next..).zip(texts).collect()
+    }
+
+    /// What a page before this one had in its field or on its way, without what the server has taken since.
+    pub fn still_unsent(&self, before: Vec<(u32, String)>) -> String {
+        let left = before.into_iter();
+        let left = left.filter(|(number, _)| *number >= self.talk.next);
+        let texts: Vec<String> = left.map(|(_, text)| text).collect();
+        texts.join("\n")
+    }
+
     /// Whether everything that was written is durable.
     pub fn is_kept(&self) -> bool {
         self.queue.is_empty()
@@ -267,6 +284,19 @@ mod tests {
             sent(&mut chat, 10);
             assert!(chat.handle(20, &ServerMessage::Talk(talk(next))));
             assert_eq!(sent(&mut chat, 30), Some((then.0, then.1.to_owned())));
+        }
+    }
+
+    #[test]
+    fn another_page_has_what_was_not_sent_and_nothing_that_was_stored() {
+        let mut chat = Chat::new(0, talk(4));
+        assert_eq!(chat.unsent(""), []);
+        chat.say(draft("one"));
+        let unsent = chat.unsent("tw");
+        assert_eq!(unsent, [(4, "one".to_owned()), (5, "tw".to_owned())]);
+        for (next, left) in [(4, "one\ntw"), (5, "tw"), (6, "")] {
+            let other = Chat::new(0, talk(next));
+            assert_eq!(other.still_unsent(unsent.clone()), left);
         }
     }
 

@@ -197,8 +197,11 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     let declared = minutes
         .declared
         .map_or(String::new(), |minutes| format!("{minutes} min promised; "));
+    let chats = minutes.chat.map_or(String::new(), |chats| {
+        format!("chats {:.1} to {:.1} min, ", chats.least, chats.most)
+    });
     let rest = format!(
-        "episodes last {:.1} min at most, waiting {:.1} min",
+        "episodes last {:.1} min at most, {chats}waiting {:.1} min",
         minutes.play, minutes.wait
     );
     row(f, "time", declared + &rest)?;
@@ -250,6 +253,14 @@ mod tests {
         assert!(lines[1].len() < 120, "{text}");
         assert_eq!(shown(0, 0), "study.yaml: study.id: wrong");
         assert_eq!(shown(9, 1), "study.yaml:9:1: study.id: wrong");
+    }
+
+    #[test]
+    fn the_time_of_chats_is_counted() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let text = lint(&dir).to_string();
+        let part = "episodes last 0.7 min at most, chats 0.1 to 0.5 min, waiting 1.7 min";
+        assert!(text.contains(part), "{part} in {text}");
     }
 
     #[test]

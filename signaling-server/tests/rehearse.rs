@@ -95,6 +95,7 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
         ("lobby", 16),
         ("groups", 16),
         ("pages", 100),
+        ("chat", 60),
     ] {
         assert!(rows(table) > least, "{table}: {report:#}");
     }

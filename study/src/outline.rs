@@ -10,7 +10,7 @@ use crate::design::{Order, Quota, Unit};
 use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report};
 use crate::recruitment::Provider;
-use crate::stage::{Kind, OnTimeout, Outcome};
+use crate::stage::{Chat, Kind, OnTimeout, Outcome};
 use crate::terms::Then;
 use crate::timeline;
 use crate::yaml::Data;
@@ -94,8 +94,20 @@ pub struct Minutes {
     pub declared: Option<f64>,
     /// Episodes at most.
     pub play: f64,
+    /// Chats, unless there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Chats>,
     /// Waiting for partners at most, until the lobby's time is up.
     pub wait: f64,
+}
+
+/// How long the chats of a study last, minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Chats {
+    /// Until one can go on from all of them.
+    pub least: f64,
+    /// Until their time is up.
+    pub most: f64,
 }
 
 impl Study {
@@ -127,6 +139,7 @@ impl Study {
             minutes: Minutes {
                 declared: self.recruitment.wage.minutes,
                 play: self.most(|stage| self.seconds(stage, playable)) / 60.0,
+                chat: self.chatting(),
                 wait: self.most(|stage| self.waiting(stage)) / 60.0,
             },
         }
@@ -216,6 +229,19 @@ impl Study {
             .map(|(_, facts)| f64::from(facts.horizon) / f64::from(facts.tick_hz.max(1)))
             .fold(0.0, f64::max);
         longest * f64::from(env.course.episodes)
+    }
+
+    /// How long chats last; none if there are none.
+    fn chatting(&self) -> Option<Chats> {
+        let chat = |stage: u16| match &self.timeline.get(usize::from(stage))?.kind {
+            Kind::Chat(chat) => Some(chat),
+            _ => None,
+        };
+        let minutes = |of: fn(&Chat) -> u32| {
+            self.most(|stage| chat(stage).map_or(0.0, |chat| f64::from(of(chat)))) / 60.0
+        };
+        let (least, most) = (minutes(|chat| chat.min_s), minutes(|chat| chat.max_s));
+        (most > 0.0).then_some(Chats { least, most })
     }
 
     /// Seconds until the time of a lobby is up.
@@ -310,10 +336,15 @@ impl Study {
             return;
         };
         let play = self.most(|stage| self.seconds(stage, playable)) / 60.0;
-        if play > minutes {
+        let (chat, what) = match self.chatting() {
+            Some(chats) => (chats.most, "the episodes and chats"),
+            None => (0.0, "the episodes"),
+        };
+        let all = play + chat;
+        if all > minutes {
             let message = format!(
-                "{minutes} minutes are promised, and the episodes alone can last {play:.1}; write `minutes: {:.0}` or more, or shorten them",
-                play.ceil()
+                "{minutes} minutes are promised, and {what} alone can last {all:.1}; write `minutes: {:.0}` or more, or shorten them",
+                all.ceil()
             );
             warn("recruitment.minutes", message);
         }

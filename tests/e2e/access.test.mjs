@@ -79,7 +79,8 @@ test('the study is done by keys alone, and the focus is where one begins to read
   const visit = await enter(t);
   const { person, page } = visit;
   // Where a page does not turn, the focus stays with what the person does.
-  const STAYS = ['leave', 'survey-missing', 'survey-filled', 'lobby-presence', 'lobby-choice', 'outcome', 'turns-outcome', 'play'];
+  const STAYS = ['leave', 'survey-missing', 'survey-filled', 'lobby-presence', 'lobby-choice', 'outcome', 'turns-outcome', 'play',
+    'chat-written'];
   await walk(person, new Keys(person), async name => {
     const focus = await page.evaluate(() => document.activeElement?.tagName);
     if (!STAYS.includes(name)) assert.match(focus, /^(H1|CANVAS)$/, `${name}: the focus is at ${focus}`);
@@ -143,5 +144,5 @@ test('people read the study in their language, can change it, and the data say w
   t.after(() => other.context.close());
   await other.says(/Möchten Sie teilnehmen/);
   const { sessions } = await exported(`${folder}/data`, ['sessions']);
-  assert.deepEqual(sessions.map(({ language }) => language), ['de', 'de']);
+  assert.deepEqual(sessions.map(({ language }) => language), ['de', 'en', 'de'], 'that of whom one chats with, too');
 });

@@ -44,7 +44,7 @@ async function pair(t, devices = []) {
     return person;
   }));
   await Promise.all(people.map(person => person.shows('chat')));
-  return { server, people };
+  return { study, server, people };
 }
 
 /** Types a message and sends it by the key. */
@@ -104,6 +104,38 @@ test('two people write to each other, before and beside a game, and nothing of i
   assert.ok(first >= tick, `nothing that was typed is an action: ${JSON.stringify(acted[0])}`);
   const pressed = tables.keys.filter(row => row.seat === seat && row.down === 'true');
   assert.deepEqual(pressed.map(row => row.action_name), ['move_right']);
+});
+
+test('what is typed and not sent is there after a reload, and what was sent is not', async t => {
+  const { study, server, people: [one, two] } = await pair(t);
+  const field = one.page.locator('.chat textarea:not([readonly])');
+  const keeps = text => one.knows(({ chat, unsaved }) => !unsaved && chat && JSON.stringify(chat.unsent) === text);
+  const typed = async text => {
+    await field.pressSequentially(text);
+    await keeps(JSON.stringify([JSON.stringify(text)]));
+    await one.page.reload();
+    await field.waitFor();
+    await one.page.waitForFunction(text => document.querySelector('.chat textarea').value === text, text);
+  };
+  await typed('I would "say"');
+  await one.page.locator('.chat textarea').press('Enter');
+  await has(two, ['I would "say"']);
+  await keeps('[]');
+  await one.page.reload();
+  await has(one, ['I would "say"']);
+  assert.equal(await field.inputValue(), '');
+  for (const person of [one, two]) await person.page.getByRole('button', { name: 'I am done' }).click();
+  for (const person of [one, two]) await runs(person);
+  await one.page.keyboard.press('Enter');
+  // Beside a game the same, although the server dies meanwhile.
+  await field.pressSequentially('wasd');
+  await keeps('["\\"wasd\\""]');
+  await server.kill();
+  const again = await Server.start({ study, data: server.data, port: server.port });
+  t.after(() => again.kill());
+  await one.page.reload();
+  await runs(one);
+  await one.page.waitForFunction(() => document.querySelector('.chat textarea').value === 'wasd');
 });
 
 test('on a phone the newest message stands under the game, and a touch opens the chat and closes it', async t => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { SOON } from './harness.mjs';
+import { Participant, SOON } from './harness.mjs';
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="320" height="120" viewBox="0 0 320 120">
 <rect width="320" height="120" rx="12" fill="#cfe2f5"/><circle cx="90" cy="60" r="34" fill="#e5532d"/>
@@ -22,6 +22,7 @@ const PAGES = {
     '# Die Küche\n\n![Zwei Köche](cooks.svg)\n\nDrei Zwiebeln ergeben eine Suppe. Mit `Leertaste` heben Sie auf.\n'),
   ...page('two', '# The score\n\n| Dish | Points |\n| --- | --- |\n| Soup | 20 |\n\nYou score **together**.\n',
     '# Die Punkte\n\n| Gericht | Punkte |\n| --- | --- |\n| Suppe | 20 |\n\nSie punkten **gemeinsam**.\n'),
+  ...page('plan', '# Make a plan\n\nAgree on who does **what**.\n', '# Planen Sie\n\nEinigen Sie sich, wer **was** tut.\n'),
   ...page('rest', '# Take a breath\n\nThe kitchen stays the same.\n', '# Atmen Sie durch\n\nDie Küche bleibt gleich.\n'),
   ...page('debrief', '# What it was about\n\nWe look at how people divide work. Your partner was an AI partner if you '
     + 'chose one.\n', '# Worum es ging\n\nWir untersuchen, wie Menschen Arbeit teilen.\n'),
@@ -68,6 +69,8 @@ const KITCHEN = { layout: 'cramped_room', horizon: 80, tick_hz: 10 };
 
 const TIMELINE = [
   { id: 'consent', type: 'consent', file: 'consent.md' },
+  { id: 'meet', type: 'lobby', group_size: 2, timeout_s: 120, on_timeout: 'wait' },
+  { id: 'plan', type: 'chat', file: 'plan.md', max_s: 300, max_length: 200 },
   { id: 'how', type: 'instructions', pages: ['one.md', 'two.md'], min_s: 1 },
   { id: 'quiz', type: 'quiz', attempts: 2, retry_from: 'how', items: [
     { name: 'soup', ask: both('How many onions make a soup?', 'Wie viele Zwiebeln braucht eine Suppe?'), choices: [1, 2, 3], answer: 3 },
@@ -214,7 +217,10 @@ export class Touch extends Mouse {
   }
 }
 
-/** From the first page to the last; `at` is called with the name of each page that there is to see. */
+/**
+ * From the first page to the last; `at` is called with the name of each page that there is to see. Somebody else comes to
+ * chat with, and goes again.
+ */
 export async function walk(person, hands, at = async () => {}) {
   const { page } = person;
   const here = id => page.waitForFunction(
@@ -229,6 +235,9 @@ export async function walk(person, hands, at = async () => {}) {
   await at('leave');
   await hands.press('.confirm .primary');
   await next();
+
+  await here('meet');
+  await chat();
 
   await read(at);
   await here('quiz');
@@ -303,6 +312,27 @@ export async function walk(person, hands, at = async () => {}) {
   await next();
   await here('thanks');
   await at('end');
+
+  /** A chat with somebody who has come for that alone. */
+  async function chat() {
+    const home = new URL('/', page.url()).href;
+    const friend = await Participant.open(page.context().browser(), home, { name: 'friend' });
+    await friend.page.click('.card .actions:not(.there) .primary', { timeout: SOON });
+    await friend.shows('chat');
+    await here('plan');
+    await page.waitForSelector('.chat textarea:not([readonly])', { timeout: SOON });
+    await at('chat');
+    await hands.write('.chat textarea', 'I take the onions');
+    await hands.press('.chat form button');
+    await friend.says(/I take the onions/);
+    await friend.page.fill('.chat textarea:not([readonly])', 'Then I bring the plates');
+    await friend.page.click('.chat form button');
+    await person.says(/Then I bring the plates/);
+    await hands.write('.chat textarea', 'Go');
+    await at('chat-written');
+    await hands.press('section.talk > .actions button');
+    await friend.context.close();
+  }
 
   /** Both pages of the instructions, each for its least time. */
   async function read(at) {

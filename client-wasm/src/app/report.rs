@@ -36,6 +36,7 @@ impl App {
                 "open": !chat.is_closed(),
                 "kept": chat.is_kept(),
                 "unsaid": chat.unsaid().len(),
+                "unsent": self.unsent.answers.iter().map(|answer| &answer.value).collect::<Vec<_>>(),
                 "lines": chat.talk().lines.iter().map(|line| &line.text).collect::<Vec<_>>(),
             })),
             "clock_rtt_ms": self.clock.rtt_us() as f64 / 1_000.0,

@@ -132,6 +132,9 @@ impl App {
         self.chat = None;
         self.done = None;
         self.drafts.clear();
+        self.unsent = before.draft.clone().unwrap_or_default();
+        let writes = matches!(stage.view, StageView::Chat { .. } | StageView::Env);
+        self.unsent_before = before.draft.clone().filter(|_| writes);
         self.since_ms = dom::page_ms();
         self.shell.progress(stage.index, stage.count);
         let draft = before.draft.as_ref();
@@ -251,6 +254,7 @@ impl App {
 
     /// Sends what is done of the stage now: there may be no later.
     pub(super) fn flush_draft(&mut self) {
+        self.keep_unsent();
         if self.welcomed && self.done.is_none() {
             let due = self.drafts.flush(dom::page_ms());
             self.send_draft(due);

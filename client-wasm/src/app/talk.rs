@@ -1,7 +1,7 @@
 //! What the person and the others of the group write to each other, at a stage of its own or beside an episode.
 
-use peer::chat::{Chat, Draft};
-use protocol::control::ServerMessage;
+use peer::chat::Chat;
+use protocol::control::{Answer, Draft, ServerMessage};
 
 use super::App;
 use super::stages::Card;
@@ -36,6 +36,7 @@ impl App {
         if let Some(message) = due.and_then(|chat| chat.poll(now_us)) {
             self.socket.send(&message);
         }
+        self.keep_unsent();
         let chat = self.chat.as_ref();
         if let Card::Chat(card) = &mut self.card {
             card.show(now_us, chat, is_connected);
@@ -43,6 +44,23 @@ impl App {
         let play = self.play.as_mut();
         if let Some(pane) = play.and_then(|play| play.scene.chat.as_mut()) {
             pane.show(chat, is_connected);
+        }
+    }
+
+    /// Has the server keep what is written and not sent, and puts into the field what it has kept.
+    pub(super) fn keep_unsent(&mut self) {
+        let chat = self.chat.as_ref().filter(|chat| !chat.is_closed());
+        let (Some(chat), Some(pane)) = (chat, self.pane()) else {
+            return;
+        };
+        if let Some(draft) = &self.unsent_before {
+            pane.restore(&chat.still_unsent(numbered(draft)));
+        }
+        let draft = drafted(chat.unsent(&pane.typed()));
+        self.unsent_before = None;
+        if draft != self.unsent {
+            self.unsent = draft.clone();
+            self.drafts.change(dom::page_ms(), draft);
         }
     }
 
@@ -75,7 +93,7 @@ impl App {
         let sent_us = self.now().server_us;
         let tick = self.play.as_ref().and_then(|play| play.tick_shown());
         if let (Some(text), Some(chat)) = (text, &mut self.chat) {
-            chat.say(Draft {
+            chat.say(peer::chat::Draft {
                 text,
                 sent_us,
                 tick,
@@ -83,4 +101,25 @@ impl App {
         }
         self.show_chat();
     }
+}
+
+/// Texts under the numbers of their messages, as a draft has them.
+fn drafted(unsent: Vec<(u32, String)>) -> Draft {
+    let answer = |(number, text): (u32, String)| Answer {
+        name: number.to_string(),
+        value: serde_json::Value::from(text).to_string(),
+    };
+    Draft {
+        answers: unsent.into_iter().map(answer).collect(),
+        ..Draft::default()
+    }
+}
+
+/// The texts of a draft.
+fn numbered(draft: &Draft) -> Vec<(u32, String)> {
+    let text = |answer: &Answer| {
+        let text = serde_json::from_str(&answer.value).ok()?;
+        Some((answer.name.parse().ok()?, text))
+    };
+    draft.answers.iter().filter_map(text).collect()
 }

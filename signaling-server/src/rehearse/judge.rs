@@ -14,7 +14,7 @@ use super::Played;
 use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, Report, Stuck};
-use super::said;
+use super::said::Messages;
 use super::tables::{self, Wanted};
 use crate::pay;
 use crate::store::{self, Group, Payment, Session, SqliteStore};
@@ -29,11 +29,13 @@ type Faulty = BTreeMap<usize, Vec<String>>;
 struct Data {
     sessions: BTreeMap<String, Session>,
     visits: BTreeMap<String, Vec<Visit>>,
-    /// What each participant wrote to their groups.
-    messages: BTreeMap<String, Vec<String>>,
+    /// What was written in groups.
+    messages: Messages,
     episodes: Vec<store::Episode>,
     ledger: pay::Ledger,
     groups: Vec<Group>,
+    /// What those wrote who have withdrawn.
+    erased: BTreeSet<String>,
     /// Rows by table.
     rows: BTreeMap<&'static str, u64>,
     /// What is wrong with the data as a whole.
@@ -49,6 +51,9 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
+    found.wrong.extend(found.messages.wrong(&played.study));
+    let gone = records.iter().filter(|(_, record)| record.has_withdrawn);
+    found.erased = gone.flat_map(|(_, of)| of.wrote.iter().cloned()).collect();
     let mut faulty = Faulty::new();
     for (link, record) in &records {
         let session = found.sessions.get(link);
@@ -150,12 +155,13 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     Ok(Data {
         sessions: sessions.into_iter().filter_map(by_door).collect(),
         visits: visits(&out.join("responses.csv"))?,
-        messages: said::messages(&out.join("chat.csv"))?,
+        messages: Messages::read(&out.join("chat.csv"))?,
         episodes,
         ledger: pay::pay(data, None).await?,
         groups,
         rows: tables.rows,
         wrong,
+        erased: BTreeSet::new(),
     })
 }
 
@@ -220,13 +226,13 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
     }
     let visits = data.visits.get(&session.participant);
     let kept = visits.map_or(&[][..], Vec::as_slice);
-    let written = data.messages.get(&session.participant);
-    let written = written.map_or(&[][..], Vec::as_slice);
     if record.has_withdrawn && session.outcome.as_deref() == Some(Outcome::Withdrew.name()) {
-        wrong.extend(still_there(kept, written));
+        let written: Vec<&str> = data.messages.of(&session.participant).collect();
+        wrong.extend(still_there(kept, &written));
     } else {
         wrong.extend(lost_answers(&record.given, kept));
-        wrong.extend(said::lost(record, written));
+        let messages = &data.messages;
+        wrong.extend(messages.held_against(record, &session.participant, &data.erased));
     }
     for (id, verdict) in &record.verdicts {
         let kept = data.episodes.iter().find(|episode| episode.id == *id);
@@ -252,7 +258,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
 }
 
 /// Answers and messages of somebody who has withdrawn what was recorded of them.
-fn still_there(kept: &[Visit], written: &[String]) -> Vec<String> {
+fn still_there(kept: &[Visit], written: &[&str]) -> Vec<String> {
     let answers = kept
         .iter()
         .map(|(stage, _)| format!("answers on the stage `{stage}`"));
@@ -543,7 +549,7 @@ mod tests {
     #[test]
     fn answers_of_somebody_who_has_withdrawn_are_found() {
         assert_eq!(still_there(&[], &[]), Vec::<String>::new());
-        let found = still_there(&[kept("a", "x")], &["Hello".to_owned()]);
+        let found = still_there(&[kept("a", "x")], &["Hello"]);
         assert_eq!(found.len(), 2, "{found:?}");
     }
 

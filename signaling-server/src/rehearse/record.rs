@@ -88,9 +88,9 @@ pub(super) struct Record {
     pub(super) places: BTreeMap<u16, String>,
     /// Answers, in the order in which they were given.
     pub(super) given: Vec<Given>,
-    /// What it wrote to its groups, and what of that the server has promised to keep.
+    /// What it wrote to its groups, and what it was shown of what was written in them; that is durable.
     pub(super) wrote: BTreeSet<String>,
-    pub(super) said: BTreeSet<String>,
+    pub(super) heard: BTreeSet<String>,
     /// Time in lobbies, microseconds, and how it ended.
     pub(super) waits: Vec<(u64, Waited)>,
     /// What the server said of the end of episodes, by their id.

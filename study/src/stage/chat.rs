@@ -1,5 +1,6 @@
 //! What people write to each other: in a stage of its own, or beside the picture of an env stage.
 
+use protocol::control::{Answer, Draft};
 use serde::Serialize;
 
 use crate::page::{self, Page, Source};
@@ -58,6 +59,15 @@ impl Writing {
         let text = text.trim();
         let fits = !text.is_empty() && text.chars().count() <= most;
         fits.then(|| text.to_owned())
+    }
+
+    /// Whether a draft has what is written and not sent: texts, each under the number that its message will have.
+    pub(crate) fn may_keep(&self, draft: &Draft) -> bool {
+        let most = usize::from(self.max_length);
+        draft.answers.iter().all(|Answer { name, value }| {
+            let text = serde_json::from_str::<String>(value);
+            name.parse::<u32>().is_ok() && text.is_ok_and(|text| text.chars().count() <= most)
+        })
     }
 }
 
@@ -164,5 +174,35 @@ mod tests {
             assert_eq!(writing.cleaned(said).as_deref(), kept, "{said:?}");
         }
         assert_eq!(writing.cleaned(&"\u{7}".repeat(21)), None);
+    }
+
+    #[test]
+    fn what_is_not_sent_yet_is_text_of_that_length_under_the_number_of_its_message() {
+        let writing = Writing {
+            max_length: 5,
+            names: Vec::new(),
+        };
+        let may_keep = |answers: &[(&str, &str)]| {
+            let answer = |(name, value): &(&str, &str)| Answer {
+                name: (*name).to_owned(),
+                value: (*value).to_owned(),
+            };
+            let answers = answers.iter().map(answer).collect();
+            writing.may_keep(&Draft {
+                answers,
+                ..Draft::default()
+            })
+        };
+        assert!(may_keep(&[]));
+        assert!(may_keep(&[("3", "\"Hello\""), ("4", "\"\"")]));
+        for wrong in [
+            ("3", "\"Hello!\""),
+            ("3", "4"),
+            ("3", "Hello"),
+            ("text", "\"a\""),
+            ("-1", "\"a\""),
+        ] {
+            assert!(!may_keep(&[("2", "\"a\""), wrong]), "{wrong:?}");
+        }
     }
 }

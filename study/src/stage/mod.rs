@@ -163,6 +163,9 @@ impl Kind {
             }
             Self::Survey(it) => survey::check_names(&it.form, &draft.answers).map(drop),
             Self::Quiz(it) => survey::check_names(&it.form("").form, &draft.answers).map(drop),
+            Self::Env(_) | Self::Chat(_) if self.writing().is_some_and(|it| it.may_keep(draft)) => {
+                Ok(())
+            }
             _ => Err(Refusal::NotByPage {
                 stage: self.name().to_owned(),
             }),

@@ -1,6 +1,6 @@
 //! Half-finished forms: what the person has answered so far is kept by the server, and is there again after a reload.
 
-use protocol::control::{Answer, ClientMessage, Draft};
+use protocol::control::{Answer, ClientMessage, Draft, StageView};
 
 use super::Bot;
 use super::person::Act;
@@ -40,6 +40,10 @@ impl Drafts {
     /// # Errors
     /// A sentence, if it does not.
     pub(super) fn check(&mut self, stage: &Stage, draft: Option<&Draft>) -> Result<(), String> {
+        // Who is away while others of the group are gone finds what was typed once they are back.
+        if stage.view == StageView::Regroup {
+            return Ok(());
+        }
         if self.of.as_ref() != Some(stage) {
             *self = Self {
                 of: Some(stage.clone()),
@@ -76,7 +80,10 @@ impl Bot {
         let (Some((_, Act::Done(answers))), Some(stage)) = (&self.act, &self.stage) else {
             return;
         };
-        let half: Vec<Answer> = answers[..answers.len().div_ceil(2)].to_vec();
+        let half: Vec<Answer> = match self.talking.unsent() {
+            Some(unsent) => unsent,
+            None => answers[..answers.len().div_ceil(2)].to_vec(),
+        };
         let draft = Draft {
             page: 0,
             pages_ms: vec![((now_us - self.since_us) / 1_000) as u32],
@@ -94,8 +101,6 @@ impl Bot {
 
 #[cfg(test)]
 mod tests {
-    use protocol::control::StageView;
-
     use super::*;
 
     #[test]
@@ -126,5 +131,13 @@ mod tests {
         assert!(drafts.check(&stage(1), Some(&draft("3"))).is_ok());
         assert!(drafts.check(&stage(2), None).is_ok());
         assert!(drafts.check(&stage(2), Some(&draft("3"))).is_err());
+        drafts.sent = vec![draft("4")];
+        drafts.kept(0);
+        let regroup = Stage {
+            view: StageView::Regroup,
+            ..stage(2)
+        };
+        assert!(drafts.check(&regroup, Some(&draft("4"))).is_ok());
+        assert!(drafts.check(&stage(2), Some(&draft("4"))).is_ok());
     }
 }

@@ -36,6 +36,11 @@ impl Late {
         }
     }
 
+    /// The connection that they travel through is gone, and they with it.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// When the next one is there.
     pub(super) fn due_us(&self) -> Option<u64> {
         self.waiting.iter().map(|(at_us, _)| *at_us).min()
@@ -126,7 +131,7 @@ impl Bot {
 
     pub(super) fn leave_play(&mut self) {
         (self.peer, self.outcome_us, self.next) = (None, None, None);
-        self.late.waiting.clear();
+        self.late.clear();
     }
 
     /// A message about an episode.

@@ -345,6 +345,8 @@ impl Bot {
         self.dial_us = Some(now_us + pause_us * (75 + self.rng.below(50) as u64) / 100);
         self.is_done_sent = false;
         self.asked.clear();
+        // They were on their way through it; over another connection they would come before its first message.
+        self.late.clear();
         if std::mem::take(&mut self.is_welcome) {
             self.note("the connection is gone");
             self.with_peer(now_us, |peer, now| peer.handle_connection(now, false));
@@ -489,5 +491,51 @@ async fn next(wire: Option<&mut Wire>) -> News {
     match wire {
         Some(wire) => wire.next().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use protocol::Seat;
+
+    use super::*;
+    use crate::clock::Pace;
+
+    /// A bot of the study that the rehearsals of the tests have, which has not come yet.
+    fn bot(fault: Fault) -> Bot {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let (study, _) = crate::server::read_study(&folder).unwrap();
+        let (_, clock) = Clock::paced(Pace::REAL);
+        let (_, address) = watch::channel(None);
+        let around = Around {
+            study: Arc::new(study),
+            partners: Partners::default(),
+            clock,
+            address,
+            round_trips: Arc::default(),
+        };
+        let ticket = Ticket {
+            rng: Rng::of(1, &[]),
+            door: Door::Link("link".to_owned()),
+            arrives_us: 0,
+            fault: Some(fault),
+            record: Shared::new(0, false, Some(fault)),
+        };
+        Bot::new(Rc::new(around), ticket)
+    }
+
+    #[test]
+    fn what_is_late_when_the_connection_is_lost_is_not_said_before_hello_over_the_next_one() {
+        let mut bot = bot(Fault::SlowNetwork);
+        let now_us = bot.now_us();
+        while bot.late.due_us().is_none() {
+            let (from, bytes) = (Seat(1), vec![1]);
+            let relayed = ServerMessage::Relay { from, bytes };
+            bot.of_episode(now_us, relayed).unwrap();
+        }
+        bot.lost(now_us);
+        assert_eq!(bot.late.due_us(), None);
     }
 }

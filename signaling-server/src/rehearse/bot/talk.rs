@@ -1,13 +1,13 @@
-//! What the person writes to the others of the group, and what the server has promised to keep of it.
+//! What the person writes to the others of the group, and what they are shown of what the others write.
 
 use peer::chat::{Chat, Draft};
-use protocol::control::{Line, ServerMessage, Talker};
+use protocol::control::{Answer, Line, ServerMessage, Talker};
 
 use super::person::Act;
 use super::{Bot, S};
 use crate::rehearse::record::Waited;
 
-/// What people say; each message has a number too, so that no two are alike.
+/// What people say; each message has its numbers too, so that no two are alike.
 const WORDS: [&str; 6] = [
     "I take the onions",
     "Can you bring plates?",
@@ -35,6 +35,16 @@ impl Talking {
     pub(super) fn due_us(&self) -> Option<u64> {
         self.due_us
     }
+
+    /// What is written and not sent, with what the person is about to say; none where nobody writes.
+    pub(super) fn unsent(&self) -> Option<Vec<Answer>> {
+        let unsent = self.chat.as_ref()?.unsent(WORDS[0]).into_iter();
+        let answer = |(number, text): (u32, String)| Answer {
+            name: number.to_string(),
+            value: serde_json::Value::from(text).to_string(),
+        };
+        Some(unsent.map(answer).collect())
+    }
 }
 
 impl Bot {
@@ -52,9 +62,7 @@ impl Bot {
                     };
                 }
                 self.talking.due_us = Some(now_us + self.some(1, 8));
-                for line in talk.lines.iter().filter(|line| line.place == talk.place) {
-                    self.is_kept(line);
-                }
+                talk.lines.iter().for_each(|line| self.reads(line));
                 if let Some((may_ms, all_ms)) = talk.left_ms {
                     let company = talk.company.iter();
                     let people = company.filter(|talker| **talker != Talker::Ai).count();
@@ -71,23 +79,19 @@ impl Bot {
                     // Some stay until the time is up.
                     let after_us = self.some(may_s + 1, all_s.max(may_s) + 20);
                     self.act = Some((now_us + after_us, Act::Done(Vec::new())));
+                    self.drafts.begin(now_us, after_us);
                 }
             }
-            ServerMessage::Said { line, .. } => {
-                let own = self.talking.chat.as_ref().map(|chat| chat.talk().place);
-                if own == Some(line.place) {
-                    self.is_kept(line);
-                }
-            }
+            ServerMessage::Said { line, .. } => self.reads(line),
             ServerMessage::Unsaid { .. } | ServerMessage::Company { .. } => {}
             _ => return false,
         }
         true
     }
 
-    /// The server has promised to keep a message of this person.
-    fn is_kept(&self, line: &Line) {
-        self.record.lock().said.insert(line.text.clone());
+    /// The person is shown a message, which the server has promised to keep.
+    fn reads(&self, line: &Line) {
+        self.record.lock().heard.insert(line.text.clone());
     }
 
     /// Says something, and sends what is to be sent.
@@ -98,7 +102,7 @@ impl Bot {
             self.talking.said += 1;
             let words = WORDS[self.rng.below(WORDS.len())];
             let mut record = self.record.lock();
-            let text = format!("{words} {}", record.wrote.len());
+            let text = format!("{words} {}.{}", record.number, record.wrote.len());
             record.wrote.insert(text.clone());
             drop(record);
             let tick = self

@@ -196,8 +196,11 @@ impl Person {
             let on = "section.talk .actions button:not([disabled])";
             return self.tab.click(on).await;
         }
-        // No two messages of a person are alike.
-        let number = self.record.lock().wrote.len();
+        // No two messages are alike.
+        let number = {
+            let record = self.record.lock();
+            format!("{}.{}", record.number, record.wrote.len())
+        };
         self.tab.click("section.talk form textarea").await?;
         let text = json!({ "text": format!("Message {number} on {id}") });
         self.tab.page("Input.insertText", text).await?;

@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use peer::Verdict;
+use protocol::Controller;
 use protocol::control::{self, ClientMessage, Plan, Refusal, ServerMessage, StageView};
-use protocol::{Controller, Seat};
 use serde_json::Value;
 
 use super::devtools::Event;
@@ -31,8 +31,6 @@ pub(super) struct Watch {
     /// Position and answers of what the page is done with, until the server shows what follows.
     done: Option<(u16, Given)>,
     lobby_us: Option<u64>,
-    /// The place in the talk of the group.
-    place: Option<Seat>,
 }
 
 impl Watch {
@@ -44,7 +42,6 @@ impl Watch {
             steps: 0,
             done: None,
             lobby_us: None,
-            place: None,
         }
     }
 
@@ -139,13 +136,11 @@ impl Watch {
                 index, id, view, ..
             } => self.told(now_us, Told { index, id, view })?,
             ServerMessage::Talk(talk) => {
-                let own = talk.lines.iter().filter(|line| line.place == talk.place);
-                let own: Vec<String> = own.map(|line| line.text.clone()).collect();
-                self.record.lock().said.extend(own);
-                self.place = Some(talk.place);
+                let all = talk.lines.into_iter().map(|line| line.text);
+                self.record.lock().heard.extend(all);
             }
-            ServerMessage::Said { line, .. } if self.place == Some(line.place) => {
-                self.record.lock().said.insert(line.text);
+            ServerMessage::Said { line, .. } => {
+                self.record.lock().heard.insert(line.text);
             }
             ServerMessage::Superseded => {
                 return Err("this page is superseded by none of ours".to_owned());
