@@ -148,7 +148,7 @@ impl Sliders {
     /// Says where they stand, or that nothing is answered yet.
     fn tell(&self) {
         let numbers: Vec<String> = (self.numbers().iter())
-            .map(|it| sentences::number(it))
+            .map(sentences::number)
             .collect();
         let words = match self.is_answered {
             true => numbers.join(" – "),
