@@ -134,7 +134,7 @@ impl Pane {
     /// Shows how things stand; none before the server has told anything.
     pub(crate) fn show(&mut self, chat: Option<&Chat>, is_connected: bool) {
         let revision = chat.map_or(0, |chat| chat.revision() + 1);
-        let is_open = chat.is_some_and(|chat| !chat.is_closed());
+        let is_open = chat.is_some_and(Chat::is_heard);
         self.mark_read();
         if self.shown == Some((revision, is_open, is_connected)) {
             return;
@@ -151,10 +151,10 @@ impl Pane {
             return dom::say(&self.company, sentences::say().chat_not_yet);
         };
         self.field.set_max_length(i32::from(chat.talk().max_length));
-        let company = match (is_connected, is_open) {
+        let company = match (is_connected, chat.is_closed()) {
             (false, _) => sentences::say().chat_lost.to_owned(),
-            (true, false) => sentences::say().chat_closed.to_owned(),
-            (true, true) => sentences::company(chat.talk()),
+            (true, true) => sentences::say().chat_closed.to_owned(),
+            (true, false) => sentences::company(chat.talk()),
         };
         dom::say(&self.company, &company);
         self.draw(chat);
@@ -323,7 +323,7 @@ impl Card {
         });
         dom::set(&on, "disabled", "");
         let actions = dom::make("div.actions");
-        dom::fill(&actions, &[&hint, &on]);
+        dom::fill(&actions, &[&on, &hint]);
         dom::fill(&page, &[&time, &pane.element, &actions]);
         Self {
             page,

@@ -68,6 +68,11 @@ impl Chat {
         others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
     }
 
+    /// Whether what the person writes may be read by somebody.
+    pub fn is_heard(&self) -> bool {
+        !self.closed && self.has_company()
+    }
+
     /// What is known of it.
     pub fn talk(&self) -> &Talk {
         &self.talk
@@ -273,6 +278,25 @@ mod tests {
             .map(|line| line.text.as_str())
             .collect();
         assert_eq!(lines, ["hello", "one"]);
+    }
+
+    #[test]
+    fn who_has_nobody_to_write_to_is_not_heard() {
+        let mut chat = Chat::new(0, talk(4));
+        assert!(chat.is_heard());
+        for (other, is_heard) in [
+            (Talker::Away, true),
+            (Talker::Left, false),
+            (Talker::Here, true),
+            (Talker::Ai, false),
+        ] {
+            let company = ServerMessage::Company {
+                round: 3,
+                company: vec![Talker::Here, other],
+            };
+            assert!(chat.handle(10, &company));
+            assert_eq!(chat.is_heard(), is_heard, "{other:?}");
+        }
     }
 
     #[test]

@@ -88,8 +88,8 @@ impl App {
 
     /// The person sends what they have written.
     pub(super) fn write(&mut self) {
-        let is_open = self.chat.as_ref().is_some_and(|chat| !chat.is_closed());
-        let text = self.pane().filter(|_| is_open).and_then(Pane::take);
+        let is_heard = self.chat.as_ref().is_some_and(Chat::is_heard);
+        let text = self.pane().filter(|_| is_heard).and_then(Pane::take);
         let sent_us = self.now().server_us;
         let tick = self.play.as_ref().and_then(|play| play.tick_shown());
         if let (Some(text), Some(chat)) = (text, &mut self.chat) {

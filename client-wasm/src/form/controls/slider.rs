@@ -147,9 +147,7 @@ impl Sliders {
 
     /// Says where they stand, or that nothing is answered yet.
     fn tell(&self) {
-        let numbers: Vec<String> = (self.numbers().iter())
-            .map(sentences::number)
-            .collect();
+        let numbers: Vec<String> = (self.numbers().iter()).map(sentences::number).collect();
         let words = match self.is_answered {
             true => numbers.join(" – "),
             false => sentences::say().slide.to_owned(),

@@ -51,7 +51,7 @@ pub(crate) const DE: Words = Words {
     come_back: "Zurück in den Warteraum",
     asked_title: "● Sind Sie noch da?",
     matched_title: "● Es geht los",
-    regroup: "Die nächste Runde beginnt gleich",
+    regroup: "Es geht weiter, sobald alle da sind",
     coming_back: "Einen Moment: Sie kommen zurück ins Spiel",
     back: "Sie sind wieder dabei.",
     back_to_place: "Sie sind wieder dabei. Ihr Platz wurde freigehalten.",

@@ -51,7 +51,7 @@ pub(crate) const EN: Words = Words {
     come_back: "Back to the waiting room",
     asked_title: "● Are you still there?",
     matched_title: "● Your partner is here",
-    regroup: "The next round starts soon",
+    regroup: "It goes on once everybody is here",
     coming_back: "One moment: you are coming back",
     back: "You are back.",
     back_to_place: "You are back. Your place was kept for you.",
