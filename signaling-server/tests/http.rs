@@ -119,11 +119,12 @@ async fn pages_come_packed_where_the_browser_takes_it_and_under_a_strict_policy(
 async fn styles_in_the_page_are_named_by_their_hash_and_no_others_are_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let page = b"<style>abc</style><style></style>";
-    let server = server(
-        dir.path(),
-        &[("index.html", page), ("icons/a.svg", b"<svg/>")],
-    )
-    .await;
+    let files: [(&str, &[u8]); 3] = [
+        ("index.html", page),
+        ("icons/a.svg", b"<svg/>"),
+        ("modules/overcooked.wasm", MODULE),
+    ];
+    let server = server(dir.path(), &files).await;
     let policy = value(
         &get(&server, "/", "").await,
         header::CONTENT_SECURITY_POLICY,

@@ -104,6 +104,16 @@ impl Episode {
                 "an action that the environment does not have",
             ));
         }
+        // What a page played beyond the horizon shows that it has diverged; it cannot know what it did not play.
+        let played = u64::from(upload.first.0) + (upload.rows.len() / seats) as u64;
+        let most = played.max(u64::from(spec.horizon));
+        if upload
+            .digests
+            .iter()
+            .any(|(tick, _)| u64::from(tick.0) > most)
+        {
+            return Err(Refused::Malformed("a digest after the horizon"));
+        }
         let Some(timing) = &upload.timing else {
             return Ok(());
         };
