@@ -227,14 +227,15 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Summa
     };
     // The database first: a file is never behind it.
     let known = store::episodes(data).await?;
-    visits::episodes(&known, &summary)?;
+    let designs = visits::Designs::read(data).await?;
+    visits::episodes(&known, &designs, &summary)?;
     let known = known
         .into_iter()
         .map(|episode| (episode.id, episode.reason));
     let withdrawn = store::withdrawn(data).await?;
     episodes(data, &known.collect(), &withdrawn, &mut summary)?;
     responses::add(data, &mut summary).await?;
-    visits::sessions(data, &mut summary).await?;
+    visits::sessions(data, &designs, &mut summary).await?;
     screening::add(data, &mut summary).await?;
     groups::add(data, &mut summary).await?;
     chat::add(data, &withdrawn, &mut summary).await?;

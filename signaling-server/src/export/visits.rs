@@ -51,8 +51,57 @@ const EPISODE_COLUMNS: [&str; 10] = [
 /// A row: its fixed columns, and those of the study by their name.
 type Row = (Vec<String>, BTreeMap<String, String>);
 
+/// Names of the columns of the studies that a data folder has seen: those of the design, whether drawn by now or not.
+#[derive(Default)]
+pub(super) struct Designs {
+    /// Of the factors between participants.
+    between: BTreeSet<String>,
+    /// Of the factors within them.
+    within: BTreeSet<String>,
+}
+
+impl Designs {
+    /// Those of a data folder.
+    pub(super) async fn read(data: &Path) -> anyhow::Result<Self> {
+        let Some(store) = SqliteStore::find(data).await? else {
+            return Ok(Self::default());
+        };
+        let studies = store.studies().await?;
+        store.close().await;
+        let mut designs = Self::default();
+        for study in studies {
+            let study: Value = serde_json::from_str(&study).context("a stored study is damaged")?;
+            for (kind, names) in [
+                ("between", &mut designs.between),
+                ("within", &mut designs.within),
+            ] {
+                let factors = study["design"][kind].as_array().into_iter().flatten();
+                names.extend(
+                    factors.filter_map(|factor| factor["name"].as_str().map(str::to_owned)),
+                );
+            }
+        }
+        Ok(designs)
+    }
+
+    fn of_sessions(&self) -> BTreeSet<String> {
+        let levels = self.between.iter().map(|name| format!("level_{name}"));
+        let orders = self.within.iter().map(|name| format!("order_{name}"));
+        levels.chain(orders).collect()
+    }
+
+    fn of_episodes(&self) -> BTreeSet<String> {
+        let factors = self.between.union(&self.within);
+        factors.map(|name| format!("level_{name}")).collect()
+    }
+}
+
 /// Writes `sessions.csv`.
-pub(super) async fn sessions(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
+pub(super) async fn sessions(
+    data: &Path,
+    designs: &Designs,
+    summary: &mut Summary,
+) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         let payments = store.payments().await?.into_iter();
@@ -68,7 +117,8 @@ pub(super) async fn sessions(data: &Path, summary: &mut Summary) -> anyhow::Resu
         }
         store.close().await;
     }
-    summary.sessions = write(&summary.sessions_path, &SESSION_COLUMNS, &rows)?;
+    let path = &summary.sessions_path;
+    summary.sessions = write(path, &SESSION_COLUMNS, designs.of_sessions(), &rows)?;
     Ok(())
 }
 
@@ -136,9 +186,14 @@ fn columns(draw: &Draw) -> BTreeMap<String, String> {
 }
 
 /// Writes `episodes.csv`.
-pub(super) fn episodes(episodes: &[Episode], summary: &Summary) -> anyhow::Result<()> {
+pub(super) fn episodes(
+    episodes: &[Episode],
+    designs: &Designs,
+    summary: &Summary,
+) -> anyhow::Result<()> {
     let rows: Vec<Row> = episodes.iter().map(episode_row).collect::<Result<_, _>>()?;
-    write(&summary.episodes_path, &EPISODE_COLUMNS, &rows)?;
+    let path = &summary.episodes_path;
+    write(path, &EPISODE_COLUMNS, designs.of_episodes(), &rows)?;
     Ok(())
 }
 
@@ -175,12 +230,14 @@ fn episode_row(episode: &Episode) -> anyhow::Result<Row> {
     Ok((fixed, columns.collect()))
 }
 
-fn write(path: &Path, fixed: &[&str], rows: &[Row]) -> anyhow::Result<u64> {
-    let names: BTreeSet<&str> = rows
-        .iter()
-        .flat_map(|(_, own)| own.keys().map(String::as_str))
-        .collect();
-    let names: Vec<&str> = names.into_iter().collect();
+fn write(
+    path: &Path,
+    fixed: &[&str],
+    mut names: BTreeSet<String>,
+    rows: &[Row],
+) -> anyhow::Result<u64> {
+    names.extend(rows.iter().flat_map(|(_, own)| own.keys().cloned()));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut table = Table::create(path, fixed, &names)?;
     for (cells, own) in rows {
         let own = names

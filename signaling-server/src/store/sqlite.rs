@@ -153,6 +153,10 @@ impl SqliteStore {
 
     /// The studies in canonical form, the last one last.
     pub async fn studies(&self) -> Result<Vec<String>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 4 {
+            return Ok(Vec::new());
+        }
         let rows = sqlx::query("SELECT canonical FROM studies ORDER BY at, rowid")
             .fetch_all(&self.pool)
             .await?;

@@ -196,5 +196,7 @@ async fn tables_tell_how_sessions_ended() {
         (cell(1, "outcome"), cell(1, "total")),
         (String::new(), String::new())
     );
-    assert!(out.join("episodes.csv").exists());
+    // Nobody has played, and the table has the column of the design.
+    let episodes = std::fs::read_to_string(out.join("episodes.csv")).unwrap();
+    assert!(episodes.ends_with(",level_speed\n"), "{episodes}");
 }
