@@ -323,7 +323,7 @@ impl Card {
         });
         dom::set(&on, "disabled", "");
         let actions = dom::make("div.actions");
-        dom::fill(&actions, &[&on, &hint]);
+        dom::fill(&actions, &[&hint, &on]);
         dom::fill(&page, &[&time, &pane.element, &actions]);
         Self {
             page,

@@ -27,18 +27,23 @@ async function enter(t, device) {
   return { folder, server, person, page: person.page };
 }
 
-/** In the page, before its own scripts: adds up what moves by itself. */
+/** In the page, before its own scripts: adds up what moves by itself, and says what that is. */
 function noteShifts() {
-  window.shifted = 0;
+  [window.shifted, window.moved] = [0, []];
+  const told = ({ node, previousRect: from, currentRect: to }) =>
+    `${node?.outerHTML?.slice(0, 60)} from ${from.x},${from.y} to ${to.x},${to.y}`;
   new PerformanceObserver(list => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+    for (const entry of list.getEntries().filter(each => !each.hadRecentInput)) {
+      window.shifted += entry.value;
+      window.moved.push(...entry.sources.map(told));
+    }
   }).observe({ type: 'layout-shift', buffered: true });
 }
 
 /** Checks that a page keeps still and asks nobody but its server for anything. */
 async function isCalm({ page, person, server }, name) {
-  const shifted = await page.evaluate(() => window.shifted);
-  assert.ok(shifted < MOST_SHIFT, `${name}: things have moved by ${shifted}`);
+  const [shifted, moved] = await page.evaluate(() => [window.shifted, window.moved]);
+  assert.ok(shifted < MOST_SHIFT, `${name}: things have moved by ${shifted}: ${moved.join('; ')}`);
   const origin = new URL(server.url).host;
   const strangers = person.asked.filter(url => /^(http|ws)/.test(url) && new URL(url).host !== origin);
   assert.deepEqual(strangers, [], `${name}: asked of somebody else`);

@@ -75,7 +75,7 @@ async function faults(page, name) {
       await page.screenshot({ path: `${process.env.COPLAY_SHOTS}/${name}-${colorScheme}.png`, fullPage: true });
     }
     if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(AXE);
-    const { violations } = await page.evaluate(() => window.axe.run({}, { preload: false, resultTypes: ['violations'] }));
+    const { violations } = await page.evaluate(() => window.axe.run(document, { preload: false, resultTypes: ['violations'] }));
     for (const { id, nodes } of violations) {
       for (const node of nodes) found.push(`${name}, ${colorScheme}: ${id}: ${node.html.slice(0, 120)} ${node.failureSummary}`);
     }
