@@ -14,6 +14,7 @@ const MOST_DOTS: u16 = 10;
 
 /// The frame that all pages share.
 pub(crate) struct Shell {
+    bar: HtmlElement,
     title: HtmlElement,
     progress: HtmlElement,
     languages: HtmlElement,
@@ -37,7 +38,7 @@ impl Shell {
             .get_element_by_id(root)
             .ok_or_else(|| format!("the page has no #{root}"))?;
         root.set_text_content(None);
-        let bar = dom::make("header.bar");
+        let bar = dom::make("header.bar.early");
         let title = dom::make("strong.title");
         let progress = dom::make("div.progress");
         dom::set(&progress, "role", "img");
@@ -50,6 +51,7 @@ impl Shell {
         let contact = dom::make("footer.contact");
         dom::fill(&root, &[&bar, &notice, &contact]);
         Ok(Self {
+            bar,
             title,
             progress,
             languages,
@@ -123,7 +125,7 @@ impl Shell {
         let words = sentences::progress(index + 1, count);
         dom::set(&self.progress, "aria-label", &words);
         if count > MOST_DOTS {
-            let done = dom::make("i.bar");
+            let done = dom::make("i.part");
             let part = 100.0 * f64::from(index + 1) / f64::from(count);
             // A style that the browser refuses costs only the picture.
             (done.style().set_property("--part", &format!("{part}%"))).ok();
@@ -155,6 +157,8 @@ impl Shell {
 
     /// Offers the way out, or does not.
     pub(crate) fn may_leave(&self, may: bool) {
+        // Before, not all of it would be there, and what is there would move.
+        self.bar.class_list().remove_1("early").ok();
         self.leave.show(may);
     }
 

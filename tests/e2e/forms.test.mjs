@@ -116,7 +116,7 @@ test('every kind of question is answered by keys, is there after a reload, and h
   assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), `Move ${asked[2]} down`);
   assert.match(await page.locator('.ranking [aria-live]').textContent(), /: place 1 of 3$/);
 
-  await page.getByLabel('A blue dot').press('Space');
+  await page.getByRole('radio', { name: 'A blue dot' }).press('Space');
   await page.getByRole('group', { name: 'I', exact: true }).getByLabel('Yes').press('Space');
   const partner = page.getByRole('group', { name: 'My partner' });
   await partner.getByLabel('No').check();

@@ -186,13 +186,20 @@ impl Ranking {
         }
     }
 
+    /// Has the others make way: one that left the page for a moment would lose the finger, and the focus.
     fn put(&self, from: usize, to: usize) {
         let mut rows = self.rows.borrow_mut();
         let row = rows.remove(from);
-        let before = rows.get(to).map(|row| row.element.clone());
-        self.list
-            .insert_before(&row.element, before.as_ref().map(AsRef::as_ref))
-            .ok();
+        let held = &row.element;
+        for passed in rows.get(from..to).unwrap_or_default() {
+            self.list.insert_before(&passed.element, Some(held)).ok();
+        }
+        for passed in rows.get(to..from).unwrap_or_default().iter().rev() {
+            let after = held.next_sibling();
+            self.list
+                .insert_before(&passed.element, after.as_ref())
+                .ok();
+        }
         rows.insert(to, row);
         drop(rows);
         self.lock_ends();
