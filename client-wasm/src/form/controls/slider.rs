@@ -91,9 +91,13 @@ fn listen(sliders: &Rc<RefCell<Sliders>>) {
     for (index, input) in inputs.iter().enumerate() {
         let touched = Rc::clone(sliders);
         dom::listen(input, "input", move |_: Event| touch(&touched, index));
-        // Where it stands may be what is meant.
-        let touched = Rc::clone(sliders);
-        dom::listen(input, "click", move |_: Event| touch(&touched, index));
+        // Where it stands may be what is meant; a finger makes no click of it.
+        let (touched, source) = (Rc::clone(sliders), input.clone());
+        dom::listen(input, "pointerup", move |_: Event| {
+            if let Ok(false) = source.matches(":disabled") {
+                touch(&touched, index);
+            }
+        });
         let touched = Rc::clone(sliders);
         dom::listen(input, "keydown", move |event: KeyboardEvent| {
             if event.key() == " " {
