@@ -52,7 +52,7 @@ impl Pane {
         dom::set(&scroll, "tabindex", "0");
         dom::set(&scroll, "role", "group");
         dom::set(&scroll, "aria-label", sentences::say().messages);
-        dom::set(&lines, "role", "log");
+        dom::set(&lines, "aria-live", "polite");
         dom::set(&lines, "aria-label", sentences::say().messages);
         dom::fill(&scroll, &[&lines, &waiting]);
         let (form, field, send, count) = form(post);
