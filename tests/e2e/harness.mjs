@@ -276,9 +276,10 @@ export class Participant {
     return this.report();
   }
 
-  /** What the page knows of its match. */
+  /** What the page knows of its match; a page that has just been opened, once its client is there. */
   async report() {
-    return JSON.parse(await this.page.evaluate(() => window.coplay.report()));
+    const report = await this.page.waitForFunction(() => window.coplay?.report(), null, { timeout: SOON });
+    return JSON.parse(await report.jsonValue());
   }
 
   /** Leaves the outcome of the match behind; the page does so by itself after a while. */
