@@ -109,7 +109,7 @@ test('two people write to each other, before and beside a game, and nothing of i
 test('what is typed and not sent is there after a reload, and what was sent is not', async t => {
   const { study, server, people: [one, two] } = await pair(t);
   const field = one.page.locator('.chat textarea:not([readonly])');
-  const keeps = text => one.knows(({ chat, unsaved }) => !unsaved && chat && JSON.stringify(chat.unsent) === text);
+  const keeps = text => one.knows(({ chat }) => chat?.drafted && JSON.stringify(chat.unsent) === text);
   const typed = async text => {
     await field.pressSequentially(text);
     await keeps(JSON.stringify([JSON.stringify(text)]));

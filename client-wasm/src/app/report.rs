@@ -36,6 +36,7 @@ impl App {
                 "open": !chat.is_closed(),
                 "kept": chat.is_kept(),
                 "unsaid": chat.unsaid().len(),
+                "drafted": self.drafts.is_kept(),
                 "unsent": self.unsent.answers.iter().map(|answer| &answer.value).collect::<Vec<_>>(),
                 "lines": chat.talk().lines.iter().map(|line| &line.text).collect::<Vec<_>>(),
             })),
