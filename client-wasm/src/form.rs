@@ -94,14 +94,18 @@ impl Filling {
         })
     }
 
-    /// Has what is done kept.
-    fn keep(&self) {
-        let draft = Draft {
+    /// What is done by now.
+    fn draft(&self) -> Draft {
+        Draft {
             page: self.times.page() as u16,
             pages_ms: self.times.all_ms(dom::page_ms()),
             answers: answers(&self.values),
-        };
-        self.post.send(Input::Drafted(draft));
+        }
+    }
+
+    /// Has what is done kept.
+    fn keep(&self) {
+        self.post.send(Input::Drafted(self.draft()));
     }
 }
 
@@ -132,31 +136,48 @@ fn fields(card: &Element) -> Vec<HtmlElement> {
     (0..all.length()).filter_map(field).collect()
 }
 
-/// A form as a page, with what a draft has of it; when it is answered, the stage is done.
-pub(crate) fn form(
-    post: &Post,
-    form: Form,
-    hint: Option<String>,
-    draft: Option<&Draft>,
-) -> HtmlElement {
-    let card = dom::make("form.card.survey");
-    dom::set(&card, "novalidate", "");
-    let filling = Filling {
-        values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
-        times: Times::new(dom::page_ms(), form.pages.len(), draft),
-        form,
-        card: card.clone(),
-        hint,
-        post: post.clone(),
-    };
-    let shared: Shared = Rc::new(RefCell::new(filling));
-    draw(&shared);
-    let submitted = Rc::clone(&shared);
-    dom::listen(&card, "submit", move |event: Event| {
-        event.prevent_default();
-        submit(&submitted);
-    });
-    card
+/// A form to be answered; then the stage is done.
+pub(crate) struct Questions {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    filling: Shared,
+}
+
+impl Questions {
+    /// A form as a page, with what a draft has of it.
+    pub(crate) fn new(
+        post: &Post,
+        form: Form,
+        hint: Option<String>,
+        draft: Option<&Draft>,
+    ) -> Self {
+        let card = dom::make("form.card.survey");
+        dom::set(&card, "novalidate", "");
+        let filling = Filling {
+            values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
+            times: Times::new(dom::page_ms(), form.pages.len(), draft),
+            form,
+            card: card.clone(),
+            hint,
+            post: post.clone(),
+        };
+        let shared: Shared = Rc::new(RefCell::new(filling));
+        draw(&shared);
+        let submitted = Rc::clone(&shared);
+        dom::listen(&card, "submit", move |event: Event| {
+            event.prevent_default();
+            submit(&submitted);
+        });
+        Self {
+            page: card,
+            filling: shared,
+        }
+    }
+
+    /// What is done by now.
+    pub(crate) fn draft(&self) -> Draft {
+        self.filling.borrow().draft()
+    }
 }
 
 fn draw(shared: &Shared) {

@@ -61,6 +61,11 @@ impl Instructions {
         Self { page: card, book }
     }
 
+    /// What is read by now.
+    pub(crate) fn draft(&self, now_ms: f64) -> Draft {
+        self.book.borrow().draft(now_ms)
+    }
+
     /// Counts down.
     pub(crate) fn tick(&self, now_ms: f64) {
         let mut book = self.book.borrow_mut();
@@ -78,6 +83,15 @@ impl Instructions {
 }
 
 impl Book {
+    /// What is read by now.
+    fn draft(&self, now_ms: f64) -> Draft {
+        Draft {
+            page: self.times.page() as u16,
+            pages_ms: self.times.all_ms(now_ms),
+            answers: Vec::new(),
+        }
+    }
+
     /// Whole seconds until the page that is shown can be left.
     fn left_s(&self, now_ms: f64) -> u32 {
         let left_ms = self.least_ms - self.times.here_ms(now_ms);
@@ -154,10 +168,5 @@ fn turn(shared: &Shared, by: isize) {
     draw(shared);
     let book = shared.borrow();
     pages::focus_heading(&book.card);
-    let draft = Draft {
-        page: book.times.page() as u16,
-        pages_ms: book.times.all_ms(now_ms),
-        answers: Vec::new(),
-    };
-    book.post.send(Input::Drafted(draft));
+    book.post.send(Input::Drafted(book.draft(now_ms)));
 }

@@ -1,13 +1,13 @@
 //! The command line.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::changed::Changed;
-use crate::pay::Format;
-use crate::rehearse::Faults;
+mod args;
+
+use args::study_folder;
+pub use args::{DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs, TurnArgs};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]
@@ -29,7 +29,7 @@ Examples:
       Simulate every stored episode again and compare.
   coplay export --data /srv/my-study --out tables
       Write the data as CSV tables.
-  coplay pay /srv/my-study --csv prolific --out bonuses.csv --mark-paid
+  coplay pay --data /srv/my-study --csv prolific --out bonuses.csv --mark-paid
       Write the file of bonuses that Prolific takes, and remember that they are paid.
   coplay new environment my_env && coplay env check my_env.wasm
       Write an environment, and check the module that it is built into.
@@ -86,26 +86,7 @@ Examples:
       On a free port, with the data somewhere else.
   coplay dev my-study --json | head -1
       One JSON line for scripts: {\"url\":…,\"links\":[…],\"admin\":…,\"data\":…,\"turn_port\":…}")]
-    Dev {
-        /// The study and its data.
-        #[command(flatten)]
-        study: StudyArgs,
-        /// Port on 127.0.0.1; 0 takes a free one.
-        #[arg(long, default_value_t = 8080)]
-        port: u16,
-        /// Throw the data of earlier trials away first.
-        #[arg(long)]
-        fresh: bool,
-        /// Leave the study as it is when its folder changes.
-        #[arg(long)]
-        no_reload: bool,
-        /// STUN and TURN.
-        #[command(flatten)]
-        turn: TurnArgs,
-        /// Print one JSON line on the standard output instead of text.
-        #[arg(long)]
-        json: bool,
-    },
+    Dev(DevArgs),
     /// Run a study for participants.
     #[command(after_help = "\
 Put a web server with TLS in front of it, so that nobody on the way reads answers or links.
@@ -119,33 +100,7 @@ Examples:
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
       Where study.example.edu is another machine than this one, and pages may reach little but port 443.")]
-    Serve {
-        /// The study and its data.
-        #[command(flatten)]
-        study: StudyArgs,
-        /// Address and port to listen on.
-        #[arg(long, value_name = "ADDR", value_parser = listener)]
-        listen: SocketAddr,
-        /// Address under which participants reach the server, for the printed links.
-        #[arg(long, value_parser = address)]
-        url: Option<String>,
-        /// STUN and TURN.
-        #[command(flatten)]
-        turn: TurnArgs,
-        /// Let people in without a link: everyone who opens the address gets a session. There is room for 10,000 who
-        /// have not finished, also those who never come back.
-        #[arg(long)]
-        open: bool,
-        /// What becomes of participants who are on their way through another version of the study.
-        #[arg(long, value_enum, default_value_t = Changed::Refuse)]
-        changed: Changed,
-        /// Print one JSON line on the standard output instead of text.
-        #[arg(long)]
-        json: bool,
-        /// Run by a clock whose pace is told on the standard input, and stop at its end: for rehearsals.
-        #[arg(long, hide = true)]
-        paced: bool,
-    },
+    Serve(ServeArgs),
     /// Have bots take part in a study, with faults, before people do.
     #[command(after_help = "\
 Starts the real server on this machine and sends bots through the real protocol: they read, agree, answer quizzes and
@@ -171,41 +126,7 @@ Examples:
   coplay rehearse my-study --data trial && coplay export --data trial --out tables
       Tables to write the analysis with.
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
-    Rehearse {
-        /// Folder that holds study.yaml, such as examples/overcooked-dyad.
-        #[arg(value_parser = study_folder)]
-        study: PathBuf,
-        /// Number of sessions.
-        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-        sessions: u32,
-        /// What goes wrong: none, all, or names with commas between.
-        #[arg(long, default_value = "all", value_name = "NAMES")]
-        faults: Faults,
-        /// How often the server is killed, if that is among the faults.
-        #[arg(long, default_value_t = 3)]
-        kills: u32,
-        /// People who come in a minute, on average.
-        #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = positive)]
-        arrivals_per_min: f64,
-        /// What bots and faults are drawn from.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// How many times as fast as life time goes at most.
-        #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
-        speed: f64,
-        /// So many sessions, the first ones, are real pages in a headless Chromium.
-        #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
-        browsers: u32,
-        /// The Chromium or Chrome for them, instead of $COPLAY_CHROMIUM or the first in PATH.
-        #[arg(long, value_name = "PROGRAM")]
-        chromium: Option<PathBuf>,
-        /// A new data folder that is kept, instead of one that is removed.
-        #[arg(long)]
-        data: Option<PathBuf>,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
+    Rehearse(RehearseArgs),
     /// Write the data as CSV tables.
     #[command(after_help = "\
 Writes a table for each kind of thing: sessions, pages, responses, screening, groups, lobby, chat; episodes, seats, steps
@@ -252,35 +173,13 @@ time, by the rule of its outcome in the study file. This command pays nothing by
 The file must not be there yet; until it is whole it has the ending .part. The server may be running.
 
 Examples:
-  coplay pay /srv/my-study
+  coplay pay --data /srv/my-study
       What would be paid: outcome, base, bonus, time and total of every session, and the median wage.
-  coplay pay /srv/my-study --csv prolific --out bonuses.csv --mark-paid
+  coplay pay --data /srv/my-study --csv prolific --out bonuses.csv --mark-paid
       Then paste the lines of bonuses.csv into Bulk bonus payments on Prolific.
-  coplay pay /srv/my-study --verify C7K3QX2M
+  coplay pay --data /srv/my-study --verify C7K3QX2M
       What a completion code, or the number of a visit, stands for; exits with 1 if nobody has it.")]
-    Pay {
-        /// Data folder.
-        #[arg(default_value = "coplay-data")]
-        data: PathBuf,
-        /// Only show what would be paid; this is the default.
-        #[arg(long, conflicts_with_all = ["csv", "mark_paid"])]
-        dry_run: bool,
-        /// Write what is due as a file of this kind.
-        #[arg(long, value_enum, requires = "out")]
-        csv: Option<Format>,
-        /// The file to write.
-        #[arg(long, value_name = "FILE", requires = "csv")]
-        out: Option<PathBuf>,
-        /// Count what is in the file as paid from now on.
-        #[arg(long, requires = "csv")]
-        mark_paid: bool,
-        /// Say what a completion code, or the number of a visit, stands for.
-        #[arg(long, value_name = "CODE", conflicts_with_all = ["csv", "dry_run"])]
-        verify: Option<String>,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
+    Pay(PayArgs),
     /// Erase what a study keeps no longer.
     #[command(after_help = "\
 A study with `retention_days` keeps what was recorded of somebody for so many days after they were last there. Then
@@ -291,20 +190,7 @@ it starts and every day. This command does it where no server runs, and with --d
 Examples:
   coplay retain my-study --data /srv/my-study --dry-run
   coplay retain my-study --data /srv/my-study --json | jq .sessions")]
-    Retain {
-        /// Folder that holds study.yaml.
-        #[arg(value_parser = study_folder)]
-        study: PathBuf,
-        /// Data folder.
-        #[arg(long, default_value = "coplay-data")]
-        data: PathBuf,
-        /// Only say what would be erased; a server may be running.
-        #[arg(long)]
-        dry_run: bool,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
+    Retain(RetainArgs),
     /// Look at environments and check them.
     Env {
         /// What to do.
@@ -321,13 +207,6 @@ Examples:
         #[command(subcommand)]
         what: Option<NewCommand>,
     },
-}
-
-/// A number above 0.
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok();
-    let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
 /// What to do with environments.
@@ -445,82 +324,6 @@ pub enum Language {
     C,
 }
 
-/// The STUN and TURN server, through which pages find and reach each other.
-#[derive(Clone, Debug, Args)]
-pub struct TurnArgs {
-    /// Port of the STUN and TURN server, UDP and TCP [default: 3478, for dev any that is free].
-    #[arg(long, value_name = "PORT")]
-    pub turn_port: Option<u16>,
-    /// Name or address under which pages reach that port [default: the host of the printed links].
-    #[arg(long, value_name = "HOST")]
-    pub turn_host: Option<String>,
-    /// Have no STUN and TURN server.
-    #[arg(long, conflicts_with_all = ["turn_port", "turn_host"])]
-    pub no_turn: bool,
-}
-
-/// The study and its data.
-#[derive(Clone, Debug, Args)]
-pub struct StudyArgs {
-    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
-    #[arg(value_parser = study_folder)]
-    pub study: PathBuf,
-    /// Data folder; it is made if it is not there [default: coplay-data, for dev coplay-dev-data].
-    #[arg(long)]
-    pub data: Option<PathBuf>,
-    /// Participant links to have that nobody has finished.
-    #[arg(long, default_value_t = 2)]
-    pub links: usize,
-    /// Folder of a built front end, instead of the one in this program.
-    #[arg(long)]
-    pub dist: Option<PathBuf>,
-}
-
-/// The address and port to listen on.
-fn listener(named: &str) -> Result<SocketAddr, String> {
-    let wanted = named.parse();
-    wanted.map_err(|_| match named.parse::<u16>() {
-        Ok(port) => format!(
-            "an address comes before the port; write 127.0.0.1:{port} behind a web server on this machine, or 0.0.0.0:{port} for everybody"
-        ),
-        Err(_) => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
-    })
-}
-
-/// The folder of a study, also if its file was named.
-fn study_folder(named: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(named);
-    if !path.is_file() {
-        return Ok(path);
-    }
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let folder = folder.unwrap_or(Path::new(".")).to_owned();
-    match path.file_name() {
-        Some(name) if name == study::FILE => Ok(folder),
-        _ => Err(format!(
-            "it is a file; name the folder that holds {}, such as {}",
-            study::FILE,
-            folder.display()
-        )),
-    }
-}
-
-/// An address that participants open.
-fn address(named: &str) -> Result<String, String> {
-    let host = ["https://", "http://"]
-        .iter()
-        .find_map(|scheme| named.strip_prefix(scheme));
-    match host {
-        Some(host) if !host.is_empty() && !host.starts_with('/') => {
-            Ok(named.trim_end_matches('/').to_owned())
-        }
-        Some(_) => Err("it names no host; write one such as https://study.example.edu".to_owned()),
-        None => Err(format!(
-            "it does not begin with https:// or http://; write https://{named}"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -530,38 +333,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn an_address_has_a_scheme_and_a_host() {
-        let address = |text| address(text);
-        assert_eq!(
-            address("https://lab.example.edu/").as_deref(),
-            Ok("https://lab.example.edu")
-        );
-        assert_eq!(
-            address("http://127.0.0.1:80").as_deref(),
-            Ok("http://127.0.0.1:80")
-        );
-        let told = address("lab.example.edu:80").unwrap_err();
-        assert!(told.ends_with("write https://lab.example.edu:80"), "{told}");
-        assert!(address("https://").unwrap_err().contains("no host"));
-    }
-
-    #[test]
-    fn the_file_of_a_study_stands_for_its_folder_and_no_other_file_does() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = |name: &str| {
-            let path = dir.path().join(name);
-            std::fs::write(&path, "").unwrap();
-            study_folder(path.to_str().unwrap())
-        };
-        assert_eq!(file("study.yaml"), Ok(dir.path().to_owned()));
-        assert!(
-            file("how.md")
-                .unwrap_err()
-                .contains("it is a file; name the folder")
-        );
-        assert_eq!(study_folder("nowhere"), Ok("nowhere".into()));
     }
 }

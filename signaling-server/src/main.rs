@@ -12,7 +12,10 @@ use serde::Serialize;
 use serde_json::json;
 use signaling_server::assets::Assets;
 use signaling_server::changed::Changed;
-use signaling_server::cli::{Cli, Command, EnvCommand, NewCommand, StudyArgs, TurnArgs};
+use signaling_server::cli::{
+    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, RehearseArgs, RetainArgs, ServeArgs,
+    StudyArgs, TurnArgs,
+};
 use signaling_server::clock::Clock;
 use signaling_server::config::Limits;
 use signaling_server::pace::{self, Stop};
@@ -51,8 +54,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,signaling_server=info"));
-    // These would write down what strangers send, and from where.
-    let silent = ["stun_types=off", "stun_proto=off", "turn_types=off"];
+    // These would write down what strangers send, and from where; or complain of a busy disk, in words for programmers.
+    let silent = [
+        "stun_types=off",
+        "stun_proto=off",
+        "turn_types=off",
+        "sqlx=error",
+    ];
     let filter = silent.iter().fold(filter, |filter, directive| {
         filter.add_directive(directive.parse().expect("it is well-formed"))
     });
@@ -67,67 +75,9 @@ fn log_to_stderr() {
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Dev {
-            study,
-            port,
-            fresh,
-            no_reload,
-            turn,
-            json,
-        } => {
-            let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let turn = turn_at(&turn, listen, listen.ip(), 0, None);
-            let options = options(study, "coplay-dev-data", true, turn, Changed::Carry);
-            try_out(options, listen, !no_reload, fresh, json).await
-        }
-        Command::Serve {
-            study,
-            listen,
-            url,
-            turn,
-            open,
-            changed,
-            json,
-            paced,
-        } => {
-            // What listens for a web server on the same machine is not what pages reach for TURN.
-            let ip = match listen.ip() {
-                ip if !ip.is_loopback() => ip,
-                IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-            };
-            let turn = turn_at(&turn, listen, ip, TURN_PORT, url.as_deref());
-            let told = Told { url, json, paced };
-            serve(study, listen, turn, open, changed, told).await
-        }
-        Command::Rehearse {
-            study,
-            sessions,
-            faults,
-            kills,
-            arrivals_per_min,
-            seed,
-            speed,
-            browsers,
-            chromium,
-            data,
-            json,
-        } => {
-            let options = rehearse::Options {
-                program: std::env::current_exe().context("where this program is")?,
-                study,
-                data,
-                sessions: sessions as usize,
-                faults,
-                kills: kills as usize,
-                arrivals_per_min,
-                seed,
-                speed,
-                browsers: browsers as usize,
-                chromium,
-            };
-            rehearsal(options, json).await
-        }
+        Command::Dev(args) => try_out(args).await,
+        Command::Serve(args) => serve(args).await,
+        Command::Rehearse(args) => rehearsal(args).await,
         Command::Export {
             data,
             out,
@@ -157,60 +107,45 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", serde_json::to_string_pretty(&study::schema())?)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Pay {
-            data,
-            csv,
-            out,
-            mark_paid,
-            verify,
-            json,
-            ..
-        } => match verify {
-            Some(code) => verify_code(&data, &code, json).await,
-            None => {
-                let order = csv.zip(out).map(|(format, out)| Order {
-                    format,
-                    out,
-                    mark: mark_paid,
-                });
-                report(&pay::pay(&data, order.as_ref()).await?, json)?;
-                Ok(ExitCode::SUCCESS)
-            }
-        },
-        Command::Retain {
-            study,
-            data,
-            dry_run,
-            json,
-        } => {
-            let options = Options {
-                study: study.clone(),
-                data,
-                links: 0,
-                open: false,
-                assets: Assets::Embedded,
-                limits: Limits::default(),
-                turn: None,
-                changed: Changed::Refuse,
-            };
-            match retain::retain(options, Clock::start(), dry_run).await {
-                Ok(due) => report(&due, json).map(|()| ExitCode::SUCCESS),
-                Err(error) => refused(&study, error),
-            }
-        }
+        Command::Pay(args) => payments(args).await,
+        Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
         Command::New { what } => start(what),
     }
 }
 
-async fn verify_code(data: &Path, code: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let found = pay::verify(data, code).await?;
-    let mut out = io::stdout().lock();
-    match json {
-        true => writeln!(out, "{}", json!({ "code": code, "payments": found }))?,
-        false => writeln!(out, "{}", pay::told(code, &found))?,
+/// `coplay pay`.
+async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
+    if let Some(code) = args.verify {
+        let meaning = pay::verify(&args.data, &code).await?;
+        report(&meaning, args.json)?;
+        return Ok(done_if(!meaning.payments.is_empty()));
     }
-    Ok(done_if(!found.is_empty()))
+    let order = args.csv.zip(args.out).map(|(format, out)| Order {
+        format,
+        out,
+        mark: args.mark_paid,
+    });
+    report(&pay::pay(&args.data, order.as_ref()).await?, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `coplay retain`.
+async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
+    let options = Options {
+        study: args.study.clone(),
+        data: args.data,
+        links: 0,
+        open: false,
+        assets: Assets::Embedded,
+        limits: Limits::default(),
+        turn: None,
+        changed: Changed::Refuse,
+    };
+    match retain::retain(options, Clock::start(), args.dry_run).await {
+        Ok(due) => report(&due, args.json).map(|()| ExitCode::SUCCESS),
+        Err(error) => refused(&args.study, error),
+    }
 }
 
 fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
@@ -292,13 +227,6 @@ fn done_if(fine: bool) -> ExitCode {
     }
 }
 
-/// How a server is told of, and what its clock is.
-struct Told {
-    url: Option<String>,
-    json: bool,
-    paced: bool,
-}
-
 /// What a server is started with, as the command line says.
 fn options(
     args: StudyArgs,
@@ -320,34 +248,32 @@ fn options(
 }
 
 /// `coplay dev`.
-async fn try_out(
-    options: Options,
-    listen: SocketAddr,
-    reload: bool,
-    fresh: bool,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
+async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let turn = turn_at(&args.turn, listen, listen.ip(), 0, None);
+    let options = options(args.study, "coplay-dev-data", true, turn, Changed::Carry);
     let listener = bind(listen).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let (study, data) = (options.study.clone(), options.data.clone());
-    let told = |server: &Server, admin: &str| announce(&url, server, &data, Some(admin), json);
+    let told = |server: &Server, admin: &str| announce(&url, server, &data, Some(admin), args.json);
     let stop = Box::pin(stopped());
-    match dev::run(options, reload, fresh, listener, stop, told).await {
+    match dev::run(options, !args.no_reload, args.fresh, listener, stop, told).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => refused(&study, error),
     }
 }
 
-async fn serve(
-    args: StudyArgs,
-    listen: SocketAddr,
-    turn: Option<turn::Options>,
-    open: bool,
-    changed: Changed,
-    told: Told,
-) -> anyhow::Result<ExitCode> {
-    let Told { url, json, paced } = told;
-    let options = options(args, "coplay-data", open, turn, changed);
+/// `coplay serve`.
+async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let (listen, url) = (args.listen, args.url);
+    // What listens for a web server on the same machine is not what pages reach for TURN.
+    let ip = match listen.ip() {
+        ip if !ip.is_loopback() => ip,
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let turn = turn_at(&args.turn, listen, ip, TURN_PORT, url.as_deref());
+    let options = options(args.study, "coplay-data", args.open, turn, args.changed);
     let (study, data) = (options.study.clone(), options.data.clone());
     anyhow::ensure!(
         !dev::is_trial(&data),
@@ -356,7 +282,7 @@ async fn serve(
     );
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;
-    let (clock, stop) = match paced {
+    let (clock, stop) = match args.paced {
         true => pace::read().await?,
         false => (Clock::start(), Box::pin(stopped()) as Stop),
     };
@@ -371,7 +297,7 @@ async fn serve(
     }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
-    announce(url, &server, &data, None, json).context("the standard output")?;
+    announce(url, &server, &data, None, args.json).context("the standard output")?;
     server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -393,8 +319,22 @@ fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn rehearsal(options: rehearse::Options, json: bool) -> anyhow::Result<ExitCode> {
-    let study = options.study.clone();
+/// `coplay rehearse`.
+async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
+    let (study, json) = (args.study.clone(), args.json);
+    let options = rehearse::Options {
+        program: std::env::current_exe().context("where this program is")?,
+        study: args.study,
+        data: args.data,
+        sessions: args.sessions as usize,
+        faults: args.faults,
+        kills: args.kills as usize,
+        arrivals_per_min: args.arrivals_per_min,
+        seed: args.seed,
+        speed: args.speed,
+        browsers: args.browsers as usize,
+        chromium: args.chromium,
+    };
     let rehearsed = tokio::select! {
         rehearsed = rehearse::rehearse(&options) => rehearsed,
         // The server and its folder go with what is dropped here.
@@ -473,9 +413,10 @@ fn announce(
             writeln!(out, "  {outcome:<14} {deed:<16} {code}")?;
         }
         if let Some(query) = server.query {
+            let mark = if query.is_empty() { "" } else { "?" };
             writeln!(
                 out,
-                "\nThe address of the study for the recruiter:\n  {url}/?{query}"
+                "\nThe address of the study for the recruiter:\n  {url}/{mark}{query}"
             )?;
         }
     }

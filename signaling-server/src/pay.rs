@@ -51,6 +51,13 @@ pub struct Ledger {
     pub warnings: Vec<String>,
     /// The file that was written, and its lines.
     pub file: Option<(PathBuf, usize)>,
+    /// What the file says in all, by currency, in its smallest unit.
+    pub in_file: BTreeMap<String, u64>,
+    /// What the provider pays of the same people by its own approval.
+    pub by_approval: BTreeMap<String, u64>,
+    /// Whether a file was asked for.
+    #[serde(skip)]
+    is_ordered: bool,
     /// Payments that were marked as paid.
     pub marked: usize,
 }
@@ -64,6 +71,7 @@ pub async fn pay(data: &Path, order: Option<&Order>) -> anyhow::Result<Ledger> {
     let payments = store.payments().await?;
     let studies = store.studies().await?;
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
+    ledger.is_ordered = order.is_some();
     if let Some(order) = order {
         write(&store, order, &mut ledger).await?;
     }
@@ -83,25 +91,50 @@ async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
     })
 }
 
-/// What a completion code, or the number of a visit, stands for; none if it is unknown.
+/// What a completion code, or the number of a visit, stands for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meaning {
+    /// The code or number.
+    pub code: String,
+    /// The outcome whose code it is by the study file.
+    pub outcome: Option<String>,
+    /// Who has it.
+    pub payments: Vec<Payment>,
+}
+
+/// Says what a completion code, or the number of a visit, stands for.
 ///
 /// # Errors
 /// There is no data folder, or the database fails.
-pub async fn verify(data: &Path, code: &str) -> anyhow::Result<Vec<Payment>> {
+pub async fn verify(data: &Path, code: &str) -> anyhow::Result<Meaning> {
     let store = open(data, false).await?;
     let mut payments = store.payments().await?;
+    let studies = store.studies().await?;
     store.close().await;
-    let code = code.trim();
-    let is_code = |known: &str| known.eq_ignore_ascii_case(code);
+    let code = code.trim().to_owned();
+    let is_code = |known: &str| known.eq_ignore_ascii_case(&code);
     payments.retain(|payment| {
         is_code(&payment.what.receipt) || payment.what.code.as_deref().is_some_and(is_code)
     });
-    Ok(payments)
+    Ok(Meaning {
+        outcome: studies.last().and_then(|study| declared(study, &code)),
+        payments,
+        code,
+    })
+}
+
+/// The outcome for which a study declares a code.
+fn declared(study: &str, code: &str) -> Option<String> {
+    let study: Value = serde_json::from_str(study).ok()?;
+    let outcomes = study.get("recruitment")?.get("outcomes")?.as_object()?;
+    let has = |terms: &Value| terms.get("code").and_then(Value::as_str) == Some(code);
+    let found = outcomes.iter().find(|(_, terms)| has(terms));
+    found.map(|(name, _)| name.clone())
 }
 
 impl Ledger {
     fn of(payments: Vec<Payment>, study: Option<&str>) -> Self {
-        let mut due: BTreeMap<String, u64> = BTreeMap::new();
+        let due = due(&payments);
         let mut wages: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let mut warnings = Vec::new();
         for payment in &payments {
@@ -109,9 +142,6 @@ impl Ledger {
             let Some(currency) = &what.currency else {
                 continue;
             };
-            if payment.state == PayState::Due {
-                *due.entry(currency.clone()).or_default() += what.total;
-            }
             if what.outcome == study::Outcome::Completed && what.time_ms > 0 {
                 let wage = u128::from(what.total) * 3_600_000 / u128::from(what.time_ms);
                 let wage = u64::try_from(wage).unwrap_or(u64::MAX);
@@ -147,9 +177,23 @@ impl Ledger {
             median_per_hour,
             warnings,
             file: None,
+            in_file: BTreeMap::new(),
+            by_approval: BTreeMap::new(),
+            is_ordered: false,
             marked: 0,
         }
     }
+}
+
+/// What is due in all, by currency, in its smallest unit.
+fn due(payments: &[Payment]) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for payment in payments.iter().filter(|it| it.state == PayState::Due) {
+        if let Some(currency) = &payment.what.currency {
+            *all.entry(currency.clone()).or_default() += payment.what.total;
+        }
+    }
+    all
 }
 
 /// The least wage an hour: that of the study, else the one that Prolific wants.
@@ -185,6 +229,16 @@ async fn write(store: &SqliteStore, order: &Order, ledger: &mut Ledger) -> anyho
         }
         match line(order.format, payment, known.get(payment.session.as_str())) {
             Ok(line) => {
+                let what = &payment.what;
+                let amount = match order.format {
+                    Format::Plain => what.total,
+                    Format::Prolific | Format::Mturk => what.extra,
+                };
+                if let Some(currency) = &what.currency {
+                    *ledger.in_file.entry(currency.clone()).or_default() += amount;
+                    let rest = ledger.by_approval.entry(currency.clone()).or_default();
+                    *rest += what.total - amount.min(what.total);
+                }
                 lines.extend(line);
                 paid.push(payment.session.clone());
             }
@@ -192,8 +246,12 @@ async fn write(store: &SqliteStore, order: &Order, ledger: &mut Ledger) -> anyho
         }
     }
     if unknown > 0 {
+        let form = match order.format {
+            Format::Mturk => "the id of a worker",
+            _ => "an id of Prolific (24 digits and letters from a to f)",
+        };
         ledger.warnings.push(format!(
-            "{unknown} due payments are not in the file, as those people did not come from there; pay them by `--csv plain`"
+            "not in the file: due payments of {unknown} whose link did not give {form}; pay them by `--csv plain`"
         ));
     }
     let part = PathBuf::from(format!("{}.part", order.out.display()));
@@ -203,6 +261,9 @@ async fn write(store: &SqliteStore, order: &Order, ledger: &mut Ledger) -> anyho
             "{} is there already, and may hold payments of an earlier run; name another file with --out",
             path.display()
         );
+    }
+    if paid.is_empty() {
+        return Ok(());
     }
     let failed = || format!("cannot write {}", part.display());
     let file = OpenOptions::new().write(true).create_new(true).open(&part);
@@ -223,14 +284,20 @@ async fn write(store: &SqliteStore, order: &Order, ledger: &mut Ledger) -> anyho
             )
         })?;
         ledger.payments = store.payments().await?;
+        ledger.due = due(&ledger.payments);
     }
     fs::rename(&part, &order.out).with_context(failed)?;
     ledger.file = Some((order.out.clone(), lines.len()));
     Ok(())
 }
 
-/// Somebody who did not come from there.
+/// Somebody who did not come from there, as far as the identifier tells.
 struct Stranger;
+
+/// Whether an identifier has the form of Prolific's, which refuses a whole list for one line of another form.
+fn is_of_prolific(participant: &str) -> bool {
+    participant.len() == 24 && participant.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
 
 fn heading(format: Format) -> Option<Vec<String>> {
     let names: &[&str] = match format {
@@ -257,7 +324,10 @@ fn line(
             .ok_or(Stranger)
     };
     let line = match format {
-        Format::Prolific => vec![from("prolific")?.participant.clone(), extra],
+        Format::Prolific => match from("prolific")?.participant.clone() {
+            participant if is_of_prolific(&participant) => vec![participant, extra],
+            _ => return Err(Stranger),
+        },
         Format::Mturk => {
             let known = from("mturk")?;
             let assignment = known.parameters.get("assignmentId");
@@ -320,10 +390,23 @@ impl fmt::Display for Ledger {
                 "median wage of those who completed: {currency} {wage} an hour"
             )?;
         }
+        let parts = [
+            ("in the file", &self.in_file),
+            ("paid by the provider's own approval", &self.by_approval),
+        ];
+        for (name, amounts) in parts {
+            for (currency, amount) in amounts.iter().filter(|(_, amount)| **amount > 0) {
+                writeln!(f, "{name}: {currency} {}", written(*amount, currency))?;
+            }
+        }
         for warning in &self.warnings {
             writeln!(f, "warning: {warning}")?;
         }
         match &self.file {
+            None if self.due.values().all(|due| *due == 0) => {
+                write!(f, "Nothing is due; nothing was written or marked.")
+            }
+            None if self.is_ordered => write!(f, "Nothing was written or marked."),
             None => write!(
                 f,
                 "Nothing was written or marked; `--csv` writes what is due."
@@ -343,39 +426,43 @@ impl fmt::Display for Ledger {
     }
 }
 
-/// What a code stands for, in words.
-pub fn told(code: &str, found: &[Payment]) -> String {
-    let receipt = found
-        .iter()
-        .find(|payment| payment.what.receipt.eq_ignore_ascii_case(code.trim()));
-    match (receipt, found.first()) {
-        (Some(payment), _) => {
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            outcome,
+            payments,
+        } = self;
+        let mut all = payments.iter();
+        let visit = all.find(|payment| payment.what.receipt.eq_ignore_ascii_case(code));
+        if let Some(payment) = visit {
             let what = &payment.what;
             let currency = what.currency.as_deref().unwrap_or_default();
-            let total = written(what.total, currency);
-            let total = format!("{currency} {total}");
-            format!(
-                "{} is the visit of {}, which ended as {}; {}, {}",
-                what.receipt,
-                payment.participant,
-                what.outcome.name(),
-                total.trim_start(),
-                payment.state.name()
-            )
+            let total = format!("{currency} {}", written(what.total, currency));
+            let (receipt, participant) = (&what.receipt, &payment.participant);
+            let (outcome, state) = (what.outcome.name(), payment.state.name());
+            let total = total.trim_start();
+            return write!(
+                f,
+                "{receipt} is the visit of {participant}, which ended as {outcome}; {total}, {state}"
+            );
         }
-        (None, Some(first)) => {
-            let outcome = first.what.outcome.name();
-            format!(
-                "{} is the code of `{outcome}`, which {} {}",
-                code.trim(),
-                found.len(),
-                if found.len() == 1 {
-                    "person has"
-                } else {
-                    "people have"
-                }
-            )
+        match (payments.as_slice(), outcome) {
+            ([], None) => write!(f, "nobody has the code {code}"),
+            ([], Some(outcome)) => {
+                write!(f, "{code} is the code of `{outcome}`, which nobody has yet")
+            }
+            ([one], _) => {
+                let outcome = one.what.outcome.name();
+                write!(f, "{code} is the code of `{outcome}`, which 1 person has")
+            }
+            ([first, ..], _) => {
+                let (outcome, count) = (first.what.outcome.name(), payments.len());
+                write!(
+                    f,
+                    "{code} is the code of `{outcome}`, which {count} people have"
+                )
+            }
         }
-        (None, None) => format!("nobody has the code {}", code.trim()),
     }
 }

@@ -182,7 +182,12 @@ impl Server {
             app,
             links,
             codes,
-            query: (provider == Provider::Prolific).then_some(PROLIFIC_QUERY),
+            query: match provider {
+                Provider::Prolific => Some(PROLIFIC_QUERY),
+                // It adds its parameters by itself.
+                Provider::Mturk => Some(""),
+                Provider::None | Provider::Parameters | Provider::Kiosk => None,
+            },
             driver,
             data,
             turn,

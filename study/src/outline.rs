@@ -11,7 +11,6 @@ use crate::load::{FILE, Study};
 use crate::problem::{Problem, Report};
 use crate::recruitment::Provider;
 use crate::stage::{Chat, Kind, OnTimeout, Outcome};
-use crate::terms::Then;
 use crate::timeline;
 use crate::yaml::Data;
 
@@ -192,12 +191,11 @@ impl Study {
                 Kind::Lobby(it) => drop(all.insert(it.or_else)),
                 Kind::End(it) => drop(all.insert(it.outcome)),
                 Kind::Env(it) => {
-                    let terms = &it.on_disconnect;
-                    let left = [terms.first_half, terms.second_half].contains(&Then::PartnerLeft);
-                    all.extend((left && it.people() > 1).then_some(Outcome::PartnerLeft));
                     all.insert(Outcome::Technical);
-                    // Who comes too late for the group.
-                    all.extend((it.people() > 1).then_some(Outcome::TimedOut));
+                    if it.people() > 1 {
+                        // If all are gone, whatever the study says of one, and who comes too late for the group.
+                        all.extend([Outcome::PartnerLeft, Outcome::TimedOut]);
+                    }
                 }
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::canonical::sha256;
@@ -261,6 +261,9 @@ fn beside(path: &Path) -> Vec<String> {
     names
 }
 
+/// Where links may lead.
+const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
+
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
 /// Markdown as HTML that cannot run, load from elsewhere or restyle anything, and the pictures and videos that it shows.
@@ -287,6 +290,20 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
             Event::Html(text) | Event::InlineHtml(text) if loads(&text) => {
                 place.wrong("pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video");
             }
+            Event::Text(text) if text.contains("{{") => {
+                place.wrong("`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes");
+                events.push(Event::Text(text));
+            }
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            }) if link_type != LinkType::Email && !leads_somewhere(&dest_url) => {
+                place.wrong(format!("the link to `{dest_url}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"));
+            }
+            Event::Html(text) | Event::InlineHtml(text) if let Some(part) = left_out(&text) => {
+                place.wrong(format!("`{part}` of HTML is left out, as pages run nothing and look like all others; remove it, or write it as Markdown"));
+            }
             event => events.push(event),
         }
     }
@@ -311,9 +328,38 @@ fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
 
 /// Whether HTML has an element that loads something.
 fn loads(html: &str) -> bool {
-    const TAGS: [&str; 6] = ["<img", "<picture", "<video", "<audio", "<iframe", "<object"];
+    const TAGS: [&str; 4] = ["<img", "<picture", "<video", "<audio"];
     let html = html.to_ascii_lowercase();
     TAGS.iter().any(|tag| html.contains(tag))
+}
+
+/// Whether a link is one that [`sanitised`] leaves.
+fn leads_somewhere(address: &str) -> bool {
+    let address = address.to_ascii_lowercase();
+    SCHEMES
+        .iter()
+        .any(|scheme| address.starts_with(&format!("{scheme}:")))
+}
+
+/// The first element or attribute of HTML that [`sanitised`] takes away, and whose loss somebody would see.
+fn left_out(html: &str) -> Option<String> {
+    let html = html.to_ascii_lowercase();
+    let known = cleaner().clone_tags();
+    let tags = html
+        .split('<')
+        .skip(1)
+        .filter_map(|tag| tag.split('>').next());
+    tags.filter(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
+        .find_map(|tag| {
+            let mut words = tag.split(|c: char| c.is_whitespace() || c == '/');
+            let name = words.next().unwrap_or_default();
+            if !known.contains(name) {
+                return Some(format!("<{name}>"));
+            }
+            let attribute = |word: &str| Some(word.split_once('=')?.0.to_owned());
+            let mut attributes = words.filter_map(attribute);
+            attributes.find(|name| name == "style" || name.starts_with("on"))
+        })
 }
 
 /// Where a byte of a text stands.
@@ -330,13 +376,18 @@ fn locate(text: &str, offset: usize) -> At {
 
 /// HTML without what could run, load from elsewhere or restyle anything.
 pub(crate) fn sanitised(html: &str) -> String {
+    cleaner().clean(html).to_string()
+}
+
+fn cleaner() -> ammonia::Builder<'static> {
     let is_media = |element: &str, attribute: &str, value: &str| match (element, attribute) {
         ("img" | "video" | "track", "src") => value.starts_with(media::FOLDER),
         // A link without a scheme leads to the study's own server, which has nothing but the study.
         ("a", "href") => value.contains(':'),
         _ => true,
     };
-    ammonia::Builder::default()
+    let mut cleaner = ammonia::Builder::default();
+    cleaner
         .rm_tags(["map", "area"])
         .add_tags(["video", "track"])
         .add_tag_attributes(
@@ -344,14 +395,13 @@ pub(crate) fn sanitised(html: &str) -> String {
             ["src", "controls", "playsinline", "preload", "aria-label"],
         )
         .add_tag_attributes("track", ["src", "kind", "default"])
-        .url_schemes(["http", "https", "mailto"].into())
+        .url_schemes(SCHEMES.into())
         .url_relative(ammonia::UrlRelative::PassThrough)
         .attribute_filter(move |element, attribute, value| {
             is_media(element, attribute, value).then(|| value.into())
         })
-        .set_tag_attribute_value("a", "target", "_blank")
-        .clean(html)
-        .to_string()
+        .set_tag_attribute_value("a", "target", "_blank");
+    cleaner
 }
 
 #[cfg(test)]
@@ -376,11 +426,22 @@ mod tests {
 
     #[test]
     fn nothing_in_a_page_runs_or_loads() {
-        let dirty = "<script>x()</script><img src=https://a.example/p.png onerror=x()>\n\n\
-                     [go](javascript:x()) <a href=\"https://a.example\" onclick=x()>ok</a> <p style=\"color:red\">p</p>";
+        let dirty = "<script>x()</script>\n\n<img src=https://a.example/p.png onerror=x()>\n\n\
+                     [go](javascript:x()) <a href=\"https://a.example\" onclick=x()>no</a>\n\n\
+                     <a href=\"https://a.example\">ok</a> <p style=\"color:red\">p</p> <b>b</b> <!-- c --> <lab@example.edu>";
         let (clean, wrong) = of(dirty);
-        assert_eq!(wrong.len(), 1, "{wrong:?}");
-        assert!(wrong[0].starts_with("how.md:1:"), "{wrong:?}");
+        let places = [
+            "1:1: `<script>`",
+            "3:1: pictures",
+            "5:1: the link to `javascript:x()`",
+            "5:22: `onclick`",
+            "7:36: `style`",
+        ];
+        assert_eq!(wrong.len(), places.len(), "{wrong:?}");
+        for (wrong, place) in wrong.iter().zip(places) {
+            assert!(wrong.starts_with(&format!("how.md:{place}")), "{wrong:?}");
+        }
+        assert!(clean.contains("<b>b</b>"), "{clean}");
         for bad in ["script", "img", "onerror", "onclick", "style", "javascript"] {
             assert!(!clean.contains(bad), "{bad} in {clean}");
         }

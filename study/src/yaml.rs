@@ -195,7 +195,7 @@ pub(crate) fn is_switch_word(text: &str) -> bool {
 }
 
 /// Parses a file. Gives the tree if the text is well-formed; keys that are there twice, tags and anchors
-/// are reported and read over, so that the rest is checked too.
+/// are reported and read over, so that the rest is checked too; of a text in which a key is none, nothing else is told.
 pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
     report.keep(text);
     let mut build = Build {
@@ -203,6 +203,7 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
         open: Vec::new(),
         root: None,
         documents: 0,
+        is_readable: true,
     };
     for item in Parser::new_from_str(text) {
         match item {
@@ -221,7 +222,7 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
     if build.root.is_none() {
         report.add(At { line: 1, column: 1 }, "", "the file is empty");
     }
-    build.root
+    build.root.filter(|_| build.is_readable)
 }
 
 fn at(marker: &granit_parser::Marker) -> At {
@@ -244,6 +245,8 @@ struct Build<'a> {
     open: Vec<Open>,
     root: Option<Node>,
     documents: u32,
+    /// Whether every key is one.
+    is_readable: bool,
 }
 
 impl Build<'_> {
@@ -340,7 +343,7 @@ impl Build<'_> {
         match self.open.last_mut() {
             Some(Open::List(_, items)) => items.push(node),
             Some(Open::Map(_, entries, waiting)) => match waiting.take() {
-                None => *waiting = Some(key(node, self.report)),
+                None => *waiting = Some(key(node, self.report, &mut self.is_readable)),
                 Some(key) => match entries.iter().find(|(earlier, _)| earlier.name == key.name) {
                     Some((earlier, _)) => self.report.add(
                         key.at,
@@ -359,7 +362,8 @@ impl Build<'_> {
     }
 }
 
-fn key(node: Node, report: &Report) -> Key {
+/// A key; if it is none, what follows from it is not told too.
+fn key(node: Node, report: &Report, is_readable: &mut bool) -> Key {
     let name = match node.data {
         Data::Plain(text) | Data::Quoted(text) => text,
         Data::List(_) | Data::Map(_) => {
@@ -368,6 +372,7 @@ fn key(node: Node, report: &Report) -> Key {
                 "",
                 "a key must be a word, not a list or a block of keys; a name in braces stands in quotes: `\"{{ name }}\"`",
             );
+            *is_readable = false;
             String::new()
         }
     };

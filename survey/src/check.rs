@@ -222,7 +222,7 @@ impl Item {
                 let part = parts.iter().find(|part| part.name == *name);
                 part.is_some_and(|part| part.takes(value))
             }),
-            (Kind::Matrix { columns, rows, .. }, Value::Object(map)) => {
+            (Kind::Matrix { columns, rows }, Value::Object(map)) => {
                 let is_row = |name: &String| rows.iter().any(|row| key_of(&row.value) == *name);
                 map.iter()
                     .all(|(row, value)| is_row(row) && one(columns, value))
@@ -307,7 +307,7 @@ impl Item {
     /// What an answer leaves out that must be there.
     fn missing(&self, value: Option<&Value>, required: bool) -> Option<Problem> {
         match (&self.kind, value) {
-            (Kind::Matrix { rows, all, .. }, value) if required || *all => {
+            (Kind::Matrix { rows, .. }, value) if required => {
                 let has = |row: &Choice| {
                     value.is_some_and(|value| value.get(key_of(&row.value)).is_some())
                 };

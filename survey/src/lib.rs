@@ -89,7 +89,7 @@ pub enum Kind {
     },
     /// A line of text of an HTML input type.
     Line {
-        /// `text`, `number`, `email`, `date` and so on.
+        /// `text`, `number`, `email`, `date` and so on; a `range` is a [`Kind::Slider`].
         input: String,
     },
     /// Several lines of text.
@@ -100,8 +100,6 @@ pub enum Kind {
         columns: Vec<Choice>,
         /// The rows; the value is the name of the row.
         rows: Vec<Choice>,
-        /// Whether a row may not be left out once one is answered, or none may.
-        all: bool,
     },
     /// A number on a line, or two of which the second is not below the first.
     Slider {
@@ -260,7 +258,7 @@ impl Item {
 
     /// Whether its value is a number that is typed.
     pub fn is_number(&self) -> bool {
-        matches!(&self.kind, Kind::Line { input } if input == "number" || input == "range")
+        matches!(&self.kind, Kind::Line { input } if input == "number")
     }
 }
 

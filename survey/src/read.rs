@@ -99,7 +99,10 @@ fn item(json: &Value, visible_if: Vec<Condition>) -> Option<Item> {
         title,
         description: text(json, "description"),
         placeholder: text(json, "placeholder"),
-        required: says(json, "isRequired"),
+        // Where a table must be answered, every row of it must.
+        required: ["isRequired", "isAllRowRequired", "eachRowRequired"]
+            .iter()
+            .any(|key| says(json, key)),
         required_if: condition(json, "requiredIf"),
         required_text: text(json, "requiredErrorText"),
         visible_if,
@@ -172,12 +175,12 @@ fn kind(json: &Value) -> Kind {
         "imagepicker" => Kind::One(pictures(json)),
         "ranking" => Kind::Ranking(choices(json, "choices")),
         "slider" => slider(json),
+        "text" if is_range(json) => slider(json),
         "multipletext" => Kind::Parts(parts(json, "items")),
         "matrixdropdown" => Kind::Parts(rows(json)),
         "matrix" => Kind::Matrix {
             columns: choices(json, "columns"),
             rows: choices(json, "rows"),
-            all: says(json, "isAllRowRequired") || says(json, "eachRowRequired"),
         },
         _ => Kind::Line {
             input: text_or(json, "inputType", "text"),
@@ -199,6 +202,11 @@ fn pictures(json: &Value) -> Vec<Choice> {
     };
     let all = list.into_iter().flatten().take(MOST);
     all.filter_map(picture).collect()
+}
+
+/// Whether a text is a slider in the older words of SurveyJS.
+fn is_range(json: &Value) -> bool {
+    json.get("inputType").and_then(Value::as_str) == Some("range")
 }
 
 fn slider(json: &Value) -> Kind {
@@ -342,8 +350,8 @@ fn checks(json: &Value) -> Vec<Check> {
     let input = text_or(json, "inputType", "text");
     let is_text = matches!(kind_name(json), "text" | "comment");
     let (min, max) = (json.get("min"), json.get("max"));
-    if is_text && (min.is_some() || max.is_some()) {
-        let is_number = matches!(input.as_str(), "number" | "range");
+    if is_text && input != "range" && (min.is_some() || max.is_some()) {
+        let is_number = input == "number";
         let bounds = |min: Option<&Value>, max: Option<&Value>| {
             let float = |value: Option<&Value>| value.and_then(Value::as_f64);
             let written = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);

@@ -446,17 +446,21 @@ fn a_slider_takes_what_is_on_its_scale_and_a_ranking_every_choice_once() {
     let form = asks(json!([
         { "type": "slider", "name": "s", "min": -1, "max": 1, "step": 0.1, "isRequired": true },
         { "type": "slider", "name": "r", "sliderType": "range" },
+        { "type": "text", "name": "t", "inputType": "range", "min": 1, "max": 7 },
         { "type": "ranking", "name": "o", "choices": ["a", 2, { "value": "c", "text": "C" }], "isRequired": true },
         { "type": "imagepicker", "name": "i", "choices": [{ "value": "x", "text": "X", "imageLink": "x.png" }, { "value": "y" }] },
         { "type": "imagepicker", "name": "j", "multiSelect": true, "choices": [{ "value": 1, "text": "X", "imageLink": "x.png" }] },
     ]));
-    let fine = json!({ "s": 0.3, "r": [0, 100], "o": [2, "c", "a"], "i": "x", "j": [1] });
+    let fine = json!({ "s": 0.3, "r": [0, 100], "t": 7, "o": [2, "c", "a"], "i": "x", "j": [1] });
     assert_eq!(wrong(&form, fine.clone()), []);
     for (name, value) in [
         ("s", json!(0.35)),
         ("s", json!(1.1)),
         ("s", json!("0.3")),
         ("s", json!([0, 1])),
+        ("t", json!(0)),
+        ("t", json!(2.5)),
+        ("t", json!("3")),
         ("r", json!(5)),
         ("r", json!([5, 4])),
         ("r", json!([5])),
@@ -482,5 +486,5 @@ fn a_slider_takes_what_is_on_its_scale_and_a_ranking_every_choice_once() {
         .into_iter()
         .map(|(index, _)| index)
         .collect();
-    assert_eq!(missing, [0, 2], "nothing is answered before it is touched");
+    assert_eq!(missing, [0, 3], "nothing is answered before it is touched");
 }

@@ -89,6 +89,7 @@ const kept = person => person.knows(report => report.unsaved === false);
 
 test('every kind of question is answered by keys, is there after a reload, and has its value in the data', async t => {
   const { data, person, page } = await enter(t, { viewport: { width: 1280, height: 800 } });
+  const times_ms = [performance.now()];
   const asked = await order(page);
   assert.deepEqual(await faults(page, 'desk-empty'), []);
 
@@ -128,8 +129,12 @@ test('every kind of question is answered by keys, is there after a reload, and h
   await page.getByLabel('Age', { exact: true }).fill('19');
 
   await kept(person);
+  // What is only looked at takes time too.
+  assert.deepEqual(await faults(page, 'desk-done'), []);
+  times_ms.push(performance.now());
   await page.reload();
   await person.shows('survey');
+  times_ms.push(performance.now());
   assert.deepEqual(await order(page), wanted);
   assert.equal(await page.locator('.ranking .open').isVisible(), false);
   assert.equal(await field(page, 1).locator('output').textContent(), '55');
@@ -137,6 +142,7 @@ test('every kind of question is answered by keys, is there after a reload, and h
   assert.equal(await page.getByLabel('Age', { exact: true }).inputValue(), '19');
   assert.equal(await page.getByRole('group', { name: 'My partner' }).getByLabel('Why?').inputValue(), 'Hot');
   assert.deepEqual(await faults(page, 'desk-filled'), []);
+  times_ms.push(performance.now());
   await page.click('button.primary');
   await person.shows('end');
   assert.deepEqual(person.errors, []);
@@ -148,6 +154,9 @@ test('every kind of question is answered by keys, is there after a reload, and h
     you: { field: 'Physics', age: 19 }, share: '55', span: '[0,10]', order: wanted.map(text => named[text]), dot: 'blue',
     each: { me: { fast: true }, partner: { fast: false, role: 'cook', good: 4, did: ['boil'], why: 'Hot' } }, luck: 'None',
   });
+  const [opened, left, back, done] = times_ms;
+  const least_ms = Math.floor(left - opened + done - back) - 2;
+  for (const { elapsed_ms } of responses) assert.ok(Number(elapsed_ms) >= least_ms, `${elapsed_ms} of ${least_ms} ms`);
   const shown = Object.fromEntries(responses.map(({ item, shown }) => [item, shown]));
   assert.deepEqual(JSON.parse(shown.order), asked.map(text => named[text]), 'the order that was seen first');
   assert.equal(shown.dot, '');

@@ -237,6 +237,16 @@ test('figures and the countdown are those of the study, and a reload never shows
   assert.ok(shown.length > 0 && !shown.some(value => /^1[345] s$/.test(value)), `${shown}`);
 });
 
+test('a phone that takes the game back from another tab has its buttons', async t => {
+  const { server, person } = await enter(t, alone('play', { horizon: 3000 }), PHONE);
+  await runs(person);
+  await Participant.open(browser, server.links[0], { name: 'second tab', beside: person });
+  await person.says(/opened in another tab or window and goes on there/);
+  await person.page.tap('text=Play here instead');
+  await runs(person);
+  await fits(person);
+});
+
 test('without `touch` there are no buttons', async t => {
   const { person } = await enter(t, alone('play', { horizon: 30, touch: false }), PHONE);
   await runs(person);

@@ -93,12 +93,12 @@ test('somebody sent by Prolific is named in one table, keeps their place, and go
   const { responses, sessions } = await exported(server.data, ['responses', 'sessions']);
   assert.deepEqual(responses.map(({ value }) => value).slice(1), ['All is well.'], 'what was acknowledged is there after a crash');
   assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed']);
-  const { stdout } = await coplay('pay', server.data, '--verify', code, '--json');
+  const { stdout } = await coplay('pay', '--data', server.data, '--verify', code, '--json');
   assert.ok(stdout.includes(sessions[0].participant_id), `${code} stands for it: ${stdout}`);
   const tables = await files(path.join(server.data, 'tables'));
   for (const name of Object.values(NAMES)) assert.ok(!tables.some(text => text.includes(name)), `${name} is in no table`);
   const due = `${server.data}/due.csv`;
-  await coplay('pay', server.data, '--csv', 'prolific', '--out', due);
+  await coplay('pay', '--data', server.data, '--csv', 'prolific', '--out', due);
   assert.equal((await readFile(due, 'utf8')).trim(), `${NAMES.PROLIFIC_PID},0.50`, 'who is paid is known');
 
   const again = await Server.start({ study: path.join(server.data, '../study'), data: server.data, port: server.port });

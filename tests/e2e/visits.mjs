@@ -107,7 +107,7 @@ export async function tables(server, names = ['sessions', 'episodes', 'responses
   await server.stop();
   const verified = await coplay('verify', '--data', server.data);
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
-  const paid = await coplay('pay', server.data, '--json');
+  const paid = await coplay('pay', '--data', server.data, '--json');
   assert.equal(paid.code, 0, paid.stderr);
   return { ...await exported(server.data, names), payments: JSON.parse(paid.stdout).payments };
 }

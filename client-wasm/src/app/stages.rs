@@ -5,7 +5,7 @@ use survey::Form;
 
 use super::App;
 use crate::farewell::Last;
-use crate::form;
+use crate::form::Questions;
 use crate::instructions::Instructions;
 use crate::lobby::Lobby;
 use crate::pages;
@@ -41,6 +41,7 @@ pub(super) enum Card {
     Rest(Rest),
     Last(Last),
     Instructions(Instructions),
+    Questions(Questions),
     Screening(Screening),
     /// It shows what the group writes, too: [`App::show_chat`] does.
     Chat(chat::Card),
@@ -50,13 +51,22 @@ impl Card {
     /// Shows that time passes.
     pub(super) fn tick(&mut self, now_ms: f64) {
         match self {
-            Self::Plain | Self::Chat(_) => {}
+            Self::Plain | Self::Chat(_) | Self::Questions(_) => {}
             Self::Lobby(lobby) => lobby.tick(now_ms),
             Self::Regroup(regroup) => regroup.tick(now_ms),
             Self::Rest(rest) => rest.tick(now_ms),
             Self::Last(last) => last.tick(now_ms),
             Self::Instructions(instructions) => instructions.tick(now_ms),
             Self::Screening(screening) => screening.tick(),
+        }
+    }
+
+    /// What is done by now of a stage that one can come back to.
+    fn draft(&self, now_ms: f64) -> Option<Draft> {
+        match self {
+            Self::Instructions(instructions) => Some(instructions.draft(now_ms)),
+            Self::Questions(questions) => Some(questions.draft()),
+            _ => None,
         }
     }
 }
@@ -190,7 +200,13 @@ impl App {
             }
             StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
                 match Form::read(surveyjs) {
-                    Ok(form) => form::form(&self.post, form, attempt(&stage.view), draft),
+                    Ok(form) => {
+                        let hint = attempt(&stage.view);
+                        let card = Questions::new(&self.post, form, hint, draft);
+                        let page = card.page.clone();
+                        self.card = Card::Questions(card);
+                        page
+                    }
                     Err(error) => {
                         return self.broken(&format!("the form of stage {}: {error}", stage.id));
                     }
@@ -252,11 +268,15 @@ impl App {
         }
     }
 
-    /// Sends what is done of the stage now: there may be no later.
+    /// Sends what is done of the stage now, and for how long: there may be no later.
     pub(super) fn flush_draft(&mut self) {
         self.keep_unsent();
+        let now_ms = dom::page_ms();
+        if let Some(draft) = self.card.draft(now_ms) {
+            self.drafts.change(now_ms, draft);
+        }
         if self.welcomed && self.done.is_none() {
-            let due = self.drafts.flush(dom::page_ms());
+            let due = self.drafts.flush(now_ms);
             self.send_draft(due);
         }
     }

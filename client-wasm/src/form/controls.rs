@@ -88,7 +88,7 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
         }
         Kind::Line { input } => line(item, input, value, set),
         Kind::Lines => lines(item, value, set),
-        Kind::Matrix { columns, rows, .. } => matrix(id, columns, rows, value, &set),
+        Kind::Matrix { columns, rows } => matrix(id, columns, rows, value, &set),
         Kind::Slider {
             min,
             max,

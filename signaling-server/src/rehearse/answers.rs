@@ -93,7 +93,7 @@ fn value(item: &Item, rng: &mut Rng) -> Result<Value, String> {
         Kind::Boolean { .. } => json!(rng.below(2) == 1),
         Kind::Lines => written(item, "text", rng)?,
         Kind::Line { input } => written(item, input, rng)?,
-        Kind::Matrix { columns, rows, .. } => {
+        Kind::Matrix { columns, rows } => {
             let row = |row: &Choice| Ok((key_of(&row.value), one_of(columns, rng)?));
             let rows: Result<Map<_, _>, String> = rows.iter().map(row).collect();
             Value::Object(rows?)

@@ -433,7 +433,7 @@ impl Report {
         if self.is_fine() {
             return write!(
                 f,
-                "\nEvery session went to a declared end, every acknowledged answer is there, the keys of all tables join, every \
+                "\nEvery session went to a declared end or was left for good, every acknowledged answer is there, the keys of all tables join, every \
                  episode verifies."
             );
         }

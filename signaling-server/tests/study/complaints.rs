@@ -213,7 +213,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
     );
     server.stop().await;
     for code in ["CLEFT", &farewell.receipt] {
-        let found = pay::verify(&host.data(), code).await.unwrap();
+        let found = pay::verify(&host.data(), code).await.unwrap().payments;
         assert_eq!(found.len(), 1, "{code}");
     }
 }

@@ -79,7 +79,8 @@ fn pence(pay: &str) -> u32 {
 async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_group_later() {
     let host = lobby("timeout_s: 5, on_timeout: leave");
     let server = host.start().await;
-    let mut anna = comes(&server, "pid-anna").await;
+    let pid = "5f0c8a1b2c3d4e5f60718293";
+    let mut anna = comes(&server, pid).await;
     let first = waiting(&mut anna).await;
     assert!(
         first.left_ms <= 5_000 && first.paid,
@@ -103,7 +104,7 @@ async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_
         (one.episode, one.seat == other.seat),
         (other.episode, false)
     );
-    let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", "pid-anna")])).await;
+    let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", pid)])).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
     server.stop().await;
     let order = Order {
@@ -113,10 +114,7 @@ async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_
     };
     pay::pay(&host.data(), Some(&order)).await.unwrap();
     let text = std::fs::read_to_string(&order.out).unwrap();
-    assert!(
-        text.contains("pid-anna,") && !text.contains("pid-bert"),
-        "{text}"
-    );
+    assert!(text.contains(pid) && !text.contains("pid-bert"), "{text}");
 }
 
 /// Dallinger #1947: those who left are still counted. #1952 and psiTurk #86: who leaves early forfeits the pay.
@@ -246,7 +244,8 @@ async fn all_who_end_alike_read_one_code_and_the_payments_name_the_recruiters_id
     let host = host(&text.replace("pay: none, code: CDONE", "pay: base + 1.5, code: CDONE"));
     let server = host.start().await;
     let mut receipts = Vec::new();
-    for name in ["pid-1", "pid-2"] {
+    let names = ["5f0c8a1b2c3d4e5f60718291", "5f0c8a1b2c3d4e5f60718292"];
+    for name in names {
         let mut page = Page::enter(
             &server,
             sent(&[("PROLIFIC_PID", name), ("SESSION_ID", "s1")]),
@@ -269,10 +268,8 @@ async fn all_who_end_alike_read_one_code_and_the_payments_name_the_recruiters_id
     let ledger = pay::pay(&host.data(), Some(&order)).await.unwrap();
     assert_eq!(ledger.marked, 2);
     let text = std::fs::read_to_string(&order.out).unwrap();
-    assert!(
-        text.contains("pid-1,1.50") && text.contains("pid-2,1.50"),
-        "{text}"
-    );
+    let is_paid = |name| text.contains(&format!("{name},1.50"));
+    assert!(names.iter().all(is_paid), "{text}");
 }
 
 const LONG: &str = "format: 1

@@ -131,13 +131,16 @@ impl<'a> Fields<'a> {
             return;
         };
         let is_known = |name: &str| self.asked.contains(&name) || self.passed.contains(&name);
-        for (key, _) in entries.iter().filter(|(key, _)| !is_known(&key.name)) {
+        for (key, node) in entries.iter().filter(|(key, _)| !is_known(&key.name)) {
             let path = join(&self.whole.path, &key.name);
-            self.whole.report.add(
-                key.at,
-                &path,
-                format!("unknown key; {}", hint(&key.name, &self.asked)),
-            );
+            let message = match node.is_null() {
+                true => format!(
+                    "unknown key without a value; if it belongs to the text before it, put all of that in quotes, else {}",
+                    hint(&key.name, &self.asked)
+                ),
+                false => format!("unknown key; {}", hint(&key.name, &self.asked)),
+            };
+            self.whole.report.add(key.at, &path, message);
         }
     }
 

@@ -116,6 +116,9 @@ fn scan(line: &str, row: usize, open: &mut Vec<(char, At)>) -> Option<(At, Strin
 
 /// What is usually wrong with a line by itself: its column from 0, and the mend.
 fn line_fault(line: &str) -> Option<(usize, String)> {
+    if let Some(found) = apostrophe(line).or_else(|| name_in_braces(line)) {
+        return Some(found);
+    }
     let start = line.chars().take_while(|c| matches!(c, ' ' | '-')).count();
     let rest: String = line.chars().skip(start).collect();
     let Some((key, value)) = rest.split_once(": ") else {
@@ -148,11 +151,55 @@ fn line_fault(line: &str) -> Option<(usize, String)> {
             )
         });
     }
+    if line.trim_start().starts_with('{') {
+        let message = "a block in braces that nothing leads to; an item of a list begins with `- `: `- {id: …}`";
+        return Some((line.len() - line.trim_start().len(), message.to_owned()));
+    }
     let inner = value
         .find(": ")
         .filter(|_| !value.starts_with(['{', '[']))?;
     let message = "a second colon in the line; put text that contains a colon in quotes".to_owned();
     Some((column + value[..inner].chars().count(), message))
+}
+
+/// A text in single quotes that an apostrophe ends, such as `'How's it?'`.
+fn apostrophe(line: &str) -> Option<(usize, String)> {
+    let letters: Vec<char> = line.chars().collect();
+    let opens = |at: usize| {
+        letters[at] == '\''
+            && at > 1
+            && letters[at - 1] == ' '
+            && matches!(letters[at - 2], ':' | ',' | '-')
+    };
+    let begin = (0..letters.len()).find(|at| opens(*at))?;
+    let end = begin
+        + 1
+        + letters[begin + 1..]
+            .iter()
+            .position(|letter| *letter == '\'')?;
+    let is_letter = |at: usize| letters.get(at).is_some_and(|letter| letter.is_alphabetic());
+    (is_letter(end - 1) && is_letter(end + 1)).then(|| {
+        let message =
+            "this apostrophe ends the text; write the text in double quotes, such as \"How's it?\"";
+        (end, message.to_owned())
+    })
+}
+
+/// A value that begins with a name in braces and goes on, such as `{mood} > 3`.
+fn name_in_braces(line: &str) -> Option<(usize, String)> {
+    let begin = line.find(": {")? + 2;
+    let (name, rest) = line[begin + 1..].split_once('}')?;
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let rest = rest.trim_start();
+    let goes_on = !rest.is_empty() && !rest.starts_with([',', '}', ']', '#']);
+    (is_name && goes_on).then(|| {
+        let message =
+            format!("text that begins with a name in braces stands in quotes: `\"{{{name}}} …\"`");
+        (line[..begin].chars().count(), message)
+    })
 }
 
 /// A line at a depth at which none of the lines around it stands, or that is no `key: value` among such.

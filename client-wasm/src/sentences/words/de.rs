@@ -20,7 +20,7 @@ pub(crate) const DE: Words = Words {
     cannot: "Das kann ich nicht",
     withdraw: "Meine Daten zurückziehen",
     withdraw_ask: "Möchten Sie Ihre Daten zurückziehen?",
-    withdraw_means: "Ihre Antworten werden gelöscht, und was Sie in der Studie getan haben, wird nicht verwendet. Das lässt sich nicht rückgängig machen. An der Vergütung Ihrer Zeit ändert es nichts.",
+    withdraw_means: "Ihre Antworten werden gelöscht, und was Sie in der Studie getan haben, wird nicht verwendet. Das lässt sich nicht rückgängig machen. Falls die Studie vergütet wird, kann es dann weniger sein; die nächste Seite sagt, wie viel.",
     withdraw_not: "Meine Daten behalten",
     untitled: "Fragen",
     back_a_page: "Zurück",

@@ -20,7 +20,7 @@ pub(crate) const EN: Words = Words {
     cannot: "I cannot do this",
     withdraw: "Withdraw my data",
     withdraw_ask: "Withdraw your data?",
-    withdraw_means: "Your answers are erased, and what you did in the study is not used. This cannot be undone. It changes nothing about your payment for the time.",
+    withdraw_means: "Your answers are erased, and what you did in the study is not used. This cannot be undone. If you are paid for the study, it may then be less; the next page says how much.",
     withdraw_not: "Keep my data",
     untitled: "Questions",
     back_a_page: "Back",

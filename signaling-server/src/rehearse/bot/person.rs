@@ -133,13 +133,6 @@ impl Bot {
                 drop(record);
                 Some((S, Act::Close))
             }
-            #[allow(unreachable_patterns, reason = "a view that is added later")]
-            other => {
-                return Err(format!(
-                    "bots do not know the stage `{}`: {other:?}",
-                    stage.id
-                ));
-            }
         };
         if let Some((after_us, act)) = act {
             if matches!(

@@ -62,10 +62,14 @@ const PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#;
 /// A browser that is asked to stop is ended after so long.
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
+/// What is ended is gone after so long, as far as a system tells at all.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
+
 /// A Chromium that runs.
 #[derive(Debug)]
 pub(super) struct Chromium {
     child: Child,
+    group: Group,
     tools: DevTools,
     profile: tempfile::TempDir,
     /// What it says that it is, such as `HeadlessChrome/140.0.7339.80`.
@@ -102,9 +106,12 @@ impl Chromium {
             .stdout(Stdio::piped())
             .stderr(said)
             .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
         let mut child = command
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
+        let group = Group::led_by(&child);
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (to, from) = pipes.context("the browser has no pipes")?;
         let tools = DevTools::over(to, from);
@@ -118,6 +125,7 @@ impl Chromium {
         };
         Ok(Self {
             child,
+            group,
             tools,
             profile,
             product: version["product"].as_str().unwrap_or_default().to_owned(),
@@ -138,23 +146,66 @@ impl Chromium {
 }
 
 impl Drop for Chromium {
-    /// Its folder can go once it has gone.
+    /// Its folder goes once nobody writes there any more: a helper that outlives it makes the folder anew.
     fn drop(&mut self) {
-        if self.child.start_kill().is_ok() {
-            let since = Instant::now();
-            while !matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
-                && since.elapsed() < STOPS_WITHIN
-            {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+        self.group.kill();
+        let _ = self.child.start_kill();
+        let since = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && since.elapsed() < STOPS_WITHIN {
+            std::thread::sleep(Duration::from_millis(5));
         }
-        // Its helpers notice a moment later, and may still write.
-        for _ in 0..100 {
-            if std::fs::remove_dir_all(self.profile.path()).is_ok() {
-                return;
-            }
+        let since = Instant::now();
+        while self.group.is_there() && since.elapsed() < GONE_WITHIN {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Where the system does not tell who is there, a helper may still write.
+        let since = Instant::now();
+        while std::fs::remove_dir_all(self.profile.path()).is_err() && since.elapsed() < GONE_WITHIN
+        {
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+}
+
+/// A browser and its helpers, where the system has groups of processes.
+#[derive(Debug)]
+struct Group {
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+#[cfg(unix)]
+impl Group {
+    fn led_by(child: &Child) -> Self {
+        let number = child.id().and_then(|id| i32::try_from(id).ok());
+        Self {
+            leader: number.and_then(rustix::process::Pid::from_raw),
+        }
+    }
+
+    fn kill(&self) {
+        let kill =
+            |leader| rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        // It may be gone already.
+        let _ = self.leader.map(kill);
+    }
+
+    fn is_there(&self) -> bool {
+        let is_there = |leader| rustix::process::test_kill_process_group(leader).is_ok();
+        self.leader.is_some_and(is_there)
+    }
+}
+
+#[cfg(not(unix))]
+impl Group {
+    fn led_by(_: &Child) -> Self {
+        Self {}
+    }
+
+    fn kill(&self) {}
+
+    fn is_there(&self) -> bool {
+        false
     }
 }
 

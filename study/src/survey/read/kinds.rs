@@ -49,7 +49,6 @@ pub(super) fn asked<'a>(
             Some(Vec::new())
         }
         Type::Text => {
-            pass(fields, &["step"], reading);
             let own = input(fields);
             let (written, rules) = (written(fields), validators(fields, kind));
             own?;
@@ -309,7 +308,7 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     ];
     let input = fields.key(
         "inputType",
-        "What kind of line it is; a `number` is a number in the data.",
+        "What kind of line it is; a `number` is a number in the data, and a `range` is a slider.",
     );
     let number = input.or("text".to_owned(), |place| {
         place
@@ -329,6 +328,7 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     let max = fields
         .key("max", "The greatest number, or the last date or time.")
         .maybe(bound);
+    let step = step(fields, "From number to number of a `range`.");
     texts(
         fields,
         &[
@@ -336,8 +336,12 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
             ("maxErrorText", "What is said of an answer above `max`."),
         ],
     );
-    in_order(fields, "min", min?, "max", max?)?;
-    number.map(drop)
+    let (min, max) = (min?, max?);
+    if number.as_deref() == Some("range") {
+        return steps_fit(fields, min.unwrap_or(0.0), max.unwrap_or(100.0), step?);
+    }
+    in_order(fields, "min", min, "max", max)?;
+    number.and(step).map(drop)
 }
 
 fn matrix(fields: &mut Fields<'_>) -> Option<()> {
@@ -379,10 +383,18 @@ fn slider(fields: &mut Fields<'_>) -> Option<()> {
     let number = |place: Place<'_>| place.number(-1e9..=1e9, "");
     let min = fields.key("min", "The least number.").or(0.0, number);
     let max = fields.key("max", "The greatest number.").or(100.0, number);
-    let step = fields.key("step", "From number to number.");
-    let step = step.or(1.0, |place| place.number(1e-6..=1e9, ""));
+    let step = step(fields, "From number to number.");
     kind?;
-    let (min, max, step) = (min?, max?, step?);
+    steps_fit(fields, min?, max?, step?)
+}
+
+fn step(fields: &mut Fields<'_>, doc: &str) -> Option<f64> {
+    let step = fields.key("step", doc);
+    step.or(1.0, |place| place.number(1e-6..=1e9, ""))
+}
+
+/// Whether there is something to slide along.
+fn steps_fit(fields: &Fields<'_>, min: f64, max: f64, step: f64) -> Option<()> {
     let steps = (max - min) / step;
     if !(1.0..=MAX_STEPS).contains(&steps) {
         let at = ["step", "max", "min"];
