@@ -98,7 +98,7 @@ fn again(shown: &Shown, frames: &[Frame]) -> Result<Vec<u64>, RebuildError> {
 
 #[test]
 fn a_second_costs_less_than_300_bytes_and_is_rebuilt() {
-    for people in [2, 4, 8] {
+    for people in [2, 4, 8, 16] {
         let shown = play(people);
         let (mut size, mut decoded, mut bytes) = (0, Vec::new(), Vec::new());
         // Chunks of a second, as pages upload them.

@@ -270,12 +270,23 @@ const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHRO
 fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec<Media>) {
     let mut parser = Parser::new_ext(markdown, OPTIONS).into_offset_iter();
     let (mut events, mut shown) = (Vec::new(), Vec::new());
+    let (mut is_code, mut is_comment) = (false, false);
     while let Some((event, range)) = parser.next() {
         let node = Node {
             at: locate(markdown, range.start),
             data: Data::List(Vec::new()),
         };
         let place = Place::root(&node, report);
+        let elements = match &event {
+            Event::Html(text) | Event::InlineHtml(text) => uncommented(text, &mut is_comment),
+            _ => String::new(),
+        };
+        if matches!(
+            event,
+            Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock)
+        ) {
+            is_code = !is_code;
+        }
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let words = words(parser.by_ref().map(|(event, _)| event));
@@ -287,10 +298,10 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
                 ));
                 shown.extend(found);
             }
-            Event::Html(text) | Event::InlineHtml(text) if loads(&text) => {
+            Event::Html(_) | Event::InlineHtml(_) if loads(&elements) => {
                 place.wrong("pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video");
             }
-            Event::Text(text) if text.contains("{{") => {
+            Event::Text(text) if !is_code && text.contains("{{") => {
                 place.wrong("`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes");
                 events.push(Event::Text(text));
             }
@@ -301,7 +312,7 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
             }) if link_type != LinkType::Email && !leads_somewhere(&dest_url) => {
                 place.wrong(format!("the link to `{dest_url}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"));
             }
-            Event::Html(text) | Event::InlineHtml(text) if let Some(part) = left_out(&text) => {
+            Event::Html(_) | Event::InlineHtml(_) if let Some(part) = left_out(&elements) => {
                 place.wrong(format!("`{part}` of HTML is left out, as pages run nothing and look like all others; remove it, or write it as Markdown"));
             }
             event => events.push(event),
@@ -324,6 +335,25 @@ fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
         }
     }
     words
+}
+
+/// HTML without its comments, of which one may be open at its begin and at its end.
+fn uncommented(html: &str, is_comment: &mut bool) -> String {
+    let mut elements = String::new();
+    let mut rest = Some(html);
+    while let Some(html) = rest {
+        let end = if *is_comment { "-->" } else { "<!--" };
+        let (part, after) = match html.split_once(end) {
+            Some((part, after)) => (part, Some(after)),
+            None => (html, None),
+        };
+        if !*is_comment {
+            elements.push_str(part);
+        }
+        *is_comment ^= after.is_some();
+        rest = after;
+    }
+    elements
 }
 
 /// Whether HTML has an element that loads something.
@@ -452,6 +482,21 @@ mod tests {
             "{clean}"
         );
     }
+
+    #[test]
+    fn comments_and_code_are_passed_over() {
+        let quiet = "<!-- <script>x()</script> -->\n\n<!--\n<img src=a.png>\n-->\n\na <!-- <p style=\"x\"> --> b\n\n\
+                     ```\n{{ name }}\n```\n\n    {{ name }}\n\n`{{ name }}`\n";
+        let loud = "<!-- a --> <script>x()</script>\n\n<div>\n<!-- a\n--> <p style=\"x\">\n</div>\n\n{{ name }}\n";
+        let (html, wrong) = of(&format!("{quiet}\n{loud}"));
+        let places = ["17:1: `<script>`", "21:1: `style`", "24:1: `{{`"];
+        assert_eq!(wrong.len(), places.len(), "{wrong:?}");
+        for (wrong, place) in wrong.iter().zip(places) {
+            assert!(wrong.starts_with(&format!("how.md:{place}")), "{wrong:?}");
+        }
+        assert_eq!(html.matches("<code>{{ name }}").count(), 3, "{html}");
+    }
+
     #[test]
     fn a_picture_that_is_not_there_or_elsewhere_is_told_at_its_place() {
         let (_, wrong) = of("# Hi\n\nSee ![a](https://a.example/p.png) and\n  ![b](p.png)");

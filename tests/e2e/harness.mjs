@@ -144,6 +144,11 @@ export async function coplay(...args) {
   return result;
 }
 
+/** Clicks an element; one that is gone meanwhile, or covered for long, is no failure. */
+export const click = element => element.click({ timeout: 2_000 }).catch(error => {
+  if (error.name !== 'TimeoutError' && !/not attached/.test(error.message)) throw error;
+});
+
 /** Rejects if the promise takes longer. */
 export async function within(limit, what, promise) {
   let timer;
@@ -252,15 +257,14 @@ export class Participant {
   async read() {
     await this.shows('instructions');
     while (await this.shows(['instructions', 'lobby', 'chat', 'play', 'survey', 'end']) === 'instructions') {
-      await this.press('button.primary');
+      await this.press(`${STAGES.instructions} button.primary`);
     }
   }
 
   /** Clicks what can be clicked; a stage that ended meanwhile is no failure. */
   async press(selector) {
-    await this.page.click(selector, { timeout: 2_000 }).catch(error => {
-      if (error.name !== 'TimeoutError') throw error;
-    });
+    const element = await this.page.$(selector);
+    if (element) await click(element);
   }
 
   /** Plays with real key presses, as the scripted cook advises, until the stage is over or `until` holds. */

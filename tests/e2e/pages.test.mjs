@@ -177,7 +177,7 @@ test('a wrong answer leads back with a word on it that a reload keeps, and the l
   await stage(person, 'consent');
   await page.getByRole('button', { name: 'I agree', exact: true }).click();
   await stage(person, 'how');
-  while ((await person.report()).stage_id === 'how') await person.press('button.primary');
+  while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
   await person.says(/Attempt 1 of 2\./);
   assert.equal(await page.locator('h1').textContent(), 'Questions');
   await page.check('input[value="1"]');
@@ -187,7 +187,7 @@ test('a wrong answer leads back with a word on it that a reload keeps, and the l
   await page.reload();
   await stage(person, 'how');
   await person.says(/Not everything was right/);
-  while ((await person.report()).stage_id === 'how') await person.press('button.primary');
+  while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
   await person.says(/Attempt 2 of 2\. This is your last attempt\./);
   assert.deepEqual((await typed(page)).checked, [], 'asked anew');
   await page.check('input[value="3"]');

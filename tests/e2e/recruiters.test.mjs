@@ -66,7 +66,7 @@ test('somebody sent by Prolific is named in one table, keeps their place, and go
   });
 
   await page.goto(`${server.url}?${new URLSearchParams(NAMES)}`);
-  assert.equal(await meets(person), 'consent');
+  assert.equal((await meets(person)).kind, 'consent');
   assert.equal(page.url(), server.url, 'the address says nothing');
   const rest = requests.slice(1).concat(await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify(sessionStorage) + JSON.stringify(localStorage)));
   for (const name of Object.values(NAMES)) assert.ok(!rest.some(text => text.includes(name)), 'nor does anything after it');

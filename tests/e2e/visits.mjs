@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Participant, ROOT, Server, coplay, scratch } from './harness.mjs';
+import { Participant, ROOT, Server, click, coplay, scratch } from './harness.mjs';
 import { exported } from './match.mjs';
 
 /**
@@ -51,15 +51,18 @@ const SHOWN = {
 /** The longest wait for something that a person can do: a partner may still play, milliseconds. */
 const PATIENCE = 60_000;
 
-/** Waits until the person can do something, and says what. */
+/** Waits until the person can do something: what it is, in which stage, and the element that is pressed. */
 export async function meets(person) {
-  const found = await person.page.waitForFunction(
-    shown => shown.find(([, selector]) => document.querySelector(selector))?.[0], Object.entries(SHOWN), { timeout: PATIENCE },
-  ).catch(async error => {
+  const found = await person.page.waitForFunction(shown => {
+    const { stage_id } = JSON.parse(window.coplay?.report() ?? '{}');
+    const kinds = shown.map(([kind, selector]) => ({ kind, stage_id, element: document.querySelector(selector) }));
+    return stage_id !== undefined && kinds.find(({ element }) => element);
+  }, Object.entries(SHOWN), { timeout: PATIENCE }).catch(async error => {
     const text = await person.page.evaluate(() => `${document.body.innerText}\n${window.coplay?.report()}`);
     throw new Error(`${person.name} can do nothing: ${text}\n${person.errors.join('\n')}\n${error.message}`);
   });
-  return found.jsonValue();
+  const { kind, stage_id, element } = Object.fromEntries(await found.getProperties());
+  return { kind: await kind.jsonValue(), stage_id: await stage_id.jsonValue(), element: element.asElement() };
 }
 
 /**
@@ -69,20 +72,19 @@ export async function meets(person) {
 export async function takePart(person, { right = [], play = () => person.play(), at = () => {} } = {}) {
   const stages = [];
   for (;;) {
-    const shown = await meets(person);
-    const { stage_id } = await person.report();
+    const { kind, stage_id, element } = await meets(person);
     if (stages.at(-1) !== stage_id) stages.push(stage_id);
-    await at(shown, stage_id);
-    if (shown === 'end') return stages;
-    if (shown === 'play') await play(stage_id);
-    if (shown === 'form') await answer(person, right);
-    if (shown !== 'play') await person.press(SHOWN[shown]);
+    await at(kind, stage_id);
+    if (kind === 'end') return stages;
+    if (kind === 'play') await play(stage_id);
+    if (kind === 'form') await answer(element, right);
+    if (kind !== 'play') await click(element);
   }
 }
 
-/** Answers every question of the page of a form that is shown, if one still is: as is right, else in the middle. */
-const answer = (person, right) => person.page.evaluate(right => {
-  const fields = kind => [...document.querySelectorAll(`form.survey ${kind}`)];
+/** Answers every question of the page of a form that has this button, if it is still shown: as is right, else in the middle. */
+const answer = (button, right) => button.evaluate((button, right) => {
+  const fields = kind => (button.isConnected ? [...button.form.querySelectorAll(kind)] : []);
   const inputs = fields('input[type=radio]');
   for (const name of new Set(inputs.map(input => input.name))) {
     const row = inputs.filter(input => input.name === name);
