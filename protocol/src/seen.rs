@@ -53,7 +53,7 @@ impl Frame {
 pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     // What is beyond the limits is left out, and such a chunk refused by whoever decodes it.
-    code(&mut writer, frames.len(), frames.iter(), seats).ok();
+    code(&mut writer, frames, seats).ok();
     writer.finish();
 }
 
@@ -66,7 +66,7 @@ pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
     if seats > MAX_SEATS {
         return Err(MALFORMED);
     }
-    let frames = code(&mut Reader::new(bytes), 0, [].iter(), seats)?;
+    let frames = code(&mut Reader::new(bytes), &[], seats)?;
     let mut again = Vec::with_capacity(bytes.len());
     encode(&frames, seats, &mut again);
     if again == bytes {
@@ -79,22 +79,29 @@ pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
 const MALFORMED: DecodeError = DecodeError::Malformed("seen-log");
 
 /// Codes a chunk, in either direction: gives the frames that a writer was given, or that a reader found.
-fn code<'a, C: Coder>(
+fn code<C: Coder>(
     coder: &mut C,
-    count: usize,
-    mut frames: impl Iterator<Item = &'a Frame>,
+    frames: &[Frame],
     seats: usize,
 ) -> Result<Vec<Frame>, DecodeError> {
-    let count = coder.number(&mut Number::default(), count as u64)?;
+    let none = Frame::default();
+    let frame = |at: usize| frames.get(at).unwrap_or(&none);
+    let mut head = Number::default();
+    let mut number = |number| coder.number(&mut head, number);
+    let count = number(frames.len() as u64)?;
+    let (at_ms, tick) = match count {
+        0 => (0, 0),
+        _ => (
+            number(frame(0).at_ms.into())?,
+            number(frame(0).tick.0.into())?,
+        ),
+    };
     let count = usize::try_from(count)
         .ok()
         .filter(|count| *count <= MAX_FRAMES);
-    let (mut last, mut odds) = (Last::new(seats), Odds::default());
-    let none = Frame::default();
-    let all = (0..count.ok_or(MALFORMED)?).map(|_| {
-        let frame = frames.next().unwrap_or(&none);
-        last.frame(coder, &mut odds, frame)
-    });
+    let mut last = Last::new(narrow(at_ms)?, narrow(tick)?, seats);
+    let mut odds = Odds::default();
+    let all = (0..count.ok_or(MALFORMED)?).map(|at| last.frame(coder, &mut odds, frame(at)));
     all.collect()
 }
 
@@ -110,10 +117,13 @@ struct Odds {
     is_regular: Chance,
     more: Number,
     /// By how many fresh inputs the seat had in the two frames before.
-    fresh: [[Number; 4]; 4],
+    fresh: [[Number; 3]; 3],
     is_same_input: Chance,
     input: Number,
 }
+
+/// How far the first two frames of a chunk are taken to be apart: those of a screen of 60 Hz, milliseconds.
+const DISTANCE_MS: i64 = 17;
 
 /// What the next frame is told against.
 struct Last {
@@ -147,15 +157,20 @@ fn after(signed: i64) -> usize {
 }
 
 impl Last {
-    fn new(seats: usize) -> Self {
+    /// Before the first frame of a chunk.
+    fn new(at_ms: u32, tick: u32, seats: usize) -> Self {
+        let seat = LastOfSeat {
+            have: tick.into(),
+            ..LastOfSeat::default()
+        };
         Self {
-            at_ms: 0,
-            distance_ms: 0,
+            at_ms: i64::from(at_ms) - DISTANCE_MS,
+            distance_ms: DISTANCE_MS,
             later_ms: 0,
-            tick: 0,
+            tick: i64::from(tick) - 1,
             steps: 0,
             aspect: (0, 0, 0, false),
-            seats: vec![LastOfSeat::default(); seats.min(MAX_SEATS)],
+            seats: vec![seat; seats.min(MAX_SEATS)],
             room: MAX_INPUTS,
         }
     }
@@ -231,7 +246,7 @@ impl Last {
                 true => 0,
                 false => coder.signed(&mut odds.more, more(seat, last))?,
             };
-            let [one, two] = last.fresh.map(|count| count.min(3));
+            let [one, two] = last.fresh.map(|count| count.min(2));
             let length = coder.number(&mut odds.fresh[one][two], fresh(seat).len() as u64)?;
             let length = usize::try_from(length).map_err(|_| MALFORMED)?;
             self.room = self.room.checked_sub(length).ok_or(MALFORMED)?;

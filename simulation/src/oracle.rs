@@ -16,7 +16,7 @@
 //! | `pace` | the pages of people with slow machines are at most two ticks apart |
 //! | `stall` | what is played is confirmed, once the network has healed |
 //! | `liveness` | everybody comes to the end of the study |
-//! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second |
+//! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to ten people |
 
 mod rule;
 mod truth;
