@@ -82,8 +82,6 @@ pub struct Page {
     pub is_done: bool,
     /// Until when it does nothing, microseconds.
     pub frozen_us: u64,
-    /// Datagrams that wait for a frozen page.
-    pub waiting: usize,
     /// Whether it is out of sight.
     pub is_hidden: bool,
     /// The connection that it has, or begins.
@@ -139,7 +137,6 @@ impl Page {
             is_stopped: false,
             is_done: false,
             frozen_us: 0,
-            waiting: 0,
             is_hidden: false,
             conn: None,
             is_welcome: false,
@@ -227,7 +224,6 @@ impl Page {
 
     /// Runs what is due.
     pub fn wake(&mut self, now_us: u64) {
-        self.waiting = 0;
         let page_us = self.page_us(now_us);
         if self.retry_us.is_some_and(|at_us| at_us <= now_us) && !self.is_stopped {
             (self.retry_us, self.dialed_us) = (None, now_us);

@@ -24,7 +24,7 @@ use crate::trace::Trace;
 use crate::weather::Weather;
 use crate::wire::Wires;
 
-/// Datagrams that wait for a frozen page; more are lost.
+/// How much waits for a frozen page before datagrams are lost.
 const WAITING: usize = 300;
 
 /// An hour, microseconds.
@@ -41,6 +41,8 @@ enum Happening {
     Reopen(usize),
     /// A page comes into sight again.
     Show(usize),
+    /// What waited for a frozen page happens.
+    Thaw(usize),
     /// The process of the server starts.
     Start,
     /// A connection reaches the server.
@@ -92,6 +94,8 @@ pub struct Run {
     mischief: Mischief,
     now_us: u64,
     queue: BinaryHeap<Reverse<(u64, u64, Happening)>>,
+    /// What waits for each frozen page, in order.
+    backlogs: BTreeMap<usize, Vec<Happening>>,
     number: u64,
     chance: Chance,
     weather: Weather,
@@ -142,6 +146,7 @@ impl Run {
             mischief,
             now_us: 0,
             queue: BinaryHeap::new(),
+            backlogs: BTreeMap::new(),
             number: 0,
             chance: Chance::new(seed, "run"),
             weather,
@@ -399,6 +404,7 @@ impl Run {
                     self.drain(at)?;
                 }
             }
+            Happening::Thaw(at) => self.thaw(at)?,
             Happening::Start => {
                 self.trace
                     .line(self.now_us, || "the server starts again".into());

@@ -177,19 +177,35 @@ impl Run {
         Ok(())
     }
 
-    /// Something of a frozen page waits until it thaws; whether it does.
+    /// Something of a frozen page waits until it thaws, behind what waits already; whether it does.
     pub(super) fn waits(&mut self, at: usize, happening: &Happening) -> bool {
-        let thaws_us = self.pages[at].frozen_us;
-        if thaws_us <= self.now_us || !self.pages[at].is_alive {
+        let page = &self.pages[at];
+        let is_frozen = page.is_alive && page.frozen_us > self.now_us;
+        let is_first = !self.backlogs.contains_key(&at);
+        if is_first && !is_frozen {
             return false;
         }
-        self.pages[at].waiting += 1;
-        let is_lost =
-            matches!(happening, Happening::Datagram { .. }) && self.pages[at].waiting > WAITING;
-        if !is_lost {
-            self.later(thaws_us, happening.clone());
+        if is_first {
+            self.later(page.frozen_us, Happening::Thaw(at));
+        }
+        let backlog = self.backlogs.entry(at).or_default();
+        if !matches!(happening, Happening::Datagram { .. }) || backlog.len() < WAITING {
+            backlog.push(happening.clone());
         }
         true
+    }
+
+    /// What waited for a page happens, unless it was frozen once more.
+    pub(super) fn thaw(&mut self, at: usize) -> Result<(), String> {
+        let page = &self.pages[at];
+        if page.is_alive && page.frozen_us > self.now_us {
+            self.later(page.frozen_us, Happening::Thaw(at));
+            return Ok(());
+        }
+        let backlog = self.backlogs.remove(&at).unwrap_or_default();
+        backlog
+            .into_iter()
+            .try_for_each(|happening| self.happen(happening))
     }
 
     /// The page that something happens to.
