@@ -134,7 +134,8 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
     if stamp([&web, &dist], &inputs, dev)? == old {
         return Ok(());
     }
-    let mut cargo = bundler(workspace, client, &web, &dist);
+    let mut cargo = bundler(workspace, client, &dist);
+    cargo.arg("--web").arg(&web);
     for module in modules {
         cargo.arg("--module").arg(module);
     }
@@ -146,14 +147,14 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
         .context("remembering what was bundled")
 }
 
-/// The program that bundles a page: a client and the files of a folder, into another folder.
-pub(crate) fn bundler(workspace: &Workspace, client: &Path, web: &Path, out: &Path) -> Command {
+/// The program that bundles a page: a client, and the front end if `--web` follows, into a folder.
+pub(crate) fn bundler(workspace: &Workspace, client: &Path, out: &Path) -> Command {
     let order = ["run", "-p", "xtask", "--features", "bundle"];
     let mut cargo = workspace.cargo(&order);
     cargo
         .args(["--bin", "bundle", "--", "--client"])
         .arg(client);
-    cargo.arg("--web").arg(web).arg("--out").arg(out);
+    cargo.arg("--out").arg(out);
     cargo
 }
 

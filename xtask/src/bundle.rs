@@ -19,7 +19,8 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// What the program is asked to do.
 struct Order {
     client: PathBuf,
-    web: PathBuf,
+    /// The front end; none for a page that has nothing but the client.
+    web: Option<PathBuf>,
     out: PathBuf,
     modules: Vec<PathBuf>,
     dev: bool,
@@ -28,8 +29,10 @@ struct Order {
 fn main() -> Result<()> {
     let order = order(env::args().skip(1))?;
     let mut files = Files::new();
-    gather(&order.web, "", &mut files)?;
-    inline(&mut files)?;
+    if let Some(web) = &order.web {
+        gather(web, "", &mut files)?;
+        inline(&mut files)?;
+    }
     files.extend(bindings(&order.client, order.dev)?);
     for module in &order.modules {
         let name = module
@@ -57,6 +60,7 @@ fn order(mut args: impl Iterator<Item = String>) -> Result<Order> {
             _ => bail!("unknown argument {arg}; `cargo xtask build` is the way to run this"),
         }
     }
+    let web = paths.remove("--web");
     let mut take = |name: &str| {
         paths
             .remove(name)
@@ -64,7 +68,7 @@ fn order(mut args: impl Iterator<Item = String>) -> Result<Order> {
     };
     Ok(Order {
         client: take("--client")?,
-        web: take("--web")?,
+        web,
         out: take("--out")?,
         modules,
         dev,

@@ -95,11 +95,9 @@ fn page(workspace: &Workspace) -> Result<PathBuf> {
         .target
         .join(WASM)
         .join("release/examples/versus.wasm");
-    let folder = workspace.target.join("versus");
-    let (web, out) = (folder.join("none"), folder.join("page"));
-    fs::create_dir_all(&web)?;
+    let out = workspace.target.join("versus");
     fs::create_dir_all(&out)?;
-    let mut bundle = bundler(workspace, &built, &web, &out);
+    let mut bundle = bundler(workspace, &built, &out);
     run("generating the bindings", bundle.arg("--dev"))?;
     Ok(out)
 }
