@@ -19,7 +19,7 @@ mod laws;
 use serde::{Deserialize, Serialize};
 
 /// Version of the formats together.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The most seats of an episode, on the wire.
 pub const MAX_SEATS: usize = 16;

@@ -4,7 +4,7 @@
 //! so that is what is noted. Inputs that the page had but that never became part of the log, because the episode
 //! ended or the seat was cut before them, are here too.
 //!
-//! A chunk stands alone: before its first frame everything is 0, and nothing is known of what is likely. A [`coder`]
+//! A chunk stands alone: it begins with when its first frame was, and knows nothing of what is likely. A [`coder`]
 //! writes and reads it, and [`Last::frame`] says what stands in it.
 //!
 //! This module must not know how frames are drawn.
@@ -16,7 +16,8 @@ use coder::{Chance, Coder, Number, Reader, Writer};
 
 /// The most frames of a chunk, so that a few bytes never become more than a few megabytes of frames.
 pub const MAX_FRAMES: usize = 1_024;
-/// The most fresh inputs of a chunk, of all seats together.
+/// The most fresh inputs of a chunk, of all seats together: sixteen people at 60 Hz have 18 minutes of them, and a page
+/// that is out of sight that long has lost its seat.
 pub const MAX_INPUTS: usize = 1 << 20;
 
 /// A frame that showed something new.
@@ -352,6 +353,41 @@ mod tests {
         };
         assert_eq!(decoded(MAX_FRAMES), Ok(MAX_FRAMES));
         assert_eq!(decoded(MAX_FRAMES + 1), Err(MALFORMED));
+    }
+
+    #[test]
+    fn a_chunk_is_written_as_ever() {
+        let frame = |at: u32| Frame {
+            at_ms: 1_000 + 17 * at,
+            tick: Tick(60 + at),
+            changes: 1,
+            have: vec![Tick(60 + at), Tick(58 + at)],
+            fresh: vec![vec![at as u16 % 2], vec![3; at as usize % 3]],
+            ..Frame::default()
+        };
+        let mut bytes = Vec::new();
+        encode(&(0..6).map(frame).collect::<Vec<_>>(), 2, &mut bytes);
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            text, "dffa49b17761e180c7d67142eeca74d712",
+            "another encoding is another version"
+        );
+    }
+
+    #[test]
+    fn more_inputs_than_a_chunk_may_have_are_refused() {
+        let decoded = |more: usize| {
+            let frame = Frame {
+                have: vec![Tick(0)],
+                fresh: vec![vec![0; MAX_INPUTS + more]],
+                ..Frame::default()
+            };
+            let mut bytes = Vec::new();
+            encode(&[frame], 1, &mut bytes);
+            decode(&bytes, 1).map(|frames| frames[0].fresh[0].len())
+        };
+        assert_eq!(decoded(0), Ok(MAX_INPUTS));
+        assert_eq!(decoded(1), Err(MALFORMED));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod sockets;
 mod watch;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use peer::Peer;
 use protocol::{Era, Seat, Tick};
@@ -41,7 +41,7 @@ enum Happening {
     Reopen(usize),
     /// A page comes into sight again.
     Show(usize),
-    /// What waited for a frozen page happens.
+    /// The first of what waited for a frozen page happens.
     Thaw(usize),
     /// The process of the server starts.
     Start,
@@ -95,7 +95,7 @@ pub struct Run {
     now_us: u64,
     queue: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     /// What waits for each frozen page, in order.
-    backlogs: BTreeMap<usize, Vec<Happening>>,
+    backlogs: BTreeMap<usize, VecDeque<Happening>>,
     number: u64,
     chance: Chance,
     weather: Weather,
@@ -394,6 +394,10 @@ impl Run {
         {
             return Ok(());
         }
+        self.carry_out(happening)
+    }
+
+    fn carry_out(&mut self, happening: Happening) -> Result<(), String> {
         match happening {
             Happening::Arrive(person) => self.open(person),
             Happening::Reopen(person) => self.open(person),

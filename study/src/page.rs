@@ -1,5 +1,7 @@
 //! Markdown pages: read from the study folder, turned into sanitised HTML once, when the study is loaded.
 
+mod markup;
+
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
@@ -270,26 +272,18 @@ const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHRO
 fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec<Media>) {
     let mut parser = Parser::new_ext(markdown, OPTIONS).into_offset_iter();
     let (mut events, mut shown) = (Vec::new(), Vec::new());
-    let (mut is_code, mut is_comment) = (false, false);
+    let mut is_code = false;
     while let Some((event, range)) = parser.next() {
-        let node = Node {
-            at: locate(markdown, range.start),
-            data: Data::List(Vec::new()),
-        };
-        let place = Place::root(&node, report);
-        let elements = match &event {
-            Event::Html(text) | Event::InlineHtml(text) => uncommented(text, &mut is_comment),
-            _ => String::new(),
-        };
-        if matches!(
-            event,
-            Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock)
-        ) {
-            is_code = !is_code;
-        }
+        let at = locate(markdown, range.start);
+        let wrong = |at: At, wrong: String| Place::root(&nothing(at), report).wrong(wrong);
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let words = words(parser.by_ref().map(|(event, _)| event));
+                if words.contains("{{") {
+                    wrong(at, markup::BRACES.to_owned());
+                }
+                let node = nothing(at);
+                let place = Place::root(&node, report);
                 let Some(found) = media::read(dir, file, &place, &dest_url) else {
                     continue;
                 };
@@ -298,11 +292,21 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
                 ));
                 shown.extend(found);
             }
-            Event::Html(_) | Event::InlineHtml(_) if loads(&elements) => {
-                place.wrong("pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video");
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let html = match event {
+                    Event::InlineHtml(html) => html.into_string(),
+                    _ => block(parser.by_ref().map(|(event, _)| event)),
+                };
+                let faults = markup::faults(&html);
+                if faults.is_empty() {
+                    events.push(Event::Html(html.into()));
+                }
+                for (line, fault) in faults {
+                    wrong(below(at, line), fault);
+                }
             }
             Event::Text(text) if !is_code && text.contains("{{") => {
-                place.wrong("`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes");
+                wrong(at, markup::BRACES.to_owned());
                 events.push(Event::Text(text));
             }
             Event::Start(Tag::Link {
@@ -310,12 +314,20 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
                 dest_url,
                 ..
             }) if link_type != LinkType::Email && !leads_somewhere(&dest_url) => {
-                place.wrong(format!("the link to `{dest_url}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"));
+                wrong(
+                    at,
+                    format!(
+                        "the link to `{dest_url}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"
+                    ),
+                );
             }
-            Event::Html(_) | Event::InlineHtml(_) if let Some(part) = left_out(&elements) => {
-                place.wrong(format!("`{part}` of HTML is left out, as pages run nothing and look like all others; remove it, or write it as Markdown"));
+            event => {
+                is_code ^= matches!(
+                    event,
+                    Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock)
+                );
+                events.push(event);
             }
-            event => events.push(event),
         }
     }
     let mut html = String::new();
@@ -337,30 +349,23 @@ fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
     words
 }
 
-/// HTML without its comments, of which one may be open at its begin and at its end.
-fn uncommented(html: &str, is_comment: &mut bool) -> String {
-    let mut elements = String::new();
-    let mut rest = Some(html);
-    while let Some(html) = rest {
-        let end = if *is_comment { "-->" } else { "<!--" };
-        let (part, after) = match html.split_once(end) {
-            Some((part, after)) => (part, Some(after)),
-            None => (html, None),
-        };
-        if !*is_comment {
-            elements.push_str(part);
-        }
-        *is_comment ^= after.is_some();
-        rest = after;
-    }
-    elements
+/// A place of a page, for a report.
+fn nothing(at: At) -> Node {
+    let data = Data::List(Vec::new());
+    Node { at, data }
 }
 
-/// Whether HTML has an element that loads something.
-fn loads(html: &str) -> bool {
-    const TAGS: [&str; 4] = ["<img", "<picture", "<video", "<audio"];
-    let html = html.to_ascii_lowercase();
-    TAGS.iter().any(|tag| html.contains(tag))
+/// All of a block of HTML.
+fn block<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
+    let mut html = String::new();
+    for event in events {
+        match event {
+            Event::End(TagEnd::HtmlBlock) => break,
+            Event::Html(text) | Event::Text(text) => html.push_str(&text),
+            _ => {}
+        }
+    }
+    html
 }
 
 /// Whether a link is one that [`sanitised`] leaves.
@@ -369,27 +374,6 @@ fn leads_somewhere(address: &str) -> bool {
     SCHEMES
         .iter()
         .any(|scheme| address.starts_with(&format!("{scheme}:")))
-}
-
-/// The first element or attribute of HTML that [`sanitised`] takes away, and whose loss somebody would see.
-fn left_out(html: &str) -> Option<String> {
-    let html = html.to_ascii_lowercase();
-    let known = cleaner().clone_tags();
-    let tags = html
-        .split('<')
-        .skip(1)
-        .filter_map(|tag| tag.split('>').next());
-    tags.filter(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
-        .find_map(|tag| {
-            let mut words = tag.split(|c: char| c.is_whitespace() || c == '/');
-            let name = words.next().unwrap_or_default();
-            if !known.contains(name) {
-                return Some(format!("<{name}>"));
-            }
-            let attribute = |word: &str| Some(word.split_once('=')?.0.to_owned());
-            let mut attributes = words.filter_map(attribute);
-            attributes.find(|name| name == "style" || name.starts_with("on"))
-        })
 }
 
 /// Where a byte of a text stands.
@@ -401,6 +385,17 @@ fn locate(text: &str, offset: usize) -> At {
     At {
         line: number(line),
         column: number(column.count() + 1),
+    }
+}
+
+/// So many lines further down, at the begin of the line.
+fn below(at: At, lines: usize) -> At {
+    match u32::try_from(lines) {
+        Ok(0) | Err(_) => at,
+        Ok(lines) => At {
+            line: at.line.saturating_add(lines),
+            column: 1,
+        },
     }
 }
 
@@ -487,9 +482,15 @@ mod tests {
     fn comments_and_code_are_passed_over() {
         let quiet = "<!-- <script>x()</script> -->\n\n<!--\n<img src=a.png>\n-->\n\na <!-- <p style=\"x\"> --> b\n\n\
                      ```\n{{ name }}\n```\n\n    {{ name }}\n\n`{{ name }}`\n";
-        let loud = "<!-- a --> <script>x()</script>\n\n<div>\n<!-- a\n--> <p style=\"x\">\n</div>\n\n{{ name }}\n";
+        let loud = "<!-- a --> <script>x()</script>\n\n<div>\n<!-- a\n--> <p style=\"x\">\n</div>\n\n{{ name }}\n\n![{{ a }}](kitchen.png)\n";
         let (html, wrong) = of(&format!("{quiet}\n{loud}"));
-        let places = ["17:1: `<script>`", "21:1: `style`", "24:1: `{{`"];
+        let places = [
+            "17:1: `<script>`",
+            "21:1: `style`",
+            "24:1: `{{`",
+            "26:1: `{{`",
+            "26:1: there is no file",
+        ];
         assert_eq!(wrong.len(), places.len(), "{wrong:?}");
         for (wrong, place) in wrong.iter().zip(places) {
             assert!(wrong.starts_with(&format!("how.md:{place}")), "{wrong:?}");

@@ -144,9 +144,9 @@ export async function coplay(...args) {
   return result;
 }
 
-/** Clicks an element; one that is gone meanwhile, or covered for long, is no failure. */
+/** Clicks an element; one that is gone meanwhile, alone or with its page, or covered for long, is no failure. */
 export const click = element => element.click({ timeout: 2_000 }).catch(error => {
-  if (error.name !== 'TimeoutError' && !/not attached/.test(error.message)) throw error;
+  if (error.name !== 'TimeoutError' && !/not attached|navigation/.test(error.message)) throw error;
 });
 
 /** Rejects if the promise takes longer. */
@@ -263,7 +263,9 @@ export class Participant {
 
   /** Clicks what can be clicked; a stage that ended meanwhile is no failure. */
   async press(selector) {
-    const element = await this.page.$(selector);
+    const element = await this.page.waitForSelector(selector, { timeout: 2_000 }).catch(error => {
+      if (error.name !== 'TimeoutError') throw error;
+    });
     if (element) await click(element);
   }
 

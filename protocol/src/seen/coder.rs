@@ -9,13 +9,13 @@ use crate::DecodeError;
 
 /// A fresh chance, of 65,536.
 const HALF: u16 = 1 << 15;
-/// Bits of a chance that count: it is never less than one of so many.
+/// Bits of a chance that count.
 const PRECISION: u32 = 12;
 /// A chance remembers about so many bits.
 const MEMORY: u16 = 60;
 /// Below this the range is widened by a byte.
 const NARROW: u32 = 1 << 24;
-/// The most zeros before a number: no number needs more bits.
+/// The most ones before a number: no number needs more bits.
 const LONGEST: usize = 40;
 /// Numbers of more bits than this share their chances.
 const CLASSES: usize = 8;
@@ -37,10 +37,10 @@ impl Default for Chance {
 }
 
 impl Chance {
-    /// The part of a range that a bit has that is not set.
+    /// The part of a range that a bit has that is not set: never none, and never all, as no chance comes nearer than
+    /// [`MEMORY`] to an end.
     fn share(self, range: u32) -> u32 {
-        let clear = u32::from(self.clear) >> (16 - PRECISION);
-        (range >> PRECISION) * clear.clamp(1, (1 << PRECISION) - 1)
+        (range >> PRECISION) * (u32::from(self.clear) >> (16 - PRECISION))
     }
 
     fn learn(&mut self, bit: bool) {
@@ -55,10 +55,10 @@ impl Chance {
     }
 }
 
-/// The chances of a number: one for each zero before it, and for the bit after its highest one.
+/// The chances of a number: of the ones before it and the 0 that ends them, and of the bit after its highest one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Number {
-    zeros: [Chance; CLASSES],
+    length: [Chance; CLASSES],
     next: [Chance; CLASSES],
 }
 
@@ -66,22 +66,22 @@ pub(super) struct Number {
 pub(super) trait Coder {
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool;
 
-    /// An Elias gamma code: as many zeros as the number plus one has bits after its highest one, then these bits.
+    /// An Elias gamma code: as many ones as the number plus one has bits after its highest one, a 0, then these bits.
     fn number(&mut self, model: &mut Number, number: u64) -> Result<u64, DecodeError> {
         let code = number + 1;
         let length = code.ilog2() as usize;
-        let mut zeros = 0;
-        while self.bit(&mut model.zeros[zeros.min(CLASSES - 1)], zeros < length) {
-            zeros += 1;
-            if zeros > LONGEST {
+        let mut ones = 0;
+        while self.bit(&mut model.length[ones.min(CLASSES - 1)], ones < length) {
+            ones += 1;
+            if ones > LONGEST {
                 return Err(super::MALFORMED);
             }
         }
         let mut read = 1;
-        for at in (0..zeros).rev() {
-            let next = &mut model.next[zeros.min(CLASSES - 1)];
+        for at in (0..ones).rev() {
+            let next = &mut model.next[ones.min(CLASSES - 1)];
             let mut even = Chance::default();
-            let chance = if at + 1 == zeros { next } else { &mut even };
+            let chance = if at + 1 == ones { next } else { &mut even };
             read = read << 1 | u64::from(self.bit(chance, code >> at & 1 == 1));
         }
         Ok(read - 1)
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         self.low <<= 8;
     }
 
-    /// Writes the shortest end, without zeros, which a reader takes to follow.
+    /// Writes the lowest end that has no more than a byte, without zeros, which a reader takes to follow.
     pub(super) fn finish(mut self) {
         let end = NARROW - 1;
         if self.low & end != 0 {

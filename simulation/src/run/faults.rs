@@ -1,5 +1,7 @@
 //! What goes wrong in a run: pages that end, pause and hide, and servers that die.
 
+use std::collections::VecDeque;
+
 use protocol::Seat;
 use protocol::control::ClientMessage;
 
@@ -190,22 +192,25 @@ impl Run {
         }
         let backlog = self.backlogs.entry(at).or_default();
         if !matches!(happening, Happening::Datagram { .. }) || backlog.len() < WAITING {
-            backlog.push(happening.clone());
+            backlog.push_back(happening.clone());
         }
         true
     }
 
-    /// What waited for a page happens, unless it was frozen once more.
+    /// The first of what waited for a page happens, unless it was frozen once more; the next one follows at once.
     pub(super) fn thaw(&mut self, at: usize) -> Result<(), String> {
         let page = &self.pages[at];
         if page.is_alive && page.frozen_us > self.now_us {
             self.later(page.frozen_us, Happening::Thaw(at));
             return Ok(());
         }
-        let backlog = self.backlogs.remove(&at).unwrap_or_default();
-        backlog
-            .into_iter()
-            .try_for_each(|happening| self.happen(happening))
+        let backlog = self.backlogs.get_mut(&at);
+        let Some(happening) = backlog.and_then(VecDeque::pop_front) else {
+            self.backlogs.remove(&at);
+            return Ok(());
+        };
+        self.later(self.now_us, Happening::Thaw(at));
+        self.carry_out(happening)
     }
 
     /// The page that something happens to.

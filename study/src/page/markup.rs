@@ -1,0 +1,114 @@
+//! What of the HTML in a page is not shown as it stands, so that nothing is lost without a word.
+
+use std::cell::{Cell, RefCell};
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer,
+};
+
+/// What is wrong with a name in braces.
+pub(super) const BRACES: &str = "`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes";
+const LOADS: &str = "pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video";
+const OPEN: &str = "a comment of HTML has no end, so that nothing after it is shown; write `-->`";
+
+/// What is wrong with a piece of HTML, each with the number of its line in it, from 0.
+pub(super) fn faults(html: &str) -> Vec<(usize, String)> {
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(html));
+    let tokens = Tokenizer::new(Faults::default(), <_>::default());
+    let _ = tokens.feed(&input);
+    tokens.end();
+    let Faults { found, ends_open } = tokens.sink;
+    let mut found = found.into_inner();
+    if let Some(line) = ends_open.get().filter(|_| is_open(html)) {
+        found.push((line, OPEN.to_owned()));
+    }
+    found
+}
+
+/// Whether HTML that ends with a comment ends in the middle of it.
+fn is_open(html: &str) -> bool {
+    let ends = ["-->", "--!>"];
+    html.contains("<!--") && !ends.iter().any(|end| html.ends_with(end))
+}
+
+#[derive(Default)]
+struct Faults {
+    found: RefCell<Vec<(usize, String)>>,
+    /// The line of a comment behind which nothing came.
+    ends_open: Cell<Option<usize>>,
+}
+
+impl TokenSink for Faults {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<()> {
+        let line = usize::try_from(line).unwrap_or(1).saturating_sub(1);
+        let wrong = match &token {
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => left_out(tag),
+            Token::CharacterTokens(text) if text.contains("{{") => Some(BRACES.to_owned()),
+            _ => None,
+        };
+        self.found
+            .borrow_mut()
+            .extend(wrong.map(|wrong| (line, wrong)));
+        match token {
+            Token::EOFToken | Token::ParseError(_) => {}
+            Token::CommentToken(_) => self.ends_open.set(Some(line)),
+            _ => self.ends_open.set(None),
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+/// What of an element [`super::sanitised`] takes away, and somebody would miss.
+fn left_out(tag: &Tag) -> Option<String> {
+    if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
+        return Some(LOADS.to_owned());
+    }
+    let mut attributes = tag.attrs.iter().map(|attribute| &*attribute.name.local);
+    let part = if super::cleaner().clone_tags().contains(&*tag.name) {
+        attributes
+            .find(|name| *name == "style" || name.starts_with("on"))?
+            .to_owned()
+    } else {
+        format!("<{}>", tag.name)
+    };
+    Some(format!(
+        "`{part}` of HTML is left out, as pages run nothing and look like all others; remove it, or write it as Markdown"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_by_line_and_nothing_else_is_one() {
+        let told = |html: &str| {
+            let faults = faults(html).into_iter();
+            faults
+                .map(|(line, wrong)| format!("{line} {}", &wrong[..9]))
+                .collect::<Vec<_>>()
+        };
+        for fine in [
+            "<a href=\"https://a.example/online?on=1/style=2\" title='a > b, the style=x, <!--'>a</a>\n",
+            "<!-- <script>x()</script>\n<img> {{ a }} -->\n",
+            "<!-->\n<b>b</b><!--->\n",
+            "<br/><hr />",
+        ] {
+            assert_eq!(told(fine), Vec::<String>::new(), "{fine}");
+        }
+        assert_eq!(
+            told("<div>\n<p\nstyle=\"x\">{{ a }}</p>\n<a title='>' onclick=x>"),
+            ["2 `style` o", "2 `{{` is s", "3 `onclick`"]
+        );
+        assert_eq!(told("<!--><IMG src=x>"), ["0 pictures "]);
+        assert_eq!(told("<b>b</b>\n<!-- <b>b</b>"), ["1 a comment"]);
+        assert_eq!(
+            told("<script>a</script><iframe>"),
+            ["0 `<script>", "0 `<iframe>"]
+        );
+    }
+}
