@@ -77,7 +77,7 @@ pub(crate) fn read(place: &Place<'_>) -> Option<About> {
     let title = title.need("Cooking together", |place| text::read(&place, known, 200));
     let contact = fields.key("contact", "Whom participants can write to.");
     let contact = contact.need("lab@example.edu", |place| place.text(200));
-    let doc = "The number that the ethics board gave the study; it goes into the data.";
+    let doc = "The number that the ethics board gave the study; it is kept with the study in the data folder.";
     let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
     let keeping = keeping(&mut fields);
     fields.done();
@@ -103,7 +103,7 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
         ("erase_own", OnWithdraw::EraseOwn),
         ("erase_group", OnWithdraw::EraseGroup),
     ];
-    let doc = "What is erased when a participant withdraws. `erase_own`: what was recorded of them; partners keep their own \
+    let doc = "What is erased when a participant withdraws. `erase_own`, also if nothing is said: what was recorded of them; partners keep their own \
                part of what they played together. `erase_group`: the episodes of their groups too.";
     let withdraw = fields
         .key("on_withdraw", doc)

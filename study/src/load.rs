@@ -407,6 +407,7 @@ fn timeline<'a>(
     let usual = Design::default();
     let known = design.unwrap_or(&usual);
     stage::check(&read.places, &read.stages);
+    timeline::check::guards(&read);
     timeline::check::length(&read, known, place);
     let makers = timeline::groups::groups(&read, known);
     timeline::groups::bots(&mut read, &makers);

@@ -314,12 +314,7 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
                 dest_url,
                 ..
             }) if link_type != LinkType::Email && !leads_somewhere(&dest_url) => {
-                wrong(
-                    at,
-                    format!(
-                        "the link to `{dest_url}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"
-                    ),
-                );
+                wrong(at, leads_nowhere(&dest_url));
             }
             event => {
                 is_code ^= matches!(
@@ -374,6 +369,12 @@ fn leads_somewhere(address: &str) -> bool {
     SCHEMES
         .iter()
         .any(|scheme| address.starts_with(&format!("{scheme}:")))
+}
+
+fn leads_nowhere(address: &str) -> String {
+    format!(
+        "the link to `{address}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"
+    )
 }
 
 /// Where a byte of a text stands.

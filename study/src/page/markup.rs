@@ -67,6 +67,13 @@ fn left_out(tag: &Tag) -> Option<String> {
     if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
         return Some(LOADS.to_owned());
     }
+    let link = tag
+        .attrs
+        .iter()
+        .find(|attribute| &*attribute.name.local == "href");
+    if let Some(link) = link.filter(|link| !super::leads_somewhere(&link.value)) {
+        return Some(super::leads_nowhere(&link.value));
+    }
     let mut attributes = tag.attrs.iter().map(|attribute| &*attribute.name.local);
     let part = if super::cleaner().clone_tags().contains(&*tag.name) {
         attributes
@@ -76,7 +83,7 @@ fn left_out(tag: &Tag) -> Option<String> {
         format!("<{}>", tag.name)
     };
     Some(format!(
-        "`{part}` of HTML is left out, as pages run nothing and look like all others; remove it, or write it as Markdown"
+        "`{part}` of HTML is not allowed, as pages run nothing and look like all others; remove it, or write it as Markdown"
     ))
 }
 
@@ -105,6 +112,7 @@ mod tests {
             ["2 `style` o", "2 `{{` is s", "3 `onclick`"]
         );
         assert_eq!(told("<!--><IMG src=x>"), ["0 pictures "]);
+        assert_eq!(told("<a href=other.html>"), ["0 the link "]);
         assert_eq!(told("<b>b</b>\n<!-- <b>b</b>"), ["1 a comment"]);
         assert_eq!(
             told("<script>a</script><iframe>"),

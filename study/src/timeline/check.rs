@@ -8,6 +8,7 @@ use crate::stage::Kind;
 
 use super::read::Read;
 use super::{Block, MAX_VISITS, Node, names};
+use crate::yaml::Data;
 
 /// Reports ids that are there twice, and those that formulas know as something else.
 pub(crate) fn ids(read: &Read<'_>) {
@@ -87,6 +88,72 @@ fn never_reached(node: &Node, read: &Read<'_>) {
         Node::Block(block) => &read.blocks[usize::from(block.number)],
     };
     place.wrong("an end stage before the last stage; what follows is never reached, so move it to the end of the timeline");
+}
+
+/// Reports guards that ask for answers that are given only later: they would have no value, and not hold.
+pub(crate) fn guards(read: &Read<'_>) {
+    guards_in(&read.tree, read, None);
+}
+
+/// `again` is the outermost block around the nodes whose stages may come in any order, or more than once.
+fn guards_in<'a>(nodes: &'a [Node], read: &Read<'_>, again: Option<&'a Block>) {
+    for node in nodes {
+        let Node::Block(block) = node else { continue };
+        let is_sequence = block.kept() == block.block.len() && !block.shuffle;
+        let is_again = !is_sequence || block.repeat > 1 || block.for_each.is_some();
+        let again = again.or(is_again.then_some(block));
+        guard(block, read, again);
+        guards_in(&block.block, read, again);
+    }
+}
+
+fn guard(block: &Block, read: &Read<'_>, again: Option<&Block>) {
+    let place = &read.blocks[usize::from(block.number)];
+    let Some(place) = place.at("when") else {
+        return;
+    };
+    let (Data::Plain(formula) | Data::Quoted(formula)) = &place.node.data else {
+        return;
+    };
+    let within = |nodes: &[Node]| {
+        let mut stages = Vec::new();
+        all(nodes, &mut stages);
+        stages
+    };
+    let first = within(&block.block).into_iter().min();
+    let again = again.map_or_else(Vec::new, |block| within(&block.block));
+    for (number, stage) in (0..).zip(&read.stages) {
+        let form = stage.as_ref();
+        let Some(form) = form.filter(|stage| matches!(stage.kind, Kind::Survey(_))) else {
+            continue;
+        };
+        let id = &form.id;
+        if first.is_some_and(|first| number >= first)
+            && !again.contains(&number)
+            && mentions(formula, &format!("answers.{id}."))
+        {
+            place.wrong(format!("`{id}` does not come before what this guards, so that there are no answers yet and nobody gets there; ask for an earlier stage, or move `{id}` before it"));
+        }
+    }
+}
+
+/// Whether a formula has some words, and not as the end of longer ones.
+fn mentions(formula: &str, words: &str) -> bool {
+    let begins = |at: usize| {
+        let before = formula[..at].chars().next_back();
+        !before.is_some_and(|before| before.is_alphanumeric() || "_.".contains(before))
+    };
+    formula.match_indices(words).any(|(at, _)| begins(at))
+}
+
+/// The numbers of the stages of some nodes.
+fn all(nodes: &[Node], stages: &mut Vec<u16>) {
+    for node in nodes {
+        match node {
+            Node::Stage(stage) => stages.push(*stage),
+            Node::Block(block) => all(&block.block, stages),
+        }
+    }
 }
 
 /// Reports a walk that is longer than a route may be, at the smallest block that is too long.

@@ -394,6 +394,10 @@ fn guards_are_typed_and_can_hold() {
         guard("1 > 2"),
         "study.yaml:31:11: timeline[3].when: never holds, so nobody reaches what it guards; mend the formula, or remove what it guards"
     );
+    assert_eq!(
+        guard("answers.after.fun > 3"),
+        "study.yaml:31:11: timeline[3].when: `after` does not come before what this guards, so that there are no answers yet and nobody gets there; ask for an earlier stage, or move `after` before it"
+    );
     let in_copies = guard("'place == \"moon\"'\n    for_each: {place: [sun, stars]}");
     assert!(
         in_copies.starts_with("study.yaml:31:11: timeline[3].when: never holds"),
