@@ -8,6 +8,7 @@
 pub mod change;
 pub mod control;
 pub mod datagram;
+pub mod hash;
 pub mod log;
 pub mod rules;
 pub mod seen;

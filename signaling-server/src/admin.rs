@@ -13,10 +13,10 @@ use axum::{Json, Router};
 use serde::Serialize;
 use study::{Progress, Study};
 
-use crate::assets::sha256_hex;
-use crate::data::secret;
 use crate::http::secure_alone;
-use crate::store::{self, Session, SqliteStore};
+use protocol::hash::sha256_hex;
+use store::data_folder::secret;
+use store::{self, Session, SqliteStore};
 
 const PAGE: &str = include_str!("../pages/admin.html");
 const SCRIPT: &str = include_str!("../pages/admin.js");

@@ -8,11 +8,13 @@ use study::media::Media;
 use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::assets::{Assets, Bytes, is_sha256};
-use crate::clock::Clock;
-use crate::config::Limits;
-use crate::hub::Event;
+use crate::assets::Assets;
 use crate::socket::Connections;
+use clock::Clock;
+use protocol::hash::is_sha256;
+use server_core::arbiter::Event;
+use server_core::limits::Limits;
+use store::data_folder::{Bytes, EnvModule};
 
 /// What the handlers share.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub struct App {
     /// The front end.
     pub assets: Assets,
     /// The environment modules of the study.
-    pub modules: Vec<Module>,
+    pub modules: Vec<EnvModule>,
     /// What pages of the study show, by the end of its path.
     pub media: HashMap<String, Media>,
     /// Folder of the modules that episodes of this data folder were played with.
@@ -39,17 +41,6 @@ pub struct App {
     pub provider: Provider,
     /// To the driver.
     pub events: mpsc::Sender<Event>,
-}
-
-/// An environment module.
-#[derive(Clone, Debug)]
-pub struct Module {
-    /// Environment id.
-    pub env: String,
-    /// SHA-256, lower-case hex.
-    pub hash: String,
-    /// The module.
-    pub bytes: Bytes,
 }
 
 /// A module as it is served.

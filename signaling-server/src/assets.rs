@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use rust_embed::RustEmbed;
-use sha2::{Digest, Sha256};
+use store::data_folder::Bytes;
 
 /// `dist/` as it was when the binary was built; a debug build reads it from the disk.
 #[derive(RustEmbed)]
@@ -20,9 +20,6 @@ pub enum Assets {
     /// From a folder.
     Folder(PathBuf),
 }
-
-/// Bytes of a file of the front end.
-pub type Bytes = Cow<'static, [u8]>;
 
 impl Assets {
     /// Reads a file by its path below `dist/`, such as `modules/overcooked.wasm`.
@@ -48,19 +45,6 @@ fn is_plain(path: &str) -> bool {
         && Path::new(path)
             .components()
             .all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// SHA-256, lower-case hex.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
-/// Whether a name is a SHA-256, and so cannot lead out of a folder.
-pub fn is_sha256(name: &str) -> bool {
-    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The media type of a file, by the end of its name.
@@ -96,11 +80,5 @@ mod tests {
             assert!(!is_plain(bad), "{bad}");
         }
         assert!(is_plain("modules/overcooked.wasm"));
-    }
-
-    #[test]
-    fn a_hash_is_sixty_four_lower_case_digits() {
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(sha256_hex(b"abc"), expected);
     }
 }

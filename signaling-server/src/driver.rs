@@ -10,11 +10,11 @@ use std::sync::Arc;
 use protocol::Era;
 use tokio::sync::mpsc;
 
-use crate::clock::Clock;
-use crate::hub::{Effect, Event, Hub, Work};
-use crate::keeper::{Keeper, failure};
-use crate::memory::Memory;
+use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
+use clock::Clock;
+use server_core::arbiter::{Effect, Event, Hub, Work};
+use store::persistence::Persistence;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
@@ -22,13 +22,13 @@ const EFFECTS: usize = 4_096;
 /// What carries effects out.
 pub struct Executor {
     /// The database.
-    pub memory: Memory,
+    pub persistence: Persistence,
     /// The pages.
     pub connections: Arc<Connections>,
     /// Folder of the episode files.
     pub episodes: PathBuf,
     /// The threads of running episodes.
-    pub keepers: HashMap<Era, Keeper>,
+    pub writers: HashMap<Era, EpisodeWriter>,
     /// What the archive reports, back to the hub.
     pub results: mpsc::UnboundedSender<Event>,
 }
@@ -36,7 +36,7 @@ pub struct Executor {
 /// Steps the hub until [`Event::Stop`]; gives the executor back once everything is carried out.
 ///
 /// # Errors
-/// The database failed: nothing can be kept any more, so the server stops rather than going on without memory.
+/// The database failed: nothing can be kept any more, so the server stops rather than going on without persistence.
 pub async fn run(
     mut hub: Hub,
     clock: Clock,
@@ -85,36 +85,37 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
             Effect::Relay(..) => unreachable!("the hub's task relays"),
             Effect::Close(conn) => executor.connections.close(conn),
-            Effect::Store(write) => executor.memory.write(write).await?,
+            Effect::Store(write) => executor.persistence.write(write).await?,
             Effect::Archive(era, work) => executor.archive(era, work),
         }
     }
-    let keepers = std::mem::take(&mut executor.keepers);
-    tokio::task::spawn_blocking(move || keepers.into_values().for_each(Keeper::finish)).await?;
-    executor.memory.close().await;
+    let writers = std::mem::take(&mut executor.writers);
+    tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish))
+        .await?;
+    executor.persistence.close().await;
     Ok(())
 }
 
 impl Executor {
     fn archive(&mut self, era: Era, work: Work) {
-        let failed = failure(era, &work);
+        let failed = work.failure(era);
         if matches!(work, Work::Open(_)) {
-            match Keeper::start(era, self.episodes.clone(), || None, self.results.clone()) {
-                Ok(keeper) => drop(self.keepers.insert(era, keeper)),
+            match EpisodeWriter::start(era, self.episodes.clone(), || None, self.results.clone()) {
+                Ok(writer) => drop(self.writers.insert(era, writer)),
                 Err(error) => tracing::error!(%error, "no thread for an episode"),
             }
         }
         let is_end = matches!(work, Work::End(_));
         let handed = self
-            .keepers
+            .writers
             .get(&era)
-            .is_some_and(|keeper| keeper.hand(work));
+            .is_some_and(|writer| writer.hand(work));
         if !handed {
             // The driver's own loop holds the receiving end until this task is done.
             let _ = self.results.send(failed);
         }
         if is_end {
-            self.keepers.remove(&era);
+            self.writers.remove(&era);
         }
     }
 }

@@ -15,9 +15,10 @@ use sha2::{Digest as _, Sha256};
 use study::recruitment::Provider;
 
 use crate::app::App;
-use crate::assets::{self, media_type, sha256_hex};
-use crate::ranges::{Range, range};
+use crate::assets::media_type;
+use crate::http_range::{Range, range};
 use crate::socket;
+use protocol::hash::sha256_hex;
 
 /// What a page may load and do: its own files, its own socket, nothing else.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
@@ -184,7 +185,7 @@ fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
 fn respond(
     media: &'static str,
     cache: &'static str,
-    bytes: assets::Bytes,
+    bytes: store::data_folder::Bytes,
     packed: bool,
 ) -> Response {
     let body = match bytes {
@@ -225,7 +226,7 @@ async fn secure(State(app): State<Arc<App>>, response: Response) -> Response {
 }
 
 /// Adds what a browser is to keep to on a page that stands in no frame of others.
-pub(crate) async fn secure_alone(response: Response) -> Response {
+pub async fn secure_alone(response: Response) -> Response {
     secured(response, "; form-action 'none'; frame-ancestors 'self'")
 }
 

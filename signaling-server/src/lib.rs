@@ -1,38 +1,16 @@
-//! The Coplay server: sessions, lobby, signalling, relay and archive behind one axum router.
+//! The server's shell: routes, sockets, the driver, the threads of episodes, and the sockets of STUN and TURN.
 //!
-//! Pure cores ([`lobby`], [`hub`]) decide; thin shells ([`http`], [`socket`], [`driver`]) translate and forward.
-//! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and keeps
+//! The arbiter ([`server_core::arbiter`]) decides; [`http`], [`socket`] and [`driver`] translate and forward.
+//! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and stores
 //! what is confirmed.
 
 pub mod admin;
 pub mod app;
-pub mod archive;
 pub mod assets;
-pub mod changed;
-pub mod cli;
-pub mod clock;
-pub mod config;
-pub mod data;
-pub mod dev;
 pub mod driver;
-pub mod env;
-pub mod export;
+pub mod episode_writer;
 pub mod http;
-pub mod hub;
-pub mod keeper;
-pub mod links;
-pub mod lint;
-pub mod lobby;
-pub mod memory;
-pub mod networks;
-pub mod pace;
-pub mod pay;
-mod ranges;
-pub mod rehearse;
-pub mod retain;
+mod http_range;
 pub mod server;
 pub mod socket;
-pub mod store;
-pub mod template;
-pub mod turn;
-pub mod verify;
+pub mod turn_sockets;

@@ -1,36 +1,38 @@
 //! From a study folder and a data folder to a running server, and back.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
-use env_core::World;
-use env_core::contract::ParamError;
-use module::ModuleError;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Deed, Provider};
 use study::stage::Env;
-use study::{EnvFacts, EnvFault, Kind, Outcome, Playable, Problem, Study};
+use study::{EnvFacts, Kind, Outcome, Playable, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::app::{App, Module};
+use crate::app::App;
 use crate::assets::Assets;
-use crate::changed::Changed;
-use crate::clock::Clock;
-use crate::config::Limits;
-use crate::data::{self, DataDir};
 use crate::driver::{self, Executor};
+use crate::episode_writer::EpisodeWriter;
 use crate::http::build_handler;
-use crate::hub::{EnvStage, EnvStages, Event, Hub};
-use crate::memory::Memory;
-use crate::networks;
 use crate::socket::Connections;
-use crate::turn::{self, Issuer, Secret, Turn};
+use archive::Episode;
+use catalog::{StartError, read_study};
+use clock::Clock;
+use protocol::Era;
+use server_core::arbiter::{EnvStage, EnvStages, Event, Hub};
+use server_core::limits::Limits;
+use store::data_folder::{self, DataDir, EnvModule};
+use store::persistence::Persistence;
+use store::study_version::OnStudyChange;
+use turn::{Issuer, Secret};
+
+use crate::turn_sockets::{self, Turn, TurnOptions};
 
 /// Messages of pages that may wait for the hub.
 const EVENTS: usize = 1_024;
@@ -55,20 +57,9 @@ pub struct Options {
     /// Limits.
     pub limits: Limits,
     /// The STUN and TURN server; none if there is to be none.
-    pub turn: Option<turn::Options>,
+    pub turn: Option<TurnOptions>,
     /// What becomes of participants who are on their way through another version of the study.
-    pub changed: Changed,
-}
-
-/// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The study file is wrong.
-    #[error("the study has {} problem(s)", .0.len())]
-    Study(Vec<Problem>),
-    /// Anything else.
-    #[error(transparent)]
-    Other(#[from] anyhow::Error),
+    pub changed: OnStudyChange,
 }
 
 /// A server that runs, whether or not anything listens for it.
@@ -113,10 +104,10 @@ impl Server {
             .into());
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
-        data.keep_study(&study).map_err(anyhow::Error::from)?;
+        data.store_study(&study).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
         for network in &study.networks {
-            data.keep_network(network).map_err(anyhow::Error::from)?;
+            data.store_model(network).map_err(anyhow::Error::from)?;
         }
         let stages = env_stages(&study, facts, &modules);
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
@@ -127,9 +118,13 @@ impl Server {
         let media = media(&study);
         let provider = study.recruitment.provider;
         let study = Arc::new(study);
-        let memory = Memory::open(&data, Arc::clone(&study)).await?;
-        let (mut restored, keepers) = memory.restore(&data, &results, options.changed).await?;
-        let links = memory.links(&data, &mut restored, options.links).await?;
+        let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
+        let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
+        let writers =
+            start_writers(logs, &data, &results).context("a thread for a running episode")?;
+        let links = persistence
+            .links(&data, &mut restored, options.links)
+            .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
         let hub = Hub::new(
@@ -149,10 +144,10 @@ impl Server {
             None => hub,
         };
         let executor = Executor {
-            memory,
+            persistence,
             connections: Arc::clone(&connections),
             episodes: data.episodes(),
-            keepers,
+            writers,
             results,
         };
         let driver = tokio::spawn(driver::run(
@@ -257,16 +252,16 @@ impl Server {
 
 /// Starts the STUN and TURN server, if there is to be one.
 async fn start_turn(
-    options: Option<turn::Options>,
+    options: Option<TurnOptions>,
     data: &DataDir,
     clock: Clock,
 ) -> anyhow::Result<Option<(Turn, Issuer)>> {
-    let Some(turn::Options { listen, host }) = options else {
+    let Some(TurnOptions { listen, host }) = options else {
         return Ok(None);
     };
-    let secret = data::secret(data.path(), "turn.secret").context("the secret of TURN")?;
+    let secret = data_folder::secret(data.path(), "turn.secret").context("the secret of TURN")?;
     let secret = Secret::new(secret);
-    let turn = turn::start(listen, secret.clone(), clock, turn::Limits::default()).await;
+    let turn = turn_sockets::start(listen, secret.clone(), clock, turn::Limits::default()).await;
     let turn = turn.with_context(|| {
         format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
     })?;
@@ -276,121 +271,6 @@ async fn start_turn(
 
 fn os_random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the system gives random numbers");
-}
-
-/// Reads a study and checks it against the environments and AI partners of this program.
-///
-/// # Errors
-/// Every [`Problem`].
-pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
-    let read = study::load_on(dir, |hosted| {
-        let playable = hosted.check_env(open_env);
-        let policies = hosted.check_policies(&policy::NAMES, able);
-        match (playable, policies, hosted.lower_models(networks::lower)) {
-            (Ok(playable), Ok(()), Ok(lowered)) => Ok((playable, lowered)),
-            (playable, policies, lowered) => {
-                let found = [playable.err(), policies.err(), lowered.err()];
-                Err(found.into_iter().flatten().flatten().collect())
-            }
-        }
-    });
-    let (mut study, (playable, lowered)) = read?;
-    study.call(lowered);
-    Ok((study, playable))
-}
-
-/// The policies that can play an environment; none if it cannot be opened.
-fn able(env: &Env) -> Option<Vec<&'static str>> {
-    let world = open_world(env).ok()?;
-    let mut names = policy::NAMES.to_vec();
-    names.retain(|name| policy::by_name(name, world.spec()).is_some());
-    Some(names)
-}
-
-fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
-    let world = open_world(env)?;
-    let spec = world.spec();
-    let actions = spec
-        .actions
-        .iter()
-        .map(|action| action.name.clone())
-        .collect();
-    Ok(EnvFacts {
-        seats: spec.seats,
-        tick_hz: spec.tick_hz,
-        horizon: spec.horizon,
-        actions,
-    })
-}
-
-pub(crate) fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
-    let refused = |error: ParamError| EnvFault::Config {
-        field: error.field,
-        reason: error.reason,
-    };
-    let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
-    let world: Box<dyn World> = match &env.module {
-        Some(file) => open_module(env, file, is_ours)?,
-        None if is_ours => {
-            env_core::envs::open(&env.env, &env.config.to_string()).map_err(refused)?
-        }
-        None => return Err(EnvFault::Unknown { known: known() }),
-    };
-    let spec = world.spec();
-    if spec.version != env.version {
-        return Err(EnvFault::Version {
-            found: spec.version.clone(),
-        });
-    }
-    Ok(world)
-}
-
-/// The environments of this program, as a study names them.
-fn known() -> Vec<String> {
-    let open = |id: &&str| Some(env_core::envs::open(id, "").ok()?.spec().version.clone());
-    env_core::envs::IDS
-        .iter()
-        .filter_map(|id| Some(format!("{id}@{}", open(id)?)))
-        .collect()
-}
-
-/// Opens an environment of the study's own.
-fn open_module(
-    env: &Env,
-    file: &study::ModuleFile,
-    is_ours: bool,
-) -> Result<Box<dyn World>, EnvFault> {
-    let unfit = |reason: String| EnvFault::Module { reason };
-    if is_ours {
-        return Err(unfit(format!(
-            "the program has an environment `{}` of its own; give the one in `{}` another id",
-            env.env, file.file
-        )));
-    }
-    let world = module::load(
-        &file.bytes,
-        &env.config.to_string(),
-        module::Limits::default(),
-    );
-    let world = world.map_err(|error| match error {
-        ModuleError::Params(text) => {
-            let (field, reason) = text.split_once(": ").unwrap_or(("", &text));
-            EnvFault::Config {
-                field: if field == "params" { "" } else { field }.into(),
-                reason: reason.into(),
-            }
-        }
-        error => unfit(format!("`{}` cannot be played: {error}", file.file)),
-    })?;
-    if world.spec().id != env.env {
-        let id = &world.spec().id;
-        return Err(unfit(format!(
-            "`{}` holds the environment `{id}`; write `env: {id}@{}`",
-            file.file,
-            world.spec().version
-        )));
-    }
-    Ok(Box::new(world))
 }
 
 /// The pictures and videos of a study, by the end of their path.
@@ -404,7 +284,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
 }
 
 /// What each env stage of a study plays, with the module of its environment.
-fn env_stages(study: &Study, facts: Playable, modules: &[Module]) -> EnvStages {
+fn env_stages(study: &Study, facts: Playable, modules: &[EnvModule]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
@@ -417,16 +297,30 @@ fn env_stages(study: &Study, facts: Playable, modules: &[Module]) -> EnvStages {
 }
 
 /// The module of an environment among those that are kept. Two stages may play two modules of one id.
-fn kept<'a>(env: &Env, modules: &'a [Module]) -> Option<&'a Module> {
+fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
     modules.iter().find(|module| match &env.module {
         Some(file) => module.hash == file.sha256,
         None => module.env == env.env,
     })
 }
 
+/// Starts a thread for each episode that was running when the server stopped.
+fn start_writers(
+    logs: HashMap<Era, Episode>,
+    data: &DataDir,
+    results: &mpsc::UnboundedSender<Event>,
+) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
+    let start = |(era, log)| {
+        let open = move || Some(log);
+        let writer = EpisodeWriter::start(era, data.episodes(), open, results.clone())?;
+        Ok((era, writer))
+    };
+    logs.into_iter().map(start).collect()
+}
+
 /// Keeps the modules of the study's environments. A program without a front end has none; its page says so.
-fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Result<Vec<Module>> {
-    let mut modules: Vec<Module> = Vec::new();
+fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Result<Vec<EnvModule>> {
+    let mut modules: Vec<EnvModule> = Vec::new();
     for stage in &study.timeline {
         let Kind::Env(env) = &stage.kind else {
             continue;
@@ -435,11 +329,11 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
             continue;
         }
         if let Some(file) = &env.module {
-            modules.push(data.keep_own_module(&env.env, &file.bytes)?);
+            modules.push(data.store_module(&env.env, file.bytes.to_vec().into())?);
             continue;
         }
-        match data.keep_module(assets, &env.env)? {
-            Some(module) => modules.push(module),
+        match assets.module(&env.env) {
+            Some(bytes) => modules.push(data.store_module(&env.env, bytes)?),
             None if assets.read("index.html").is_none() => {
                 tracing::warn!(
                     env = env.env,

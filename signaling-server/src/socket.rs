@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::app::App;
-use crate::config::Limits;
-use crate::hub::{ConnId, Event};
+use server_core::arbiter::{ConnId, Event};
+use server_core::limits::Limits;
 
 /// The open connections, and the queue of what each is to be sent.
 #[derive(Debug, Default)]

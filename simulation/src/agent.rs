@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use policy::Partners;
 use policy::network::Choice;
-use signaling_server::assets::sha256_hex;
+use protocol::hash::sha256_hex;
 
 /// The file of the model in the folder of the study.
 pub(crate) const FILE: &str = "agent.onnx";

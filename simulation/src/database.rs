@@ -1,10 +1,10 @@
 //! What the server's database has: the durable half of the hub, from which it begins again after a restart.
 
-use signaling_server::archive::Episode;
-use signaling_server::hub::{
+use archive::Episode;
+use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, Restored, RestoredSession, Write,
 };
-use signaling_server::store::token_hash;
+use server_core::token::token_hash;
 use study::{Payment, Progress, Study};
 
 /// A session.
@@ -138,7 +138,7 @@ impl Database {
             ..Restored::default()
         };
         for (row, file) in episodes {
-            let running = signaling_server::memory::running(
+            let running = archive::restore_episode(
                 study,
                 row.era,
                 row.visits.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use signaling_server::archive::LogFile;
+use archive::LogFile;
 
 /// The bytes of a file.
 #[derive(Clone, Debug, Default)]

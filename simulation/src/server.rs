@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use archive::work::perform;
+use archive::{Episode, OpenError};
 use protocol::Era;
 use protocol::change::Change;
 use protocol::control::{Report, ServerMessage};
 use protocol::log::Header;
-use signaling_server::archive::{Episode, OpenError};
-use signaling_server::config::Limits;
-use signaling_server::hub::{ConnId, Effect, EnvStages, Event, Hub, Work, Write};
-use signaling_server::keeper::{failure, perform};
+use server_core::arbiter::{ConnId, Effect, EnvStages, Event, Hub, Work, Write};
+use server_core::limits::Limits;
 use study::Study;
 
 use crate::agent::stored;
@@ -75,12 +75,12 @@ struct Process {
     todo: VecDeque<Effect>,
     /// The write that the database is busy with, and until when.
     storing: Option<(u64, Write)>,
-    keepers: BTreeMap<u16, Keeper>,
+    writers: BTreeMap<u16, EpisodeWriter>,
 }
 
 /// The thread of an episode.
 #[derive(Default)]
-struct Keeper {
+struct EpisodeWriter {
     name: String,
     episode: Option<Episode>,
     queue: VecDeque<Work>,
@@ -134,25 +134,25 @@ impl Server {
     pub fn start(&mut self, now_us: u64) -> Result<(), String> {
         // Between two processes the clock of the machine may have been set.
         self.skew_us += self.chance.below(30_000);
-        let mut keepers = BTreeMap::new();
+        let mut writers = BTreeMap::new();
         let mut rows = Vec::new();
         for row in self.database.running() {
             let file = self.disk.open(&row.episode);
             let file = file.ok_or_else(|| format!("recovery: {} has no file", row.episode))?;
             let episode = Episode::recover_from(Box::new(file), stored)
                 .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
-            let keeper = Keeper {
+            let writer = EpisodeWriter {
                 name: row.episode.clone(),
                 episode: Some(episode),
-                ..Keeper::default()
+                ..EpisodeWriter::default()
             };
-            keepers.insert(row.era.0, keeper);
+            writers.insert(row.era.0, writer);
             rows.push(row);
         }
         let running: Vec<_> = rows
             .into_iter()
             .filter_map(|row| {
-                let episode = keepers.get(&row.era.0)?.episode.as_ref()?;
+                let episode = writers.get(&row.era.0)?.episode.as_ref()?;
                 Some((row, episode))
             })
             .collect();
@@ -177,7 +177,7 @@ impl Server {
             hub,
             todo: VecDeque::new(),
             storing: None,
-            keepers,
+            writers,
         });
         self.carry_out(now_us)
     }
@@ -196,13 +196,13 @@ impl Server {
         {
             self.database.write(write)?;
         }
-        for keeper in process.keepers.into_values() {
-            let Some(file) = self.disk.open(&keeper.name) else {
+        for writer in process.writers.into_values() {
+            let Some(file) = self.disk.open(&writer.name) else {
                 continue;
             };
-            match keeper.busy {
+            match writer.busy {
                 Some((_, Event::Opened(..), _)) if self.chance.one_in(2) => {
-                    self.disk.forget(&keeper.name);
+                    self.disk.forget(&writer.name);
                 }
                 Some((_, Event::Opened(..), _)) => {}
                 Some((_, _, before)) => {
@@ -212,7 +212,7 @@ impl Server {
                 None => {}
             }
             if self.sabotage.lose_writes {
-                file.tear(keeper.before.max(1));
+                file.tear(writer.before.max(1));
             }
         }
         Ok(())
@@ -236,8 +236,8 @@ impl Server {
         let hub = process.hub.poll_timeout();
         let hub = hub.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
         let storing = process.storing.as_ref().map(|(until_us, _)| *until_us);
-        let keepers = process.keepers.values();
-        let busy = keepers.filter_map(|keeper| keeper.busy.as_ref().map(|busy| busy.0));
+        let writers = process.writers.values();
+        let busy = writers.filter_map(|writer| writer.busy.as_ref().map(|busy| busy.0));
         busy.chain(hub).chain(storing).min()
     }
 
@@ -254,17 +254,17 @@ impl Server {
             self.database.write(write)?;
         }
         let mut done = Vec::new();
-        for keeper in process.keepers.values_mut() {
+        for writer in process.writers.values_mut() {
             if let Some((_, event, before)) =
-                keeper.busy.take_if(|(until_us, ..)| *until_us <= now_us)
+                writer.busy.take_if(|(until_us, ..)| *until_us <= now_us)
             {
-                keeper.before = before;
+                writer.before = before;
                 done.push(event);
             }
         }
         for event in done {
             if let Event::Ended(era, _) = &event {
-                process.keepers.remove(&era.0);
+                process.writers.remove(&era.0);
             }
             process.hub.handle(clock_us, event);
         }
@@ -332,8 +332,8 @@ impl Server {
         else {
             return Ok(());
         };
-        for (&era, keeper) in &mut process.keepers {
-            taken.extend(keeper.work(now_us, Era(era), disk, chance, *sabotage));
+        for (&era, writer) in &mut process.writers {
+            taken.extend(writer.work(now_us, Era(era), disk, chance, *sabotage));
         }
         Ok(())
     }
@@ -343,21 +343,21 @@ impl Process {
     /// Hands work to the thread of an episode; the failure if there is none.
     fn hand(&mut self, era: Era, work: Work) -> Option<Event> {
         if let Work::Open(header) = &work {
-            let keeper = Keeper {
+            let writer = EpisodeWriter {
                 name: header.episode.clone(),
-                ..Keeper::default()
+                ..EpisodeWriter::default()
             };
-            self.keepers.insert(era.0, keeper);
+            self.writers.insert(era.0, writer);
         }
-        match self.keepers.get_mut(&era.0) {
-            Some(keeper) => keeper.queue.push_back(work),
-            None => return Some(failure(era, &work)),
+        match self.writers.get_mut(&era.0) {
+            Some(writer) => writer.queue.push_back(work),
+            None => return Some(work.failure(era)),
         }
         None
     }
 }
 
-impl Keeper {
+impl EpisodeWriter {
     /// Begins the next work if it has nothing to do. Gives a change that takes a seat.
     fn work(
         &mut self,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use signaling_server::hub::{EnvStage, EnvStages};
+use server_core::arbiter::{EnvStage, EnvStages};
 use study::Study;
 
 use crate::agent;
@@ -240,10 +240,9 @@ impl Terms {
         write("study.yaml", self.yaml().as_bytes());
         write("thanks.md", b"Thank you.\n");
         write(agent::FILE, agent::MODEL);
-        let (study, facts) =
-            signaling_server::server::read_study(&folder.0).unwrap_or_else(|problems| {
-                panic!("the study is refused: {problems:?}\n{}", self.yaml())
-            });
+        let (study, facts) = catalog::read_study(&folder.0).unwrap_or_else(|problems| {
+            panic!("the study is refused: {problems:?}\n{}", self.yaml())
+        });
         let stages = facts.into_iter().map(|(stage, facts)| {
             let module = String::new();
             (stage, EnvStage { facts, module })

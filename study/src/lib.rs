@@ -24,6 +24,7 @@ pub mod media;
 pub mod outline;
 mod page;
 pub mod payment;
+pub mod plural;
 mod problem;
 pub mod progress;
 mod read;

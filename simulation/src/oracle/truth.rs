@@ -9,7 +9,6 @@ use protocol::control::{EndReason, Report};
 use protocol::log::{Log, Record};
 use protocol::{Controller, Seat, Tick};
 use rollback::Session;
-use signaling_server::archive;
 
 use super::rule::{Claims, Hands};
 use crate::agent::stored;

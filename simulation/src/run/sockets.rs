@@ -1,7 +1,7 @@
 //! The WebSockets of a run: connections, and messages both ways.
 
 use protocol::control::{self, ClientMessage, ServerMessage};
-use signaling_server::hub::{ConnId, Event};
+use server_core::arbiter::{ConnId, Event};
 
 use crate::page::Page;
 use crate::server::{self, Outgoing};

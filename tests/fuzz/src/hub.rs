@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use archive::Episode;
+use archive::work::perform;
 use protocol::control::{
     self, Answer, ClientMessage, Entry, Link, Report, ServerMessage, Timing, Upload,
 };
 use protocol::{Era, Life, Seat, Tick, log};
-use signaling_server::archive::Episode;
-use signaling_server::config::Limits;
-use signaling_server::hub::{ConnId, Effect, EnvStage, EnvStages, Event, Hub, Restored, Work};
-use signaling_server::keeper::{failure, perform};
+use server_core::arbiter::{ConnId, Effect, EnvStage, EnvStages, Event, Hub, Restored, Work};
+use server_core::limits::Limits;
 use study::Study;
 
 use crate::input::Input;
@@ -55,8 +55,8 @@ pub(crate) fn terms() -> &'static (Arc<Study>, EnvStages) {
     static TERMS: OnceLock<(Arc<Study>, EnvStages)> = OnceLock::new();
     TERMS.get_or_init(|| {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("study");
-        let (study, facts) = signaling_server::server::read_study(&dir)
-            .unwrap_or_else(|problems| panic!("{problems:#?}"));
+        let (study, facts) =
+            catalog::read_study(&dir).unwrap_or_else(|problems| panic!("{problems:#?}"));
         let module = String::new();
         let stages = facts.into_iter().map(|(index, facts)| {
             let module = module.clone();
@@ -207,7 +207,7 @@ impl Server {
                 return;
             };
             let event = if fails {
-                failure(era, &work)
+                work.failure(era)
             } else {
                 let (episode, file) = self.episodes.entry(era.0).or_default();
                 perform(era, episode, work, |header| {

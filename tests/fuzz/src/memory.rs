@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use signaling_server::archive::LogFile;
+use archive::LogFile;
 
 /// The bytes of an episode file.
 #[derive(Clone, Default)]

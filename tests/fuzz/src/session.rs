@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
+use archive::Episode;
 use env_core::contract::Environment as _;
 use env_core::envs::overcooked::{Overcooked, Params};
 use env_core::{Action, Instance, Policy, Spec, World as _};
@@ -11,7 +12,6 @@ use protocol::control::{Report, Return, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
-use signaling_server::archive::Episode;
 
 use crate::input::Input;
 use crate::memory::{Memory, no_module};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use protocol::Seat;
-use signaling_server::turn::{Client, Issuer, Limits, Relay, Secret, Transmit, measure};
+use turn::{Client, Issuer, Limits, Relay, Secret, Transmit, measure};
 use turn_types::attribute::RequestedTransport;
 use turn_types::channel::ChannelData;
 use turn_types::message::ALLOCATE;

@@ -1,0 +1,447 @@
+//! The archive of an episode: an append-only file, and the replica that its rows step.
+//!
+//! Nothing is acknowledged before it is durable, and nothing that is durable changes. Calls block on the disk.
+//! Only one program may write to a folder of episodes; [`store::data_folder::DataDir`] sees to that.
+//! This module must not know of sockets, sessions or the database.
+
+mod file;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
+mod handover;
+mod replica;
+mod restore;
+mod shown;
+#[cfg(test)]
+mod tests;
+mod upload;
+pub mod work;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use protocol::change::Change;
+use protocol::control::EndReason;
+use protocol::log::{self, Ending, Header, LogError, Record};
+use protocol::{Controller, Life, Seat, Tick};
+
+use protocol::hash::is_sha256;
+
+pub use file::{DiskFile, LogFile};
+pub use handover::lease;
+pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
+pub use restore::{StageGone, restore_episode};
+pub use shown::{Frames, Rebuilt, Screens, Shown};
+pub use upload::Absorbed;
+
+/// Folder of the episode files in a data folder.
+pub const FOLDER: &str = "episodes";
+
+/// Extension of an episode file.
+pub const EXTENSION: &str = "coplay";
+
+/// The most bytes of notes, digests, presence and routes that are kept of a seat: four hours at 1 kB a second.
+/// What comes after them is not stored, and not acknowledged.
+pub const MAX_NOTES_LEN: usize = 16 << 20;
+
+/// The most bytes of changes in an episode, so that all of them fit into one message beside a state.
+pub const MAX_CHANGES_LEN: usize = 64 << 10;
+
+/// An episode file that is being written, and the replica of the episode.
+pub struct Episode {
+    file: Box<dyn LogFile>,
+    header: Header,
+    replica: Replica,
+    /// All actions, `[tick, seat]`.
+    rows: Vec<u16>,
+    changes: Vec<Change>,
+    changes_len: usize,
+    pages: Vec<Page>,
+    /// Digests that the pages claim.
+    claims: BTreeSet<(Tick, Seat, u64)>,
+    /// Whose inputs are known to contradict what whose page had, in their present lives.
+    equivocations: BTreeSet<(Seat, Seat)>,
+    ending: Option<Ending>,
+    /// A write failed: what the disk has is known again only after [`Self::recover`].
+    broken: bool,
+}
+
+/// What the archive knows of the page that plays a seat, or played it last.
+#[derive(Clone, Default)]
+struct Page {
+    /// Notes that are stored of its life.
+    notes: u32,
+    /// Whether it simulates something else than the replica, by its own fault or that of another page.
+    diverged: bool,
+    /// Bytes that are stored of all pages of the seat, beside rows and changes.
+    len: usize,
+}
+
+/// Why an episode cannot be created or recovered.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The disk refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The id is not made of 1 to 64 ASCII letters, digits, `-` and `_`.
+    #[error("`{0}` is not the id of an episode")]
+    Name(String),
+    /// The file is no episode log, or damaged.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The episode cannot be simulated here, or comes out differently.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+/// Why nothing was taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The rows begin after what is durable.
+    #[error("rows from a tick after {}, which is the first that is missing", through.0)]
+    Gap {
+        /// Ticks that are durable: the page is to upload from here on.
+        through: Tick,
+    },
+    /// Not an upload of a page of this episode, or a record that only the archive writes.
+    #[error("malformed: {0}")]
+    Malformed(&'static str),
+    /// The seat cannot change hands.
+    #[error("the seat cannot change hands: {0}")]
+    Change(&'static str),
+    /// The replica cannot play the seat.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
+    /// The environment has not ended, so the episode was not played to its end.
+    #[error("the environment has not ended after {} ticks", through.0)]
+    NotOver {
+        /// Ticks that are durable.
+        through: Tick,
+    },
+    /// The disk failed. The episode takes nothing more; [`Episode::recover`] tells what it has.
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+}
+
+impl Episode {
+    /// Makes the file `<dir>/<episode>.coplay` with its header.
+    ///
+    /// # Errors
+    /// [`OpenError`]; also if the episode cannot be simulated here, or its file is there.
+    pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
+        let replica = Replica::open(&header, stored(dir)).map_err(ReplayError::from)?;
+        let path = path(dir, &header.episode)?;
+        let file = DiskFile::create(&path, &log::begin(&header)?)?;
+        Ok(Self::new(Box::new(file), header, replica))
+    }
+
+    /// Begins an empty file with its header. `stored` gives what it is played with.
+    ///
+    /// # Errors
+    /// [`OpenError`]; also if the episode cannot be simulated here.
+    pub fn create_in(
+        mut file: Box<dyn LogFile>,
+        header: Header,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
+    ) -> Result<Self, OpenError> {
+        let replica = Replica::open(&header, stored).map_err(ReplayError::from)?;
+        file.append(&log::begin(&header)?)?;
+        Ok(Self::new(file, header, replica))
+    }
+
+    fn new(file: Box<dyn LogFile>, header: Header, replica: Replica) -> Self {
+        let pages = vec![Page::default(); header.controllers.len()];
+        Self {
+            file,
+            header,
+            replica,
+            rows: Vec::new(),
+            changes: Vec::new(),
+            changes_len: 0,
+            pages,
+            claims: BTreeSet::new(),
+            equivocations: BTreeSet::new(),
+            ending: None,
+            broken: false,
+        }
+    }
+
+    /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the file is then unchanged.
+    pub fn recover(path: &Path) -> Result<Self, OpenError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let file = DiskFile::open(path)?;
+        Self::recover_from(Box::new(file), stored(folder))
+    }
+
+    /// [`Self::recover`] for any file. `stored` gives what it is played with.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the file is then unchanged.
+    pub fn recover_from(
+        mut file: Box<dyn LogFile>,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
+    ) -> Result<Self, OpenError> {
+        let log = log::read(&file.read()?)?;
+        let replica = replay(&log, stored, |_, _| ())?;
+        if log.torn {
+            file.truncate(log.valid_len)?;
+        }
+        let mut episode = Self::new(file, log.header, replica);
+        for record in log.records {
+            let len = encoded(&record)?.len();
+            episode.remember(record, len);
+        }
+        // A crash may have cut off the names of pages that the rows before it had found out.
+        if episode.ending.is_none() {
+            let found = episode.unlike(Tick(0), &BTreeSet::new());
+            let found: Vec<Record> = found.into_values().collect();
+            episode.append(found)?;
+        }
+        Ok(episode)
+    }
+
+    /// Writes records, waits for the disk, and takes note of them.
+    fn append(&mut self, records: Vec<Record>) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write failed"));
+        }
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for record in &records {
+            log::append(record, &mut bytes).map_err(io::Error::other)?;
+            ends.push(bytes.len());
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let written = self.file.append(&bytes);
+        self.broken = written.is_err();
+        written?;
+        let mut start = 0;
+        for (record, end) in records.into_iter().zip(ends) {
+            self.remember(record, end - start);
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Takes note of a record that is durable and `len` bytes long.
+    fn remember(&mut self, record: Record, len: usize) {
+        match record {
+            Record::Actions { rows, .. } => self.rows.extend(rows),
+            Record::Change(change) => {
+                let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
+                page.diverged = false;
+                // A page that loses the seat has last words.
+                if change.controller == Controller::Human {
+                    page.notes = 0;
+                }
+                self.claims.retain(|(_, claimant, _)| *claimant != seat);
+                self.equivocations
+                    .retain(|(whose, by)| *whose != seat && *by != seat);
+                self.changes_len += len;
+                self.changes.push(change);
+            }
+            Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            } => {
+                self.claims.insert((tick, seat, digest));
+                self.pages[seat.index()].len += len;
+            }
+            Record::Digest { seat: None, .. } => {}
+            Record::Timing { seat, timing, .. } => {
+                let page = &mut self.pages[seat.index()];
+                page.notes = timing.number.saturating_add(1);
+                page.len += len;
+            }
+            Record::Presence { seat, .. } | Record::Route { seat, .. } => {
+                self.pages[seat.index()].len += len;
+            }
+            Record::Diverged { seat, .. } => self.pages[seat.index()].diverged = true,
+            Record::Equivocation { seat, tick, by, .. } => {
+                self.equivocations.insert((seat, by));
+                // What only reports say otherwise is put right by the change that they are for.
+                self.pages[by.index()].diverged |= self.is_durable(seat, tick);
+            }
+            Record::End(ending) => self.ending = Some(ending),
+        }
+    }
+
+    /// Adds how a person is, or which way the datagrams of a page travel; beyond [`MAX_NOTES_LEN`] nothing is added.
+    ///
+    /// # Errors
+    /// [`Refused::Malformed`] for another record, or of a seat that is not there; [`Refused::Disk`].
+    pub fn note(&mut self, record: Record) -> Result<(), Refused> {
+        let seat = match record {
+            Record::Presence { seat, .. } if seat.index() < self.seats() => seat,
+            Record::Route { seat, other, .. } if seat.max(other).index() < self.seats() => seat,
+            _ => return Err(Refused::Malformed("not a note on somebody here")),
+        };
+        let has_room = self.pages[seat.index()].len < MAX_NOTES_LEN;
+        if has_room && self.ending.is_none() {
+            self.append(vec![record])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the end; once written, gives it again. If the environment has ended, the reason is
+    /// [`EndReason::Played`], whatever the caller says.
+    ///
+    /// # Errors
+    /// [`Refused::NotOver`] if the reason is [`EndReason::Played`] and the environment has not ended;
+    /// [`Refused::Disk`].
+    pub fn end(&mut self, reason: EndReason) -> Result<Ending, Refused> {
+        if let Some(ending) = self.ending {
+            return Ok(ending);
+        }
+        if reason == EndReason::Played && self.over().is_none() && !self.broken {
+            return Err(Refused::NotOver {
+                through: self.through(),
+            });
+        }
+        let ending = self.replica.ending(reason);
+        self.append(vec![Record::End(ending)])?;
+        Ok(ending)
+    }
+
+    /// Ticks that are durable.
+    pub fn through(&self) -> Tick {
+        self.replica.ticks()
+    }
+
+    /// The end, once the environment has ended on the last durable tick.
+    pub fn over(&self) -> Option<Ending> {
+        self.replica
+            .outcome()
+            .over
+            .then(|| self.replica.ending(EndReason::Played))
+    }
+
+    /// The end, once written.
+    pub fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
+    /// The header of the file.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Every change of a seat so far, by number; some may lie ahead.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Who or what plays each seat in a tick, as far as it is decided.
+    pub fn controllers_at(&self, tick: Tick) -> Vec<Controller> {
+        let seats = (0..).map(Seat).take(self.seats());
+        seats
+            .map(|seat| controller_at(&self.header, &self.changes, seat, tick).clone())
+            .collect()
+    }
+
+    /// The life of a seat after all changes so far.
+    pub fn life(&self, seat: Seat) -> Life {
+        self.last(seat).map_or(Life(0), |change| change.life)
+    }
+
+    /// Who or what has a seat after all changes so far; none if there is no such seat.
+    pub fn controller(&self, seat: Seat) -> Option<&Controller> {
+        match self.last(seat) {
+            Some(change) => Some(&change.controller),
+            None => self.header.controllers.get(seat.index()),
+        }
+    }
+
+    /// The last change of a seat.
+    fn last(&self, seat: Seat) -> Option<&Change> {
+        self.changes.iter().rfind(|change| change.seat == seat)
+    }
+
+    /// Whether the input of a seat for a tick is durable, in a row or in the change that took the seat.
+    fn is_durable(&self, seat: Seat, tick: Tick) -> bool {
+        let cut = self.last(seat).map_or(Tick(0), |change| change.tick);
+        tick < cut || (tick.0 as usize) < self.rows.len() / self.seats()
+    }
+
+    fn seats(&self) -> usize {
+        self.header.controllers.len()
+    }
+}
+
+fn encoded(record: &Record) -> Result<Vec<u8>, LogError> {
+    let mut bytes = Vec::new();
+    log::append(record, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Who or what plays a seat in a tick: the header says it, until changes do.
+pub fn controller_at<'a>(
+    header: &'a Header,
+    changes: &'a [Change],
+    seat: Seat,
+    tick: Tick,
+) -> &'a Controller {
+    let mut changes = changes.iter();
+    let last = changes.rfind(|change| change.seat == seat && change.tick <= tick);
+    last.map_or(&header.controllers[seat.index()], |change| {
+        &change.controller
+    })
+}
+
+/// Gives what an episode was played with by its SHA-256: the module of its environment, the network of an AI partner.
+pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
+
+/// What episodes were played with, as it lies in the data folder beside the folder of the episodes.
+pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
+    let data = episodes.parent().unwrap_or(Path::new("")).to_owned();
+    move |hash: &str| {
+        if !is_sha256(hash) {
+            let message = "this is no SHA-256";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let module = data.join("modules").join(format!("{hash}.wasm"));
+        match fs::read(module) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::read(data.join("networks").join(format!("{hash}.network")))
+            }
+            read => read,
+        }
+    }
+}
+
+/// The file of an episode.
+///
+/// # Errors
+/// [`OpenError::Name`]
+pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if !(1..=64).contains(&episode.len()) || !episode.bytes().all(fine) {
+        return Err(OpenError::Name(episode.into()));
+    }
+    Ok(dir.join(episode).with_extension(EXTENSION))
+}
+
+/// The episode files of a data folder, by name; none if it has no folder of them.
+///
+/// # Errors
+/// What the disk says.
+pub fn files(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let dir = data.join(FOLDER);
+    if !dir.try_exists()? {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = entries.collect::<io::Result<Vec<_>>>()?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == EXTENSION)
+    });
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,515 @@
+//! The server's own copy of an episode: stepped by archived actions alone, it has the last word on score and digest.
+//!
+//! It must not know of files and uploads.
+
+use env_core::{Action, Outcome, Policy, Spec, World};
+use policy::Partners;
+use protocol::change::Change;
+use protocol::log::{Ending, Header, Log, Record};
+use protocol::rules::Rules;
+use protocol::{Controller, Seat, Tick};
+use rollback::Live;
+
+use super::Stored;
+use protocol::hash::sha256_hex;
+use server_core::arbiter::Snapshot;
+
+/// Why an episode cannot be simulated by this program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplicaError {
+    /// The environment is not here, or refuses the parameters.
+    #[error("environment: {0}")]
+    Environment(#[from] env_core::contract::ParamError),
+    /// The module of an environment that this program does not bring.
+    #[error("module {hash} of `{env}`: {reason}")]
+    Module {
+        /// Environment id.
+        env: String,
+        /// SHA-256 of the module, as recorded.
+        hash: String,
+        /// Why it cannot be played.
+        reason: String,
+    },
+    /// The environment here has other rules.
+    #[error("recorded with {env} {recorded}; this program has {here}")]
+    Version {
+        /// Environment id.
+        env: String,
+        /// Version in the log.
+        recorded: String,
+        /// Version built in.
+        here: String,
+    },
+    /// The episode has another number of seats than the environment.
+    #[error("{recorded} seats recorded; the environment has {here} with these parameters")]
+    Seats {
+        /// Seats in the log.
+        recorded: usize,
+        /// Seats of the environment.
+        here: usize,
+    },
+    /// The network of an AI partner.
+    #[error("network {hash} of `{name}`: {reason}")]
+    Network {
+        /// Name of the policy.
+        name: String,
+        /// SHA-256 of the network, as recorded.
+        hash: String,
+        /// Why it cannot be played.
+        reason: String,
+    },
+    /// An AI partner that this program does not have.
+    #[error("there is no policy `{name}` for {env}")]
+    Policy {
+        /// Name of the policy.
+        name: String,
+        /// Environment id.
+        env: String,
+    },
+}
+
+/// Why a row is not the next one of an episode. The replica is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The environment has ended before.
+    #[error("a row after the end of the episode")]
+    Over,
+    /// Not one action a seat, or an action that the environment does not have.
+    #[error("a row that is not one action of the environment for each seat")]
+    Malformed,
+    /// The seat did not play this: its AI partner chose something else, it is vacant, or its person was gone and
+    /// the cut says otherwise.
+    #[error("seat {}: action {found}, but it played {expected}", seat.0)]
+    Partner {
+        /// The seat.
+        seat: Seat,
+        /// What it played.
+        expected: Action,
+        /// What the row says.
+        found: Action,
+    },
+    /// The environment broke down in this row, and stands still.
+    #[error("the environment was stopped")]
+    Stopped,
+}
+
+/// Where a log and its re-simulation part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be simulated here.
+    #[error(transparent)]
+    Replica(#[from] ReplicaError),
+    /// A row cannot be played.
+    #[error("tick {}: {error}", tick.0)]
+    Row {
+        /// The tick.
+        tick: Tick,
+        /// Why.
+        error: RowError,
+    },
+    /// The replica had another digest when the log was written.
+    #[error("tick {}: digest {recorded:016x} recorded, {found:016x} found", tick.0)]
+    Digest {
+        /// After how many steps.
+        tick: Tick,
+        /// In the log.
+        recorded: u64,
+        /// By re-simulation.
+        found: u64,
+    },
+    /// The recorded end is not the one found.
+    #[error("the end: {recorded:?} recorded, {found:?} found")]
+    End {
+        /// In the log.
+        recorded: Ending,
+        /// By re-simulation.
+        found: Ending,
+    },
+}
+
+/// A native environment with its AI partners, somewhere in an episode.
+pub struct Replica {
+    world: Box<dyn World + Send>,
+    /// The networks that were called so far.
+    partners: Partners,
+    stored: Box<Stored>,
+    players: Vec<Player>,
+    /// Changes whose tick is not reached, in their order, and who plays from then on.
+    waiting: Vec<(Change, Player)>,
+    seed: u64,
+    tick_hz: u16,
+    rules: Rules,
+    /// What each seat plays in the next tick, unless a person does.
+    chosen: Vec<Option<Action>>,
+    observation: Vec<f32>,
+    outcome: Outcome,
+    /// After 0, 1, 2, … steps.
+    digests: Vec<u64>,
+    score: i64,
+}
+
+/// Who or what plays a seat.
+enum Player {
+    Person,
+    Nobody,
+    Partner {
+        policy: Box<dyn Policy>,
+        /// Its state before it chose for the next tick.
+        before: Vec<u8>,
+    },
+}
+
+impl Replica {
+    /// Opens the environment of an episode at its first state. One that this program does not bring is played
+    /// in its module, and AI partners that are networks with those that `stored` gives.
+    ///
+    /// # Errors
+    /// [`ReplicaError`]
+    pub fn open(
+        header: &Header,
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
+    ) -> Result<Self, ReplicaError> {
+        let mut world = world(header, &stored)?;
+        let (version, here) = (
+            world.spec().version.clone(),
+            usize::from(world.spec().seats),
+        );
+        if version != header.env_version {
+            let (env, recorded) = (header.env.clone(), header.env_version.clone());
+            return Err(ReplicaError::Version {
+                env,
+                recorded,
+                here: version,
+            });
+        }
+        if header.controllers.len() != here {
+            return Err(ReplicaError::Seats {
+                recorded: header.controllers.len(),
+                here,
+            });
+        }
+        world.reset(header.seed);
+        let (digest, score) = (world.digest(), world.score());
+        let mut replica = Self {
+            world,
+            partners: Partners::default(),
+            stored: Box::new(stored),
+            players: Vec::new(),
+            waiting: Vec::new(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
+            rules: header.rules.clone(),
+            chosen: vec![None; here],
+            observation: Vec::new(),
+            outcome: Outcome::default(),
+            digests: vec![digest],
+            score,
+        };
+        for (seat, controller) in (0..).map(Seat).zip(&header.controllers) {
+            let player = replica.player(seat, controller)?;
+            replica.players.push(player);
+        }
+        (0..here).for_each(|seat| replica.choose(seat));
+        if let Some(reason) = replica.world.fault() {
+            return Err(ReplicaError::Module {
+                env: header.env.clone(),
+                hash: header.module.clone(),
+                reason,
+            });
+        }
+        Ok(replica)
+    }
+
+    /// Takes note of a change, which is applied once its tick is reached. Until then a person who loses the seat
+    /// must have played the inputs that it brings.
+    ///
+    /// # Errors
+    /// [`ReplicaError::Policy`]; the seat then keeps its controller.
+    pub fn change(&mut self, change: &Change) -> Result<(), ReplicaError> {
+        let player = self.player(change.seat, &change.controller)?;
+        self.waiting.push((change.clone(), player));
+        if change.tick <= self.ticks() {
+            self.enter();
+            self.choose(change.seat.index());
+        }
+        Ok(())
+    }
+
+    fn player(&mut self, seat: Seat, controller: &Controller) -> Result<Player, ReplicaError> {
+        let Controller::Ai { policy: name } = controller else {
+            return Ok(match controller {
+                Controller::Vacant => Player::Nobody,
+                _ => Player::Person,
+            });
+        };
+        add_network(&mut self.partners, name, &*self.stored)?;
+        let spec = self.world.spec();
+        let unknown = || ReplicaError::Policy {
+            name: name.into(),
+            env: spec.id.clone(),
+        };
+        let mut policy = self.partners.open(name, spec).ok_or_else(unknown)?;
+        policy.reset(seat.index(), self.seed);
+        let before = Vec::new();
+        Ok(Player::Partner { policy, before })
+    }
+
+    /// Applies the changes whose tick is reached.
+    fn enter(&mut self) {
+        let now = self.ticks();
+        let due = |(change, _): &mut (Change, Player)| change.tick <= now;
+        for (change, player) in self.waiting.extract_if(.., due) {
+            self.players[change.seat.index()] = player;
+        }
+    }
+
+    /// Chooses what a seat without a person plays in the next tick: once a tick, because choosing moves a policy's state.
+    fn choose(&mut self, seat: usize) {
+        let spec = self.world.spec();
+        let (noop, actions) = (spec.noop, spec.actions.len());
+        self.chosen[seat] = match &mut self.players[seat] {
+            Player::Person => None,
+            Player::Nobody => Some(noop),
+            Player::Partner { policy, before } => {
+                policy.state(before);
+                self.world.observe(seat, &mut self.observation);
+                let action = policy.act(&self.observation);
+                let fits = usize::from(action) < actions;
+                Some(if fits { action } else { noop })
+            }
+        };
+    }
+
+    /// Plays a tick.
+    ///
+    /// # Errors
+    /// [`RowError`]
+    pub fn step(&mut self, row: &[Action]) -> Result<(), RowError> {
+        if self.outcome.over {
+            return Err(RowError::Over);
+        }
+        let actions = self.spec().actions.len();
+        if row.len() != self.chosen.len()
+            || row.iter().any(|action| usize::from(*action) >= actions)
+        {
+            return Err(RowError::Malformed);
+        }
+        for (seat, &found) in (0..).map(Seat).zip(row) {
+            if let Some(expected) = self.chosen(seat).filter(|expected| *expected != found) {
+                return Err(RowError::Partner {
+                    seat,
+                    expected,
+                    found,
+                });
+            }
+        }
+        self.outcome.clone_from(self.world.step(row));
+        self.end_by_study();
+        let (digest, score) = (self.world.digest(), self.world.score());
+        if let Some(fault) = self.world.fault() {
+            tracing::error!(fault, "the environment of an episode was stopped");
+            // What a world says that broke down is no end of the episode.
+            self.outcome.clear();
+            return Err(RowError::Stopped);
+        }
+        self.digests.push(digest);
+        self.score = score;
+        if !self.outcome.over {
+            self.enter();
+            (0..row.len()).for_each(|seat| self.choose(seat));
+        }
+        Ok(())
+    }
+
+    /// The study may end the episode where the environment would go on: that cuts off whoever has not reached an end.
+    fn end_by_study(&mut self) {
+        let ticks = self.ticks().0 + 1;
+        let ends = |until| Live::of(&mut *self.world, ticks, self.tick_hz).ends(until);
+        if !self.outcome.over && self.rules.until.as_ref().is_some_and(ends) {
+            let all = (1_u32 << self.chosen.len()) - 1;
+            self.outcome.over = true;
+            self.outcome.truncated |= all as u16 & !self.outcome.terminated;
+        }
+    }
+
+    /// What the parameters of the environment fix.
+    pub fn spec(&self) -> &Spec {
+        self.world.spec()
+    }
+
+    /// Ticks played.
+    pub fn ticks(&self) -> Tick {
+        Tick(u32::try_from(self.digests.len() - 1).expect("a log counts its ticks in 32 bits"))
+    }
+
+    /// What the last tick gave.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// The score now.
+    pub fn score(&self) -> i64 {
+        self.score
+    }
+
+    /// What a seat must play in the next tick; none if a person may play anything.
+    pub fn chosen(&self, seat: Seat) -> Option<Action> {
+        let mut cuts = self.waiting.iter().filter(|(cut, _)| cut.seat == seat);
+        let backfilled = || cuts.find_map(|(cut, _)| input(cut, self.ticks()));
+        self.chosen[seat.index()].or_else(backfilled)
+    }
+
+    /// The state now, for a page that comes back.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let mut state = Vec::new();
+        self.world.state(&mut state);
+        let tick = self.ticks();
+        let partners = (0..).map(Seat).zip(&self.players);
+        Snapshot {
+            tick,
+            digest: self.last_digest(),
+            state,
+            partners: partners
+                .filter_map(|(seat, player)| match player {
+                    Player::Partner { before, .. } => Some((seat, before.clone())),
+                    Player::Person | Player::Nobody => None,
+                })
+                .collect(),
+        }
+    }
+
+    fn last_digest(&self) -> u64 {
+        *self.digests.last().expect("the first state has a digest")
+    }
+
+    /// The digest after so many steps, if they were played.
+    pub fn digest(&self, tick: Tick) -> Option<u64> {
+        self.digests.get(usize::try_from(tick.0).ok()?).copied()
+    }
+
+    /// The end as it would be written now, for this reason unless the environment itself has ended.
+    pub fn ending(&self, reason: protocol::control::EndReason) -> Ending {
+        let reason = if self.outcome.over {
+            protocol::control::EndReason::Played
+        } else {
+            reason
+        };
+        Ending {
+            ticks: self.ticks(),
+            reason,
+            score: self.score,
+            digest: self.last_digest(),
+        }
+    }
+}
+
+/// The input that a cut brings for a tick.
+pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
+    let back = cut.tick.0.checked_sub(tick.0).filter(|back| *back > 0)?;
+    let index = cut.inputs.len().checked_sub(back as usize)?;
+    cut.inputs.get(index).copied()
+}
+
+pub(super) fn world(
+    header: &Header,
+    stored: &Stored,
+) -> Result<Box<dyn World + Send>, ReplicaError> {
+    let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
+    if is_ours || header.module.is_empty() {
+        return Ok(env_core::envs::open(&header.env, &header.params)?);
+    }
+    let refused = |reason: String| ReplicaError::Module {
+        env: header.env.clone(),
+        hash: header.module.clone(),
+        reason,
+    };
+    let bytes = stored(&header.module).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != header.module {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let world = module::load(&bytes, &header.params, module::Limits::default());
+    Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+}
+
+/// Adds the network that a policy plays with, if it does and it is not there yet.
+///
+/// # Errors
+/// [`ReplicaError::Network`]
+pub(super) fn add_network(
+    partners: &mut Partners,
+    name: &str,
+    stored: &Stored,
+) -> Result<(), ReplicaError> {
+    let Some(hash) = policy::sha256_of(name).filter(|_| !partners.knows(name)) else {
+        return Ok(());
+    };
+    let refused = |reason: String| ReplicaError::Network {
+        name: name.into(),
+        hash: hash.into(),
+        reason,
+    };
+    let bytes = stored(hash).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != hash {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let added = partners.add(hash, &bytes);
+    added.map_err(|error| refused(error.to_string()))
+}
+
+/// Simulates a log again and compares; `each` sees the replica after each row.
+///
+/// # Errors
+/// [`ReplayError`] at the first thing that differs.
+pub fn replay(
+    log: &Log,
+    stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
+    mut each: impl FnMut(&[Action], &Replica),
+) -> Result<Replica, ReplayError> {
+    let mut replica = Replica::open(&log.header, stored)?;
+    for record in &log.records {
+        match record {
+            Record::Actions { rows, .. } => {
+                for row in rows.chunks_exact(log.seats()) {
+                    let tick = replica.ticks();
+                    replica
+                        .step(row)
+                        .map_err(|error| ReplayError::Row { tick, error })?;
+                    each(row, &replica);
+                }
+            }
+            Record::Change(change) => replica.change(change)?,
+            Record::Digest {
+                tick,
+                seat: None,
+                digest: recorded,
+            } => {
+                let found = replica.digest(*tick).unwrap_or_default();
+                if found != *recorded {
+                    return Err(ReplayError::Digest {
+                        tick: *tick,
+                        recorded: *recorded,
+                        found,
+                    });
+                }
+            }
+            Record::End(recorded) => {
+                let found = replica.ending(recorded.reason);
+                let claimed = recorded.reason == protocol::control::EndReason::Played
+                    && !replica.outcome.over;
+                if found != *recorded || claimed {
+                    return Err(ReplayError::End {
+                        recorded: *recorded,
+                        found,
+                    });
+                }
+            }
+            Record::Digest { seat: Some(_), .. }
+            | Record::Timing { .. }
+            | Record::Presence { .. }
+            | Record::Diverged { .. }
+            | Record::Equivocation { .. }
+            | Record::Route { .. } => {}
+        }
+    }
+    Ok(replica)
+}

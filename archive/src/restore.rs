@@ -1,0 +1,51 @@
+//! A running episode, read from its log after a restart.
+
+use protocol::Era;
+use server_core::arbiter::{EpisodeRow, RestoredEpisode};
+use study::{Draw, Kind, Study};
+
+use crate::Episode;
+
+/// The study has no env stage of the name in the log any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the study has no such stage any more")]
+pub struct StageGone;
+
+/// Reads a running episode from its log, as the arbiter takes it up.
+///
+/// # Errors
+/// [`StageGone`]
+pub fn restore_episode(
+    study: &Study,
+    era: Era,
+    visits: Vec<u16>,
+    draw: Draw,
+    file: &Episode,
+) -> Result<RestoredEpisode, StageGone> {
+    let header = file.header();
+    let timeline = &study.timeline;
+    let stage = timeline
+        .iter()
+        .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
+    let stage = stage
+        .and_then(|stage| u16::try_from(stage).ok())
+        .ok_or(StageGone)?;
+    let row = EpisodeRow {
+        episode: header.episode.clone(),
+        era,
+        group: header.group.clone(),
+        stage: stage,
+        participants: header.participants.clone(),
+        visits,
+        draw,
+        // They were stored when it began, and nothing asks for them any more.
+        bindings: study::timeline::Bindings::new(),
+    };
+    Ok(RestoredEpisode {
+        row,
+        header: header.clone(),
+        changes: file.changes().to_vec(),
+        through: file.through(),
+        ending: file.ending(),
+    })
+}

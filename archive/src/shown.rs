@@ -1,0 +1,194 @@
+//! What pages showed, from the log alone: every frame of their seen-logs, and the state behind it.
+
+use std::collections::BTreeMap;
+use std::vec;
+
+use env_core::{Policy, World};
+use protocol::change::Change;
+use protocol::datagram::MAX_INPUTS;
+use protocol::log::{Log, Record};
+use protocol::seen::{self, Frame};
+use protocol::{Controller, Era, Life, Seat};
+use rollback::{Config, Rebuilder};
+
+use super::replica::{ReplicaError, add_network, world};
+
+/// What the pages of an episode showed.
+pub struct Screens<'a> {
+    log: &'a Log,
+    changes: Vec<Change>,
+    rows: Vec<u16>,
+}
+
+/// What one page showed in one life of its seat.
+pub struct Shown<'a> {
+    /// The seat.
+    pub seat: Seat,
+    /// The life.
+    pub life: Life,
+    /// Each frame, in order.
+    pub frames: Frames<'a>,
+}
+
+/// The frames of a page, each rebuilt when it is asked for: there may be many. What the page noted ends where it
+/// cannot be so, with the reason.
+pub struct Frames<'a> {
+    seats: usize,
+    chunks: vec::IntoIter<&'a [u8]>,
+    frames: vec::IntoIter<Frame>,
+    /// None once something cannot be so.
+    rebuilder: Option<Rebuilder<'a, Box<dyn World + Send>, Partners>>,
+}
+
+/// Makes policies by their names.
+type Partners = Box<dyn Fn(&str) -> Option<Box<dyn Policy>>>;
+
+/// A frame that was rebuilt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// What the page noted.
+    pub frame: Frame,
+    /// Digest of the state after [`Frame::tick`] steps, as the page had simulated it.
+    pub simulated: u64,
+    /// Digest of the state that was shown, which may be some ticks ahead.
+    pub shown: u64,
+}
+
+impl<'a> Screens<'a> {
+    /// What the pages of this episode showed.
+    pub fn new(log: &'a Log) -> Self {
+        Self {
+            log,
+            changes: log.changes().cloned().collect(),
+            rows: log.rows(),
+        }
+    }
+
+    /// What every page showed, by seat and life.
+    ///
+    /// # Errors
+    /// The environment cannot be simulated here.
+    pub fn pages(
+        &self,
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
+    ) -> Result<Vec<Shown<'_>>, ReplicaError> {
+        let mut partners = policy::Partners::default();
+        let changes = self.changes.iter().map(|change| &change.controller);
+        for controller in self.log.header.controllers.iter().chain(changes) {
+            if let Controller::Ai { policy } = controller {
+                add_network(&mut partners, policy, &stored)?;
+            }
+        }
+        let page = |((seat, life), chunks): ((Seat, u8), Vec<_>)| {
+            let world = world(&self.log.header, &stored)?;
+            let life = Life(life);
+            let frames = Frames {
+                seats: self.log.seats(),
+                chunks: chunks.into_iter(),
+                frames: Vec::new().into_iter(),
+                rebuilder: Some(self.rebuilder(seat, world, partners.clone())),
+            };
+            Ok(Shown { seat, life, frames })
+        };
+        self.chunks().into_iter().map(page).collect()
+    }
+
+    /// The seen-logs of every page, chunk by chunk.
+    fn chunks(&self) -> BTreeMap<(Seat, u8), Vec<&[u8]>> {
+        let mut pages: BTreeMap<_, Vec<&[u8]>> = BTreeMap::new();
+        for record in &self.log.records {
+            match record {
+                Record::Timing { seat, life, timing } if !timing.seen.is_empty() => {
+                    let chunks = pages.entry((*seat, life.0)).or_default();
+                    chunks.push(&timing.seen);
+                }
+                _ => {}
+            }
+        }
+        pages
+    }
+
+    fn rebuilder(
+        &self,
+        seat: Seat,
+        world: Box<dyn World + Send>,
+        networks: policy::Partners,
+    ) -> Rebuilder<'_, Box<dyn World + Send>, Partners> {
+        let header = &self.log.header;
+        let config = Config {
+            era: Era(0),
+            local: Some(seat),
+            controllers: header.controllers.clone(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
+            input_delay: header.input_delay,
+            // The page's own is not larger.
+            window: MAX_INPUTS as u8,
+            t0_us: header.t0_us,
+            rules: header.rules.clone(),
+        };
+        let record = rollback::Record {
+            changes: &self.changes,
+            rows: &self.rows,
+        };
+        let spec = world.spec().clone();
+        let partners: Partners = Box::new(move |name| networks.open(name, &spec));
+        Rebuilder::new(config, world, partners, record)
+    }
+}
+
+impl Iterator for Frames<'_> {
+    type Item = Result<Rebuilt, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.frame().transpose()?;
+        let next = next.and_then(|frame| self.rebuilt(frame));
+        if next.is_err() {
+            self.rebuilder = None;
+        }
+        Some(next)
+    }
+}
+
+impl Frames<'_> {
+    /// The next frame as the page noted it, if there is one.
+    fn frame(&mut self) -> Result<Option<Frame>, String> {
+        let seats = self.seats;
+        if self.rebuilder.is_none() {
+            return Ok(None);
+        }
+        loop {
+            if let Some(frame) = self.frames.next() {
+                return Ok(Some(frame));
+            }
+            let Some(chunk) = self.chunks.next() else {
+                return Ok(None);
+            };
+            let decoded = seen::decode(chunk, seats).map_err(|error| error.to_string())?;
+            self.frames = decoded.into_iter();
+        }
+    }
+
+    /// Rebuilds a frame: once as simulated, and then as shown, which brings nothing new.
+    fn rebuilt(&mut self, frame: Frame) -> Result<Rebuilt, String> {
+        let simulated = Frame {
+            ahead: 0,
+            ..frame.clone()
+        };
+        let shown = Frame {
+            fresh: vec![Vec::new(); frame.fresh.len()],
+            ..frame.clone()
+        };
+        let rebuilder = self.rebuilder.as_mut();
+        let rebuilder = rebuilder.expect("after a frame that cannot be there is none");
+        let mut show = |frame: &Frame| rebuilder.show(frame).map_err(|error| error.to_string());
+        Ok(Rebuilt {
+            simulated: show(&simulated)?,
+            shown: show(&shown)?,
+            frame,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+mod divergence;
+mod files;
+
+use protocol::Era;
+use protocol::change::Change;
+use protocol::control::{KeyEvent, Misprediction, Timing, Upload};
+use protocol::log::MAX_RECORD;
+
+use super::*;
+use crate::fixtures::{PERSON, ZERO, ai, header, log_of, no_modules, part, played};
+
+const ONE: Seat = Seat(1);
+
+fn fine(through: u32) -> Absorbed {
+    Absorbed {
+        through: Tick(through),
+        over: None,
+        notes: 0,
+        last: false,
+        diverged: false,
+        stopped: false,
+    }
+}
+
+/// The pages that were named, in order.
+pub(super) fn diverged(episode: &mut Episode) -> Vec<Record> {
+    let mut records = log_of(episode).records;
+    records.retain(|record| matches!(record, Record::Diverged { .. }));
+    records
+}
+
+/// What pages told that contradicts what is durable, in order.
+pub(super) fn equivocations(episode: &mut Episode) -> Vec<Record> {
+    let mut records = log_of(episode).records;
+    records.retain(|record| matches!(record, Record::Equivocation { .. }));
+    records
+}
+
+pub(super) fn equivocation(seat: Seat, tick: u32, by: Seat, durable: u16, told: u16) -> Record {
+    Record::Equivocation {
+        seat,
+        tick: Tick(tick),
+        by,
+        durable,
+        told,
+    }
+}
+
+#[test]
+fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
+    for (tick_hz, expected) in [(12, &[3, 6, 9, 12, 15, 18, 20][..]), (60, &[15, 20][..])] {
+        let dir = tempfile::tempdir().unwrap();
+        let header = Header {
+            tick_hz,
+            ..header([PERSON, PERSON], 20)
+        };
+        let all = played(&header);
+        let mut episode = Episode::create(dir.path(), header).unwrap();
+        for (from, to) in [(0, 7), (7, 15), (15, 20)] {
+            episode.absorb(ZERO, &part(&all, from, to)).unwrap();
+        }
+        let log = log_of(&mut episode);
+        let own = log.records.iter().filter_map(|record| match record {
+            Record::Digest {
+                tick, seat: None, ..
+            } => Some(tick.0),
+            _ => None,
+        });
+        assert_eq!(own.collect::<Vec<_>>(), expected, "{tick_hz} Hz");
+    }
+}
+
+#[test]
+fn two_pages_fill_one_archive_to_the_environments_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 7)).unwrap(), fine(7));
+    assert_eq!(episode.absorb(ONE, &part(&all, 0, 5)).unwrap(), fine(7));
+    assert_eq!(episode.absorb(ONE, &part(&all, 5, 13)).unwrap(), fine(13));
+    assert!(matches!(
+        episode.end(EndReason::Played),
+        Err(Refused::NotOver { through: Tick(13) })
+    ));
+    let last = episode.absorb(ZERO, &part(&all, 7, 20)).unwrap();
+    assert!(last.last);
+    let over = last.over.unwrap();
+    assert_eq!(
+        (over.ticks, over.reason, over.digest),
+        (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
+    );
+    assert_eq!(episode.absorb(ONE, &part(&all, 13, 20)).unwrap(), last);
+    // The environment has the last word on the reason.
+    assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
+    assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
+    let log = log_of(&mut episode);
+    assert_eq!(
+        (log.header.clone(), log.rows(), log.ending, log.torn),
+        (header, all.rows, Some(over), false)
+    );
+    assert!(replay(&log, no_modules, |_, _| ()).is_ok());
+}
+
+#[test]
+fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("random")], 9);
+    let mut all = played(&header);
+    all.timing.get_or_insert_default().keys.push(KeyEvent {
+        tick: Some(Tick(1)),
+        action: 1,
+        down: true,
+        at_us: 5,
+        shown_us: 9,
+    });
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let path = path(dir.path(), "e-1").unwrap();
+    let start = fs::metadata(&path).unwrap().len() as usize;
+    // What is durable after each answer: length of the file and ticks.
+    let mut answers = vec![(start, 0)];
+    for to in [4, 6, 9] {
+        let first = episode.through().0;
+        episode.absorb(ZERO, &part(&all, first, to)).unwrap();
+        answers.push((fs::metadata(&path).unwrap().len() as usize, to));
+    }
+    let ending = episode.end(EndReason::Played).unwrap();
+    let whole = episode.file.read().unwrap();
+    drop(episode);
+    for cut in 0..=whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        if cut < start {
+            assert!(
+                matches!(
+                    Episode::recover(&path),
+                    Err(OpenError::Log(LogError::NoHeader))
+                ),
+                "byte {cut}"
+            );
+            continue;
+        }
+        let acknowledged = answers
+            .iter()
+            .filter(|(len, _)| *len <= cut)
+            .map(|(_, ticks)| *ticks)
+            .max();
+        let mut episode = Episode::recover(&path).unwrap();
+        let through = episode.through().0;
+        assert!(through >= acknowledged.unwrap(), "byte {cut}");
+        assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
+        // The page still has what was not acknowledged, and sends it again.
+        let back = episode
+            .absorb(ZERO, &part(&all, acknowledged.unwrap(), 9))
+            .unwrap();
+        assert_eq!(
+            (back.over, back.diverged, back.notes),
+            (Some(ending), false, 1),
+            "byte {cut}"
+        );
+        assert_eq!(episode.end(EndReason::Played).unwrap(), ending);
+        let log = log_of(&mut episode);
+        assert_eq!(
+            (log.rows(), log.ending, log.torn),
+            (all.rows.clone(), Some(ending), false),
+            "byte {cut}"
+        );
+        let keys = log.records.iter().filter(
+            |record| matches!(record, Record::Timing { timing, .. } if !timing.keys.is_empty()),
+        );
+        assert_eq!(keys.count(), 1, "byte {cut}");
+    }
+}
+
+#[test]
+fn what_is_uploaded_twice_is_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let mut all = played(&header);
+    all.timing = Some(Timing {
+        keys: vec![KeyEvent {
+            tick: Some(Tick(1)),
+            action: 1,
+            down: true,
+            at_us: 5,
+            shown_us: 9,
+        }],
+        rollbacks: vec![(Tick(3), 2)],
+        holds: vec![(Tick(4), 120)],
+        hidden: vec![(Tick(5), Tick(6))],
+        rtt_us: vec![0, 30_000],
+        ..Timing::default()
+    });
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
+    assert_eq!(
+        answer,
+        Absorbed {
+            notes: 1,
+            ..fine(10)
+        }
+    );
+    let stored = episode.file.read().unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 0, 10)).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    drop(episode);
+    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    assert_eq!(episode.absorb(ONE, &part(&all, 2, 10)).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    // A note after the next one would leave a gap, and is not acknowledged.
+    let mut more = part(&all, 2, 10);
+    let numbered = |upload: &mut Upload, number| {
+        let timing = upload.timing.as_mut().unwrap();
+        (timing.number, timing.refused) = (number, 7);
+    };
+    numbered(&mut more, 2);
+    assert_eq!(episode.absorb(ONE, &more).unwrap(), answer);
+    assert_eq!(episode.file.read().unwrap(), stored);
+    numbered(&mut more, 1);
+    assert_eq!(episode.absorb(ONE, &more).unwrap().notes, 2);
+    // Each page counts its own.
+    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 10)).unwrap(), answer);
+    let told: Vec<_> = log_of(&mut episode)
+        .records
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Timing { seat, timing, .. } => Some((seat, timing.number, timing.refused)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(ONE, 0, 0), (ONE, 1, 7), (ZERO, 0, 0)]);
+}
+
+#[test]
+fn what_no_page_sends_is_refused_without_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("idle")], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 4)).unwrap();
+    let stored = episode.file.read().unwrap();
+    let good = part(&all, 4, 8);
+    let with = |change: &dyn Fn(&mut Upload)| {
+        let mut upload = good.clone();
+        change(&mut upload);
+        upload
+    };
+    for wrong in [
+        with(&|upload| upload.rows[2] = 999),
+        with(&|upload| upload.rows.truncate(3)),
+        with(&|upload| upload.rows = vec![0; MAX_RECORD]),
+        with(&|upload| upload.digests.push((Tick(21), 0))),
+        with(&|upload| upload.timing.get_or_insert_default().rtt_us = vec![0; 3]),
+        with(&|upload| {
+            let wrong = Misprediction {
+                seat: Seat(2),
+                tick: Tick(1),
+                predicted: 0,
+                actual: 1,
+                shown_ms: 9,
+            };
+            upload.timing.get_or_insert_default().mispredictions = vec![wrong];
+        }),
+    ] {
+        assert!(
+            matches!(episode.absorb(ZERO, &wrong), Err(Refused::Malformed(_))),
+            "{wrong:?}"
+        );
+    }
+    for nobody in [ONE, Seat(2), Seat(255)] {
+        assert!(matches!(
+            episode.absorb(nobody, &good),
+            Err(Refused::Malformed(_))
+        ));
+    }
+    for first in [5, u32::MAX] {
+        let gap = with(&|upload| upload.first = Tick(first));
+        assert!(matches!(
+            episode.absorb(ZERO, &gap),
+            Err(Refused::Gap { through: Tick(4) })
+        ));
+    }
+    assert_eq!(
+        (episode.file.read().unwrap(), episode.through()),
+        (stored, Tick(4))
+    );
+    assert_eq!(episode.absorb(ZERO, &good).unwrap(), fine(8));
+}
+
+#[test]
+fn nothing_follows_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    episode.absorb(ZERO, &part(&all, 0, 9)).unwrap();
+    let ending = episode.end(EndReason::PartnerLeft).unwrap();
+    assert_eq!(
+        (ending.ticks, ending.reason),
+        (Tick(9), EndReason::PartnerLeft)
+    );
+    let stored = episode.file.read().unwrap();
+    let mut late = part(&all, 0, 15);
+    late.timing.get_or_insert_default().rtt_us = vec![5, 5];
+    assert_eq!(episode.absorb(ONE, &late).unwrap().through, Tick(9));
+    assert_eq!(episode.file.read().unwrap(), stored);
+    drop(episode);
+    let episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
+    assert_eq!(episode.ending(), Some(ending));
+}
+
+#[test]
+fn a_partner_takes_a_seat_over_from_its_tick_on() {
+    let header = header([PERSON, PERSON], 20);
+    let all = played(&header);
+    let mut replica = Replica::open(&header, no_modules).unwrap();
+    all.rows[..8]
+        .chunks(2)
+        .for_each(|row| replica.step(row).unwrap());
+    replica
+        .change(&Change {
+            number: 0,
+            tick: Tick(4),
+            seat: ONE,
+            controller: ai("idle"),
+            life: Life(1),
+            from: Tick(4),
+            inputs: Vec::new(),
+        })
+        .unwrap();
+    let idle = replica.chosen(ONE).unwrap();
+    let mut bytes = log::begin(&header).unwrap();
+    for record in [
+        Record::Actions {
+            first: Tick(0),
+            rows: all.rows[..8].to_vec(),
+        },
+        Record::Change(Change {
+            number: 0,
+            tick: Tick(4),
+            seat: ONE,
+            controller: ai("idle"),
+            life: Life(1),
+            from: Tick(4),
+            inputs: Vec::new(),
+        }),
+        Record::Actions {
+            first: Tick(4),
+            rows: vec![1, idle, 2, idle],
+        },
+    ] {
+        log::append(&record, &mut bytes).unwrap();
+    }
+    let mut log = log::read(&bytes).unwrap();
+    assert_eq!(
+        replay(&log, no_modules, |_, _| ()).unwrap().ticks(),
+        Tick(6)
+    );
+    log.records[2] = Record::Actions {
+        first: Tick(4),
+        rows: vec![1, idle, 2, 0],
+    };
+    let error = RowError::Partner {
+        seat: ONE,
+        expected: idle,
+        found: 0,
+    };
+    assert_eq!(
+        replay(&log, no_modules, |_, _| ()).err(),
+        Some(ReplayError::Row {
+            tick: Tick(5),
+            error
+        })
+    );
+}
+
+#[test]
+fn a_digest_told_many_times_in_one_upload_is_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let mut upload = part(&played(&header), 0, 20);
+    let told = upload.digests.clone();
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    upload.digests = told.repeat(100);
+    assert!(!episode.absorb(ZERO, &upload).unwrap().diverged);
+    let of_page = |record: &&Record| matches!(record, Record::Digest { seat: Some(_), .. });
+    assert_eq!(
+        log_of(&mut episode).records.iter().filter(of_page).count(),
+        told.len()
+    );
+    // Two digests for one tick cannot both be right.
+    upload.digests = vec![told[0], (told[0].0, !told[0].1)];
+    assert!(episode.absorb(ONE, &upload).unwrap().diverged);
+}

@@ -1,0 +1,189 @@
+//! The work that the arbiter asks of an episode's log, and its result.
+
+use protocol::control::Upload;
+use protocol::log::Header;
+use protocol::{Controller, Era, Seat};
+use server_core::arbiter::{Absorbed, Event, Work};
+
+use crate::{Episode, OpenError, Refused};
+
+/// Does a piece of work of an episode and reports what became of it; `create` makes the file.
+pub fn perform(
+    era: Era,
+    episode: &mut Option<Episode>,
+    work: Work,
+    create: impl FnOnce(Header) -> Result<Episode, OpenError>,
+) -> Event {
+    let failed = work.failure(era);
+    match (work, episode) {
+        (Work::Open(header), episode) => {
+            let made = create(*header);
+            if let Err(error) = &made {
+                tracing::error!(%error, era = era.0, "an episode file cannot be made");
+            }
+            *episode = made.ok();
+            Event::Opened(era, episode.is_some())
+        }
+        (_, None) => failed,
+        (Work::Absorb(seat, upload), Some(episode)) => {
+            Event::Absorbed(era, seat, absorb(episode, seat, &upload))
+        }
+        (work, Some(episode)) => write(era, episode, work).unwrap_or_else(|error| {
+            tracing::error!(%error, era = era.0, "an episode file lacks what was to be added");
+            failed
+        }),
+    }
+}
+
+/// Does work that adds a record of the server's own.
+fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> {
+    Ok(match work {
+        Work::Open(_) | Work::Absorb(..) => unreachable!("not a record of the server's own"),
+        Work::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
+        Work::Take {
+            seat,
+            controller,
+            reports,
+        } => Event::Changed(era, seat, Some(episode.take(seat, controller, &reports)?)),
+        Work::Give {
+            seat,
+            controller: Controller::Human,
+        } => {
+            let change = episode.give(seat, Controller::Human)?;
+            Event::Given(era, seat, Some(Box::new((change, episode.snapshot()))))
+        }
+        Work::Give { seat, controller } => {
+            Event::Changed(era, seat, Some(episode.give(seat, controller)?))
+        }
+        Work::Note(record) => {
+            episode.note(*record)?;
+            Event::Noted
+        }
+    })
+}
+
+fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
+    match episode.absorb(seat, upload) {
+        Ok(taken) if taken.stopped => Absorbed::Failed,
+        Ok(taken) => Absorbed::Durable {
+            through: taken.through,
+            over: taken.over.is_some(),
+            last: taken.last,
+            notes: taken.notes,
+            diverged: taken.diverged,
+        },
+        Err(Refused::Gap { through }) => Absorbed::Gap(through),
+        Err(Refused::Disk(error)) => {
+            tracing::error!(%error, "the disk failed under an episode");
+            Absorbed::Failed
+        }
+        Err(error) => {
+            tracing::warn!(%error, seat = seat.0, "an upload is refused");
+            Absorbed::Malformed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::change::Presence;
+    use protocol::control::EndReason;
+    use protocol::log::Record;
+
+    use super::*;
+    use crate::fixtures::{PERSON, ZERO, ai, header, part, played};
+
+    /// Has the work done one piece after the other, and gives what was reported.
+    fn reports(work: Vec<Work>) -> Vec<Event> {
+        let dir = tempfile::tempdir().unwrap();
+        let mut episode = None;
+        let report = |work| {
+            perform(Era(7), &mut episode, work, |header| {
+                Episode::create(dir.path(), header)
+            })
+        };
+        work.into_iter().map(report).collect()
+    }
+
+    #[test]
+    fn every_piece_of_work_is_answered_by_its_event() {
+        let header = header([PERSON, PERSON], 20);
+        let all = played(&header);
+        let take = |seat| Work::Take {
+            seat,
+            controller: Controller::Vacant,
+            reports: Vec::new(),
+        };
+        let give = |seat, controller| Work::Give { seat, controller };
+        let one = Seat(1);
+        let presence = Record::Presence {
+            seat: one,
+            at_us: 5,
+            presence: Presence::Gone,
+        };
+        let events = reports(vec![
+            Work::Open(Box::new(header)),
+            Work::Absorb(ZERO, Box::new(part(&all, 0, 4))),
+            take(one),
+            Work::Note(Box::new(presence)),
+            give(one, ai("idle")),
+            give(one, PERSON),
+            give(one, PERSON),
+            take(Seat(9)),
+            give(Seat(9), ai("idle")),
+            Work::Absorb(ZERO, Box::new(part(&all, 9, 12))),
+            Work::End(EndReason::PartnerLeft),
+        ]);
+        let [
+            Event::Opened(Era(7), true),
+            Event::Absorbed(Era(7), ZERO, durable),
+            Event::Changed(Era(7), Seat(1), Some(taken)),
+            Event::Noted,
+            Event::Changed(Era(7), Seat(1), Some(moved)),
+            Event::Given(Era(7), Seat(1), Some(given)),
+            Event::Given(Era(7), Seat(1), None),
+            Event::Changed(Era(7), Seat(9), None),
+            Event::Changed(Era(7), Seat(9), None),
+            Event::Absorbed(Era(7), ZERO, Absorbed::Gap(protocol::Tick(4))),
+            Event::Ended(Era(7), Some(ending)),
+        ] = &events[..]
+        else {
+            panic!("{events:?}")
+        };
+        let expected = Absorbed::Durable {
+            through: protocol::Tick(4),
+            over: false,
+            last: false,
+            notes: 0,
+            diverged: false,
+        };
+        assert_eq!(*durable, expected);
+        let (back, snapshot) = &**given;
+        assert_eq!([taken.number, moved.number, back.number], [0, 1, 2]);
+        assert_eq!((back.from, snapshot.tick), (ending.ticks, ending.ticks));
+    }
+
+    #[test]
+    fn without_a_file_every_piece_of_work_fails_with_its_event() {
+        let seat = ZERO;
+        let give = |controller| Work::Give { seat, controller };
+        let events = reports(vec![
+            Work::Absorb(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
+            give(PERSON),
+            give(Controller::Vacant),
+            Work::End(EndReason::Played),
+        ]);
+        assert!(
+            matches!(
+                events[..],
+                [
+                    Event::Absorbed(Era(7), ZERO, Absorbed::Failed),
+                    Event::Given(Era(7), ZERO, None),
+                    Event::Changed(Era(7), ZERO, None),
+                    Event::Ended(Era(7), None),
+                ]
+            ),
+            "{events:?}"
+        );
+    }
+}

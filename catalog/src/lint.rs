@@ -1,0 +1,282 @@
+//! `coplay lint`: everything that is wrong or odd about a study, in one run, and what the study is.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+use study::design::Order;
+use study::outline::Ending;
+use study::{Outline, Problem};
+
+use crate::read_study;
+
+/// The longest line that is shown, characters.
+const WIDTH: usize = 100;
+
+/// What was found in a study folder.
+#[derive(Debug, Serialize)]
+pub struct Linted {
+    /// What is wrong: the study cannot run.
+    pub faults: Vec<Found>,
+    /// What is odd: the study can run.
+    pub warnings: Vec<Found>,
+    /// What the study is, unless something is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outline: Option<Outline>,
+}
+
+/// A problem, and the line that has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// What is wrong, where, and how to mend it.
+    #[serde(flatten)]
+    pub problem: Problem,
+    /// The line as it stands in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Reads and checks a study folder.
+pub fn lint(dir: &Path) -> Linted {
+    match read_study(dir) {
+        Ok((study, playable)) => Linted {
+            faults: Vec::new(),
+            warnings: found(dir, study.warnings(&playable)),
+            outline: Some(study.outline(&playable)),
+        },
+        Err(problems) => Linted {
+            faults: found(dir, problems),
+            warnings: Vec::new(),
+            outline: None,
+        },
+    }
+}
+
+/// Problems with the lines that have them, as they stand in the files now.
+pub fn found(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
+    let with_line = |problem: Problem| Found {
+        text: line(dir, &problem),
+        problem,
+    };
+    problems.into_iter().map(with_line).collect()
+}
+
+fn line(dir: &Path, problem: &Problem) -> Option<String> {
+    let number = usize::try_from(problem.line).ok()?.checked_sub(1)?;
+    let text = std::fs::read_to_string(dir.join(&problem.file)).ok()?;
+    Some(text.lines().nth(number)?.to_owned())
+}
+
+impl Linted {
+    /// Whether the study can run.
+    pub fn is_fine(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.problem)?;
+        let Some(text) = &self.text else {
+            return Ok(());
+        };
+        let column = (self.problem.column as usize).saturating_sub(1);
+        let skipped = column.saturating_sub(WIDTH / 2);
+        let is_long = text.chars().count() > WIDTH;
+        let skipped = if is_long { skipped } else { 0 };
+        let shown: String = text
+            .chars()
+            .skip(skipped)
+            .take(WIDTH)
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let number = self.problem.line.to_string();
+        let gap = " ".repeat(number.len());
+        let before = " ".repeat(column - skipped);
+        write!(
+            f,
+            "\n  {number} | {}\n  {gap} | {before}^",
+            shown.trim_end()
+        )
+    }
+}
+
+/// How many there are of something.
+pub fn count(n: usize, what: &str) -> String {
+    match n {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+impl fmt::Display for Linted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for fault in &self.faults {
+            writeln!(f, "{fault}\n")?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}\n")?;
+        }
+        if let Some(outline) = &self.outline {
+            told(f, outline)?;
+        }
+        write!(
+            f,
+            "{}, {}",
+            count(self.faults.len(), "fault"),
+            count(self.warnings.len(), "warning")
+        )
+    }
+}
+
+/// The outline of a study, for people.
+fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
+    let Outline {
+        id, version, title, ..
+    } = outline;
+    writeln!(f, "{id} {version}: {title}")?;
+    let row =
+        |f: &mut fmt::Formatter<'_>, name: &str, text: String| writeln!(f, "  {name:<11} {text}");
+    row(f, "hash", outline.hash.clone())?;
+    for (index, part) in outline.stages.iter().enumerate() {
+        let seats = part.seats.map_or(String::new(), |seats| {
+            let people = part.people.unwrap_or(seats);
+            let people = if people == 1 {
+                "1 person".to_owned()
+            } else {
+                format!("{people} people")
+            };
+            format!(", {}, {people}", count(seats, "seat"))
+        });
+        let visits = match part.visits {
+            1 => String::new(),
+            visits => format!(", up to {visits} visits"),
+        };
+        let name = if index == 0 { "stages" } else { "" };
+        row(
+            f,
+            name,
+            format!("{} ({}{seats}{visits})", part.id, part.kind),
+        )?;
+    }
+    row(
+        f,
+        "way",
+        format!("{} at most", count(outline.visits, "visit")),
+    )?;
+    if let Some(quota) = outline.quota {
+        row(f, "quota", quota.to_string())?;
+    }
+    if !outline.treatments.is_empty() {
+        let names = outline.treatments.join(", ");
+        row(
+            f,
+            "treatments",
+            format!("{}: {names}", outline.treatments.len()),
+        )?;
+    }
+    for orders in &outline.orders {
+        let sequences = match orders.sequences {
+            Some(sequences) => count(sequences.into(), "sequence"),
+            None if orders.order == Order::Fixed => "in the order of the file".to_owned(),
+            None => "in any order, drawn evenly".to_owned(),
+        };
+        row(
+            f,
+            "orders",
+            format!(
+                "{}: {}, {sequences}",
+                orders.factor,
+                count(orders.levels, "level")
+            ),
+        )?;
+    }
+    outcomes(f, &outline.outcomes)?;
+    let minutes = outline.minutes;
+    let declared = minutes
+        .declared
+        .map_or(String::new(), |minutes| format!("{minutes} min promised; "));
+    let chats = minutes.chat.map_or(String::new(), |chats| {
+        format!("chats {:.1} to {:.1} min, ", chats.least, chats.most)
+    });
+    let rest = format!(
+        "episodes last {:.1} min at most, {chats}waiting {:.1} min",
+        minutes.play, minutes.wait
+    );
+    row(f, "time", declared + &rest)?;
+    writeln!(f)
+}
+
+fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[Ending]) -> fmt::Result {
+    for (index, ending) in endings.iter().enumerate() {
+        let name = if index == 0 { "outcomes" } else { "" };
+        match &ending.pay {
+            Some(pay) => writeln!(f, "  {name:<11} {:<14} pays {pay}", ending.outcome.name())?,
+            None => writeln!(f, "  {name:<11} {}", ending.outcome.name())?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(line: u32, column: u32) -> Problem {
+        Problem {
+            file: "study.yaml".into(),
+            line,
+            column,
+            path: "study.id".into(),
+            message: "wrong".into(),
+        }
+    }
+
+    #[test]
+    fn a_problem_is_shown_with_its_line_and_a_caret_under_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let long = format!("{}x: y", " ".repeat(150));
+        std::fs::write(
+            dir.path().join("study.yaml"),
+            format!("a: 1\n\tb: \u{e9}c\n{long}\n"),
+        )
+        .unwrap();
+        let shown = |line, column| found(dir.path(), vec![problem(line, column)])[0].to_string();
+        assert_eq!(
+            shown(2, 5),
+            "study.yaml:2:5: study.id: wrong\n  2 |  b: \u{e9}c\n    |     ^"
+        );
+        let text = shown(3, 151);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].find('x'), lines[2].find('^'), "{text}");
+        assert!(lines[1].len() < 120, "{text}");
+        assert_eq!(shown(0, 0), "study.yaml: study.id: wrong");
+        assert_eq!(shown(9, 1), "study.yaml:9:1: study.id: wrong");
+    }
+
+    #[test]
+    fn the_time_of_chats_is_counted() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let text = lint(&dir).to_string();
+        let part = "episodes last 0.7 min at most, chats 0.1 to 0.5 min, waiting 1.7 min";
+        assert!(text.contains(part), "{part} in {text}");
+    }
+
+    #[test]
+    fn a_clean_study_says_what_it_is() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+        let linted = lint(&dir);
+        assert!(linted.is_fine(), "{linted}");
+        let text = linted.to_string();
+        for part in [
+            "play (env, 2 seats, 2 people)",
+            "5 visits at most",
+            "outcomes    completed",
+            "episodes last 1.5 min at most, waiting 0.5 min",
+            "no faults, no warnings",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! From the models of a study to the networks that pages and replicas play.
+
+use std::sync::Arc;
+
+use policy::Partners;
+use policy::network::Choice;
+use study::Study;
+use study::stage::{Env, Model, Network};
+
+use crate::open_world;
+use protocol::hash::sha256_hex;
+
+/// Makes a network of a model, for an environment: the name under which it plays, and its bytes. Nothing if the
+/// environment cannot be opened.
+///
+/// # Errors
+/// Why it cannot play, and how to mend it.
+pub fn lower(file: &str, model: &Model, env: &Env) -> Result<Option<(String, Network)>, String> {
+    let Ok(world) = open_world(env) else {
+        return Ok(None);
+    };
+    let spec = world.spec();
+    let choice = Choice {
+        every: model.every_ticks,
+        temperature: model.temperature.map(|it| it as f32),
+    };
+    let network = onnx::read(&model.bytes, spec, choice);
+    let network = network.map_err(|error| error.to_string())?;
+    let bytes = network.encode().map_err(|error| error.to_string())?;
+    let sha256 = sha256_hex(&bytes);
+    let name = policy::named(file, &sha256);
+    Ok(Some((
+        name,
+        Network {
+            sha256,
+            bytes: Arc::from(bytes),
+        },
+    )))
+}
+
+/// The AI partners that the episodes of a study can call, for pages that run in this process.
+pub fn partners(study: &Study) -> Partners {
+    let mut partners = Partners::default();
+    for network in &study.networks {
+        let added = partners.add(&network.sha256, &network.bytes);
+        added.expect("what a study plays with was lowered here");
+    }
+    partners
+}

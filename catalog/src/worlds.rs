@@ -1,0 +1,130 @@
+//! Studies read against the environments, policies and models of this build.
+
+use std::path::Path;
+
+use env_core::World;
+use env_core::contract::ParamError;
+use module::ModuleError;
+use study::stage::Env;
+use study::{EnvFacts, EnvFault, Playable, Problem, Study};
+
+use crate::models;
+
+/// Reads a study and checks it against the environments and AI partners of this program.
+///
+/// # Errors
+/// Every [`Problem`].
+pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
+    let read = study::load_on(dir, |hosted| {
+        let playable = hosted.check_env(open_env);
+        let policies = hosted.check_policies(&policy::NAMES, able);
+        match (playable, policies, hosted.lower_models(models::lower)) {
+            (Ok(playable), Ok(()), Ok(lowered)) => Ok((playable, lowered)),
+            (playable, policies, lowered) => {
+                let found = [playable.err(), policies.err(), lowered.err()];
+                Err(found.into_iter().flatten().flatten().collect())
+            }
+        }
+    });
+    let (mut study, (playable, lowered)) = read?;
+    study.call(lowered);
+    Ok((study, playable))
+}
+
+/// The policies that can play an environment; none if it cannot be opened.
+fn able(env: &Env) -> Option<Vec<&'static str>> {
+    let world = open_world(env).ok()?;
+    let mut names = policy::NAMES.to_vec();
+    names.retain(|name| policy::by_name(name, world.spec()).is_some());
+    Some(names)
+}
+
+fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
+    let world = open_world(env)?;
+    let spec = world.spec();
+    let actions = spec
+        .actions
+        .iter()
+        .map(|action| action.name.clone())
+        .collect();
+    Ok(EnvFacts {
+        seats: spec.seats,
+        tick_hz: spec.tick_hz,
+        horizon: spec.horizon,
+        actions,
+    })
+}
+
+/// Opens the world that an env stage plays.
+///
+/// # Errors
+/// [`EnvFault`]: there is no such environment, or it refuses its configuration.
+pub fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
+    let refused = |error: ParamError| EnvFault::Config {
+        field: error.field,
+        reason: error.reason,
+    };
+    let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
+    let world: Box<dyn World> = match &env.module {
+        Some(file) => open_module(env, file, is_ours)?,
+        None if is_ours => {
+            env_core::envs::open(&env.env, &env.config.to_string()).map_err(refused)?
+        }
+        None => return Err(EnvFault::Unknown { known: known() }),
+    };
+    let spec = world.spec();
+    if spec.version != env.version {
+        return Err(EnvFault::Version {
+            found: spec.version.clone(),
+        });
+    }
+    Ok(world)
+}
+
+/// The environments of this program, as a study names them.
+fn known() -> Vec<String> {
+    let open = |id: &&str| Some(env_core::envs::open(id, "").ok()?.spec().version.clone());
+    env_core::envs::IDS
+        .iter()
+        .filter_map(|id| Some(format!("{id}@{}", open(id)?)))
+        .collect()
+}
+
+/// Opens an environment of the study's own.
+fn open_module(
+    env: &Env,
+    file: &study::ModuleFile,
+    is_ours: bool,
+) -> Result<Box<dyn World>, EnvFault> {
+    let unfit = |reason: String| EnvFault::Module { reason };
+    if is_ours {
+        return Err(unfit(format!(
+            "the program has an environment `{}` of its own; give the one in `{}` another id",
+            env.env, file.file
+        )));
+    }
+    let world = module::load(
+        &file.bytes,
+        &env.config.to_string(),
+        module::Limits::default(),
+    );
+    let world = world.map_err(|error| match error {
+        ModuleError::Params(text) => {
+            let (field, reason) = text.split_once(": ").unwrap_or(("", &text));
+            EnvFault::Config {
+                field: if field == "params" { "" } else { field }.into(),
+                reason: reason.into(),
+            }
+        }
+        error => unfit(format!("`{}` cannot be played: {error}", file.file)),
+    })?;
+    if world.spec().id != env.env {
+        let id = &world.spec().id;
+        return Err(unfit(format!(
+            "`{}` holds the environment `{id}`; write `env: {id}@{}`",
+            file.file,
+            world.spec().version
+        )));
+    }
+    Ok(Box::new(world))
+}

@@ -1,0 +1,307 @@
+//! What the larger commands are told, and how words of the command line are read.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use dataset::pay::PaymentFormat;
+use rehearsal::Faults;
+use store::study_version::OnStudyChange;
+
+/// What `coplay dev` is told.
+#[derive(Debug, Args)]
+pub struct DevArgs {
+    /// The study and its data.
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Port on 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+    /// Throw the data of earlier trials away first.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Leave the study as it is when its folder changes.
+    #[arg(long)]
+    pub no_reload: bool,
+    /// STUN and TURN.
+    #[command(flatten)]
+    pub turn: TurnArgs,
+    /// Print one JSON line on the standard output instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `coplay serve` is told.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The study and its data.
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Address and port to listen on.
+    #[arg(long, value_name = "ADDR", value_parser = listener)]
+    pub listen: SocketAddr,
+    /// Address under which participants reach the server, for the printed links.
+    #[arg(long, value_parser = address)]
+    pub url: Option<String>,
+    /// STUN and TURN.
+    #[command(flatten)]
+    pub turn: TurnArgs,
+    /// Let people in without a link: everyone who opens the address gets a session. There is room for 10,000 who
+    /// have not finished, also those who never come back.
+    #[arg(long)]
+    pub open: bool,
+    /// What becomes of participants who are on their way through another version of the study.
+    #[arg(long, value_enum, default_value_t = Changed::Refuse)]
+    pub changed: Changed,
+    /// Print one JSON line on the standard output instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Run by a clock whose pace is told on the standard input, and stop at its end: for rehearsals.
+    #[arg(long, hide = true)]
+    pub paced: bool,
+}
+
+/// What `coplay rehearse` is told.
+#[derive(Debug, Args)]
+pub struct RehearseArgs {
+    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    #[arg(value_parser = study_folder)]
+    pub study: PathBuf,
+    /// Number of sessions.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub sessions: u32,
+    /// What goes wrong: none, all, or names with commas between.
+    #[arg(long, default_value = "all", value_name = "NAMES")]
+    pub faults: Faults,
+    /// How often the server is killed, if that is among the faults.
+    #[arg(long, default_value_t = 3)]
+    pub kills: u32,
+    /// People who come in a minute, on average.
+    #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = positive)]
+    pub arrivals_per_min: f64,
+    /// What bots and faults are drawn from.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How many times as fast as life time goes at most.
+    #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
+    pub speed: f64,
+    /// So many sessions, the first ones, are real pages in a headless Chromium.
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
+    pub browsers: u32,
+    /// The Chromium or Chrome for them, instead of $COPLAY_CHROMIUM or the first in PATH.
+    #[arg(long, value_name = "PROGRAM")]
+    pub chromium: Option<PathBuf>,
+    /// A new data folder that is kept, instead of one that is removed.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `coplay pay` is told.
+#[derive(Debug, Args)]
+pub struct PayArgs {
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Only show what would be paid; this is the default.
+    #[arg(long, conflicts_with_all = ["csv", "out", "mark_paid"])]
+    pub dry_run: bool,
+    /// Write what is due as a file of this kind.
+    #[arg(long, value_enum, requires = "out")]
+    pub csv: Option<Recruiter>,
+    /// The file to write.
+    #[arg(long, value_name = "FILE", requires = "csv")]
+    pub out: Option<PathBuf>,
+    /// Count what is in the file as paid from now on.
+    #[arg(long, requires = "csv")]
+    pub mark_paid: bool,
+    /// Say what a completion code, or the number of a visit, stands for.
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["csv", "dry_run"])]
+    pub verify: Option<String>,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `coplay retain` is told.
+#[derive(Debug, Args)]
+pub struct RetainArgs {
+    /// Folder that holds study.yaml.
+    #[arg(value_parser = study_folder)]
+    pub study: PathBuf,
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Only say what would be erased; a server may be running.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The STUN and TURN server, through which pages find and reach each other.
+#[derive(Clone, Debug, Args)]
+pub struct TurnArgs {
+    /// Port of the STUN and TURN server, UDP and TCP [default: 3478, for dev any that is free].
+    #[arg(long, value_name = "PORT")]
+    pub turn_port: Option<u16>,
+    /// Name or address under which pages reach that port [default: the host of the printed links].
+    #[arg(long, value_name = "HOST")]
+    pub turn_host: Option<String>,
+    /// Have no STUN and TURN server.
+    #[arg(long, conflicts_with_all = ["turn_port", "turn_host"])]
+    pub no_turn: bool,
+}
+
+/// The study and its data.
+#[derive(Clone, Debug, Args)]
+pub struct StudyArgs {
+    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    #[arg(value_parser = study_folder)]
+    pub study: PathBuf,
+    /// Data folder; it is made if it is not there [default: coplay-data, for dev coplay-dev-data].
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// Participant links to have that nobody has finished.
+    #[arg(long, default_value_t = 2)]
+    pub links: usize,
+    /// Folder of a built front end, instead of the one in this program.
+    #[arg(long)]
+    pub dist: Option<PathBuf>,
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+/// The address and port to listen on.
+fn listener(named: &str) -> Result<SocketAddr, String> {
+    let wanted = named.parse();
+    wanted.map_err(|_| match named.parse::<u16>() {
+        Ok(port) => format!(
+            "an address comes before the port; write 127.0.0.1:{port} behind a web server on this machine, or 0.0.0.0:{port} for everybody"
+        ),
+        Err(_) => "write an address and a port, such as 127.0.0.1:8080".to_owned(),
+    })
+}
+
+/// The folder of a study, also if its file was named.
+pub(super) fn study_folder(named: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(named);
+    if !path.is_file() {
+        return Ok(path);
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new(".")).to_owned();
+    match path.file_name() {
+        Some(name) if name == study::FILE => Ok(folder),
+        _ => Err(format!(
+            "it is a file; name the folder that holds {}, such as {}",
+            study::FILE,
+            folder.display()
+        )),
+    }
+}
+
+/// An address that participants open.
+fn address(named: &str) -> Result<String, String> {
+    let host = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| named.strip_prefix(scheme));
+    match host {
+        Some(host) if !host.is_empty() && !host.starts_with('/') => {
+            Ok(named.trim_end_matches('/').to_owned())
+        }
+        Some(_) => Err("it names no host; write one such as https://study.example.edu".to_owned()),
+        None => Err(format!(
+            "it does not begin with https:// or http://; write https://{named}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_and_a_host() {
+        let address = |text| address(text);
+        assert_eq!(
+            address("https://lab.example.edu/").as_deref(),
+            Ok("https://lab.example.edu")
+        );
+        assert_eq!(
+            address("http://127.0.0.1:80").as_deref(),
+            Ok("http://127.0.0.1:80")
+        );
+        let told = address("lab.example.edu:80").unwrap_err();
+        assert!(told.ends_with("write https://lab.example.edu:80"), "{told}");
+        assert!(address("https://").unwrap_err().contains("no host"));
+    }
+
+    #[test]
+    fn the_file_of_a_study_stands_for_its_folder_and_no_other_file_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            study_folder(path.to_str().unwrap())
+        };
+        assert_eq!(file("study.yaml"), Ok(dir.path().to_owned()));
+        assert!(
+            file("how.md")
+                .unwrap_err()
+                .contains("it is a file; name the folder")
+        );
+        assert_eq!(study_folder("nowhere"), Ok("nowhere".into()));
+    }
+}
+
+/// `--changed`: the fate of participants who are in another version of the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Changed {
+    /// Do not start: they can finish only with the study as it was.
+    Refuse,
+    /// They go on in the new version, which must have the same stages and blocks; texts and parameters may differ.
+    Carry,
+    /// Their sessions end with the outcome technical.
+    End,
+}
+
+impl From<Changed> for OnStudyChange {
+    fn from(changed: Changed) -> Self {
+        match changed {
+            Changed::Refuse => Self::Refuse,
+            Changed::Carry => Self::Carry,
+            Changed::End => Self::End,
+        }
+    }
+}
+
+/// `--csv`: the reader of a payment file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Recruiter {
+    /// Bulk bonuses of Prolific: participant id and amount.
+    Prolific,
+    /// Bonuses of Mechanical Turk: worker, assignment, amount, reason.
+    Mturk,
+    /// Whole amounts by the number of the visit, for payment by hand.
+    Plain,
+}
+
+impl From<Recruiter> for PaymentFormat {
+    fn from(recruiter: Recruiter) -> Self {
+        match recruiter {
+            Recruiter::Prolific => Self::Prolific,
+            Recruiter::Mturk => Self::Mturk,
+            Recruiter::Plain => Self::Plain,
+        }
+    }
+}

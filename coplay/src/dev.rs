@@ -1,0 +1,260 @@
+//! `coplay dev`: a study that is loaded anew whenever its folder changes. Pages follow, and show what is wrong with it.
+//!
+//! Its data are for trying alone: they have a folder that says so, and begin anew when stages, blocks or factors change.
+
+mod watch;
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, ensure};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+use study::{Problem, Study};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use catalog::StartError;
+use catalog::lint::{self, Found};
+use catalog::read_study;
+use signaling_server::admin::{self, Admin};
+use signaling_server::http::secure_alone;
+use signaling_server::server::{Options, Server};
+use store::data_folder;
+use store::study_version::OnStudyChange;
+use study::plural::count;
+
+use watch::Watch;
+
+const SCRIPT: &str = include_str!("../pages/dev.js");
+const STYLE: &str = include_str!("../pages/dev.css");
+
+/// What is added to the page of a participant.
+const HEAD: &str = "<link rel=\"stylesheet\" href=\"/dev/page.css\">\n<script src=\"/dev/page.js\"></script>\n</head>";
+
+/// The longest page that it is added to, bytes.
+const MAX_PAGE: usize = 1024 * 1024;
+
+/// The file by which a data folder says that it is for trying.
+const TRIAL: &str = "trial";
+
+/// What a data folder keeps when it begins anew, so that links stay as they were printed.
+const KEPT: [&str; 5] = [TRIAL, "lock", "links.key", "admin.key", "turn.secret"];
+
+/// What pages are told of the study.
+#[derive(Clone, Debug, Default, Serialize)]
+struct News {
+    /// How often the study was loaded.
+    loaded: u32,
+    /// How often its data began anew.
+    anew: u32,
+    /// What is wrong with the study as it lies in the folder now.
+    faults: Vec<Found>,
+}
+
+type Shared = Arc<Mutex<News>>;
+
+/// Whether a data folder is for trying.
+pub fn is_trial(data: &Path) -> bool {
+    data.join(TRIAL).is_file()
+}
+
+/// Throws what is in a data folder for trying away, but for what its links are made of.
+///
+/// # Errors
+/// The disk refused.
+fn begin_anew(data: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(data)? {
+        let entry = entry?;
+        if KEPT.iter().any(|kept| entry.file_name() == *kept) {
+            continue;
+        }
+        let path = entry.path();
+        let removed = match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(&path),
+            false => fs::remove_file(&path),
+        };
+        removed.with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes a data folder fit for a study. True if it began anew, as people in it walked another way.
+fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
+    if !data_folder::is_there(data) {
+        return Ok(false);
+    }
+    ensure!(
+        is_trial(data),
+        "{} holds data that `coplay dev` has not made; dev throws its data away when the study changes, so name a folder of its own with --data",
+        data.display()
+    );
+    let kept = fs::read_dir(data.join("studies"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut texts = kept
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .map(fs::read_to_string);
+    let is_other = texts.any(|text| !text.is_ok_and(|text| study.walks_as(&text)));
+    if fresh || is_other {
+        begin_anew(data)?;
+    }
+    Ok(fresh || is_other)
+}
+
+/// Runs a study until `stop`, and loads it anew whenever its folder changes if `reload` says so; `fresh` throws earlier
+/// data away. `told` hears of the first start, with the path of the page for researchers.
+///
+/// # Errors
+/// The study is wrong at the start, or the server failed.
+pub async fn run(
+    options: Options,
+    reload: bool,
+    fresh: bool,
+    listener: TcpListener,
+    mut stop: impl Future<Output = ()> + Unpin,
+    told: impl FnOnce(&Server, &str) -> std::io::Result<()>,
+) -> Result<(), StartError> {
+    let news = Shared::default();
+    let (mut told, mut fresh) = (Some(told), fresh);
+    let listener = listener.into_std().context("the listener")?;
+    let mut watch = Watch::of(&options.study, &options.data);
+    loop {
+        let (study, _) = read_study(&options.study).map_err(StartError::Study)?;
+        let anew = prepare(&options.data, &study, fresh)?;
+        fresh = false;
+        let hash = study.hash.clone();
+        let server = Server::start(Options {
+            changed: OnStudyChange::Carry,
+            ..options.clone()
+        });
+        let server = server.await?;
+        fs::write(
+            options.data.join(TRIAL),
+            "Data of `coplay dev`: made for trying, thrown away when the study changes.\n",
+        )
+        .context("the data folder")?;
+        let admin = Admin::open(Arc::new(study), &options.data).context("the data folder")?;
+        if let Some(told) = told.take() {
+            told(&server, &admin.path()).context("the standard output")?;
+        }
+        {
+            let mut news = news.lock().expect("nobody panics with it");
+            news.loaded += 1;
+            news.anew += u32::from(anew);
+            news.faults.clear();
+        }
+        let server = with_pages(server, admin, reload.then(|| Arc::clone(&news)));
+        let listener = listener
+            .try_clone()
+            .and_then(TcpListener::from_std)
+            .context("the listener")?;
+        let (halt, halted) = oneshot::channel::<()>();
+        let mut serving = tokio::spawn(server.serve(listener, async { drop(halted.await) }));
+        let again = tokio::select! {
+            () = &mut stop => false,
+            ended = &mut serving => return ended.context("the server")?.map_err(StartError::Other),
+            () = next_version(&mut watch, &options.study, &hash, &news), if reload => true,
+        };
+        // If it is gone already, its own result tells.
+        let _ = halt.send(());
+        serving.await.context("the server")??;
+        if !again {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits for a version of the study that is another one and has no faults; tells the faults of those before.
+async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) {
+    loop {
+        watch.changed().await;
+        let faults = match read_study(dir) {
+            Ok((study, _)) if study.hash != hash => {
+                eprintln!(
+                    "{}: changed, and loaded anew",
+                    dir.join(study::FILE).display()
+                );
+                return;
+            }
+            Ok(_) => Vec::new(),
+            Err(problems) => told_faults(dir, problems),
+        };
+        news.lock().expect("nobody panics with it").faults = faults;
+    }
+}
+
+fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
+    let found = lint::found(dir, problems);
+    let count = count(found.len(), "fault");
+    eprintln!(
+        "{}: changed, with {count}; what ran before goes on",
+        dir.display()
+    );
+    found.iter().for_each(|fault| eprintln!("{fault}\n"));
+    found
+}
+
+/// Adds the page for researchers to a server, and, with news, what its pages follow them by.
+fn with_pages(server: Server, admin: Admin, news: Option<Shared>) -> Server {
+    let admin = admin::router(Arc::new(admin));
+    server.wrapped(move |router| match news {
+        None => router.merge(admin),
+        Some(news) => Router::new()
+            .route("/dev/state", get(state))
+            .route(
+                "/dev/page.js",
+                get(async || text("text/javascript; charset=utf-8", SCRIPT)),
+            )
+            .route(
+                "/dev/page.css",
+                get(async || text("text/css; charset=utf-8", STYLE)),
+            )
+            .layer(axum::middleware::map_response(secure_alone))
+            .with_state(news)
+            .merge(admin)
+            .merge(router.layer(axum::middleware::from_fn(followed))),
+    })
+}
+
+async fn state(State(news): State<Shared>) -> Response {
+    let news = news.lock().expect("nobody panics with it").clone();
+    ([(header::CACHE_CONTROL, "no-store")], Json(news)).into_response()
+}
+
+fn text(media: &'static str, text: &'static str) -> Response {
+    (
+        [
+            (header::CONTENT_TYPE, media),
+            (header::CACHE_CONTROL, "no-store"),
+        ],
+        text,
+    )
+        .into_response()
+}
+
+/// Lets the page of a participant follow the news.
+async fn followed(mut request: Request, next: Next) -> Response {
+    if request.uri().path() != "/" {
+        return next.run(request).await;
+    }
+    // What is packed or not sent at all cannot be added to.
+    request.headers_mut().remove(header::ACCEPT_ENCODING);
+    request.headers_mut().remove(header::IF_NONE_MATCH);
+    let (mut parts, body) = next.run(request).await.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, MAX_PAGE).await else {
+        return parts.into_response();
+    };
+    let page = String::from_utf8_lossy(&bytes).replacen("</head>", HEAD, 1);
+    parts.headers.remove(header::ETAG);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, page.into())
+}

@@ -1,0 +1,9 @@
+//! The parts of the `coplay` command.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod dev;
+pub mod rehearsal_clock;
+pub mod retain;
+pub mod template;

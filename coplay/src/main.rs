@@ -1,0 +1,490 @@
+//! The `coplay` command.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use catalog::StartError;
+use catalog::env;
+use catalog::lint;
+use clap::Parser as _;
+use clock::Clock;
+use coplay::cli::{
+    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, RehearseArgs, RetainArgs, ServeArgs,
+    StudyArgs, TurnArgs,
+};
+use coplay::rehearsal_clock::{self, Stop};
+use coplay::{dev, retain, template};
+use dataset::pay;
+use dataset::pay::PaymentOrder;
+use serde::Serialize;
+use serde_json::json;
+use server_core::limits::Limits;
+use signaling_server::assets::Assets;
+use signaling_server::server::{Options, Server};
+use signaling_server::turn_sockets::{self, TurnOptions};
+use store::study_version::OnStudyChange;
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+/// The command line or the study file is wrong.
+const USAGE: u8 = 2;
+
+/// Source: RFC 8656 §5, the registered port of STUN and TURN.
+const TURN_PORT: u16 = 3_478;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    match run(cli.command) {
+        Ok(code) => code,
+        // Who reads the output, such as `head`, has enough of it.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("coplay: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Logs go to the standard error; `RUST_LOG` chooses, such as `RUST_LOG=debug`.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,coplay=info,server_core=info,signaling_server=info,store=info,archive=info,rehearsal=info"));
+    // These would write down what strangers send, and from where; or complain of a busy disk, in words for programmers.
+    let silent = [
+        "stun_types=off",
+        "stun_proto=off",
+        "turn_types=off",
+        "sqlx=error",
+    ];
+    let filter = silent.iter().fold(filter, |filter, directive| {
+        filter.add_directive(directive.parse().expect("it is well-formed"))
+    });
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}
+
+#[tokio::main]
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Dev(args) => try_out(args).await,
+        Command::Serve(args) => serve(args).await,
+        Command::Rehearse(args) => rehearsal(args).await,
+        Command::Export {
+            data,
+            out,
+            seen,
+            json,
+        } => {
+            let summary = dataset::export::export(&data, &out, seen).await?;
+            report(&summary, json)?;
+            Ok(done_if(summary.skipped.is_empty()))
+        }
+        Command::Verify { data, json } => {
+            let found = dataset::verify::verify(&data).await?;
+            report(&found, json)?;
+            Ok(done_if(found.is_fine()))
+        }
+        Command::Lint { study, json } => {
+            let linted = lint::lint(&study);
+            report(&linted, json)?;
+            Ok(if linted.is_fine() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(USAGE)
+            })
+        }
+        Command::Schema => {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{}", serde_json::to_string_pretty(&study::schema())?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Pay(args) => payments(args).await,
+        Command::Retain(args) => erase(args).await,
+        Command::Env { command } => environments(command),
+        Command::New { what } => start(what),
+    }
+}
+
+/// `coplay pay`.
+async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
+    if let Some(code) = args.verify {
+        let meaning = pay::verify(&args.data, &code).await?;
+        report(&meaning, args.json)?;
+        return Ok(done_if(!meaning.payments.is_empty()));
+    }
+    let order = args.csv.zip(args.out).map(|(format, out)| PaymentOrder {
+        format: format.into(),
+        out,
+        mark: args.mark_paid,
+    });
+    report(&pay::pay(&args.data, order.as_ref()).await?, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `coplay retain`.
+async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
+    let options = Options {
+        study: args.study.clone(),
+        data: args.data,
+        links: 0,
+        open: false,
+        assets: Assets::Embedded,
+        limits: Limits::default(),
+        turn: None,
+        changed: OnStudyChange::Refuse,
+    };
+    match retain::retain(options, Clock::start(), args.dry_run).await {
+        Ok(due) => report(&due, args.json).map(|()| ExitCode::SUCCESS),
+        Err(error) => refused(&args.study, error),
+    }
+}
+
+fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        EnvCommand::List { json } => report(&env::list()?, json)?,
+        EnvCommand::Show {
+            environment,
+            params,
+            json,
+        } => report(&env::show(&environment, &params)?, json)?,
+        EnvCommand::Check {
+            environment,
+            params,
+            episodes,
+            seed,
+            json,
+        } => {
+            let checked = env::check(&environment, &params, episodes, seed)?;
+            report(&checked, json)?;
+            return Ok(done_if(checked.is_fine()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let (name, dir) = match what {
+        None => {
+            writeln!(out, "{}", template::study::list())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(NewCommand::Environment {
+            dir,
+            name,
+            language,
+            coplay,
+        }) => {
+            let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
+            writeln!(out, "{written}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(NewCommand::Overcooked { dir }) => ("overcooked", dir),
+        Some(NewCommand::Solo { dir }) => ("solo", dir),
+        Some(NewCommand::Survey { dir }) => ("survey", dir),
+    };
+    let mut known = template::study::STUDIES.iter();
+    let template = known.find(|template| template.name == name);
+    let template = template.context("this program has no such template")?;
+    writeln!(out, "{}", template::study::write(template, &dir)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where TURN listens and what pages call it; none if it is not wanted.
+fn turn_at(
+    args: &TurnArgs,
+    listen: SocketAddr,
+    ip: IpAddr,
+    port: u16,
+    url: Option<&str>,
+) -> Option<TurnOptions> {
+    let named = || {
+        let uri: axum::http::Uri = url?.parse().ok()?;
+        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
+        Some(host.to_owned())
+    };
+    let host = args.turn_host.clone().or_else(named);
+    (!args.no_turn).then(|| TurnOptions {
+        listen: (ip, args.turn_port.unwrap_or(port)).into(),
+        host: host.unwrap_or_else(|| turn_sockets::own_address(listen.ip()).to_string()),
+    })
+}
+
+fn done_if(fine: bool) -> ExitCode {
+    if fine {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// What a server is started with, as the command line says.
+fn options(
+    args: StudyArgs,
+    usual: &str,
+    open: bool,
+    turn: Option<TurnOptions>,
+    changed: OnStudyChange,
+) -> Options {
+    Options {
+        study: args.study,
+        data: args.data.unwrap_or_else(|| usual.into()),
+        links: args.links,
+        open,
+        assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
+        limits: Limits::default(),
+        turn,
+        changed,
+    }
+}
+
+/// `coplay dev`.
+async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let turn = turn_at(&args.turn, listen, listen.ip(), 0, None);
+    let options = options(
+        args.study,
+        "coplay-dev-data",
+        true,
+        turn,
+        OnStudyChange::Carry,
+    );
+    let listener = bind(listen).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let (study, data) = (options.study.clone(), options.data.clone());
+    let told = |server: &Server, admin: &str| announce(&url, server, &data, Some(admin), args.json);
+    let stop = Box::pin(stopped());
+    match dev::run(options, !args.no_reload, args.fresh, listener, stop, told).await {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => refused(&study, error),
+    }
+}
+
+/// `coplay serve`.
+async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let (listen, url) = (args.listen, args.url);
+    // What listens for a web server on the same machine is not what pages reach for TURN.
+    let ip = match listen.ip() {
+        ip if !ip.is_loopback() => ip,
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let turn = turn_at(&args.turn, listen, ip, TURN_PORT, url.as_deref());
+    let options = options(
+        args.study,
+        "coplay-data",
+        args.open,
+        turn,
+        args.changed.into(),
+    );
+    let (study, data) = (options.study.clone(), options.data.clone());
+    anyhow::ensure!(
+        !dev::is_trial(&data),
+        "{} holds data of `coplay dev`, which are thrown away now and then; name a folder of its own with --data",
+        data.display()
+    );
+    // The port first: if it is taken, nothing of the data folder is touched.
+    let listener = bind(listen).await?;
+    let (clock, stop) = match args.paced {
+        true => rehearsal_clock::read().await?,
+        false => (Clock::start(), Box::pin(stopped()) as Stop),
+    };
+    let server = match Server::start_by(options, clock).await {
+        Ok(server) => server,
+        Err(error) => return refused(&study, error),
+    };
+    if url.is_none() && listen.ip().is_unspecified() {
+        tracing::warn!(
+            "the links name {listen}, which other machines cannot open; say with --url how they reach this one"
+        );
+    }
+    let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
+    let url = url.trim_end_matches('/');
+    announce(url, &server, &data, None, args.json).context("the standard output")?;
+    server.serve(listener, stop).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what is wrong with a study.
+fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
+    match error {
+        StartError::Study(problems) => {
+            let file = study.display();
+            eprintln!(
+                "coplay: the study in {file} has {}:",
+                count(problems.len(), "problem")
+            );
+            let problems = lint::found(study, problems);
+            problems.iter().for_each(|problem| eprintln!("{problem}\n"));
+            Ok(ExitCode::from(USAGE))
+        }
+        StartError::Other(error) => Err(error),
+    }
+}
+
+/// `coplay rehearse`.
+async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
+    let (study, json) = (args.study.clone(), args.json);
+    let options = rehearsal::Options {
+        program: std::env::current_exe().context("where this program is")?,
+        study: args.study,
+        data: args.data,
+        sessions: args.sessions as usize,
+        faults: args.faults,
+        kills: args.kills as usize,
+        arrivals_per_min: args.arrivals_per_min,
+        seed: args.seed,
+        speed: args.speed,
+        browsers: args.browsers as usize,
+        chromium: args.chromium,
+        has_pages: Assets::Embedded.read("index.html").is_some(),
+    };
+    let rehearsed = tokio::select! {
+        rehearsed = rehearsal::rehearse(&options) => rehearsed,
+        // The server and its folder go with what is dropped here.
+        () = stopped() => anyhow::bail!("stopped before the end; nothing is left behind"),
+    };
+    match rehearsed {
+        Ok(found) => {
+            report(&found, json)?;
+            Ok(done_if(found.is_fine()))
+        }
+        Err(error) => refused(&study, error),
+    }
+}
+
+async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(listen)
+        .await
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => anyhow::anyhow!(
+                "port {0} is in use by another program; stop that program, or choose another port \
+             (0 takes a free one, for dev: `--port 0`)",
+                listen.port()
+            ),
+            io::ErrorKind::PermissionDenied => {
+                anyhow::anyhow!(
+                    "port {} needs more rights; choose one above 1023",
+                    listen.port()
+                )
+            }
+            _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
+        })
+}
+
+/// Says where participants come in and where the data goes.
+fn announce(
+    url: &str,
+    server: &Server,
+    data: &Path,
+    admin: Option<&str>,
+    json: bool,
+) -> io::Result<()> {
+    let admin = admin.map(|path| format!("{url}{path}"));
+    let links: Vec<String> = server
+        .links
+        .iter()
+        .map(|token| format!("{url}/?s={token}"))
+        .collect();
+    let data = std::path::absolute(data)?;
+    let mut out = io::stdout().lock();
+    let turn_port = server.turn_port();
+    if json {
+        let url = format!("{url}/");
+        let codes: Vec<_> = (server.codes.iter())
+            .map(|(outcome, deed, code)| json!({ "outcome": outcome, "do": deed, "code": code }))
+            .collect();
+        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes, "admin": admin });
+        return writeln!(out, "{told}");
+    }
+    writeln!(out, "The study runs at {url}/\n")?;
+    match links.as_slice() {
+        [] => writeln!(out, "No participant links were asked for.")?,
+        links => {
+            writeln!(out, "Participant links, one for each person:")?;
+            links
+                .iter()
+                .try_for_each(|link| writeln!(out, "  {link}"))?;
+        }
+    }
+    if let Some(admin) = admin {
+        writeln!(out, "\nWho is where, for you alone:\n  {admin}")?;
+    }
+    if !server.codes.is_empty() {
+        writeln!(out, "\nCompletion codes, one for each outcome:")?;
+        for (outcome, deed, code) in &server.codes {
+            let (outcome, deed) = (outcome.name(), deed.name());
+            writeln!(out, "  {outcome:<14} {deed:<16} {code}")?;
+        }
+        if let Some(query) = server.query {
+            let mark = if query.is_empty() { "" } else { "?" };
+            writeln!(
+                out,
+                "\nThe address of the study for the recruiter:\n  {url}/{mark}{query}"
+            )?;
+        }
+    }
+    if let Some(port) = turn_port {
+        writeln!(out, "\nSTUN and TURN answer on port {port}, UDP and TCP.")?;
+    }
+    writeln!(
+        out,
+        "\nThe data goes to {}\nCtrl-C stops; nothing that was acknowledged is lost.",
+        data.display()
+    )
+}
+
+/// Prints a result, as text for people or as one JSON object.
+fn report(what: &(impl Display + Serialize), json: bool) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match json {
+        true => writeln!(out, "{}", serde_json::to_string(what)?)?,
+        false => writeln!(out, "{what}")?,
+    }
+    Ok(())
+}
+
+fn count(n: usize, what: &str) -> String {
+    if n == 1 {
+        format!("one {what}")
+    } else {
+        format!("{n} {what}s")
+    }
+}
+
+/// Waits for Ctrl-C or a request to end.
+async fn stopped() {
+    let ctrl_c = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let asked = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let asked = std::future::pending::<()>();
+    tokio::select! {
+        () = ctrl_c => {}
+        () = asked => {}
+    }
+    tracing::info!("stopping");
+}

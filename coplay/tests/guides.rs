@@ -1,0 +1,181 @@
+//! What the guides in `docs` tell to do is done here: the tutorial as a newcomer does it, and of the how-tos every
+//! command line and every part of a study file.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use clap::Parser as _;
+use coplay::cli::Cli;
+
+const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
+const GUIDES: [(&str, &str); 3] = [
+    ("prolific", include_str!("../../docs/prolific.md")),
+    ("mturk", include_str!("../../docs/mturk.md")),
+    ("deploy", include_str!("../../docs/deploy.md")),
+];
+
+/// The fenced blocks of a page in their order: the kind and the text.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    let parts = page.split("```").skip(1).step_by(2);
+    parts.filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// A server that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn coplay(dir: &Path, line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    assert_eq!(words.next(), Some("coplay"), "{line}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coplay"));
+    command.args(words).current_dir(dir);
+    command
+}
+
+/// Replaces the lines of a file that a diff takes away, with those around them, by the ones that it adds.
+fn apply(file: &Path, diff: &str) {
+    let side = |sign: char| -> String {
+        let lines = diff.lines().filter(|line| line.starts_with([' ', sign]));
+        lines.map(|line| format!("{}\n", &line[1..])).collect()
+    };
+    let (old, new) = (side('-'), side('+'));
+    let text = std::fs::read_to_string(file).unwrap();
+    assert_eq!(text.matches(&old).count(), 1, "the file has once:\n{old}");
+    std::fs::write(file, text.replace(&old, &new)).unwrap();
+}
+
+#[test]
+fn the_tutorial_goes_as_it_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut servers = Vec::new();
+    let mut said = String::new();
+    for (kind, text) in blocks(TUTORIAL) {
+        match kind {
+            "diff" => apply(&dir.path().join("my-study/study.yaml"), text),
+            "text" => assert!(said.contains(text.trim_end()), "{text}\nis not in\n{said}"),
+            "sh" if text.starts_with("coplay dev") => {
+                let mut server = coplay(dir.path(), text);
+                let server = server
+                    .args(["--port", "0", "--json"])
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::null());
+                let mut server = server.spawn().unwrap();
+                let mut line = String::new();
+                BufReader::new(server.stdout.take().unwrap())
+                    .read_line(&mut line)
+                    .unwrap();
+                assert!(line.contains("\"links\""), "{line}");
+                servers.push(Running(server));
+            }
+            "sh" => {
+                let done = coplay(dir.path(), text).output().unwrap();
+                let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                said = words(&done.stdout) + &words(&done.stderr);
+                let lints = text.starts_with("coplay lint");
+                assert!(done.status.success() || lints, "{text}: {said}");
+            }
+            kind => panic!("nobody knows how to do a block of {kind}"),
+        }
+    }
+    assert_eq!(servers.len(), 1);
+    for table in ["responses", "steps", "sessions"] {
+        assert!(
+            dir.path().join(format!("tables/{table}.csv")).is_file(),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn every_command_of_the_guides_is_one() {
+    let mut count = 0;
+    for (name, page) in GUIDES.iter().chain(&[("tutorial", TUTORIAL)]) {
+        for (_, text) in blocks(page).iter().filter(|(kind, _)| *kind == "sh") {
+            for line in text.lines() {
+                let parsed = Cli::try_parse_from(line.split_whitespace());
+                assert!(parsed.is_ok(), "{name}: {line}\n{}", parsed.unwrap_err());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn every_part_of_a_study_file_in_the_guides_is_clean() {
+    for (name, page) in GUIDES {
+        for (_, text) in blocks(page).iter().filter(|(kind, _)| *kind == "yaml") {
+            let home = tempfile::tempdir().unwrap();
+            let dir = home.path().join("study");
+            let done = coplay(home.path(), "coplay new overcooked study")
+                .output()
+                .unwrap();
+            assert!(done.status.success());
+            let file = dir.join("study.yaml");
+            let whole = std::fs::read_to_string(&file).unwrap();
+            std::fs::write(&file, format!("{whole}\n{text}")).unwrap();
+            let linted = catalog::lint::lint(&dir);
+            assert!(
+                linted.is_fine() && linted.warnings.is_empty(),
+                "{name}: {linted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_example_is_clean() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut count = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let dir = entry.unwrap().path();
+        if dir.join("study.yaml").is_file() {
+            let linted = catalog::lint::lint(&dir);
+            assert!(
+                linted.is_fine() && linted.warnings.is_empty(),
+                "{}: {linted}",
+                dir.display()
+            );
+            count += 1;
+        }
+    }
+    assert!(count >= 4, "{count} examples");
+}
+
+#[test]
+fn every_test_that_the_page_of_complaints_names_is_one() {
+    let page = include_str!("../../docs/complaints.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("` | `"));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [_, file, name] = cells[..] else {
+            panic!("three cells: {row}")
+        };
+        let (file, name) = (file.trim().trim_matches('`'), name.trim().trim_matches('`'));
+        let text = std::fs::read_to_string(root.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let is_there = match file.ends_with(".rs") {
+            true => text.contains(&format!("fn {name}(")),
+            false => text.contains(&format!("test('{name}'")),
+        };
+        assert!(is_there, "{file} has no test `{name}`");
+        count += 1;
+    }
+    assert!(count >= 50, "{count} rows");
+}

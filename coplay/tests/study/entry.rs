@@ -1,0 +1,221 @@
+//! How people come in: by Prolific, Mechanical Turk, mapped parameters, a label, or at the same computer one by one.
+
+use dataset::pay::{self, Format, Order};
+use protocol::control::{Entry, Onward, Refusal, ServerMessage};
+use signaling_server::server::Options;
+use store::SqliteStore;
+
+use crate::host::{Host, Running};
+use crate::page::Page;
+use crate::visits::{agree, end, host};
+
+const STUDY: &str = "format: 1
+study: {id: entry, version: 1.0.0, title: Entry, contact: lab@example.edu}
+recruitment: {provider: PROVIDER, currency: GBP, base: 4.50, outcomes: {completed: {do: approve, pay: base + 0.5, code: CDONE}}}
+timeline:
+  - {id: consent, type: consent, file: how.md}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+fn by(provider: &str) -> Host {
+    host(&STUDY.replace("PROVIDER", provider))
+}
+
+pub(crate) fn sent(parameters: &[(&str, &str)]) -> Entry {
+    let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Entry::Sent(parameters.iter().map(pair).collect())
+}
+
+async fn refused(server: &Running, entry: Entry) -> Refusal {
+    Page::connect(server, entry).await.refusal().await
+}
+
+async fn sessions(host: &Host) -> usize {
+    let store = SqliteStore::read(&host.data()).await.unwrap();
+    store.sessions().await.unwrap().len()
+}
+
+/// As Prolific writes them.
+const PID: &str = "5f0c8a1b2c3d4e5f60718293";
+
+const ANNA: [(&str, &str); 3] = [
+    ("PROLIFIC_PID", PID),
+    ("STUDY_ID", "st1"),
+    ("SESSION_ID", "se1"),
+];
+
+#[tokio::test]
+async fn who_comes_from_prolific_again_has_the_same_session_and_goes_back_with_the_code() {
+    let host = by("prolific");
+    let server = host.start().await;
+    let mut page = Page::enter(&server, sent(&ANNA)).await;
+    agree(&mut page).await;
+    let (outcome, farewell) = end(&mut page).await;
+    let url = "https://app.prolific.com/submissions/complete?cc=CDONE";
+    assert!(matches!(&farewell.onward, Onward::To { url: to, .. } if to == url));
+    server.stop().await;
+    // Another device after a restart: the same person, whatever the submission.
+    let server = host.start().await;
+    let mut again = Page::enter(&server, sent(&[ANNA[0], ("SESSION_ID", "se2")])).await;
+    assert_eq!(end(&mut again).await, (outcome, farewell));
+    let mut other = Page::enter(&server, sent(&[("PROLIFIC_PID", "5f0bert")])).await;
+    agree(&mut other).await;
+    end(&mut other).await;
+    for incomplete in [
+        sent(&[("STUDY_ID", "st1")]),
+        sent(&[("PROLIFIC_PID", " ")]),
+        Entry::Open,
+    ] {
+        assert_eq!(refused(&server, incomplete).await, Refusal::Incomplete);
+    }
+    let long = "x".repeat(501);
+    let too_long = sent(&[("PROLIFIC_PID", long.as_str())]);
+    assert_eq!(refused(&server, too_long).await, Refusal::Malformed);
+    server.stop().await;
+    assert_eq!(sessions(&host).await, 2);
+
+    let order = Order {
+        format: Format::Prolific,
+        out: host.dir.path().join("bonus.csv"),
+        mark: true,
+    };
+    let ledger = pay::pay(&host.data(), Some(&order)).await.unwrap();
+    assert_eq!(ledger.marked, 1);
+    let pence = |amounts: &std::collections::BTreeMap<String, u64>| amounts["GBP"];
+    assert_eq!(
+        (pence(&ledger.in_file), pence(&ledger.by_approval)),
+        (50, 450)
+    );
+    let file = std::fs::read_to_string(&order.out).unwrap();
+    let line = format!("{PID},0.50\n");
+    assert_eq!(file, line, "Prolific pays the base by itself");
+    let warning = ledger.warnings.join("\n");
+    assert!(
+        warning.contains("due payments of 1 whose link did not give"),
+        "{warning}"
+    );
+}
+
+#[tokio::test]
+async fn an_identifier_is_in_its_own_table_alone() {
+    let host = by("prolific");
+    let server = host.start().await;
+    let mut page = Page::enter(&server, sent(&ANNA)).await;
+    agree(&mut page).await;
+    end(&mut page).await;
+    server.stop().await;
+    let out = host.dir.path().join("out");
+    dataset::export::export(&host.data(), &out, false)
+        .await
+        .unwrap();
+    for file in std::fs::read_dir(&out).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(PID), "{}", path.display());
+    }
+    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let known = store.identifiers().await.unwrap();
+    assert_eq!(known[0].identity.participant, PID);
+    assert_eq!(known[0].identity.parameters["SESSION_ID"], "se1");
+    assert!(!format!("{:?}", known[0].identity).contains(PID));
+}
+
+#[tokio::test]
+async fn a_preview_of_mechanical_turk_takes_no_session_and_work_is_handed_in_by_its_form() {
+    let host = by("mturk");
+    let server = host.start().await;
+    let preview = [
+        ("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE"),
+        ("hitId", "h"),
+    ];
+    let mut page = Page::connect(&server, sent(&preview)).await;
+    let title = page
+        .until(|message| match message {
+            ServerMessage::Preview { title } => Some(title),
+            _ => None,
+        })
+        .await;
+    assert_eq!(title, "Entry");
+    assert_eq!(page.hear().await, None);
+    assert_eq!(sessions(&host).await, 0);
+
+    let worker = |host| {
+        [
+            ("assignmentId", "3X"),
+            (
+                "workerId",
+                if host == "https://evil.example" {
+                    "W2"
+                } else {
+                    "W1"
+                },
+            ),
+            ("turkSubmitTo", host),
+        ]
+    };
+    for (host, form) in [
+        ("https://workersandbox.mturk.com/", true),
+        ("https://evil.example", false),
+    ] {
+        let mut page = Page::enter(&server, sent(&worker(host))).await;
+        agree(&mut page).await;
+        let (_, farewell) = end(&mut page).await;
+        match farewell.onward {
+            Onward::Form { url, fields } if form => {
+                assert_eq!(url, "https://workersandbox.mturk.com/mturk/externalSubmit");
+                assert!(fields.contains(&("assignmentId".to_owned(), "3X".to_owned())));
+                assert!(fields.contains(&("code".to_owned(), "CDONE".to_owned())));
+            }
+            Onward::Nowhere if !form => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn parameters_are_mapped_and_a_kiosk_takes_one_person_after_the_other() {
+    let text = STUDY.replace(
+        "PROVIDER",
+        "parameters, parameters: {participant: id, course: c}",
+    );
+    let sona = host(&text);
+    let server = sona.start().await;
+    let mut page = Page::enter(&server, sent(&[("id", "17"), ("c", "psy"), ("utm", "x")])).await;
+    page.stage().await;
+    Page::enter(&server, sent(&[("id", "17")])).await;
+    assert_eq!(
+        refused(&server, sent(&[("c", "psy")])).await,
+        Refusal::Incomplete
+    );
+    server.stop().await;
+    assert_eq!(sessions(&sona).await, 1);
+
+    let kiosk = by("kiosk");
+    let server = kiosk.start().await;
+    for _ in 0..2 {
+        let mut page = Page::enter(&server, Entry::Open).await;
+        agree(&mut page).await;
+        assert_eq!(end(&mut page).await.1.onward, Onward::Again);
+    }
+    server.stop().await;
+    assert_eq!(sessions(&kiosk).await, 2);
+}
+
+#[tokio::test]
+async fn a_label_brings_back_to_the_same_session_where_the_door_is_open() {
+    let host = by("none");
+    let label = || sent(&[("label", "room-3")]);
+    let server = host.start().await;
+    assert_eq!(refused(&server, label()).await, Refusal::UnknownLink);
+    server.stop().await;
+    let options = Options {
+        open: true,
+        ..host.options()
+    };
+    let server = host.start_with(options).await;
+    Page::enter(&server, label()).await;
+    Page::enter(&server, label()).await;
+    server.stop().await;
+    assert_eq!(sessions(&host).await, 1);
+}

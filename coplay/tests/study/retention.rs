@@ -1,0 +1,200 @@
+//! What is left of a study once it keeps its data no longer.
+
+use std::process::Command;
+
+use clock::{Clock, Pace};
+use coplay::retain::{Due, retain};
+use protocol::control::Entry;
+use signaling_server::assets::Assets;
+use signaling_server::server::Options;
+use sqlx::Connection as _;
+
+use crate::game::meet;
+use crate::host::{HORIZON, Host};
+use crate::page::Page;
+
+const DAY_US: u64 = 24 * 3_600 * 1_000_000;
+
+/// A clock that is so many days ahead.
+fn ahead(days: u64) -> Clock {
+    let pace = Pace {
+        shows_us: days * DAY_US,
+        ..Pace::REAL
+    };
+    Clock::paced(pace).1
+}
+
+fn logs(host: &Host) -> usize {
+    std::fs::read_dir(host.data().join("episodes"))
+        .unwrap()
+        .count()
+}
+
+/// Whether a word is anywhere in the database.
+fn is_known(host: &Host, word: &str) -> bool {
+    let files = ["coplay.sqlite", "coplay.sqlite-wal"].map(|name| host.data().join(name));
+    let bytes = files.iter().filter_map(|file| std::fs::read(file).ok());
+    bytes.into_iter().any(|bytes| {
+        bytes
+            .windows(word.len())
+            .any(|found| found == word.as_bytes())
+    })
+}
+
+/// Has the study of a host keep its data for thirty days.
+fn keep_for_a_month(host: &Host) {
+    let file = host.dir.path().join("study/study.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replacen("  version:", "  retention_days: 30\n  version:", 1);
+    std::fs::write(&file, text).unwrap();
+}
+
+/// Those who were in a group were there last a month earlier than they were.
+async fn let_a_month_pass_for_groups(host: &Host) {
+    let file = host.data().join("coplay.sqlite");
+    let mut database = sqlx::SqliteConnection::connect(&format!("sqlite://{}", file.display()))
+        .await
+        .unwrap();
+    let month_us = i64::try_from(31 * DAY_US).unwrap();
+    let aged = sqlx::query(
+        "UPDATE sessions SET seen_us = seen_us - ? WHERE participant IN (SELECT participant FROM members)",
+    );
+    let aged = aged.bind(month_us).execute(&mut database).await.unwrap();
+    assert_eq!(aged.rows_affected(), 2);
+    database.close().await.unwrap();
+}
+
+/// Runs `coplay retain` on the study of a host: whether it went well, and what it printed where.
+fn command(host: &Host, more: &[&str]) -> (bool, String, String) {
+    let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .arg("retain")
+        .arg(host.dir.path().join("study"))
+        .arg("--data")
+        .arg(host.data())
+        .args(more)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (done.status.success(), text(done.stdout), text(done.stderr))
+}
+
+/// What `coplay retain --json` prints.
+fn due(host: &Host, more: &[&str]) -> serde_json::Value {
+    let (good, out, err) = command(host, &[&["--json"], more].concat());
+    assert!(good, "{out}{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+#[tokio::test]
+async fn the_command_says_what_is_due_and_erases_that_and_no_more() {
+    let host = Host::new();
+    keep_for_a_month(&host);
+    // The same front end as the program has.
+    let options = Options {
+        links: 3,
+        assets: Assets::Embedded,
+        ..host.options()
+    };
+    let server = host.start_with(options).await;
+    let mut game = meet(&server).await;
+    game.play(HORIZON).await;
+    game.finish(0).await;
+    let mut third = Page::enter(&server, Entry::Invite(server.links[2].clone())).await;
+    third.stage().await;
+    server.stop().await;
+    let nothing = due(&host, &["--dry-run"]);
+    assert_eq!(
+        (&nothing["sessions"], &nothing["episodes"]),
+        (&0.into(), &0.into())
+    );
+
+    let_a_month_pass_for_groups(&host).await;
+    let would = serde_json::json!({
+        "retention_days": 30, "sessions": 2, "unpaid": 0, "episodes": 1, "erased": false,
+    });
+    assert_eq!(due(&host, &["--dry-run"]), would);
+    let (good, said, _) = command(&host, &["--dry-run"]);
+    assert!(good);
+    assert_eq!(
+        said.trim(),
+        "to be erased, as nobody was there for 30 days: 2 sessions, 1 episode"
+    );
+    assert_eq!(logs(&host), 1, "so far nothing but words");
+    let done = due(&host, &[]);
+    assert_eq!(
+        (&done["sessions"], &done["erased"]),
+        (&2.into(), &true.into())
+    );
+    assert_eq!(logs(&host), 0);
+    assert_eq!(due(&host, &["--dry-run"])["sessions"], 0);
+
+    let out = host.dir.path().join("out");
+    dataset::export::export(&host.data(), &out, false)
+        .await
+        .unwrap();
+    let mut sessions = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
+    let names = sessions.headers().unwrap().clone();
+    let at = names.iter().position(|name| name == "erased_at").unwrap();
+    let rows = sessions.records().map(Result::unwrap);
+    let kept = rows.map(|row| row[at].is_empty()).collect::<Vec<_>>();
+    assert_eq!(kept, [false, false, true], "who is not due stays");
+}
+
+#[tokio::test]
+async fn the_command_tells_a_study_that_keeps_its_data_for_ever_what_to_write() {
+    let host = Host::new();
+    host.start().await.stop().await;
+    let (good, _, said) = command(&host, &["--dry-run"]);
+    assert!(!good);
+    assert!(
+        said.contains("write for example `retention_days: 3650`"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_there_is_not() {
+    let host = Host::new();
+    keep_for_a_month(&host);
+    let server = host.start().await;
+    let mut game = meet(&server).await;
+    game.play(HORIZON).await;
+    game.finish(0).await;
+    server.stop().await;
+    assert_eq!(logs(&host), 1);
+    assert!(
+        is_known(&host, "fluency"),
+        "an answer is stored by its item"
+    );
+
+    let nothing = retain(host.options(), ahead(29), false).await.unwrap();
+    assert_eq!((nothing.sessions, nothing.episodes), (0, 0));
+    let would = retain(host.options(), ahead(31), true).await.unwrap();
+    assert_eq!(
+        (would.sessions, would.episodes, would.erased),
+        (2, 1, false)
+    );
+    assert_eq!(logs(&host), 1);
+    let done = retain(host.options(), ahead(31), false).await.unwrap();
+    let all = Due {
+        erased: true,
+        ..would
+    };
+    assert_eq!(done, all);
+    assert_eq!(logs(&host), 0);
+    let again = retain(host.options(), ahead(32), true).await.unwrap();
+    assert_eq!((again.sessions, again.episodes), (0, 0));
+
+    let out = host.dir.path().join("out");
+    let tables = dataset::export::export(&host.data(), &out, false)
+        .await
+        .unwrap();
+    assert_eq!((tables.sessions, tables.responses, tables.steps), (2, 0, 0));
+    let mut sessions = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
+    let names = sessions.headers().unwrap().clone();
+    let at = |name: &str| names.iter().position(|known| known == name).unwrap();
+    for row in sessions.records().map(Result::unwrap) {
+        assert_eq!(&row[at("outcome")], "completed");
+        assert!(!row[at("erased_at")].is_empty());
+    }
+}

@@ -1,0 +1,11 @@
+//! Tables, verification and payments of a data folder.
+//!
+//! Everything here reads a data folder, also while a server writes to it; [`pay`] marks payments as paid.
+//! This crate must not know of servers, sockets and command lines.
+
+#![forbid(unsafe_code)]
+
+pub mod export;
+pub mod pay;
+pub mod progress;
+pub mod verify;

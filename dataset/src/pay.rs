@@ -1,0 +1,471 @@
+//! Who is to be paid what, by the payments that were computed when sessions ended; and the files that recruiters take.
+//!
+//! Nothing is paid here, and nothing is ever marked as paid twice: a payment is one row, and only rows that are due are
+//! written into a file and marked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde_json::Value;
+use study::payment::{decimals, written};
+
+use store::{Identifier, PayState, Payment, SqliteStore};
+
+/// The reader of a payment file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaymentFormat {
+    /// Bulk bonuses of Prolific: participant id and amount.
+    Prolific,
+    /// Bonuses of Mechanical Turk: worker, assignment, amount, reason.
+    Mturk,
+    /// Whole amounts by the number of the visit, for payment by hand.
+    Plain,
+}
+
+/// A payment file to write.
+#[derive(Clone, Debug)]
+pub struct PaymentOrder {
+    /// For whom.
+    pub format: PaymentFormat,
+    /// Where; there must be no such file yet.
+    pub out: PathBuf,
+    /// Whether what is in it counts as paid from now on.
+    pub mark: bool,
+}
+
+/// What is paid, and what is to be paid.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ledger {
+    /// Every session that has ended, the oldest first.
+    pub payments: Vec<Payment>,
+    /// What is due in all, by currency, in its smallest unit.
+    pub due: BTreeMap<String, u64>,
+    /// The median wage an hour of those who completed, by currency, in its smallest unit.
+    pub median_per_hour: BTreeMap<String, u64>,
+    /// What a person should look at.
+    pub warnings: Vec<String>,
+    /// The file that was written, and its lines.
+    pub file: Option<(PathBuf, usize)>,
+    /// What the file says in all, by currency, in its smallest unit.
+    pub in_file: BTreeMap<String, u64>,
+    /// What the provider pays of the same people by its own approval.
+    pub by_approval: BTreeMap<String, u64>,
+    /// Whether a file was asked for.
+    #[serde(skip)]
+    is_ordered: bool,
+    /// Payments that were marked as paid.
+    pub marked: usize,
+}
+
+/// Reads the payments of a data folder, and writes a file of those that are due if one is asked for. A server may run.
+///
+/// # Errors
+/// There is no data folder, the database or the disk fails, or the file is there already; nothing is marked then.
+pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Ledger> {
+    let store = open(data, order.is_some_and(|order| order.mark)).await?;
+    let payments = store.payments().await?;
+    let studies = store.studies().await?;
+    let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
+    ledger.is_ordered = order.is_some();
+    if let Some(order) = order {
+        write(&store, order, &mut ledger).await?;
+    }
+    store.close().await;
+    Ok(ledger)
+}
+
+async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
+    anyhow::ensure!(
+        data.join(store::FILE).is_file(),
+        "there is no data folder {}; name the one that the server had with --data",
+        data.display()
+    );
+    Ok(match write {
+        true => SqliteStore::open(data).await?,
+        false => SqliteStore::read(data).await?,
+    })
+}
+
+/// What a completion code, or the number of a visit, stands for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meaning {
+    /// The code or number.
+    pub code: String,
+    /// The outcome whose code it is by the study file.
+    pub outcome: Option<String>,
+    /// Who has it.
+    pub payments: Vec<Payment>,
+}
+
+/// Says what a completion code, or the number of a visit, stands for.
+///
+/// # Errors
+/// There is no data folder, or the database fails.
+pub async fn verify(data: &Path, code: &str) -> anyhow::Result<Meaning> {
+    let store = open(data, false).await?;
+    let mut payments = store.payments().await?;
+    let studies = store.studies().await?;
+    store.close().await;
+    let code = code.trim().to_owned();
+    let is_code = |known: &str| known.eq_ignore_ascii_case(&code);
+    payments.retain(|payment| {
+        is_code(&payment.what.receipt) || payment.what.code.as_deref().is_some_and(is_code)
+    });
+    Ok(Meaning {
+        outcome: studies.last().and_then(|study| declared(study, &code)),
+        payments,
+        code,
+    })
+}
+
+/// The outcome for which a study declares a code.
+fn declared(study: &str, code: &str) -> Option<String> {
+    let study: Value = serde_json::from_str(study).ok()?;
+    let outcomes = study.get("recruitment")?.get("outcomes")?.as_object()?;
+    let has = |terms: &Value| terms.get("code").and_then(Value::as_str) == Some(code);
+    let found = outcomes.iter().find(|(_, terms)| has(terms));
+    found.map(|(name, _)| name.clone())
+}
+
+impl Ledger {
+    fn of(payments: Vec<Payment>, study: Option<&str>) -> Self {
+        let due = due(&payments);
+        let mut wages: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut warnings = Vec::new();
+        for payment in &payments {
+            let what = &payment.what;
+            let Some(currency) = &what.currency else {
+                continue;
+            };
+            if what.outcome == study::Outcome::Completed && what.time_ms > 0 {
+                let wage = u128::from(what.total) * 3_600_000 / u128::from(what.time_ms);
+                let wage = u64::try_from(wage).unwrap_or(u64::MAX);
+                wages.entry(currency.clone()).or_default().push(wage);
+            }
+            if let Some(note) = &what.note {
+                warnings.push(format!("{}: {note}", payment.participant));
+            }
+        }
+        let median = |mut all: Vec<u64>| {
+            all.sort_unstable();
+            let (low, high) = (all[(all.len() - 1) / 2], all[all.len() / 2]);
+            low.midpoint(high)
+        };
+        let medians = wages
+            .into_iter()
+            .map(|(currency, all)| (currency, median(all)));
+        let median_per_hour: BTreeMap<String, u64> = medians.collect();
+        for (currency, wage) in &median_per_hour {
+            if let Some(floor) = study.and_then(|study| floor(study, currency))
+                && *wage < floor
+            {
+                warnings.push(format!(
+                    "the median wage is {currency} {} an hour, under the floor of {}; raise `base`, or shorten the study",
+                    written(*wage, currency),
+                    written(floor, currency)
+                ));
+            }
+        }
+        Self {
+            payments,
+            due,
+            median_per_hour,
+            warnings,
+            file: None,
+            in_file: BTreeMap::new(),
+            by_approval: BTreeMap::new(),
+            is_ordered: false,
+            marked: 0,
+        }
+    }
+}
+
+/// What is due in all, by currency, in its smallest unit.
+fn due(payments: &[Payment]) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for payment in payments.iter().filter(|it| it.state == PayState::Due) {
+        if let Some(currency) = &payment.what.currency {
+            *all.entry(currency.clone()).or_default() += payment.what.total;
+        }
+    }
+    all
+}
+
+/// The least wage an hour: that of the study, else the one that Prolific wants.
+///
+/// Source: Prolific's payment principles, at least GBP 6 or USD 8 an hour.
+fn floor(study: &str, currency: &str) -> Option<u64> {
+    let study: Value = serde_json::from_str(study).ok()?;
+    let recruitment = study.get("recruitment")?;
+    let said = recruitment.get("floor_per_hour").and_then(Value::as_f64);
+    let is_prolific = recruitment.get("provider")?.as_str() == Some("prolific");
+    let usual = match currency {
+        "GBP" if is_prolific => Some(6.0),
+        "USD" if is_prolific => Some(8.0),
+        _ => None,
+    };
+    let scale = f64::from(10_u32.pow(decimals(currency) as u32));
+    Some((said.or(usual)? * scale) as u64)
+}
+
+/// Writes the file, whole, before anything is marked; it takes its name after that.
+async fn write(
+    store: &SqliteStore,
+    order: &PaymentOrder,
+    ledger: &mut Ledger,
+) -> anyhow::Result<()> {
+    let identifiers = store.identifiers().await?;
+    let known: BTreeMap<&str, &Identifier> = identifiers
+        .iter()
+        .map(|identifier| (identifier.session.as_str(), identifier))
+        .collect();
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    let mut paid: Vec<String> = Vec::new();
+    let mut unknown = 0;
+    for payment in &ledger.payments {
+        if payment.state != PayState::Due {
+            continue;
+        }
+        match line(order.format, payment, known.get(payment.session.as_str())) {
+            Ok(line) => {
+                let what = &payment.what;
+                let amount = match order.format {
+                    PaymentFormat::Plain => what.total,
+                    PaymentFormat::Prolific | PaymentFormat::Mturk => what.extra,
+                };
+                if let Some(currency) = &what.currency {
+                    *ledger.in_file.entry(currency.clone()).or_default() += amount;
+                    let rest = ledger.by_approval.entry(currency.clone()).or_default();
+                    *rest += what.total - amount.min(what.total);
+                }
+                lines.extend(line);
+                paid.push(payment.session.clone());
+            }
+            Err(Stranger) => unknown += 1,
+        }
+    }
+    if unknown > 0 {
+        let form = match order.format {
+            PaymentFormat::Mturk => "the id of a worker",
+            _ => "an id of Prolific (24 digits and letters from a to f)",
+        };
+        ledger.warnings.push(format!(
+            "not in the file: due payments of {unknown} whose link did not give {form}; pay them by `--csv plain`"
+        ));
+    }
+    let part = PathBuf::from(format!("{}.part", order.out.display()));
+    for path in [&order.out, &part] {
+        anyhow::ensure!(
+            !path.exists(),
+            "{} is there already, and may hold payments of an earlier run; name another file with --out",
+            path.display()
+        );
+    }
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let failed = || format!("cannot write {}", part.display());
+    let file = OpenOptions::new().write(true).create_new(true).open(&part);
+    let mut writer = csv::Writer::from_writer(file.with_context(failed)?);
+    for line in heading(order.format)
+        .into_iter()
+        .chain(lines.iter().cloned())
+    {
+        writer.write_record(line).with_context(failed)?;
+    }
+    let file = writer.into_inner().map_err(csv::IntoInnerError::into_error);
+    file.with_context(failed)?.sync_all().with_context(failed)?;
+    if order.mark {
+        ledger.marked = store.mark_paid(&paid).await.with_context(|| {
+            format!(
+                "nothing was marked as paid; remove {} and try again",
+                part.display()
+            )
+        })?;
+        ledger.payments = store.payments().await?;
+        ledger.due = due(&ledger.payments);
+    }
+    fs::rename(&part, &order.out).with_context(failed)?;
+    ledger.file = Some((order.out.clone(), lines.len()));
+    Ok(())
+}
+
+/// Somebody who did not come from there, as far as the identifier tells.
+struct Stranger;
+
+/// Whether an identifier has the form of Prolific's, which refuses a whole list for one line of another form.
+fn is_of_prolific(participant: &str) -> bool {
+    participant.len() == 24 && participant.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn heading(format: PaymentFormat) -> Option<Vec<String>> {
+    let names: &[&str] = match format {
+        PaymentFormat::Prolific => return None,
+        PaymentFormat::Mturk => &["WorkerId", "AssignmentId", "BonusAmount", "Reason"],
+        PaymentFormat::Plain => &["receipt", "participant_id", "outcome", "currency", "amount"],
+    };
+    Some(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// The line of a payment; none if the provider pays all of it by itself.
+fn line(
+    format: PaymentFormat,
+    payment: &Payment,
+    known: Option<&&Identifier>,
+) -> Result<Option<Vec<String>>, Stranger> {
+    let what = &payment.what;
+    let currency = what.currency.clone().unwrap_or_default();
+    let extra = written(what.extra, &currency);
+    let from = |provider: &str| {
+        let known = known.map(|known| &known.identity);
+        known
+            .filter(|known| known.provider == provider)
+            .ok_or(Stranger)
+    };
+    let line = match format {
+        PaymentFormat::Prolific => match from("prolific")?.participant.clone() {
+            participant if is_of_prolific(&participant) => vec![participant, extra],
+            _ => return Err(Stranger),
+        },
+        PaymentFormat::Mturk => {
+            let known = from("mturk")?;
+            let assignment = known.parameters.get("assignmentId");
+            let assignment = assignment.cloned().unwrap_or_default();
+            let reason = format!("Your pay for taking part ({}).", what.receipt);
+            vec![known.participant.clone(), assignment, extra, reason]
+        }
+        PaymentFormat::Plain => {
+            let amount = written(what.total, &currency);
+            let outcome = what.outcome.name().to_owned();
+            let (receipt, participant) = (what.receipt.clone(), payment.participant.clone());
+            return Ok(Some(vec![receipt, participant, outcome, currency, amount]));
+        }
+    };
+    Ok((what.extra > 0).then_some(line))
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.payments.is_empty() {
+            writeln!(f, "Nobody has come to an end yet.")?;
+        } else {
+            writeln!(
+                f,
+                "{:<11} {:<14} {:<15} {:>8} {:>8} {:>8} {:>8} {:>9} {:<4} {:<7}",
+                "participant",
+                "outcome",
+                "do",
+                "minutes",
+                "base",
+                "bonus",
+                "time",
+                "total",
+                "",
+                "state"
+            )?;
+        }
+        for payment in &self.payments {
+            let what = &payment.what;
+            let currency = what.currency.as_deref().unwrap_or_default();
+            let minutes = what.time_ms as f64 / 60_000.0;
+            let [base, bonus, time, total] = [what.base, what.bonus, what.time, what.total]
+                .map(|units| written(units, currency));
+            writeln!(
+                f,
+                "{:<11} {:<14} {:<15} {minutes:>8.1} {base:>8} {bonus:>8} {time:>8} {total:>9} {currency:<4} {:<7}",
+                payment.participant,
+                what.outcome.name(),
+                what.deed.name(),
+                payment.state.name(),
+            )?;
+        }
+        for (currency, due) in &self.due {
+            writeln!(f, "due in all: {currency} {}", written(*due, currency))?;
+        }
+        for (currency, wage) in &self.median_per_hour {
+            let wage = written(*wage, currency);
+            writeln!(
+                f,
+                "median wage of those who completed: {currency} {wage} an hour"
+            )?;
+        }
+        let parts = [
+            ("in the file", &self.in_file),
+            ("paid by the provider's own approval", &self.by_approval),
+        ];
+        for (name, amounts) in parts {
+            for (currency, amount) in amounts.iter().filter(|(_, amount)| **amount > 0) {
+                writeln!(f, "{name}: {currency} {}", written(*amount, currency))?;
+            }
+        }
+        for warning in &self.warnings {
+            writeln!(f, "warning: {warning}")?;
+        }
+        match &self.file {
+            None if self.due.values().all(|due| *due == 0) => {
+                write!(f, "Nothing is due; nothing was written or marked.")
+            }
+            None if self.is_ordered => write!(f, "Nothing was written or marked."),
+            None => write!(
+                f,
+                "Nothing was written or marked; `--csv` writes what is due."
+            ),
+            Some((path, lines)) if self.marked == 0 => write!(
+                f,
+                "{}: {lines} lines; nothing is marked as paid, `--mark-paid` does that in the run that writes the file",
+                path.display()
+            ),
+            Some((path, lines)) => write!(
+                f,
+                "{}: {lines} lines; {} payments are marked as paid",
+                path.display(),
+                self.marked
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            outcome,
+            payments,
+        } = self;
+        let mut all = payments.iter();
+        let visit = all.find(|payment| payment.what.receipt.eq_ignore_ascii_case(code));
+        if let Some(payment) = visit {
+            let what = &payment.what;
+            let currency = what.currency.as_deref().unwrap_or_default();
+            let total = format!("{currency} {}", written(what.total, currency));
+            let (receipt, participant) = (&what.receipt, &payment.participant);
+            let (outcome, state) = (what.outcome.name(), payment.state.name());
+            let total = total.trim_start();
+            return write!(
+                f,
+                "{receipt} is the visit of {participant}, which ended as {outcome}; {total}, {state}"
+            );
+        }
+        match (payments.as_slice(), outcome) {
+            ([], None) => write!(f, "nobody has the code {code}"),
+            ([], Some(outcome)) => {
+                write!(f, "{code} is the code of `{outcome}`, which nobody has yet")
+            }
+            ([one], _) => {
+                let outcome = one.what.outcome.name();
+                write!(f, "{code} is the code of `{outcome}`, which 1 person has")
+            }
+            ([first, ..], _) => {
+                let (outcome, count) = (first.what.outcome.name(), payments.len());
+                write!(
+                    f,
+                    "{code} is the code of `{outcome}`, which {count} people have"
+                )
+            }
+        }
+    }
+}

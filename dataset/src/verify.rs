@@ -1,0 +1,345 @@
+//! Whether a data folder holds what it says: every episode is simulated again and compared with its digests, its
+//! end, its module and the database.
+//!
+//! The folder is only read, also while a server writes to it.
+
+mod frames;
+mod order;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use protocol::log::{self, Log};
+use serde::Serialize;
+
+use crate::progress::Progress;
+use archive::{ReplayError, Replica, ReplicaError, replay};
+use protocol::hash::sha256_hex;
+use store::data_folder;
+use store::reason_name;
+
+pub use order::{Equivocation, Named};
+
+/// What was found in a data folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Every episode file, by name.
+    pub episodes: Vec<Verified>,
+    /// Episodes that the database knows with an end, and that have no file.
+    pub missing: Vec<String>,
+}
+
+/// What was found of one episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Id.
+    pub episode: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Ticks simulated.
+    pub ticks: u32,
+    /// Score after them.
+    pub score: i64,
+    /// Digest after them, 16 hex digits.
+    pub digest: String,
+    /// How often each kind of event happened.
+    pub events: BTreeMap<String, u32>,
+    /// Why it ended, by its file or else by the database; none while it runs.
+    pub reason: Option<&'static str>,
+    /// How often a seat changed hands.
+    pub changes: usize,
+    /// The pages that simulated something else than the replica, as the file names them.
+    pub diverged: Vec<Named>,
+    /// What people's pages told that contradicts what was played, as the file says.
+    pub equivocations: Vec<Equivocation>,
+    /// Frames that pages showed, each rebuilt from the file.
+    pub frames: u64,
+    /// Whether the file ends in what a crash left of its last write.
+    pub torn: bool,
+    /// Whether the module that was played is stored.
+    pub module: Module,
+    /// Whether everything is equal: `verdict`, and `because` unless it is.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What the comparison gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict", content = "because")]
+pub enum Verdict {
+    /// Re-simulation gives every recorded digest and the recorded end.
+    Equal,
+    /// Something differs.
+    Differs(String),
+    /// This program cannot simulate it, and so cannot tell.
+    Unverified(String),
+}
+
+/// The module of an episode in the data folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Module {
+    /// It is there, with the recorded hash.
+    Present,
+    /// It is not there.
+    Missing,
+    /// A file of its name has another hash.
+    Altered,
+    /// The episode names none: it was not played from a built front end.
+    Unnamed,
+}
+
+impl Report {
+    /// Whether everything was verified and nothing differs.
+    pub fn is_fine(&self) -> bool {
+        self.missing.is_empty() && self.episodes.iter().all(Verified::is_fine)
+    }
+}
+
+impl Verified {
+    /// Whether it was verified and nothing differs.
+    pub fn is_fine(&self) -> bool {
+        self.verdict == Verdict::Equal && matches!(self.module, Module::Present | Module::Unnamed)
+    }
+}
+
+/// Simulates everything in a data folder again.
+///
+/// # Errors
+/// What the disk or the database says, or that the data folder is not there. What differs is in the [`Report`].
+pub async fn verify(data: &Path) -> anyhow::Result<Report> {
+    anyhow::ensure!(
+        data_folder::is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
+        data.display()
+    );
+    let known = store::episodes(data).await?;
+    let files = archive::files(data)?;
+    let mut progress = Progress::new(files.len());
+    let mut report = Report::default();
+    for path in files {
+        report.episodes.push(check(data, path)?);
+        progress.step("episodes");
+    }
+    known.iter().for_each(|known| compare(&mut report, known));
+    Ok(report)
+}
+
+/// Holds the database against the file of an episode.
+fn compare(report: &mut Report, known: &store::Episode) {
+    let mut episodes = report.episodes.iter_mut();
+    let (found, ending) = match (
+        episodes.find(|found| found.episode == known.id),
+        known.ending,
+    ) {
+        (Some(found), Some(ending)) => (found, ending),
+        (None, Some(_)) => return report.missing.push(known.id.clone()),
+        // If the file could not take the end, the database alone has the reason.
+        (Some(found), None) => {
+            found.reason = found.reason.or(known.reason.map(reason_name));
+            return;
+        }
+        (None, None) => return,
+    };
+    let in_database = (
+        ending.ticks.0,
+        ending.score,
+        format!("{:016x}", ending.digest),
+        Some(reason_name(ending.reason)),
+    );
+    let in_file = (found.ticks, found.score, found.digest.clone(), found.reason);
+    if found.verdict == Verdict::Equal && in_database != in_file {
+        let because =
+            format!("the database has another end: {in_database:?}; the file has {in_file:?}");
+        found.verdict = Verdict::Differs(because);
+    }
+}
+
+fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
+    let bytes = fs::read(&path)?;
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut found = Verified {
+        episode: name,
+        path,
+        ticks: 0,
+        score: 0,
+        digest: String::new(),
+        events: BTreeMap::new(),
+        reason: None,
+        changes: 0,
+        diverged: Vec::new(),
+        equivocations: Vec::new(),
+        frames: 0,
+        torn: false,
+        module: Module::Unnamed,
+        verdict: Verdict::Equal,
+    };
+    match log::read(&bytes) {
+        Ok(log) => found.simulate(data, &log)?,
+        Err(error @ log::LogError::Version { .. }) => {
+            found.verdict = Verdict::Unverified(error.to_string())
+        }
+        Err(error) => found.verdict = Verdict::Differs(error.to_string()),
+    }
+    Ok(found)
+}
+
+impl Verified {
+    fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
+        self.module = module(data, &log.header.module)?;
+        self.torn = log.torn;
+        self.reason = log.ending.map(|ending| reason_name(ending.reason));
+        self.ticks = log.through.0;
+        let mut events = BTreeMap::new();
+        let episodes = data.join("episodes");
+        let replayed = replay(log, archive::stored(&episodes), |_, replica| {
+            for event in &replica.outcome().events {
+                let name = replica.spec().events.get(usize::from(event.kind));
+                *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
+            }
+        });
+        self.events = events;
+        match replayed {
+            Ok(replica) => {
+                let ending = replica.ending(protocol::control::EndReason::Technical);
+                self.score = ending.score;
+                self.digest = format!("{:016x}", ending.digest);
+                self.verdict = match self.compare(log, &replica, archive::stored(&episodes)) {
+                    Ok(()) => Verdict::Equal,
+                    Err(because) => Verdict::Differs(because),
+                };
+            }
+            Err(ReplayError::Replica(
+                error @ ReplicaError::Environment(_)
+                | error @ ReplicaError::Module { .. }
+                | error @ ReplicaError::Version { .. }
+                | error @ ReplicaError::Network { .. }
+                | error @ ReplicaError::Policy { .. },
+            )) => {
+                self.verdict = Verdict::Unverified(error.to_string());
+            }
+            Err(error) => self.verdict = Verdict::Differs(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Compares what the replay does not; the first thing that is not as it should be.
+    fn compare(
+        &mut self,
+        log: &Log,
+        replica: &Replica,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
+    ) -> Result<(), String> {
+        if log.header.episode != self.episode {
+            let named = &log.header.episode;
+            return Err(format!("the header names the episode {named}"));
+        }
+        self.changes = log.changes().count();
+        order::changes(log)?;
+        self.equivocations = order::equivocations(log)?;
+        self.diverged = order::named(log, replica, &self.equivocations)?;
+        let screens = archive::Screens::new(log);
+        let shown = screens.pages(stored).map_err(|error| error.to_string())?;
+        self.frames = frames::frames(log, replica, shown, &self.diverged, &self.equivocations)?;
+        Ok(())
+    }
+}
+
+fn module(data: &Path, hash: &str) -> anyhow::Result<Module> {
+    if hash.is_empty() {
+        return Ok(Module::Unnamed);
+    }
+    // The name comes from a file: nothing but a hash may become a path.
+    if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Module::Missing);
+    }
+    let path = data.join("modules").join(hash).with_extension("wasm");
+    if !path.try_exists()? {
+        return Ok(Module::Missing);
+    }
+    Ok(if sha256_hex(&fs::read(path)?) == hash {
+        Module::Present
+    } else {
+        Module::Altered
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for episode in &self.episodes {
+            writeln!(f, "{episode}")?;
+        }
+        for episode in &self.missing {
+            writeln!(
+                f,
+                "{episode}: DIFFERS: the database has it, but there is no file"
+            )?;
+        }
+        let fine = self
+            .episodes
+            .iter()
+            .filter(|episode| episode.is_fine())
+            .count();
+        write!(
+            f,
+            "{fine} of {} episodes verified",
+            self.episodes.len() + self.missing.len()
+        )
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.reason.unwrap_or("running");
+        write!(
+            f,
+            "{}: {state}, {} ticks, score {}, digest {}",
+            self.episode, self.ticks, self.score, self.digest
+        )?;
+        if self.changes > 0 {
+            write!(f, ", {} changes of seats", self.changes)?;
+        }
+        for page in &self.diverged {
+            let Named { seat, tick, .. } = page;
+            write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
+        }
+        for lie in &self.equivocations {
+            let Equivocation { seat, tick, by, .. } = lie;
+            if seat == by {
+                write!(f, ", seat {seat} contradicted itself at tick {tick}")?;
+            } else {
+                write!(
+                    f,
+                    ", seat {seat} told seat {by} something else at tick {tick}"
+                )?;
+            }
+        }
+        if self.frames > 0 {
+            write!(f, ", {} frames rebuilt", self.frames)?;
+        }
+        if self.torn {
+            write!(f, ", last write cut short by a crash")?;
+        }
+        match &self.verdict {
+            Verdict::Equal => write!(f, ": equal")?,
+            Verdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
+            Verdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
+        }
+        match self.module {
+            Module::Present => write!(f, ", module stored"),
+            Module::Missing => write!(f, ", MODULE MISSING"),
+            Module::Altered => write!(f, ", MODULE ALTERED"),
+            Module::Unnamed => write!(f, ", no module named"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

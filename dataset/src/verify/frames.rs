@@ -1,0 +1,94 @@
+//! Whether what pages say they showed can have been shown.
+
+use std::ops::Range;
+
+use protocol::change::Change;
+use protocol::log::Log;
+use protocol::seen::Frame;
+use protocol::{Controller, Seat, Tick};
+
+use super::{Equivocation, Named};
+use archive::{Replica, Shown};
+
+/// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
+/// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.
+pub(super) fn frames(
+    log: &Log,
+    replica: &Replica,
+    shown: Vec<Shown<'_>>,
+    named: &[Named],
+    excused: &[Equivocation],
+) -> Result<u64, String> {
+    let certain = Certain::new(log);
+    let mut count = 0;
+    for page in shown {
+        let of_page = |named: &Named| (named.seat, named.life) == (page.seat.0, page.life.0);
+        let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
+        let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
+        let of = format!("what seat {} showed in life {}", page.seat.0, page.life.0);
+        for rebuilt in page.frames {
+            let rebuilt = match rebuilt {
+                Ok(rebuilt) => rebuilt,
+                Err(_) if is_named => break,
+                Err(error) => return Err(format!("{of}: {error}")),
+            };
+            count += 1;
+            let (frame, digest) = (&rebuilt.frame, rebuilt.simulated);
+            let expected = replica.digest(frame.tick);
+            let is_wrong =
+                certain.is_certain(frame) && expected.is_some_and(|expected| expected != digest);
+            if is_wrong && !is_named {
+                let (tick, at_ms) = (frame.tick.0, frame.at_ms);
+                return Err(format!(
+                    "{of}: after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have"
+                ));
+            }
+        }
+    }
+    Ok(count)
+}
+
+/// What has to be known for a state not to be a guess.
+struct Certain {
+    changes: Vec<Change>,
+    /// The ticks that each seat's persons play.
+    people: Vec<Vec<Range<u32>>>,
+}
+
+impl Certain {
+    fn new(log: &Log) -> Self {
+        let changes: Vec<Change> = log.changes().cloned().collect();
+        let seats = (0..).map(Seat).zip(&log.header.controllers);
+        let people = seats.map(|(seat, first)| people(seat, first, &changes));
+        Self {
+            people: people.collect(),
+            changes,
+        }
+    }
+
+    /// Whether a frame showed a state that follows from inputs and changes alone.
+    fn is_certain(&self, frame: &Frame) -> bool {
+        let unknown = self.changes.iter().skip(frame.changes.into());
+        let shown = |have: Tick| have.0..frame.tick.0;
+        let guessed = self.people.iter().zip(&frame.have).any(|(spans, have)| {
+            let mut spans = spans.iter();
+            spans.any(|span| overlap(span, &shown(*have)))
+        });
+        !guessed && unknown.into_iter().all(|change| change.tick >= frame.tick)
+    }
+}
+
+/// The ticks that persons play in a seat.
+fn people(seat: Seat, first: &Controller, changes: &[Change]) -> Vec<Range<u32>> {
+    let of_seat = changes.iter().filter(|change| change.seat == seat);
+    let changes = of_seat.map(|change| (change.tick.0, &change.controller));
+    let starts: Vec<_> = std::iter::once((0, first)).chain(changes).collect();
+    let ends = starts.iter().skip(1).map(|(tick, _)| *tick);
+    let stints = starts.iter().zip(ends.chain([u32::MAX]));
+    let persons = stints.filter(|((_, controller), _)| **controller == Controller::Human);
+    persons.map(|((start, _), end)| *start..end).collect()
+}
+
+fn overlap(one: &Range<u32>, other: &Range<u32>) -> bool {
+    one.start.max(other.start) < one.end.min(other.end)
+}

@@ -1,0 +1,225 @@
+//! Whether seats changed hands as they must, and whether the pages that simulated something else are named.
+//!
+//! What the log's own order and the replay tell is not told again here: numbers, lives, ticks that nobody had played
+//! yet, and the backfill of ticks that were played later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::change::Change;
+use protocol::log::{Log, Record};
+use protocol::{Controller, Seat, Tick};
+use serde::Serialize;
+
+use archive::Replica;
+
+/// A page that simulated something else than the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// Its seat.
+    pub seat: u8,
+    /// Its life.
+    pub life: u8,
+    /// After how many steps it was found out.
+    pub tick: u32,
+}
+
+/// A page whose person told it, or the server, something else than what is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Equivocation {
+    /// Whose inputs.
+    pub seat: u8,
+    /// In which life.
+    pub life: u8,
+    /// The first tick that differs.
+    pub tick: u32,
+    /// The seat of the page that had something else.
+    pub by: u8,
+    /// The life of that page.
+    pub by_life: u8,
+    /// What was played.
+    pub durable: u16,
+    /// What that page had.
+    pub told: u16,
+}
+
+/// Refuses the first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
+pub(super) fn changes(log: &Log) -> Result<(), String> {
+    let (mut rows, mut before): (Vec<u16>, Vec<&Change>) = (Vec::new(), Vec::new());
+    for record in &log.records {
+        match record {
+            Record::Actions { rows: more, .. } => rows.extend(more),
+            Record::Change(change) => {
+                if let Some(what) = out_of_order(log, &rows, &before, change) {
+                    let (number, seat) = (change.number, change.seat.0);
+                    return Err(format!("change {number}: seat {seat}: {what}"));
+                }
+                before.push(change);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn out_of_order(
+    log: &Log,
+    rows: &[u16],
+    before: &[&Change],
+    change: &Change,
+) -> Option<&'static str> {
+    let seats = log.seats();
+    let last = before.iter().rfind(|before| before.seat == change.seat);
+    let held = last.map_or(&log.header.controllers[change.seat.index()], |last| {
+        &last.controller
+    });
+    if *held == Controller::Human {
+        let played = |tick: usize| rows.get(tick * seats + change.seat.index());
+        let first = (change.tick.0 as usize).checked_sub(change.inputs.len());
+        let rewrites = first.is_none_or(|first| {
+            let mut told = (first..).zip(&change.inputs);
+            told.any(|(tick, told)| played(tick).is_some_and(|played| played != told))
+        });
+        return rewrites.then_some("its last inputs are not those that were played");
+    }
+    let through = Tick((rows.len() / seats) as u32);
+    let lease = archive::lease(&log.header);
+    match () {
+        () if last.is_none() => Some("it is given back, but nobody had lost it"),
+        () if change.from != through => Some("it is not given back from what was durable on"),
+        () if change.tick.0 < through.0.saturating_add(lease) => {
+            Some("it is given back within the lease")
+        }
+        () => None,
+    }
+}
+
+/// The contradictions that the log names, unless what it says was played was not, or there is none.
+pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
+    let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
+    for record in &log.records {
+        match *record {
+            Record::Change(ref change) => {
+                lives.insert(change.seat, change.life.0);
+            }
+            Record::Equivocation {
+                seat,
+                tick,
+                by,
+                durable,
+                told,
+            } => {
+                let played = rows.get(tick.0 as usize * log.seats() + seat.index());
+                if durable == told || played.is_some_and(|played| *played != durable) {
+                    let (tick, seat, by) = (tick.0, seat.0, by.0);
+                    return Err(format!(
+                        "tick {tick}: seat {seat} is said to have told the page of seat {by} {told} rather than {durable}"
+                    ));
+                }
+                let life = |seat| lives.get(&seat).copied().unwrap_or(0);
+                found.push(Equivocation {
+                    seat: seat.0,
+                    life: life(seat),
+                    tick: tick.0,
+                    by: by.0,
+                    by_life: life(by),
+                    durable,
+                    told,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The pages that the log names, unless it lacks one or names one that did not simulate something else. Nothing is
+/// asked of pages that were told something else.
+pub(super) fn named(
+    log: &Log,
+    replica: &Replica,
+    excused: &[Equivocation],
+) -> Result<Vec<Named>, String> {
+    let (mut through, mut lives) = (Tick(0), BTreeMap::new());
+    let mut pages = Pages {
+        replica,
+        excused,
+        claims: BTreeSet::new(),
+        named: Vec::new(),
+    };
+    for record in &log.records {
+        match record {
+            Record::Actions { rows, .. } => through.0 += (rows.len() / log.seats()) as u32,
+            Record::Digest {
+                tick,
+                seat: Some(seat),
+                digest,
+            } => {
+                pages.claims.insert((*seat, *tick, *digest));
+            }
+            Record::Change(change) => {
+                let life = lives.insert(change.seat, change.life.0).unwrap_or(0);
+                pages.leave(change.seat, life, through)?;
+            }
+            Record::Diverged {
+                seat,
+                tick,
+                expected,
+                found,
+            } => {
+                let differs = *expected != *found && pages.expects(*tick, *expected);
+                if (*expected, *found) != (0, 0) && !differs {
+                    let (seat, tick) = (seat.0, tick.0);
+                    return Err(format!(
+                        "tick {tick}: the page of seat {seat} is said to differ from {expected:016x}"
+                    ));
+                }
+                pages.named.push(Named {
+                    seat: seat.0,
+                    life: lives.get(seat).copied().unwrap_or(0),
+                    tick: tick.0,
+                });
+            }
+            _ => {}
+        }
+    }
+    for seat in (0..).map(Seat).take(log.seats()) {
+        let life = lives.get(&seat).copied().unwrap_or(0);
+        pages.leave(seat, life, through)?;
+    }
+    Ok(pages.named)
+}
+
+/// What the pages claim while they have their seats.
+struct Pages<'a> {
+    replica: &'a Replica,
+    excused: &'a [Equivocation],
+    claims: BTreeSet<(Seat, Tick, u64)>,
+    named: Vec<Named>,
+}
+
+impl Pages<'_> {
+    /// Whether the replica has this digest, or none, which is written as 0.
+    fn expects(&self, tick: Tick, digest: u64) -> bool {
+        self.replica.digest(tick).unwrap_or_default() == digest
+    }
+
+    /// A page loses its seat: what it claimed of the ticks so far must be so, or it must be named.
+    fn leave(&mut self, seat: Seat, life: u8, through: Tick) -> Result<(), String> {
+        let is_named = |named: &Named| (named.seat, named.life) == (seat.0, life);
+        let is_excused = |told: &Equivocation| (told.by, told.by_life) == (seat.0, life);
+        let is_known = self.named.iter().any(is_named) || self.excused.iter().any(is_excused);
+        let of_seat = |(claimant, ..): &(Seat, Tick, u64)| *claimant == seat;
+        let claims: Vec<_> = self.claims.extract_if(.., of_seat).collect();
+        let mut claims = claims.into_iter().filter(|(_, tick, _)| *tick <= through);
+        let wrong = claims.find(|(_, tick, digest)| !self.expects(*tick, *digest));
+        match wrong {
+            Some((_, tick, digest)) if !is_known => Err(format!(
+                "tick {}: the page of seat {} had digest {digest:016x}, the replica {:016x}",
+                tick.0,
+                seat.0,
+                self.replica.digest(tick).unwrap_or_default()
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,548 @@
+use protocol::change::Change;
+use protocol::control::EndReason;
+use protocol::log::{Ending, Header, Record};
+use protocol::seen;
+use protocol::{Controller, Era, Life, Seat, Tick};
+
+use super::*;
+use archive::Episode;
+use archive::fixtures::two_pages;
+use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
+use store::{NewEpisode, SqliteStore};
+
+const WASM: &[u8] = b"\0asm";
+
+/// A data folder with one played episode, `e-1`, and its file.
+fn folder() -> (tempfile::TempDir, PathBuf, Header) {
+    let data = tempfile::tempdir().unwrap();
+    for part in [archive::FOLDER, "modules"] {
+        fs::create_dir(data.path().join(part)).unwrap();
+    }
+    let header = Header {
+        module: sha256_hex(WASM),
+        ..header([PERSON, PERSON], 12)
+    };
+    fs::write(
+        data.path()
+            .join("modules")
+            .join(&header.module)
+            .with_extension("wasm"),
+        WASM,
+    )
+    .unwrap();
+    let mut episode = Episode::create(&data.path().join(archive::FOLDER), header.clone()).unwrap();
+    episode.absorb(ZERO, &played(&header)).unwrap();
+    episode.end(EndReason::Played).unwrap();
+    let path = archive::path(&data.path().join(archive::FOLDER), "e-1").unwrap();
+    (data, path, header)
+}
+
+#[tokio::test]
+async fn a_played_episode_is_equal() {
+    let (data, path, header) = folder();
+    let report = verify(data.path()).await.unwrap();
+    assert!(report.is_fine(), "{report}");
+    let found = &report.episodes[0];
+    let digest = played(&header).digests.last().unwrap().1;
+    assert_eq!(
+        (found.ticks, &found.digest, found.reason),
+        (12, &format!("{digest:016x}"), Some("played"))
+    );
+    assert_eq!((&found.path, found.module), (&path, Module::Present));
+    assert!(report.to_string().ends_with("1 of 1 episodes verified"));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["episodes"][0]["verdict"], "equal");
+    assert_eq!(json["episodes"][0]["module"], "present");
+}
+
+#[tokio::test]
+async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
+    let (data, path, header) = folder();
+    let running = Header {
+        episode: "e-2".into(),
+        ..header.clone()
+    };
+    let mut episode = Episode::create(path.parent().unwrap(), running).unwrap();
+    episode.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    let second = path.with_file_name("e-2.coplay");
+    let mut bytes = fs::read(&second).unwrap();
+    bytes.extend([9, 0, 0]);
+    fs::write(&second, &bytes).unwrap();
+    let report = verify(data.path()).await.unwrap();
+    let found = &report.episodes[1];
+    assert_eq!(
+        (found.ticks, found.reason, found.torn, &found.verdict),
+        (5, None, true, &Verdict::Equal)
+    );
+    assert_eq!(
+        fs::read(&second).unwrap(),
+        bytes,
+        "verification changes nothing"
+    );
+}
+
+#[tokio::test]
+async fn damage_and_forgery_are_found() {
+    let (data, path, header) = folder();
+    let bytes = fs::read(&path).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[30] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(
+        matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.starts_with("byte 8")),
+        "{report}"
+    );
+
+    // Every checksum is right, but the score is not.
+    let all = played(&header);
+    let ending = Ending {
+        ticks: Tick(12),
+        reason: EndReason::Played,
+        score: 1_000,
+        digest: all.digests.last().unwrap().1,
+    };
+    let claim = Record::Digest {
+        tick: Tick(4),
+        seat: Some(ZERO),
+        digest: 5,
+    };
+    let rows = Record::Actions {
+        first: Tick(0),
+        rows: all.rows,
+    };
+    for (records, word) in [
+        (vec![rows.clone(), Record::End(ending)], "score: 1000"),
+        (vec![rows, claim], "seat 0"),
+    ] {
+        let mut forged = log::begin(&header).unwrap();
+        records
+            .iter()
+            .for_each(|record| log::append(record, &mut forged).unwrap());
+        fs::write(&path, forged).unwrap();
+        let report = verify(data.path()).await.unwrap();
+        assert!(
+            matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains(word)),
+            "{report}"
+        );
+        assert!(!report.is_fine());
+    }
+}
+
+#[tokio::test]
+async fn another_version_is_not_called_equal() {
+    let (data, path, header) = folder();
+    fs::write(
+        &path,
+        log::begin(&Header {
+            env_version: "0.9.0".into(),
+            ..header
+        })
+        .unwrap(),
+    )
+    .unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(
+        matches!(&report.episodes[0].verdict, Verdict::Unverified(because) if because.contains("0.9.0"))
+    );
+    assert!(!report.is_fine());
+    assert!(report.to_string().contains("NOT VERIFIED"));
+}
+
+#[tokio::test]
+async fn a_missing_or_altered_module_is_found() {
+    let (data, _, header) = folder();
+    let module = data
+        .path()
+        .join("modules")
+        .join(&header.module)
+        .with_extension("wasm");
+    fs::write(&module, b"other").unwrap();
+    assert_eq!(
+        verify(data.path()).await.unwrap().episodes[0].module,
+        Module::Altered
+    );
+    fs::remove_file(&module).unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert_eq!(report.episodes[0].module, Module::Missing);
+    assert!(!report.is_fine());
+}
+
+#[tokio::test]
+async fn the_database_is_held_against_the_files() {
+    let (data, path, header) = folder();
+    let ending = log::read(&fs::read(&path).unwrap())
+        .unwrap()
+        .ending
+        .unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    for (id, ending) in [("e-1", ending), ("e-9", ending)] {
+        let header = Header {
+            episode: id.into(),
+            ..header.clone()
+        };
+        known(&store, &header).await;
+        store
+            .end_episode(id, ending.reason, Some(ending))
+            .await
+            .unwrap();
+    }
+    let report = verify(data.path()).await.unwrap();
+    assert_eq!(
+        (report.episodes[0].verdict.clone(), report.missing.clone()),
+        (Verdict::Equal, vec!["e-9".to_owned()])
+    );
+    assert!(!report.is_fine());
+    fs::write(&path, log::begin(&header).unwrap()).unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(
+        matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains("database"))
+    );
+}
+
+/// Adds an episode to the database of a data folder.
+async fn known(store: &SqliteStore, header: &Header) {
+    let id = header.episode.clone();
+    let new = NewEpisode {
+        path: format!("episodes/{id}.coplay"),
+        id,
+        era: Era(0),
+        group: header.group.clone(),
+        stage: header.stage.clone(),
+        participants: vec![],
+        visits: Vec::new(),
+        draw: "{}".into(),
+        bindings: "{}".into(),
+    };
+    store.create_episode(&new).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_ends_while_it_is_verified_is_no_fault() {
+    let (data, path, header) = folder();
+    let of = |id: &str| Header {
+        episode: id.into(),
+        ..header.clone()
+    };
+    let mut running = Episode::create(path.parent().unwrap(), of("e-2")).unwrap();
+    running.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    known(&store, &of("e-2")).await;
+    // Reading the last file waits until somebody writes it, and then the others have been read.
+    let pipe = path.with_file_name("e-3.coplay");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let folder = data.path().to_owned();
+    let verifying = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(verify(&folder)).unwrap()
+    });
+    let mut last = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    let ending = running.end(EndReason::PartnerLeft).unwrap();
+    let ended = store.end_episode("e-2", ending.reason, Some(ending)).await;
+    ended.unwrap();
+    // One that begins and ends meanwhile has no file that was seen.
+    known(&store, &of("e-4")).await;
+    let ended = store.end_episode("e-4", ending.reason, Some(ending)).await;
+    ended.unwrap();
+    let bytes = log::begin(&of("e-3")).unwrap();
+    std::io::Write::write_all(&mut last, &bytes).unwrap();
+    drop(last);
+    let report = verifying.join().unwrap();
+    assert!(report.is_fine(), "{report}");
+    assert_eq!(report.episodes.len(), 3);
+}
+
+#[tokio::test]
+async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
+    let (data, path, header) = folder();
+    fs::write(&path, log::begin(&header).unwrap()).unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    known(&store, &header).await;
+    let report = verify(data.path()).await.unwrap();
+    assert_eq!(report.episodes[0].reason, None);
+    let ended = store.end_episode("e-1", EndReason::Technical, None).await;
+    ended.unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(report.is_fine(), "{report}");
+    assert_eq!(report.episodes[0].reason, Some("technical"));
+}
+
+/// Two people, of whom one is taken and comes back: the records after the header, in order.
+fn handed_over(header: &Header) -> Vec<Record> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    episode.absorb(ZERO, &part(&played(header), 0, 4)).unwrap();
+    episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
+    episode.give(Seat(1), PERSON).unwrap();
+    drop(episode);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    log::read(&fs::read(path).unwrap()).unwrap().records
+}
+
+/// What is found of an episode with these records.
+async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let mut bytes = log::begin(header).unwrap();
+    records
+        .iter()
+        .for_each(|record| log::append(record, &mut bytes).unwrap());
+    fs::write(archive::path(&dir, "e-1").unwrap(), bytes).unwrap();
+    let mut report = verify(data.path()).await.unwrap();
+    let found = report.episodes.remove(0);
+    let because = match &found.verdict {
+        Verdict::Differs(because) => because.clone(),
+        Verdict::Equal => String::new(),
+        Verdict::Unverified(because) => panic!("not verified: {because}"),
+    };
+    (found, because)
+}
+
+#[tokio::test]
+async fn a_seat_must_change_hands_as_the_rules_say() {
+    let header = header([PERSON, PERSON], 20);
+    let records = handed_over(&header);
+    let (found, because) = judged(&header, &records).await;
+    assert_eq!((found.changes, because.as_str()), (2, ""));
+    assert!(
+        found.to_string().contains(", 2 changes of seats"),
+        "{found}"
+    );
+    let take = records.iter().position(is_change).unwrap();
+    let give = take + 1;
+    let wrong = |at: usize, bend: &dyn Fn(&mut Change)| {
+        let mut records = records.clone();
+        let Record::Change(change) = &mut records[at] else {
+            panic!("{:?}", records[at])
+        };
+        bend(change);
+        records
+    };
+    for (records, words) in [
+        (
+            wrong(take, &|change| change.inputs = vec![999]),
+            "change 0: seat 1: its last inputs are not those that were played",
+        ),
+        (
+            wrong(give, &|change| change.from = Tick(3)),
+            "change 1: seat 1: it is not given back from what was durable on",
+        ),
+        (
+            wrong(give, &|change| change.tick = Tick(12)),
+            "change 1: seat 1: it is given back within the lease",
+        ),
+        (
+            wrong(take, &|change| change.tick = Tick(3)),
+            "a change of a seat that is out of order",
+        ),
+        (
+            wrong(give, &|change| change.life = Life(1)),
+            "a change of a seat that is out of order",
+        ),
+        (
+            wrong(take, &|change| change.number = 7),
+            "a change of a seat that is out of order",
+        ),
+    ] {
+        let (_, because) = judged(&header, &records).await;
+        assert!(because.contains(words), "{because}");
+    }
+    // From the start an AI partner has no lease.
+    let header = Header {
+        controllers: vec![PERSON, ai("idle")],
+        ..header
+    };
+    let back = Record::Change(Change {
+        number: 0,
+        seat: Seat(1),
+        tick: Tick(9),
+        controller: PERSON,
+        life: Life(1),
+        from: Tick(0),
+        inputs: Vec::new(),
+    });
+    let (_, because) = judged(&header, &[back]).await;
+    assert!(because.contains("nobody had lost it"), "{because}");
+}
+
+fn is_change(record: &Record) -> bool {
+    matches!(record, Record::Change(_))
+}
+
+#[tokio::test]
+async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
+    let header = header([PERSON, PERSON], 20);
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut wrong = part(&played(&header), 0, 8);
+    wrong.digests[0].1 ^= 1;
+    assert!(episode.absorb(Seat(1), &wrong).unwrap().diverged);
+    episode.take(Seat(1), ai("idle"), &[]).unwrap();
+    drop(episode);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let named = Named {
+        seat: 1,
+        life: 0,
+        tick: 4,
+    };
+    assert_eq!(
+        (found.diverged.as_slice(), because.as_str()),
+        (&[named][..], "")
+    );
+    assert!(
+        found
+            .to_string()
+            .contains("the page of seat 1 diverged at tick 4")
+    );
+
+    let at = |is: fn(&Record) -> bool| records.iter().position(is).unwrap();
+    let name = at(|record| matches!(record, Record::Diverged { .. }));
+    let claim = at(|record| matches!(record, Record::Digest { seat: Some(_), .. }));
+    let mut unnamed = records.clone();
+    unnamed.remove(name);
+    let (_, because) = judged(&header, &unnamed).await;
+    assert!(
+        because.contains("tick 4: the page of seat 1 had digest"),
+        "{because}"
+    );
+    // Whose wrong digest it was cannot be put off to the next page of the seat.
+    let mut later = records.clone();
+    let record = later.remove(name);
+    later.push(record);
+    let (_, because) = judged(&header, &later).await;
+    assert!(
+        because.contains("tick 4: the page of seat 1 had digest"),
+        "{because}"
+    );
+    let mut slander = records;
+    slander.remove(claim);
+    if let Record::Diverged { expected, .. } = &mut slander[name] {
+        *expected ^= 1;
+    }
+    let (_, because) = judged(&header, &slander).await;
+    assert!(because.contains("is said to differ"), "{because}");
+}
+
+#[tokio::test]
+async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
+    let header = header([PERSON, PERSON], 40);
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let all = played(&header);
+    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    let mut told = part(&all, 0, 8);
+    let durable = told.rows[2 * 5];
+    told.rows[2 * 5] = durable ^ 1;
+    told.digests[1].1 ^= 1;
+    assert!(episode.absorb(Seat(1), &told).unwrap().diverged);
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let lie = Equivocation {
+        seat: 0,
+        life: 0,
+        tick: 5,
+        by: 1,
+        by_life: 0,
+        durable,
+        told: durable ^ 1,
+    };
+    assert_eq!(
+        (&found.equivocations[..], because.as_str()),
+        (&[lie][..], "")
+    );
+    assert_eq!(found.diverged, []);
+    let line = found.to_string();
+    assert!(
+        line.contains(", seat 0 told seat 1 something else at tick 5"),
+        "{line}"
+    );
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["equivocations"][0]["by"], 1);
+
+    let is_lie = |record: &Record| matches!(record, Record::Equivocation { .. });
+    let at = records.iter().position(is_lie).unwrap();
+    let mut silent = records.clone();
+    silent.remove(at);
+    let (_, because) = judged(&header, &silent).await;
+    assert!(
+        because.contains("tick 8: the page of seat 1 had digest"),
+        "{because}"
+    );
+    let mut slander = records;
+    if let Record::Equivocation { durable, .. } = &mut slander[at] {
+        *durable ^= 1;
+    }
+    let (_, because) = judged(&header, &slander).await;
+    assert!(because.contains("seat 0 is said to have told"), "{because}");
+}
+
+#[tokio::test]
+async fn every_frame_that_was_shown_is_rebuilt() {
+    let mut header = header([PERSON, PERSON], 40);
+    // A little less than packets take: some frames show a guess, and some do not.
+    header.input_delay = 2;
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let pages = two_pages(&header);
+    for (seat, page) in (0..).map(Seat).zip(&pages) {
+        episode.absorb(seat, &page.upload).unwrap();
+    }
+    let path = archive::path(dir.path(), "e-1").unwrap();
+    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let (found, because) = judged(&header, &records).await;
+    let count: usize = pages.iter().map(|page| page.shown.len()).sum();
+    assert_eq!((found.frames, because.as_str()), (count as u64, ""));
+    assert!(
+        found
+            .to_string()
+            .contains(&format!(", {count} frames rebuilt"))
+    );
+
+    // One input that the page says it knew is not the one that was played.
+    let is_note = |record: &Record| matches!(record, Record::Timing { seat: ZERO, .. });
+    let at = records.iter().position(is_note).unwrap();
+    let mut lie = records;
+    let Record::Timing { timing, .. } = &mut lie[at] else {
+        panic!("that was a note")
+    };
+    let mut frames = seen::decode(&timing.seen, 2).unwrap();
+    let knew = frames.iter_mut().find(|frame| {
+        let [_, other] = &frame.fresh[..] else {
+            return false;
+        };
+        frame.tick.0 > 8 && !other.is_empty()
+    });
+    let input = &mut knew.unwrap().fresh[1][0];
+    *input = (*input + 1) % 4;
+    seen::encode(&frames, 2, &mut timing.seen);
+    let (_, because) = judged(&header, &lie).await;
+    assert!(
+        because.starts_with("what seat 0 showed in life 0: after "),
+        "{because}"
+    );
+    let Record::Timing { timing, .. } = &mut lie[at] else {
+        panic!("that was a note")
+    };
+    timing.seen.truncate(5);
+    let (_, because) = judged(&header, &lie).await;
+    assert_eq!(because, "what seat 0 showed in life 0: malformed seen-log");
+    // Nothing else is expected of a page that was found out.
+    let name = Record::Diverged {
+        seat: ZERO,
+        tick: Tick(40),
+        expected: 0,
+        found: 0,
+    };
+    lie.push(name);
+    let (found, because) = judged(&header, &lie).await;
+    assert_eq!(
+        (found.frames, because.as_str()),
+        (pages[1].shown.len() as u64, "")
+    );
+}

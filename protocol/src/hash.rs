@@ -1,0 +1,33 @@
+//! SHA-256 as it names modules, models, texts and tokens.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256, lower-case hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a string never fails.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+/// Tells whether a name is a SHA-256 in hex, and so cannot lead out of a folder.
+pub fn is_sha256(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_sixty_four_lower_case_digits() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_hex(b"abc"), expected);
+        assert!(is_sha256(expected) && !is_sha256("../abc"));
+    }
+}

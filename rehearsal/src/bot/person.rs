@@ -1,0 +1,242 @@
+//! The person in front of the page: how long they read, what they answer, when they have enough.
+
+use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
+use study::Kind;
+use study::screening::Measured;
+use study::stage::AGREED;
+
+use super::stage::Stage;
+use super::{Bot, S};
+use crate::answers::fill;
+use crate::fault::Fault;
+use crate::quiz::solve;
+use crate::record::Phase;
+
+/// What a person does when it is time.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    /// Is done with the stage.
+    Done(Vec<Answer>),
+    /// Comes back from a page of another site, with the ticket that it was given.
+    Return(String),
+    /// Leaves the study.
+    Leave,
+    /// Closes the last page.
+    Close,
+}
+
+/// How often, of 100, somebody who waits overlooks the question whether they are there.
+const OVERLOOKED: usize = 50;
+
+impl Bot {
+    /// The person waits in a lobby, and is asked something.
+    pub(super) fn wait(&mut self, ask: Ask) {
+        match ask {
+            Ask::Nothing => {}
+            // Who overlooks the question is asked to come back.
+            Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
+                self.note("overlooks the question whether they are there");
+            }
+            Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
+            Ask::Choice => {
+                let choices = [Choice::Wait, Choice::Ai, Choice::Leave];
+                let choice = choices[self.rng.below(choices.len())];
+                self.say(ClientMessage::Choose(choice));
+            }
+        }
+    }
+
+    /// The person meets a stage.
+    ///
+    /// # Errors
+    /// The stage asks for what bots do not know.
+    pub(super) fn meet(&mut self, now_us: u64, stage: &Stage) -> Result<(), String> {
+        let act = match &stage.view {
+            StageView::Consent { sha256, .. } => {
+                self.doing("reading the consent");
+                Some((self.some(8, 40), Act::Done(self.consent(sha256))))
+            }
+            StageView::Instructions { pages, min_s } => {
+                self.doing("reading");
+                let pages = pages.len().max(1) as u64;
+                let least_s = u64::from(*min_s) + 1;
+                let time = self.some(least_s.max(5) * pages, (least_s + 24) * pages);
+                Some((time, Act::Done(Vec::new())))
+            }
+            StageView::Quiz {
+                attempt, attempts, ..
+            } => {
+                self.doing("in a quiz");
+                let answers = self.quiz(&stage.id, (*attempt, *attempts))?;
+                let items = answers.len() as u64;
+                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+            }
+            StageView::Survey { surveyjs } => {
+                self.doing("in a survey");
+                let answers = fill(surveyjs, &mut self.rng);
+                let answers = answers.map_err(|why| format!("the survey `{}`: {why}", stage.id))?;
+                let items = 1 + answers.len() as u64;
+                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+            }
+            StageView::Screening { .. } => {
+                self.doing("having the device checked");
+                Some((self.some(3, 6), Act::Done(self.screening())))
+            }
+            StageView::Debrief { .. } => {
+                self.doing("reading the debrief");
+                Some((self.some(5, 25), Act::Done(Vec::new())))
+            }
+            StageView::External { ticket, .. } => {
+                self.doing("on a page of another site");
+                let act = self.external(&stage.id, ticket)?;
+                Some((self.some(20, 90), act))
+            }
+            StageView::Lobby { timeout_s } => {
+                self.doing("in a lobby");
+                let patience_s = 3 * u64::from(*timeout_s) + 60;
+                Some((patience_s * S, Act::Leave))
+            }
+            StageView::Chat { .. } => {
+                self.doing("before a chat");
+                self.expect(60, "for the chat to be told");
+                None
+            }
+            StageView::Env => {
+                self.doing("before an episode");
+                self.expect(180, "for an episode to be made");
+                None
+            }
+            StageView::Rest { min_ms, .. } => {
+                self.doing("resting");
+                let most_s = u64::from(*min_ms) / 1_000 + 1;
+                Some((self.some(most_s, most_s + 6), Act::Done(Vec::new())))
+            }
+            StageView::Regroup => {
+                self.doing("waiting for the group");
+                let stages = self.around.study.timeline.iter();
+                let lobbies = stages.filter_map(|stage| match &stage.kind {
+                    Kind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
+                    _ => None,
+                });
+                let longest_s = lobbies.max().unwrap_or(0);
+                self.expect(longest_s + 180, "for the others of the group");
+                None
+            }
+            StageView::End {
+                outcome, farewell, ..
+            } => {
+                self.doing("on the last page");
+                let mut record = self.record.lock();
+                record.outcome = Some(outcome.clone());
+                record.farewell = farewell.clone();
+                record.ended_us = Some(now_us);
+                drop(record);
+                Some((S, Act::Close))
+            }
+        };
+        if let Some((after_us, act)) = act {
+            if matches!(
+                stage.view,
+                StageView::Quiz { .. } | StageView::Survey { .. }
+            ) {
+                self.drafts.begin(now_us, after_us);
+            }
+            self.expect(after_us / S + 60, &format!("on the stage `{}`", stage.id));
+            self.act = Some((now_us + after_us, act));
+        }
+        Ok(())
+    }
+
+    /// Some time between two numbers of seconds, microseconds.
+    pub(super) fn some(&mut self, least_s: u64, most_s: u64) -> u64 {
+        let span_ms = (most_s - least_s) * 1_000 + 1;
+        least_s * S + self.rng.below(span_ms as usize) as u64 * 1_000
+    }
+
+    /// Does what it is time for; gives the end, if this is it.
+    pub(super) fn act(&mut self, now_us: u64, act: Act) -> Option<Phase> {
+        match act {
+            Act::Done(answers) => {
+                self.be_done(now_us, answers);
+                None
+            }
+            Act::Return(ticket) => {
+                self.return_by(now_us, ticket);
+                None
+            }
+            Act::Leave => {
+                self.note("has waited long enough, and leaves");
+                self.leave();
+                None
+            }
+            Act::Close => {
+                self.wire = None;
+                Some(Phase::Over)
+            }
+        }
+    }
+
+    /// Leaves the study, and says so again if that is lost.
+    pub(super) fn leave(&mut self) {
+        self.act = None;
+        (self.done, self.is_done_sent) = (Some(ClientMessage::Leave), false);
+        self.send_done();
+    }
+
+    fn consent(&mut self, sha256: &str) -> Vec<Answer> {
+        if self.fault == Some(Fault::Refuse) {
+            self.record.lock().happened = true;
+            return Vec::new();
+        }
+        vec![Answer {
+            name: AGREED.to_owned(),
+            value: format!("\"{sha256}\""),
+        }]
+    }
+
+    /// What a page measures: by default a computer that can do everything; what the study asks for besides, such as
+    /// another device, it is.
+    fn screening(&self) -> Vec<Answer> {
+        let asked = self.around.study.screening();
+        let device = asked.and_then(|asked| asked.device.first().copied());
+        let measured = Measured {
+            device: device.unwrap_or(Device::Desktop),
+            webrtc: true,
+            fullscreen: true,
+            audio: true,
+            keyboard: true,
+            touch: true,
+            width: 10_000,
+            height: 10_000,
+            rtt_ms: Some(1.0),
+            fps: Some(240.0),
+            step_ms: Some(0.005),
+        };
+        measured.answers()
+    }
+
+    /// How somebody comes back from a page of another site, which bots do not open.
+    fn external(&self, id: &str, ticket: &str) -> Result<Act, String> {
+        let mut stages = self.around.study.timeline.iter();
+        let external = stages.find_map(|stage| match &stage.kind {
+            Kind::External(external) if stage.id == id => Some(external),
+            _ => None,
+        });
+        let external = external.ok_or_else(|| format!("the study has no page `{id}`"))?;
+        Ok(match &external.code {
+            Some(code) => Act::Done(vec![Answer {
+                name: "code".to_owned(),
+                value: serde_json::Value::from(code.as_str()).to_string(),
+            }]),
+            None if external.must_return => Act::Return(ticket.to_owned()),
+            None => Act::Done(Vec::new()),
+        })
+    }
+
+    /// Right answers; or one of them wrong.
+    fn quiz(&mut self, id: &str, attempt: (u8, u8)) -> Result<Vec<Answer>, String> {
+        let fails = self.fault == Some(Fault::FailQuiz);
+        self.record.lock().happened |= fails;
+        solve(&self.around.study, id, (fails, attempt), &mut self.rng)
+    }
+}

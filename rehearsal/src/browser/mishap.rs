@@ -1,0 +1,101 @@
+//! What goes wrong in front of a real page.
+
+use std::time::{Duration, Instant};
+
+use protocol::control::StageView;
+use serde_json::json;
+
+use super::page::Person;
+use super::tab::Tab;
+use crate::fault::Fault;
+use crate::record::Phase;
+
+impl Person {
+    /// Something goes wrong now. Gives the end, if this is it.
+    pub(super) async fn go_wrong(&mut self) -> anyhow::Result<Option<Phase>> {
+        let Some(fault) = self.fault else {
+            return Ok(None);
+        };
+        self.mishaps += 1;
+        self.record.lock().happened = true;
+        match fault {
+            Fault::DropLobby | Fault::DropPlay | Fault::CloseSurvey | Fault::Idle => {
+                self.note("closes the page for good");
+                // What the page said before it went was said.
+                self.tab.close().await?;
+                self.hear().ok();
+                return Ok(Some(Phase::Gone));
+            }
+            Fault::Reload => {
+                self.note("reloads");
+                self.watch.begin_again();
+                self.tab.page("Page.reload", json!({})).await?;
+            }
+            Fault::Return => {
+                self.note("closes the page, and opens it again");
+                self.tab.close().await?;
+                let away_ms = 1_000 + self.rng.below(9_000) as u64;
+                tokio::time::sleep(Duration::from_millis(away_ms)).await;
+                self.open_again().await?;
+            }
+            Fault::SecondTab => {
+                self.note("opens a second tab");
+                let old = self.open_again().await?;
+                self.old = Some((old, Instant::now()));
+            }
+            Fault::Withdraw => {
+                self.note("withdraws");
+                self.withdraw().await?;
+            }
+            Fault::Refuse
+            | Fault::FailQuiz
+            | Fault::SlowNetwork
+            | Fault::Malformed
+            | Fault::Server => {}
+        }
+        Ok(None)
+    }
+
+    /// Leaves the study; on a debrief that offers so, with what was recorded.
+    async fn withdraw(&mut self) -> anyhow::Result<()> {
+        let view = self.watch.stage.as_ref().map(|stage| &stage.view);
+        if let Some(StageView::Debrief {
+            allow_withdraw: true,
+            ..
+        }) = view
+        {
+            self.record.lock().has_withdrawn = true;
+            self.tab
+                .click("section.debrief .actions button.secondary")
+                .await?;
+            return self
+                .tab
+                .click("section.debrief .actions button.danger")
+                .await;
+        }
+        self.tab.click("button.leave:not([hidden])").await?;
+        self.tab.click("section.confirm button.secondary").await
+    }
+
+    /// Opens the link again, in a tab beside the one before; gives that.
+    async fn open_again(&mut self) -> anyhow::Result<Tab> {
+        self.hear()?;
+        self.watch.begin_again();
+        let tab = Tab::open(&self.tools, &self.context).await?;
+        let before = std::mem::replace(&mut self.tab, tab);
+        let address = self.address(&self.door.query());
+        self.go_to(&address).await?;
+        Ok(before)
+    }
+
+    /// Has the packets of the page come late, or not at all.
+    pub(super) async fn slow_down(&self) -> anyhow::Result<()> {
+        let how = json!({
+            "offline": false, "latency": 80, "packetLoss": 5, "downloadThroughput": -1, "uploadThroughput": -1,
+        });
+        self.tab
+            .page("Network.emulateNetworkConditions", how)
+            .await
+            .map(drop)
+    }
+}

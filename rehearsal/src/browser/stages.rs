@@ -1,0 +1,250 @@
+//! What a person does on each kind of stage.
+
+use anyhow::{Context as _, anyhow};
+use protocol::control::StageView;
+use serde_json::json;
+use study::Kind;
+
+use super::page::{Field, Person, Seen};
+use crate::fault::Fault;
+use crate::quiz::{in_order, solve};
+use crate::record::Phase;
+
+/// How often, of 100, a question is passed over that need not be answered.
+const PASSED_OVER: usize = 20;
+
+impl Person {
+    pub(super) async fn consent(&mut self) -> anyhow::Result<()> {
+        if self.fault == Some(Fault::Refuse) {
+            self.record.lock().happened = true;
+            return self.on("section.consent .actions button.secondary").await;
+        }
+        self.on("section.consent .actions button.primary").await
+    }
+
+    /// Answers the questions of a page of a form, and goes on.
+    pub(super) async fn form(
+        &mut self,
+        id: &str,
+        view: &StageView,
+        seen: &Seen,
+    ) -> anyhow::Result<()> {
+        let mut wanted = match view {
+            StageView::Quiz {
+                attempt,
+                attempts,
+                surveyjs,
+            } => self.solve(id, surveyjs, (*attempt, *attempts))?,
+            _ => Vec::new(),
+        }
+        .into_iter();
+        for (at, field) in seen.fields.iter().enumerate() {
+            if !field.shown {
+                continue;
+            }
+            let wanted = wanted.next();
+            let is_passed = !field.required && self.rng.below(100) < PASSED_OVER;
+            if wanted.is_some() || field.missing || !(field.answered || is_passed) {
+                self.answer(at, field, wanted.as_deref()).await?;
+            }
+        }
+        self.on("form.survey .actions button[type=submit]").await
+    }
+
+    /// What is chosen in a quiz, question by question: what is right, or one answer that is not.
+    fn solve(
+        &mut self,
+        id: &str,
+        surveyjs: &str,
+        attempt: (u8, u8),
+    ) -> anyhow::Result<Vec<String>> {
+        let fails = self.fault == Some(Fault::FailQuiz);
+        let answers = solve(&self.around.study, id, (fails, attempt), &mut self.rng);
+        self.record.lock().happened |= fails;
+        Ok(in_order(surveyjs, &answers.map_err(|why| anyhow!(why))?))
+    }
+
+    /// Answers one question with something that it takes, or with what is wanted.
+    async fn answer(
+        &mut self,
+        at: usize,
+        field: &Field,
+        wanted: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let of = format!("document.querySelectorAll('form.survey fieldset.item')[{at}]");
+        let label = |nth: usize| format!("{of}?.querySelectorAll('label.choice')[{nth}]");
+        for group in field.groups.iter().filter(|group| !group.is_empty()) {
+            let chosen = group
+                .iter()
+                .find(|(_, value)| Some(value.as_str()) == wanted);
+            let (nth, _) = chosen.unwrap_or(&group[self.rng.below(group.len())]);
+            self.tab.click_on(&label(*nth)).await?;
+        }
+        if field.moves > 0 {
+            let nth = self.rng.below(field.moves);
+            let button =
+                format!("{of}?.querySelectorAll('.ranking button:not([disabled])')[{nth}]");
+            self.tab.click_on(&button).await?;
+        }
+        for checks in &field.checks {
+            let mut some = checks.clone();
+            self.rng.shuffle(&mut some);
+            some.truncate(1 + self.rng.below(checks.len()));
+            for nth in some {
+                self.tab.click_on(&label(nth)).await?;
+            }
+        }
+        for (nth, kind) in field.typed.iter().enumerate() {
+            let input = format!(
+                "{of}?.querySelectorAll('input:not([type=radio], [type=checkbox]), textarea, select')[{nth}]"
+            );
+            self.write(&input, kind).await?;
+        }
+        Ok(())
+    }
+
+    /// Types into a field, or sets one that is not typed into.
+    async fn write(&mut self, input: &str, kind: &str) -> anyhow::Result<()> {
+        let kind = if kind == "textarea" { "text" } else { kind };
+        let text = match kind {
+            "select" => String::new(),
+            kind => self.typed(kind),
+        };
+        if !matches!(kind, "date" | "month" | "time" | "range" | "select") {
+            self.tab.click_on(input).await?;
+            let selected = format!("{input}?.select?.()");
+            self.tab.ask(&selected).await?;
+            let text = json!({ "text": text });
+            self.tab.page("Input.insertText", text).await?;
+            return Ok(());
+        }
+        let value = match kind {
+            "select" => "input.options[input.options.length - 1].value".to_owned(),
+            _ => json!(text).to_string(),
+        };
+        let set = format!(
+            "(input => {{ input.value = {value}; for (const name of ['input', 'change']) \
+             input.dispatchEvent(new Event(name, {{ bubbles: true }})); }})({input})"
+        );
+        self.tab.ask(&set).await.map(drop)
+    }
+
+    /// Something that a field of an HTML input type takes.
+    fn typed(&mut self, kind: &str) -> String {
+        let number = self.rng.below(100);
+        match kind {
+            "number" | "range" => number.to_string(),
+            "email" => "somebody@example.org".to_owned(),
+            "tel" => "+49 30 1234567".to_owned(),
+            "url" => "https://example.org".to_owned(),
+            "date" => format!("20{:02}-05-11", number % 30),
+            "month" => format!("20{:02}-05", number % 30),
+            "time" => format!("1{}:05", number % 10),
+            _ => format!("“We” took turns {number} für soup"),
+        }
+    }
+
+    /// Comes back from a page of another site without having been there: it is none of this rehearsal's.
+    pub(super) async fn external(&mut self, id: &str, view: &StageView) -> anyhow::Result<()> {
+        let StageView::External {
+            ticket,
+            code,
+            must_return,
+            ..
+        } = view
+        else {
+            return Ok(());
+        };
+        if *code {
+            let mut stages = self.around.study.timeline.iter();
+            let code = stages.find_map(|stage| match &stage.kind {
+                Kind::External(external) if stage.id == id => external.code.clone(),
+                _ => None,
+            });
+            let code = code.with_context(|| format!("the study has no code at `{id}`"))?;
+            self.tab.click("form.external .code-field input").await?;
+            self.tab
+                .page("Input.insertText", json!({ "text": code }))
+                .await?;
+        } else if *must_return {
+            self.watch.begin_again();
+            let address = self.address(&[("coplay_return".to_owned(), ticket.clone())]);
+            return self.go_to(&address).await;
+        }
+        self.on("form.external .actions button[type=submit]").await
+    }
+
+    /// Waits, with a hand on the mouse, and answers what is asked.
+    pub(super) async fn lobby(&mut self, seen: &Seen) -> anyhow::Result<()> {
+        if seen.asked > 0 {
+            let nth = self.rng.below(seen.asked);
+            let button =
+                format!("document.querySelectorAll('section.lobby .question button')[{nth}]");
+            self.tab.click_on(&button).await?;
+        }
+        let (x, y) = (100 + self.rng.below(300), 100 + self.rng.below(300));
+        self.tab.mouse("mouseMoved", x as f64, y as f64).await?;
+        self.pause(500, 2_000);
+        Ok(())
+    }
+
+    /// Writes to the others now and then, and goes on once that is possible.
+    pub(super) async fn chat(&mut self, id: &str) -> anyhow::Result<()> {
+        self.pause(500, 3_000);
+        let goes_on = self.rng.below(4) == 0;
+        if goes_on {
+            let on = "section.talk .actions button:not([disabled])";
+            return self.tab.click(on).await;
+        }
+        // No two messages are alike.
+        let number = {
+            let record = self.record.lock();
+            format!("{}.{}", record.number, record.wrote.len())
+        };
+        self.tab.click("section.talk form textarea").await?;
+        let text = json!({ "text": format!("Message {number} on {id}") });
+        self.tab.page("Input.insertText", text).await?;
+        self.tab.click("section.talk form button.primary").await
+    }
+
+    /// Presses what a cook would press, or any key that means something.
+    pub(super) async fn play(&mut self) -> anyhow::Result<()> {
+        let any = self.rng.below(12);
+        // Where a tick goes by with every action, who does nothing gets nowhere.
+        let turns = self
+            .watch
+            .plan
+            .as_ref()
+            .is_some_and(|plan| plan.rules.turns);
+        let action = match (self.is_skilled, turns) {
+            (true, false) => "coplay.advise()".to_owned(),
+            (true, true) => format!("(action => action < 0 ? {any} : action)(coplay.advise())"),
+            (false, _) => any.to_string(),
+        };
+        let key = format!("(action => action < 0 ? '' : coplay.key_for(action))({action})");
+        let key = self.tab.ask(&key).await?;
+        let key = key.as_str().unwrap_or_default();
+        let codes: Vec<&str> = key.split('+').filter(|code| !code.is_empty()).collect();
+        for code in &codes {
+            self.tab.key("rawKeyDown", code).await?;
+        }
+        for code in codes.iter().rev() {
+            self.tab.key("keyUp", code).await?;
+        }
+        if !self.is_skilled {
+            self.pause(100, 500);
+        }
+        Ok(())
+    }
+
+    /// Reads the last page, which must show the code that the server gave.
+    pub(super) fn end(&mut self, seen: &Seen) -> anyhow::Result<Option<Phase>> {
+        let code = self.record.lock().farewell.code.clone();
+        anyhow::ensure!(
+            seen.code == code,
+            "the last page shows the code `{}`, and the server gave `{code}`",
+            seen.code
+        );
+        Ok(Some(Phase::Over))
+    }
+}

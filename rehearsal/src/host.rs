@@ -1,0 +1,158 @@
+//! The server of a rehearsal: the program itself, as a process of its own, which can be killed.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
+
+use clock::Pace;
+
+/// A server that has said nothing by then does not start.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+
+/// What the server says when it runs.
+#[derive(Debug, Deserialize)]
+struct Told {
+    url: String,
+    links: Vec<String>,
+}
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The program.
+    pub(super) program: PathBuf,
+    /// The study folder.
+    pub(super) study: PathBuf,
+    /// The data folder.
+    pub(super) data: PathBuf,
+    /// Where its log goes.
+    pub(super) log: PathBuf,
+    /// Participant links to have.
+    pub(super) links: usize,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub(super) struct Host {
+    child: Child,
+    pace: ChildStdin,
+    /// Where it listens, such as `127.0.0.1:41234`.
+    pub(super) address: String,
+    /// Tokens of the participant links.
+    pub(super) links: Vec<String>,
+}
+
+impl Host {
+    /// Starts the program.
+    ///
+    /// # Errors
+    /// It cannot be started, or ends; with what it wrote to its log.
+    pub(super) async fn start(place: &Place, port: u16, pace: &Pace) -> anyhow::Result<Self> {
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&place.log)
+            .with_context(|| format!("cannot write {}", place.log.display()))?;
+        let mut child = Command::new(&place.program)
+            .arg("serve")
+            .arg(&place.study)
+            .arg("--data")
+            .arg(&place.data)
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(["--links", &place.links.to_string()])
+            .args(["--no-turn", "--json", "--paced"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", place.program.display()))?;
+        let taken = child.stdin.take().zip(child.stdout.take());
+        let (mut stdin, stdout) = taken.context("the server has no pipes")?;
+        stdin.write_all(format!("{pace}\n").as_bytes()).await?;
+        let mut lines = BufReader::new(stdout).lines();
+        let line = timeout(STARTS_WITHIN, lines.next_line()).await;
+        let Ok(Ok(Some(line))) = line else {
+            bail!("the server does not start; it says:\n{}", tail(&place.log));
+        };
+        let told: Told = serde_json::from_str(&line).context("the server's first line")?;
+        let token = |link: String| Some(link.split_once("?s=")?.1.to_owned());
+        Ok(Self {
+            child,
+            pace: stdin,
+            address: (told.url.trim_start_matches("http://"))
+                .trim_end_matches('/')
+                .to_owned(),
+            links: told.links.into_iter().filter_map(token).collect(),
+        })
+    }
+
+    /// Sets the pace of its clock. If the server is gone, nobody needs it.
+    pub(super) async fn set_pace(&mut self, pace: &Pace) {
+        self.pace
+            .write_all(format!("{pace}\n").as_bytes())
+            .await
+            .ok();
+    }
+
+    /// The port that it listens on.
+    pub(super) fn port(&self) -> u16 {
+        let port = self.address.rsplit(':').next();
+        port.and_then(|port| port.parse().ok()).unwrap_or(0)
+    }
+
+    /// Seconds of processor time that it has used, where the system tells.
+    pub(super) fn cpu_s(&self) -> Option<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()?)).ok()?;
+        // Source: proc(5); fields 14 and 15, in ticks of 10 ms, after a name that may hold spaces.
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
+        let user: f64 = fields.next()?.parse().ok()?;
+        let system: f64 = fields.next()?.parse().ok()?;
+        Some((user + system) / 100.0)
+    }
+
+    /// Why it ended, if it has although nobody asked it to.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(status.to_string())
+    }
+
+    /// Kills it, as the loss of the process does.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// Has it stop, and waits until everything is kept.
+    ///
+    /// # Errors
+    /// It does not stop, or with an error.
+    pub(super) async fn stop(self) -> anyhow::Result<()> {
+        let Self {
+            mut child, pace, ..
+        } = self;
+        // The end of its input is its sign to stop.
+        drop(pace);
+        let status = timeout(STARTS_WITHIN, child.wait()).await;
+        let status = status.context("the server does not stop")??;
+        anyhow::ensure!(status.success(), "the server stopped with {status}");
+        Ok(())
+    }
+}
+
+/// The last lines of a log.
+pub(super) fn tail(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(30)..];
+    last.iter().map(|line| format!("    {line}\n")).collect()
+}

@@ -1,0 +1,578 @@
+//! Holds what the bots saw against what the data folder has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use study::design::Unit;
+use study::payment::written;
+use study::{Assignment, Draw, Outcome, Progress, Study, screening};
+
+use super::Played;
+use super::quota;
+use super::record::{Given, Phase, Record};
+use super::report::{Cell, Cost, Figures, Report, Stuck};
+use super::said::Messages;
+use super::tables::{self, Wanted};
+use dataset::pay;
+use store::{Group, Payment, Session, SqliteStore};
+
+/// A visit in the table of responses: its stage, and the value of each item.
+type Visit = (String, BTreeMap<String, String>);
+
+/// What is wrong with a session; by its number.
+type Faulty = BTreeMap<usize, Vec<String>>;
+
+/// What the data folder has.
+struct Data {
+    sessions: BTreeMap<String, Session>,
+    visits: BTreeMap<String, Vec<Visit>>,
+    /// What was written in groups.
+    messages: Messages,
+    episodes: Vec<store::Episode>,
+    ledger: pay::Ledger,
+    groups: Vec<Group>,
+    /// What those wrote who have withdrawn.
+    erased: BTreeSet<String>,
+    /// Rows by table.
+    rows: BTreeMap<&'static str, u64>,
+    /// What is wrong with the data as a whole.
+    wrong: Vec<String>,
+}
+
+/// Holds the two against each other.
+///
+/// # Errors
+/// The data folder cannot be read.
+pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Result<Report> {
+    let mut found = read(&played.options.program, data, out).await?;
+    let records: Vec<(String, Record)> = (played.sessions.iter())
+        .map(|(key, record)| (key.clone(), record.lock().clone()))
+        .collect();
+    found.wrong.extend(found.messages.wrong(&played.study));
+    let gone = records.iter().filter(|(_, record)| record.has_withdrawn);
+    found.erased = gone.flat_map(|(_, of)| of.wrote.iter().cloned()).collect();
+    let mut faulty = Faulty::new();
+    for (link, record) in &records {
+        let session = found.sessions.get(link);
+        let wrong = faulty.entry(record.number).or_default();
+        if let Phase::Stuck(why) = &record.phase {
+            wrong.push(why.clone());
+        }
+        match session {
+            Some(session) => wrong.extend(held_against(&played.study, record, session, &found)),
+            None if record.began_us.is_some() => {
+                wrong.push("the data have no such session".to_owned())
+            }
+            None => {}
+        }
+    }
+    let drawn = drawn(&found)?;
+    let (design, sessions) = (&played.study.design, found.sessions.values());
+    let away = quota::turned_away(design, &sessions.collect::<Vec<_>>(), &found.groups, &drawn);
+    for (participant, why) in redrawn(&played.snapshots, &drawn).into_iter().chain(away) {
+        let link = found
+            .sessions
+            .iter()
+            .find(|(_, session)| session.participant == participant);
+        let number =
+            link.and_then(|(link, _)| Some(records.iter().find(|(of, _)| of == link)?.1.number));
+        match number {
+            Some(number) => faulty.entry(number).or_default().push(why),
+            None => found.wrong.push(format!("{participant}: {why}")),
+        }
+    }
+    faulty.retain(|_, wrong| !wrong.is_empty());
+    let stuck = records.iter().filter_map(|(_, record)| {
+        Some(Stuck {
+            session: record.number,
+            fault: record.fault,
+            because: faulty.get(&record.number)?.clone(),
+            trace: record.trace.to_string(),
+        })
+    });
+    let stuck = stuck.collect();
+    let cells = cells(&played.study, &found, &drawn);
+    let sessions = records.iter().map(|(link, record)| {
+        let outcome = found
+            .sessions
+            .get(link)
+            .and_then(|session| session.outcome.clone());
+        (record, outcome)
+    });
+    let figures = Figures {
+        wrong: found.wrong,
+        rows: found.rows,
+        stuck,
+        cells,
+        cost: costs(&found.ledger),
+        warnings: found.ledger.warnings,
+    };
+    Ok(Report::new(&played, sessions.collect(), figures))
+}
+
+/// Exports, verifies, and reads what the database and the tables have.
+async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
+    let (data_arg, out_arg) = (data.as_os_str(), out.as_os_str());
+    let export = [
+        "export".as_ref(),
+        "--data".as_ref(),
+        data_arg,
+        "--out".as_ref(),
+        out_arg,
+    ];
+    let (exported, said) = command(program, &export).await?;
+    let (verified, found) =
+        command(program, &["verify".as_ref(), "--data".as_ref(), data_arg]).await?;
+    let failed = [(exported, "exported", said), (verified, "verified", found)];
+    let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
+    let wrong =
+        failed.map(|(_, what, said)| format!("not all of the data could be {what}:\n{said}"));
+    let mut wrong: Vec<String> = wrong.collect();
+    let store = SqliteStore::read(data).await?;
+    let sessions = store.sessions().await?;
+    let episodes = store.episodes().await?;
+    let groups = store.groups().await?;
+    let wanted = Wanted {
+        sessions: sessions.len(),
+        episodes: episodes.len(),
+        waits: store.waits().await?.len(),
+        withdrawn: store.withdrawn().await?.participants,
+    };
+    let called = store.identifiers().await?.into_iter();
+    let called: BTreeMap<String, String> = called
+        .map(|identifier| (identifier.session, identifier.identity.participant))
+        .collect();
+    store.close().await;
+    let by_door = |session: Session| {
+        let key = session.link_hash.as_ref().or(called.get(&session.id));
+        Some((key?.clone(), session))
+    };
+    let tables = tables::check(out, &wanted)?;
+    wrong.extend(tables.wrong);
+    Ok(Data {
+        sessions: sessions.into_iter().filter_map(by_door).collect(),
+        visits: visits(&out.join("responses.csv"))?,
+        messages: Messages::read(&out.join("chat.csv"))?,
+        episodes,
+        ledger: pay::pay(data, None).await?,
+        groups,
+        rows: tables.rows,
+        wrong,
+        erased: BTreeSet::new(),
+    })
+}
+
+/// Runs a command of the program itself, as a process that goes with whoever asks; gives whether it found all well, and
+/// what it said.
+async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<(bool, String)> {
+    let mut command = tokio::process::Command::new(program);
+    let done = command.args(args).kill_on_drop(true).stdout(Stdio::piped());
+    let done = done.spawn()?.wait_with_output().await?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    Ok((done.status.success(), said))
+}
+
+/// The visits of each participant, in their order, from the exported table.
+fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
+    let mut reader = csv::Reader::from_path(responses)?;
+    let columns = reader.headers()?.clone();
+    let column = |name: &str| {
+        let at = columns.iter().position(|column| column == name);
+        at.with_context(|| format!("responses.csv has no column `{name}`"))
+    };
+    let (who, stage) = (column("participant_id")?, column("stage_id")?);
+    let (visit, item, value) = (column("visit")?, column("item")?, column("value")?);
+    let mut all: BTreeMap<String, BTreeMap<u64, Visit>> = BTreeMap::new();
+    for row in reader.records() {
+        let row = row?;
+        let visits = all.entry(row[who].to_owned()).or_default();
+        let (_, items) = visits
+            .entry(row[visit].parse()?)
+            .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
+        items.insert(row[item].to_owned(), row[value].to_owned());
+    }
+    let in_order = all
+        .into_iter()
+        .map(|(who, visits)| (who, visits.into_values().collect()));
+    Ok(in_order.collect())
+}
+
+/// What is wrong with one session.
+fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let known = |name: &String| Outcome::ALL.iter().any(|(known, _)| known == name);
+    match (&session.outcome, &record.outcome) {
+        (Some(kept), _) if !known(kept) => wrong.push(format!("`{kept}` is no declared outcome")),
+        (Some(kept), Some(shown)) if kept != shown => {
+            wrong.push(format!(
+                "was shown the outcome `{shown}`, and the data have `{kept}`"
+            ));
+        }
+        (None, Some(shown)) => {
+            wrong.push(format!(
+                "was shown the outcome `{shown}`, and the data have none"
+            ));
+        }
+        (None, None) if record.phase == Phase::Over => {
+            wrong.push("ended without an outcome".to_owned())
+        }
+        (None, None) if study.keeping.expires_h.is_some() => {
+            wrong.push("nobody came back, and the session did not expire".to_owned())
+        }
+        _ => {}
+    }
+    let visits = data.visits.get(&session.participant);
+    let kept = visits.map_or(&[][..], Vec::as_slice);
+    if record.has_withdrawn && session.outcome.as_deref() == Some(Outcome::Withdrew.name()) {
+        let written: Vec<&str> = data.messages.of(&session.participant).collect();
+        wrong.extend(still_there(kept, &written));
+    } else {
+        wrong.extend(lost_answers(&record.given, kept));
+        let messages = &data.messages;
+        wrong.extend(messages.held_against(record, &session.participant, &data.erased));
+    }
+    for (id, verdict) in &record.verdicts {
+        let kept = data.episodes.iter().find(|episode| episode.id == *id);
+        let told = (verdict.reason, verdict.ticks, verdict.score, verdict.digest);
+        let ending = kept.and_then(|episode| episode.ending);
+        let kept = ending.map(|end| (end.reason, end.ticks, end.score, end.digest));
+        // An episode that never began has no file, and nobody a score.
+        if kept.is_some_and(|kept| kept != told) {
+            wrong.push(format!(
+                "was told {told:?} of the episode {id}, and the data have {kept:?}"
+            ));
+        }
+    }
+    wrong.extend(unpaid(record, session, &data.ledger.payments));
+    let known = study.timeline.iter().map(|stage| stage.id.as_str());
+    let known: BTreeSet<&str> = known.collect();
+    for (stage, _) in visits.into_iter().flatten() {
+        if !known.contains(stage.as_str()) {
+            wrong.push(format!("the data have answers of a stage `{stage}`"));
+        }
+    }
+    wrong
+}
+
+/// Answers and messages of somebody who has withdrawn what was recorded of them.
+fn still_there(kept: &[Visit], written: &[&str]) -> Vec<String> {
+    let answers = kept
+        .iter()
+        .map(|(stage, _)| format!("answers on the stage `{stage}`"));
+    let messages = written.iter().map(|text| format!("the message {text:?}"));
+    let what = answers.chain(messages);
+    what.map(|what| format!("was told that the data are withdrawn, and {what} are there"))
+        .collect()
+}
+
+/// Answers that were acknowledged and are not there, and some that were never given.
+fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
+    let as_kept = |given: &Given| {
+        let items = given.answers.iter().map(|answer| {
+            let text = serde_json::from_str::<String>(&answer.value);
+            (
+                answer.name.clone(),
+                text.unwrap_or_else(|_| answer.value.clone()),
+            )
+        });
+        (given.stage.clone(), items.collect::<BTreeMap<_, _>>())
+    };
+    let mut wrong = Vec::new();
+    let mut left: Vec<&Visit> = kept.iter().collect();
+    // What was measured is kept with the place in the study, and with an agreement alone.
+    let answered = given.iter().filter(|given| given.stage != screening::ID);
+    for given in answered.filter(|given| !given.answers.is_empty()) {
+        let wanted = as_kept(given);
+        match left.iter().position(|visit| **visit == wanted) {
+            Some(at) => drop(left.remove(at)),
+            None if given.is_acknowledged => wrong.push(format!(
+                "the data lack answers that were acknowledged, on the stage `{}`: {:?}",
+                wanted.0, wanted.1
+            )),
+            None => {}
+        }
+    }
+    let extra = left.into_iter();
+    wrong.extend(extra.map(|(stage, items)| {
+        format!("the data have answers that were not given, on the stage `{stage}`: {items:?}")
+    }));
+    wrong
+}
+
+/// Whatever is wrong with what a session is paid: once, for the outcome that it has, and as the last page said.
+fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<String> {
+    let of = payments.iter();
+    let paid: Vec<_> = of.filter(|payment| payment.session == session.id).collect();
+    let (Some(outcome), [payment]) = (&session.outcome, &paid[..]) else {
+        let wanted = usize::from(session.outcome.is_some());
+        return match paid.len() == wanted {
+            true => Vec::new(),
+            false => vec![format!(
+                "{} payments for the outcome {:?}",
+                paid.len(),
+                session.outcome
+            )],
+        };
+    };
+    let what = &payment.what;
+    let mut wrong = Vec::new();
+    if what.outcome.name() != outcome {
+        wrong.push(format!(
+            "ended with `{outcome}`, and is paid for `{}`",
+            what.outcome
+        ));
+    }
+    let (code, told) = (what.code.clone().unwrap_or_default(), &record.farewell);
+    let amount = match (&what.currency, what.total) {
+        (Some(currency), total) if total > 0 => format!("{currency} {}", written(total, currency)),
+        _ => String::new(),
+    };
+    let kept = (&code, &what.receipt, &amount);
+    // Without a recruiter nobody is told a code or a number.
+    let is_told = record.outcome.is_some() && what.code.is_some();
+    if is_told && kept != (&told.code, &told.receipt, &told.pay) {
+        wrong.push(format!("was told {told:?}, and the data have {kept:?}"));
+    }
+    wrong
+}
+
+/// What was drawn for each participant.
+fn drawn(data: &Data) -> anyhow::Result<BTreeMap<String, Assignment>> {
+    let drawn = data.sessions.values().map(|session| {
+        let progress: Progress = serde_json::from_str(&session.position)?;
+        Ok((session.participant.clone(), progress.assignment().clone()))
+    });
+    drawn.collect()
+}
+
+/// Participants for whom something else is drawn now than before a death of the server.
+fn redrawn(
+    before: &[BTreeMap<String, Assignment>],
+    now: &BTreeMap<String, Assignment>,
+) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    for (participant, old) in before.iter().flatten() {
+        let Some(new) = now.get(participant) else {
+            wrong.push((
+                participant.clone(),
+                "was forgotten when the server was killed".to_owned(),
+            ));
+            continue;
+        };
+        let keeps_groups = old
+            .groups
+            .iter()
+            .all(|(at, draw)| new.groups.get(at) == Some(draw));
+        if old.own != new.own || !keeps_groups {
+            let why = format!("the assignment has changed from {old:?} to {new:?}");
+            wrong.push((participant.clone(), why));
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    wrong
+}
+
+/// How many units have each treatment and each balanced sequence, and how many of them completed the study.
+fn cells(
+    study: &Study,
+    data: &Data,
+    drawn: &BTreeMap<String, Assignment>,
+) -> BTreeMap<String, Cell> {
+    let seeds = data.groups.iter().filter(|group| group.has_ai);
+    let with_ai: BTreeSet<u64> = seeds.map(quota::seed).collect();
+    let mut units: BTreeMap<String, (String, bool, bool)> = BTreeMap::new();
+    for session in data.sessions.values() {
+        let Some(assignment) = drawn.get(&session.participant) else {
+            continue;
+        };
+        let completed = session.outcome.as_deref() == Some(Outcome::Completed.name());
+        let own = [(session.participant.clone(), &assignment.own, false)];
+        let groups = assignment.groups.values();
+        let of_groups = groups.map(|draw| {
+            let has_ai = with_ai.contains(&draw.seed);
+            (draw.seed.to_string(), draw, has_ai)
+        });
+        let of_unit: Vec<(String, &Draw, bool)> = match study.design.unit {
+            Unit::Participant => own.into(),
+            Unit::Group => of_groups.collect(),
+        };
+        for (unit, draw, has_ai) in of_unit {
+            if let Some(cell) = cell(draw) {
+                let (_, all, _) = units.entry(unit).or_insert((cell, true, has_ai));
+                *all &= completed;
+            }
+        }
+    }
+    let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
+    for (name, completed, has_ai) in units.into_values() {
+        let cell = cells.entry(name).or_default();
+        cell.assigned += 1;
+        cell.completed += usize::from(completed && !has_ai);
+        cell.with_ai += usize::from(has_ai);
+    }
+    cells
+}
+
+/// What the payments come to, by currency.
+fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
+    let cost = |(currency, total): (&String, &u64)| {
+        let paid = ledger.payments.iter().filter(|payment| {
+            payment.what.currency.as_ref() == Some(currency) && payment.what.total > 0
+        });
+        let median = ledger.median_per_hour.get(currency);
+        let cost = Cost {
+            total: written(*total, currency),
+            payments: paid.count(),
+            median_per_hour: median.map(|median| written(*median, currency)),
+        };
+        (currency.clone(), cost)
+    };
+    ledger.due.iter().map(cost).collect()
+}
+
+/// The name of what a unit has; none if nothing varies.
+fn cell(draw: &Draw) -> Option<String> {
+    let levels = draw.levels.values().cloned();
+    let sequences = draw.sequences.iter();
+    let sequences = sequences.map(|(factor, row)| format!("{factor} #{}", row + 1));
+    let names: Vec<String> = levels.chain(sequences).collect();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::control::{Answer, Farewell};
+    use study::recruitment::Deed;
+
+    use super::*;
+    use store::PayState;
+
+    fn given(stage: &str, value: &str, is_acknowledged: bool) -> Given {
+        let answers = vec![Answer {
+            name: "item".to_owned(),
+            value: value.to_owned(),
+        }];
+        Given {
+            stage: stage.to_owned(),
+            answers,
+            is_acknowledged,
+        }
+    }
+
+    fn kept(stage: &str, value: &str) -> Visit {
+        let item = ("item".to_owned(), value.to_owned());
+        (stage.to_owned(), BTreeMap::from([item]))
+    }
+
+    #[test]
+    fn acknowledged_answers_that_are_not_there_are_found_and_so_are_those_nobody_gave() {
+        let all = [
+            given("a", "\"x\"", true),
+            given("b", "3", true),
+            given("b", "3", false),
+        ];
+        let both = [kept("a", "x"), kept("b", "3")];
+        assert_eq!(lost_answers(&all, &both), Vec::<String>::new());
+        let lost = lost_answers(&all, &both[..1]);
+        assert!(lost.len() == 1 && lost[0].contains("lack"), "{lost:?}");
+        let more = lost_answers(&all[..1], &[kept("a", "x"), kept("a", "x")]);
+        assert!(more.len() == 1 && more[0].contains("not given"), "{more:?}");
+        let other = lost_answers(&all[..1], &[kept("a", "y")]);
+        assert_eq!(other.len(), 2, "{other:?}");
+    }
+
+    #[test]
+    fn who_is_paid_twice_or_for_something_else_or_was_told_something_else_is_found() {
+        let session = Session {
+            id: "S-1".to_owned(),
+            participant: "P-1".to_owned(),
+            token_hash: String::new(),
+            link_hash: None,
+            study: String::new(),
+            study_version: String::new(),
+            study_hash: String::new(),
+            position: String::new(),
+            spent_us: 0,
+            seen_us: 0,
+            outcome: Some("completed".to_owned()),
+            created_at: String::new(),
+            ended_at: None,
+            erased_at: None,
+        };
+        let paid = Payment {
+            session: "S-1".to_owned(),
+            participant: "P-1".to_owned(),
+            what: study::Payment {
+                outcome: Outcome::Completed,
+                deed: Deed::Approve,
+                code: Some("C0DE".to_owned()),
+                receipt: "R-1".to_owned(),
+                currency: Some("GBP".to_owned()),
+                time_ms: 0,
+                base: 150,
+                bonus: 0,
+                time: 0,
+                total: 150,
+                extra: 0,
+                note: None,
+            },
+            state: PayState::Due,
+            at: String::new(),
+            paid_at: None,
+        };
+        let told = Record {
+            outcome: Some("completed".to_owned()),
+            farewell: Farewell {
+                code: "C0DE".to_owned(),
+                receipt: "R-1".to_owned(),
+                pay: "GBP 1.50".to_owned(),
+                ..Farewell::default()
+            },
+            ..Record::default()
+        };
+        let wrong = |paid: &[Payment]| unpaid(&told, &session, paid);
+        assert_eq!(wrong(std::slice::from_ref(&paid)), Vec::<String>::new());
+        assert!(wrong(&[])[0].contains("0 payments"));
+        assert!(wrong(&[paid.clone(), paid.clone()])[0].contains("2 payments"));
+        let mut other = paid.clone();
+        other.what.outcome = Outcome::PartnerLeft;
+        assert!(wrong(&[other])[0].contains("is paid for"));
+        let mut other = paid;
+        other.what.total = 151;
+        assert!(wrong(&[other])[0].contains("was told"));
+    }
+
+    #[test]
+    fn answers_of_somebody_who_has_withdrawn_are_found() {
+        assert_eq!(still_there(&[], &[]), Vec::<String>::new());
+        let found = still_there(&[kept("a", "x")], &["Hello"]);
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    #[test]
+    fn a_draw_that_is_another_one_after_a_death_is_found_and_a_new_group_is_none() {
+        let draw = |seed| Draw {
+            seed,
+            ..Draw::default()
+        };
+        let of = |own, groups: &[(u16, u64)]| Assignment {
+            own: draw(own),
+            groups: groups.iter().map(|(at, seed)| (*at, draw(*seed))).collect(),
+        };
+        let all = |assignment| BTreeMap::from([("P-1".to_owned(), assignment)]);
+        let before = [all(of(1, &[(2, 9)]))];
+        assert_eq!(redrawn(&before, &all(of(1, &[(2, 9), (5, 8)]))), []);
+        for now in [
+            all(of(2, &[(2, 9)])),
+            all(of(1, &[(2, 7)])),
+            all(of(1, &[])),
+            BTreeMap::new(),
+        ] {
+            assert_eq!(redrawn(&before, &now).len(), 1, "{now:?}");
+        }
+    }
+}

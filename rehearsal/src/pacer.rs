@@ -1,0 +1,216 @@
+//! How fast time goes: as fast as the machine keeps up with.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::host::Host;
+use clock::{Clock, Pace};
+
+/// How often lateness is measured.
+const EACH: Duration = Duration::from_millis(5);
+
+/// How late things may be in an episode, microseconds of the study: well below what makes a page silent.
+const LATE_IN_PLAY_US: f64 = 60_000.0;
+
+/// The same while nobody plays.
+const LATE_US: f64 = 1_000_000.0;
+
+/// A tick takes at least so long by the machine, seconds: its timers are no finer than a millisecond.
+const TICK_S: f64 = 0.004;
+
+/// No busy machine makes time slower than this.
+const LEAST: f64 = 0.2;
+
+/// How fast time goes once only the server's own rules are waited for: a day takes 17 seconds.
+const WHEN_OVER: f64 = 5_000.0;
+
+/// While the server starts, time goes no faster.
+const WHILE_DOWN: f64 = 1.0;
+
+/// Measurements that are looked at: the last so many looks.
+const LOOKS: usize = 10;
+
+/// How far ahead a pace is set, so that both sides have it in time, microseconds.
+const AHEAD_US: u64 = 30_000;
+
+/// How late the tasks of a thread run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lag(Arc<AtomicU64>);
+
+impl Lag {
+    /// Measures for ever.
+    pub(super) async fn measure(self) {
+        loop {
+            let asked = Instant::now();
+            tokio::time::sleep(EACH).await;
+            let late = asked.elapsed().saturating_sub(EACH);
+            self.0.fetch_max(late.as_micros() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// Nobody.
+    Nobody,
+    /// Somebody, and nobody plays.
+    Waiting,
+    /// Somebody who plays.
+    Playing,
+    /// Pages in a real browser.
+    Browsers,
+}
+
+/// Sets the pace of the clock of server and bots.
+pub(super) struct Pacer {
+    set: watch::Sender<Pace>,
+    clock: Clock,
+    most: f64,
+    most_in_play: f64,
+    lag: Lag,
+    round_trips: Arc<Mutex<Vec<u64>>>,
+    /// How much of the round trips was looked at.
+    seen: usize,
+    late_us: VecDeque<u64>,
+    speed: f64,
+}
+
+impl Pacer {
+    /// At the pace of life, to begin with.
+    pub(super) fn new(
+        set: watch::Sender<Pace>,
+        clock: Clock,
+        most: f64,
+        tick_hz: u16,
+        round_trips: Arc<Mutex<Vec<u64>>>,
+    ) -> Self {
+        let by_ticks = 1.0 / (TICK_S * f64::from(tick_hz.max(1)));
+        Self {
+            set,
+            clock,
+            most,
+            most_in_play: by_ticks.min(most).max(1.0),
+            lag: Lag::default(),
+            round_trips,
+            seen: 0,
+            late_us: VecDeque::new(),
+            speed: 1.0,
+        }
+    }
+
+    /// What threads measure with.
+    pub(super) fn meter(&self) -> Lag {
+        self.lag.clone()
+    }
+
+    /// How many times as fast as life time goes.
+    pub(super) fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// The pace, for a server that starts.
+    pub(super) fn pace(&self) -> Pace {
+        *self.set.borrow()
+    }
+
+    /// All round trips to the server, microseconds of the machine.
+    pub(super) fn round_trips(&self) -> Vec<u64> {
+        self.round_trips
+            .lock()
+            .unwrap_or_else(|all| all.into_inner())
+            .clone()
+    }
+
+    /// Takes what was measured, and sets the pace by it.
+    pub(super) async fn look(&mut self, host: &mut Host, who: Who) {
+        let slowest_us = self.slowest_us();
+        let late_us = self.lag.0.swap(0, Ordering::Relaxed);
+        if self.late_us.len() == LOOKS {
+            self.late_us.pop_front();
+        }
+        self.late_us.push_back(slowest_us.max(late_us).max(500));
+        let worst_us = self.late_us.iter().copied().max().unwrap_or(500);
+        let most = match who {
+            Who::Playing => self.most_in_play,
+            _ => self.most,
+        };
+        let wanted = match who {
+            Who::Browsers => 1.0,
+            Who::Nobody => most,
+            Who::Playing | Who::Waiting => {
+                bearable(who == Who::Playing, worst_us).clamp(LEAST, most)
+            }
+        };
+        // Down at once, up slowly; the pages of a browser have no other time than life's.
+        let speed = match who {
+            Who::Browsers => wanted,
+            _ => wanted.min(self.speed * 1.25),
+        };
+        if (speed / self.speed - 1.0).abs() > 0.05 {
+            self.set(host, speed).await;
+        }
+    }
+
+    /// As fast as makes sense once nobody is there any more.
+    pub(super) async fn leap(&mut self, host: &mut Host) {
+        if self.speed < WHEN_OVER {
+            self.set(host, WHEN_OVER).await;
+        }
+    }
+
+    /// The slowest round trip since the last look.
+    fn slowest_us(&mut self) -> u64 {
+        let all = self
+            .round_trips
+            .lock()
+            .unwrap_or_else(|all| all.into_inner());
+        let fresh = &all[self.seen..];
+        self.seen = all.len();
+        fresh.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Slow enough for a server that starts.
+    pub(super) async fn slow(&mut self, host: &mut Host) {
+        self.set(host, self.speed.min(WHILE_DOWN)).await;
+    }
+
+    async fn set(&mut self, host: &mut Host, speed: f64) {
+        let before = self.pace();
+        // The pace before it holds by then.
+        while self.clock.machine_us() < before.from_us {
+            tokio::time::sleep(EACH).await;
+        }
+        let pace = before.then(self.clock.machine_us() + AHEAD_US, speed);
+        self.speed = speed;
+        host.set_pace(&pace).await;
+        self.set.send_replace(pace);
+    }
+}
+
+/// The speed at which what comes so late by the machine, microseconds, comes no later by the study than nobody minds.
+fn bearable(in_play: bool, late_us: u64) -> f64 {
+    let allowed_us = if in_play { LATE_IN_PLAY_US } else { LATE_US };
+    allowed_us / late_us.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_not_silent_because_the_machine_is_busy() {
+        for late_us in [500, 3_000, 20_000, 200_000] {
+            let late_ms = bearable(true, late_us) * late_us as f64 / 1e3;
+            assert!(
+                late_ms * 3.0 < f64::from(protocol::control::SILENT_MS),
+                "{late_us}"
+            );
+            assert!(bearable(false, late_us) > bearable(true, late_us));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What the study says of people who are away, and how patient the server is with pages that do not answer.
+
+use protocol::{Controller, Tick};
+use study::stage::{Env, Mode};
+use study::terms::{Meanwhile, Then};
+
+use crate::limits::Limits;
+
+/// Who plays in turns keeps nobody waiting: what ends their episode is the end of their session. A year, microseconds.
+pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
+
+/// What the study says of people who are away, and the server's patience, microseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    /// Whether nothing moves while the person thinks, however long that takes.
+    pub turns: bool,
+    pub grace_us: u64,
+    pub meanwhile: Meanwhile,
+    first_half: Then,
+    second_half: Then,
+    /// First tick of the second half.
+    half: Tick,
+    bot: Option<String>,
+    pub warn_us: u64,
+    pub drop_us: u64,
+    pub fence_us: u64,
+    pub witness_us: u64,
+    pub frozen_us: u64,
+    pub ready_us: u64,
+    pub still_us: u64,
+}
+
+impl Terms {
+    pub(super) fn new(env: &Env, horizon: u32, limits: &Limits) -> Self {
+        let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
+        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        let turns = env.course.mode == Mode::Turns;
+        Self {
+            turns,
+            grace_us: if turns {
+                UNHURRIED_US
+            } else {
+                us(gone.grace_s)
+            },
+            meanwhile: gone.meanwhile,
+            first_half: gone.first_half,
+            second_half: gone.second_half,
+            half: Tick(horizon / 2),
+            bot: gone.bot.as_ref().map(|bot| bot.policy.clone()),
+            warn_us: us(hidden.warn_s),
+            drop_us: us(hidden.drop_s),
+            fence_us: limits.fence.as_micros() as u64,
+            witness_us: limits.witness.as_micros() as u64,
+            frozen_us: limits.frozen.as_micros() as u64,
+            ready_us: limits.ready.as_micros() as u64,
+            still_us: limits.still.as_micros() as u64,
+        }
+    }
+
+    /// What follows when a person stays away, at this point of the episode.
+    pub(super) fn then(&self, through: Tick) -> Then {
+        if through < self.half {
+            self.first_half
+        } else {
+            self.second_half
+        }
+    }
+
+    pub(super) fn partner(&self) -> Controller {
+        let policy = self.bot.clone();
+        policy.map_or(Controller::Vacant, |policy| Controller::Ai { policy })
+    }
+
+    /// Who plays while the person may still come back.
+    pub(super) fn meanwhile(&self) -> Controller {
+        match self.meanwhile {
+            Meanwhile::Bot => self.partner(),
+            Meanwhile::Stand | Meanwhile::Hold => Controller::Vacant,
+        }
+    }
+}

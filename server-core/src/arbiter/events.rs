@@ -1,0 +1,370 @@
+//! What goes into the hub and what comes out of it: events, effects, and the rows of what is to be stored.
+
+use protocol::change::Change;
+use protocol::control::{Answer, ClientMessage, EndReason, Report, ServerMessage, Upload};
+use protocol::log::{Ending, Header, Record};
+use protocol::{Controller, Era, Seat, Tick};
+use study::survey::Shown;
+use study::timeline::Bindings;
+use study::{Draw, Payment};
+
+use super::{Attendance, ConnId, Gone, Identity};
+
+/// What happened.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "an event is dealt with at once")]
+pub enum Event {
+    /// A page sent a message.
+    Message(ConnId, ClientMessage),
+    /// A connection closed.
+    Closed(ConnId),
+    /// The file of an episode is durable, or could not be made.
+    Opened(Era, bool),
+    /// The archive has seen an upload.
+    Absorbed(Era, Seat, Absorbed),
+    /// The file of an episode is closed; nothing if it could not be.
+    Ended(Era, Option<Ending>),
+    /// A change of a seat is durable; nothing if it could not be made.
+    Changed(Era, Seat, Option<Change>),
+    /// A seat is given back to a person, and where their page begins; nothing if it could not be.
+    Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
+    /// A note was appended, or could not be.
+    Noted,
+    /// The server stops: nobody is let in any more.
+    Stop,
+}
+
+/// What became of an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absorbed {
+    /// Its rows are durable.
+    Durable {
+        /// Ticks that are durable.
+        through: Tick,
+        /// Whether the replica says that the episode is over.
+        over: bool,
+        /// Whether it was the last upload of its page.
+        last: bool,
+        /// Notes of time and network of this page life that are durable.
+        notes: u32,
+        /// Whether the page simulates something else than the replica, which is then in the file.
+        diverged: bool,
+    },
+    /// It begins after what is durable: the page is to upload from this tick on.
+    Gap(Tick),
+    /// Not an upload of a page of this episode.
+    Malformed,
+    /// The disk failed.
+    Failed,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send a message to a page.
+    Send(ConnId, ServerMessage),
+    /// Send a datagram to a page, or drop it if the page is slow.
+    Relay(ConnId, ServerMessage),
+    /// Close a connection once everything is sent.
+    Close(ConnId),
+    /// Make a change durable before anything that follows.
+    Store(Write),
+    /// Work for the archive of an episode.
+    Archive(Era, Work),
+}
+
+/// A durable change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// A session begins.
+    NewSession {
+        /// Pseudonym.
+        participant: String,
+        /// Secret that brings a page back to it.
+        token: String,
+        /// Token of the participant link through which it came.
+        link: Option<String>,
+        /// Whom the recruiter calls how.
+        identity: Option<Identity>,
+        /// Its place in the study, with what was drawn for it.
+        progress: study::Progress,
+        /// When it began.
+        attendance: Attendance,
+        /// What it is paid, if it has ended at once.
+        payment: Option<Box<Payment>>,
+    },
+    /// A session has another secret; the one before is void.
+    Token {
+        /// Pseudonym.
+        participant: String,
+        /// The secret.
+        token: String,
+    },
+    /// The recruiter tells something else of a participant.
+    Identity {
+        /// Pseudonym.
+        participant: String,
+        /// Whom it calls how.
+        identity: Identity,
+    },
+    /// A session has another place in the study, perhaps with answers that brought it there.
+    Place {
+        /// Pseudonym.
+        participant: String,
+        /// Its place.
+        progress: study::Progress,
+        /// What was given to the stage that it left.
+        answers: Option<Answers>,
+        /// How long its participant has been there.
+        attendance: Attendance,
+        /// What it is paid, once it has ended; the first one stands.
+        payment: Option<Box<Payment>>,
+    },
+    /// A participant withdraws what was recorded of them; it is erased, or left out of what is exported.
+    Withdrawal {
+        /// Pseudonym.
+        participant: String,
+        /// The receipt that they get.
+        receipt: String,
+    },
+    /// What was recorded of a participant is erased, with the episodes of which they are the last.
+    Erase {
+        /// Pseudonym.
+        participant: String,
+    },
+    /// A group is made, or has changed.
+    Group(GroupRow),
+    /// Somebody writes to their group.
+    Message(MessageRow),
+    /// Somebody begins to wait in a lobby, or has waited.
+    Wait(WaitRow),
+    /// An episode starts.
+    Episode(EpisodeRow),
+    /// An episode is over.
+    EpisodeEnded {
+        /// Id of the episode.
+        episode: String,
+        /// Why.
+        reason: EndReason,
+        /// What the replica says, if it could.
+        ending: Option<Ending>,
+    },
+    /// The next era.
+    NextEra(Era),
+    /// What everything is drawn from.
+    Seed(u64),
+}
+
+impl Event {
+    /// The connection that it is about.
+    pub(super) fn conn(&self) -> Option<ConnId> {
+        match self {
+            Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
+            _ => None,
+        }
+    }
+}
+
+/// What a participant gave to a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// Index of the stage.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// The orders that were drawn for what was asked.
+    pub shown: Vec<Shown>,
+    /// Time on each page of the stage, milliseconds.
+    pub pages_ms: Vec<u32>,
+}
+
+/// A wait in a lobby as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitRow {
+    /// Pseudonym.
+    pub participant: String,
+    /// Index of the lobby.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// When it began, microseconds since the Unix epoch. Nobody begins two waits at once.
+    pub since_us: u64,
+    /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
+    pub rtt_us: Option<u32>,
+    /// The most packets that were lost between these, of a thousand.
+    pub loss_permille: Option<u16>,
+    /// When and how it ended; none while it lasts.
+    pub end: Option<WaitEnd>,
+}
+
+/// How a wait in a lobby ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitEnd {
+    /// When, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// Why.
+    pub why: WaitedFor,
+    /// Id of the group that plays.
+    pub group: Option<String>,
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedFor {
+    /// The group plays.
+    Matched,
+    /// The group plays, with AI partners in the places that were left over.
+    Ai,
+    /// The time was up.
+    TimedOut,
+    /// The person gave no sign of life.
+    GaveUp,
+    /// The page was closed, or its connection lost.
+    Closed,
+    /// The way of the person ended otherwise.
+    Left,
+    /// The person's page did not get ready for several groups.
+    NotReady,
+}
+
+/// A group as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRow {
+    /// Id of the group.
+    pub id: String,
+    /// Index of the lobby that made it.
+    pub stage: u16,
+    /// What was drawn for it.
+    pub draw: Draw,
+    /// Who has each place.
+    pub places: Vec<PlaceRow>,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+    /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
+    /// microseconds.
+    pub talk: Option<(u16, u64)>,
+}
+
+/// Something that somebody wrote to their group, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Id of the group.
+    pub group: String,
+    /// Its place in the order of the group's messages.
+    pub number: u32,
+    /// Pseudonym of who wrote it.
+    pub participant: String,
+    /// Their place in the group.
+    pub place: Seat,
+    /// Index of the stage.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Number of the visit among those that the group makes together.
+    pub round: u16,
+    /// How many messages they had written before at this visit.
+    pub turn: u32,
+    /// Id of the episode that ran.
+    pub episode: Option<String>,
+    /// The tick that their page showed.
+    pub tick: Option<Tick>,
+    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    pub sent_us: u64,
+    /// When it came, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// What it says.
+    pub text: String,
+}
+
+/// A place in a group: a seat of people in every stage that the group plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceRow {
+    /// Pseudonym of the participant; empty for an AI partner.
+    pub participant: String,
+    /// Why the participant plays no more with the group.
+    pub gone: Option<Gone>,
+}
+
+/// A running episode as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EpisodeRow {
+    /// Id of the episode.
+    pub episode: String,
+    /// Era.
+    pub era: Era,
+    /// Id of the group.
+    pub group: String,
+    /// Index of the stage.
+    pub stage: u16,
+    /// Pseudonym of the participant of each seat; empty for an AI partner.
+    pub participants: Vec<String>,
+    /// Number of the visit of each of them, among those of the participant; empty if that is not known.
+    pub visits: Vec<u16>,
+    /// What was drawn for the group.
+    pub draw: Draw,
+    /// What names stood for at the stage.
+    pub bindings: Bindings,
+}
+
+/// Work for the archive of an episode, in order.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Make its file.
+    Open(Box<Header>),
+    /// Append what is new.
+    Absorb(Seat, Box<Upload>),
+    /// Append the end and close the file.
+    End(EndReason),
+    /// Take a seat from its person at the latest tick that any report or the file has inputs for.
+    Take {
+        /// The seat.
+        seat: Seat,
+        /// Who or what plays it from then on.
+        controller: Controller,
+        /// What the pages of other seats have of it; none if nobody else is there.
+        reports: Vec<(Seat, Report)>,
+    },
+    /// Give a seat that lost its person to another controller, beyond everything that can be confirmed:
+    /// answered by [`Event::Changed`], or for a person by [`Event::Given`].
+    Give {
+        /// The seat.
+        seat: Seat,
+        /// Who or what plays it from then on.
+        controller: Controller,
+    },
+    /// Append a record of presence or of a route; nothing answers.
+    Note(Box<Record>),
+}
+
+/// The replica's state, for a page that comes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// After how many steps: all of them are durable.
+    pub tick: Tick,
+    /// The digest of the state.
+    pub digest: u64,
+    /// Its canonical bytes.
+    pub state: Vec<u8>,
+    /// The state of the policy of each AI seat, before it chooses for `tick`.
+    pub partners: Vec<(Seat, Vec<u8>)>,
+}
+
+impl Work {
+    /// The event that reports that this work could not be done.
+    pub fn failure(&self, era: Era) -> Event {
+        match self {
+            Work::Open(_) => Event::Opened(era, false),
+            Work::Absorb(seat, _) => Event::Absorbed(era, *seat, Absorbed::Failed),
+            Work::End(_) => Event::Ended(era, None),
+            Work::Take { seat, .. } => Event::Changed(era, *seat, None),
+            Work::Give {
+                seat,
+                controller: Controller::Human,
+            } => Event::Given(era, *seat, None),
+            Work::Give { seat, .. } => Event::Changed(era, *seat, None),
+            Work::Note(_) => Event::Noted,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! How an episode is made: its era, what its file begins with, and the plan of each of its pages.
+
+use std::collections::BTreeSet;
+
+use protocol::control::{EndReason, Plan, ServerMessage};
+use protocol::log::Header;
+use protocol::rules::Course;
+use protocol::{Controller, Era, Life, Seat};
+use study::stage::{Mode, Player, Told, names};
+use study::{Draw, Episode, Kind, Progress};
+
+use super::absence_rules::Terms;
+use super::datagram_paths::Routes;
+use super::group::{GroupId, Seated};
+use super::matches::{Match, Phase};
+use super::{Effect, Hub, Place, SessionId, Write};
+
+impl Hub {
+    /// Bounds of the input delay of an env stage, ticks.
+    pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
+        match self.kind(stage) {
+            Kind::Env(env) if env.course.mode == Mode::Ticks => {
+                (env.input_delay.min, env.input_delay.max)
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// What the study says of people who are away from an env stage.
+    pub(super) fn terms(&self, stage: u16, params: &str) -> Terms {
+        let playing = self.stages.get(&(stage, params.to_owned()));
+        let horizon = playing.map(|stage| stage.facts.horizon);
+        match self.kind(stage) {
+            Kind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
+            _ => unreachable!("episodes are played at env stages"),
+        }
+    }
+
+    /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
+    /// seat of people. Who plays alone has no group.
+    pub(super) fn form(&mut self, now_us: u64, group: Option<GroupId>, seated: &[Seated]) {
+        let people = seated.iter().filter_map(|seated| match seated {
+            Seated::Person(who) => Some(*who),
+            Seated::Ai(_) => None,
+        });
+        let people: Vec<SessionId> = people.collect();
+        let Some(&first) = people.first() else {
+            return;
+        };
+        let era = self.fresh_era();
+        let known = group.and_then(|group| self.groups.get(&group));
+        let draw = known.map(|group| group.draw.clone()).unwrap_or_default();
+        let id = known.map(|group| group.id.clone());
+        let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
+        let ahead = self.ahead(first, &draw);
+        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
+        let Some(mut header) = self.header(&ahead, seated, id) else {
+            tracing::error!(stage, "an env stage has no environment");
+            let episode = Episode::unplayed(EndReason::Technical);
+            return people
+                .into_iter()
+                .for_each(|who| self.leave_episode(now_us, who, episode));
+        };
+        let delay = self.input_delays(stage);
+        let seats = header.controllers.len();
+        let mut people = people.into_iter();
+        let seated = |controller: &Controller| match controller {
+            Controller::Human => people.next(),
+            Controller::Ai { .. } | Controller::Vacant => None,
+        };
+        let members: Vec<_> = header.controllers.iter().map(seated).collect();
+        header.participants = self.participants(&members);
+        header.course = Some(self.course(&ahead, &members, &draw));
+        let until_us = now_us + self.limits.ready.as_micros() as u64;
+        let phase = Phase::Linking {
+            until_us,
+            ready: vec![None; seats],
+        };
+        let game = Match {
+            stage,
+            header,
+            group,
+            draw,
+            bindings,
+            aided: BTreeSet::new(),
+            members,
+            delay,
+            phase,
+            routes: Routes::default(),
+            wake_us: 0,
+        };
+        for (seat, who) in game.people() {
+            self.sessions[who.0].place = Place::Episode(era, true);
+            let shown = self.stage_message(who, stage, None);
+            self.tell(who, shown);
+            if let Some(plan) = self.plan(now_us, era, &game, seat) {
+                self.tell(who, ServerMessage::Match(plan));
+            }
+        }
+        self.matches.insert(era.0, game);
+    }
+
+    /// An era that no running episode has.
+    fn fresh_era(&mut self) -> Era {
+        while self.matches.contains_key(&self.next_era) {
+            self.next_era = self.next_era.wrapping_add(1);
+        }
+        let era = Era(self.next_era);
+        self.next_era = self.next_era.wrapping_add(1);
+        self.effects
+            .push_back(Effect::Store(Write::NextEra(Era(self.next_era))));
+        era
+    }
+
+    /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
+    /// are fixed once its pages are ready.
+    fn header(&mut self, ahead: &Progress, seated: &[Seated], group: String) -> Option<Header> {
+        let seed = ahead.seed(&self.study, self.seed);
+        let seed = seed.unwrap_or_else(|| self.random_u64());
+        let episode = format!("E-{}", self.random_name(10));
+        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
+        let Kind::Env(env) = self.kind(stage) else {
+            return None;
+        };
+        let params = env.params(&bindings).to_string();
+        let playing = self.stages.get(&(stage, params.clone()))?;
+        let ai = |policy: &String| Controller::Ai {
+            policy: policy.clone(),
+        };
+        let mut seated = seated.iter();
+        let controller = |player: &Player| match player {
+            Player::Bot(bot) => Some(ai(&bot.policy)),
+            Player::Vacant => Some(Controller::Vacant),
+            Player::Own | Player::Partner => seated.next().map(|seated| match seated {
+                Seated::Person(_) => Controller::Human,
+                Seated::Ai(policy) => ai(policy),
+            }),
+        };
+        if env.players.len() != usize::from(playing.facts.seats) {
+            return None;
+        }
+        let study = &self.study;
+        Some(Header {
+            episode,
+            study: study.id.clone(),
+            study_version: study.version.clone(),
+            study_hash: study.hash.clone(),
+            stage: study.timeline[usize::from(stage)].id.clone(),
+            group,
+            participants: Vec::new(),
+            module: playing.module.clone(),
+            env: env.env.clone(),
+            env_version: env.version.clone(),
+            params,
+            seed,
+            controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
+            tick_hz: playing.facts.tick_hz,
+            input_delay: 0,
+            t0_us: 0,
+            rules: env.rules(&names(&bindings)),
+            course: None,
+        })
+    }
+
+    /// Where an episode of these people, for whom this was drawn, stands in the study.
+    fn course(&self, ahead: &Progress, members: &[Option<SessionId>], draw: &Draw) -> Course {
+        let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, draw).visit());
+        let (episode, episodes) = ahead.episode(&self.study);
+        Course {
+            visits: members.iter().map(visit).collect(),
+            episode,
+            episodes,
+            names: names(&ahead.bindings(&self.study)),
+        }
+    }
+
+    /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
+    pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
+        let Kind::Env(env) = self.kind(game.stage) else {
+            return None;
+        };
+        let played = (game.stage, game.header.params.clone());
+        let facts = &self.stages.get(&played)?.facts;
+        let seated = env.players.iter().filter_map(|player| match player {
+            Player::Bot(bot) => Some(bot),
+            Player::Own | Player::Partner | Player::Vacant => None,
+        });
+        let called = self.bot(game.group);
+        let called = called.into_iter().chain(&env.on_disconnect.bot);
+        let header = &game.header;
+        let controllers = header.controllers.iter().filter_map(|seated| match seated {
+            Controller::Ai { policy } => Some(policy),
+            Controller::Human | Controller::Vacant => None,
+        });
+        let networks = controllers.chain(called.clone().map(|bot| &bot.policy));
+        let networks = networks.filter_map(|policy| policy::sha256_of(policy));
+        let networks: BTreeSet<&str> = networks.collect();
+        let course = header.course.clone().unwrap_or_default();
+        let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
+        let told = Told {
+            episode: course.episode,
+            episodes: course.episodes,
+            successes: progress.map_or(0, Progress::successes),
+            seat: seat.0,
+        };
+        let usual = self.study.language.as_str();
+        let language = progress.map_or(usual, |progress| progress.language(&self.study));
+        Some(Plan {
+            era,
+            episode: header.episode.clone(),
+            seat,
+            controllers: header.controllers.clone(),
+            env: header.env.clone(),
+            env_version: header.env_version.clone(),
+            module: header.module.clone(),
+            networks: networks.into_iter().map(str::to_owned).collect(),
+            params: header.params.clone(),
+            seed: header.seed,
+            tick_hz: header.tick_hz,
+            window: env.window(facts),
+            keys: env.key_map(facts),
+            touch: env.screen.touch,
+            fullscreen: env.screen.fullscreen,
+            disclose_ai: seated.chain(called).all(|bot| bot.disclose),
+            ice: (self.ice)(now_us, &header.episode, seat),
+            measures_loss: self.measures_loss(game),
+            relay_only: self.study.net.ice == study::terms::Ice::Relay,
+            life: Life(0),
+            running: false,
+            rules: header.rules.clone(),
+            round: (course.episode, course.episodes),
+            countdown_s: env.screen.countdown_s,
+            hud: env.hud(language, &course.names, told),
+            chat: env.screen.chat.is_some(),
+        })
+    }
+
+    /// The pseudonym of the participant of each seat; empty for nobody.
+    pub(super) fn participants(&self, members: &[Option<SessionId>]) -> Vec<String> {
+        let name = |who: &Option<SessionId>| {
+            who.map_or(String::new(), |who| {
+                self.sessions[who.0].participant.clone()
+            })
+        };
+        members.iter().map(name).collect()
+    }
+}

@@ -1,0 +1,340 @@
+//! One match: the people of a group, or one person alone, from their linking up to the end of their episode.
+
+use std::collections::BTreeSet;
+
+use protocol::control::{EndReason, Upload};
+use protocol::log::Header;
+use protocol::{Controller, Seat, Tick};
+use study::terms::Then;
+use study::timeline::Bindings;
+use study::{Draw, Partners};
+
+use super::SessionId;
+use super::absence_rules::UNHURRIED_US;
+use super::datagram_paths::Routes;
+use super::group::GroupId;
+use super::seats::{Moment, Page, Seats};
+
+/// What a page said when it was ready to play.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ready {
+    /// Round trip to each seat, microseconds; 0 for none.
+    pub rtt_us: Vec<u32>,
+    /// How many of a thousand packets of each seat were lost on the way to it; none if it was not measured.
+    pub loss_permille: Vec<Option<u16>>,
+}
+
+/// People matched for an episode, and where it stands.
+#[derive(Debug)]
+pub(super) struct Match {
+    /// Index of the env stage.
+    pub stage: u16,
+    /// What its file begins with; without time and input delay until its pages are ready.
+    pub header: Header,
+    /// The group that a lobby made; none for who plays alone.
+    pub group: Option<GroupId>,
+    /// What was drawn for it.
+    pub draw: Draw,
+    /// What names stand for at its stage.
+    pub bindings: Bindings,
+    /// Seats that an AI partner has taken from their people.
+    pub aided: BTreeSet<Seat>,
+    /// Who has each seat; nobody for an AI partner.
+    pub members: Vec<Option<SessionId>>,
+    /// The input delay that the study allows, ticks: least and most.
+    pub delay: (u8, u8),
+    /// Where the episode stands.
+    pub phase: Phase,
+    /// Which ways datagrams travel between its pages.
+    pub routes: Routes,
+    /// When it is to be settled next, microseconds; 0 for at once.
+    pub wake_us: u64,
+}
+
+/// Where an episode stands.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Pages load the module and link up.
+    Linking {
+        until_us: u64,
+        ready: Vec<Option<Ready>>,
+    },
+    /// Tick 0 has its time.
+    Playing(Box<Play>),
+    /// The archive writes the end.
+    Ending {
+        reason: EndReason,
+        /// Whether the database knows the episode: not if it ends before its file was durable.
+        open: bool,
+        /// Seats whose people did not come back to it.
+        lost: Vec<Seat>,
+    },
+}
+
+/// A running episode.
+#[derive(Debug)]
+pub(super) struct Play {
+    /// When tick 0 is due, microseconds.
+    pub t0_us: u64,
+    /// Input delay of every seat, ticks.
+    pub input_delay: u8,
+    /// Whether the episode file is durable, so that pages may start.
+    pub open: bool,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// When `through` last grew, or tick 0.
+    pub moved_us: u64,
+    /// Who plays.
+    pub seats: Seats,
+    /// Ticks are due so many milliseconds later by now, as far as pages have told.
+    pub delay_ms: u32,
+    /// Uploads of each seat that the archive has not yet taken.
+    pub flying: Vec<usize>,
+    /// Seats of which uploads were dropped since, to be asked for again.
+    pub dropped: Vec<bool>,
+    /// Seats whose page has uploaded the end.
+    pub finished: Vec<bool>,
+    /// Once one page has uploaded the end: until when the others may.
+    pub closing_us: Option<u64>,
+    /// Whether nobody has come back since a restart of the server.
+    pub recovered: bool,
+    /// Pages that simulated something else than the replica.
+    pub diverged: u32,
+    /// How often the presence of each person has changed.
+    pub presences: Vec<usize>,
+}
+
+impl Play {
+    pub(super) fn new(t0_us: u64, input_delay: u8, seats: Seats) -> Self {
+        let count = seats.list.len();
+        Self {
+            t0_us,
+            input_delay,
+            open: false,
+            through: Tick(0),
+            moved_us: t0_us,
+            seats,
+            delay_ms: 0,
+            flying: vec![0; count],
+            dropped: vec![false; count],
+            finished: vec![false; count],
+            closing_us: None,
+            recovered: false,
+            diverged: 0,
+            presences: vec![0; count],
+        }
+    }
+
+    /// Now, for the seats.
+    pub(super) fn moment(&self, now_us: u64) -> Moment {
+        Moment {
+            now_us,
+            through: self.through,
+            moved_us: self.moved_us,
+        }
+    }
+
+    /// Takes note of how late ticks are by what a page uploads; it cannot be more than there was time.
+    pub(super) fn note_delay(&mut self, now_us: u64, upload: &Upload) {
+        let delays = upload.timing.iter().flat_map(|timing| &timing.delays);
+        let told_ms = delays.map(|(_, delay_ms)| *delay_ms).max().unwrap_or(0);
+        let most_ms = now_us.saturating_sub(self.t0_us) / 1_000;
+        let told_ms = u32::try_from(most_ms.min(u64::from(told_ms))).unwrap_or(u32::MAX);
+        self.delay_ms = self.delay_ms.max(told_ms);
+    }
+
+    /// Takes note of archived ticks.
+    pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
+        if through > self.through {
+            self.through = through;
+            self.moved_us = now_us;
+        }
+    }
+}
+
+impl Match {
+    /// The people of the match and their seats.
+    pub(super) fn people(&self) -> impl Iterator<Item = (Seat, SessionId)> + '_ {
+        self.members
+            .iter()
+            .enumerate()
+            .filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
+    }
+
+    /// Who or what has, or had, the seats beside one.
+    pub(super) fn partners(&self, own: Seat) -> Partners {
+        let seats = (0..).map(Seat).zip(&self.header.controllers);
+        let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
+        let is_ai = |(seat, controller): &(Seat, &Controller)| {
+            matches!(controller, Controller::Ai { .. }) || self.aided.contains(seat)
+        };
+        let human = others.iter().any(|(_, of)| **of == Controller::Human);
+        Partners::of(human, others.iter().any(is_ai))
+    }
+
+    /// The seat of a person.
+    pub(super) fn seat_of(&self, who: SessionId) -> Option<Seat> {
+        self.people()
+            .find(|&(_, member)| member == who)
+            .map(|(seat, _)| seat)
+    }
+
+    /// Who has a seat, if a person has.
+    pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
+        self.members.get(seat.index()).copied().flatten()
+    }
+
+    /// Takes note that a page is ready; true once every page is.
+    pub(super) fn ready(&mut self, seat: Seat, said: Ready) -> bool {
+        let Phase::Linking { ready, .. } = &mut self.phase else {
+            return false;
+        };
+        if let Some(slot) = ready.get_mut(seat.index()) {
+            *slot = Some(said);
+        }
+        self.members
+            .iter()
+            .zip(ready.iter())
+            .all(|(who, ready)| who.is_none() || ready.is_some())
+    }
+
+    /// People whose page is not ready.
+    pub(super) fn unready(&self) -> Vec<SessionId> {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return Vec::new();
+        };
+        let people = self.people();
+        people
+            .filter(|(seat, _)| ready[seat.index()].is_none())
+            .map(|(_, who)| who)
+            .collect()
+    }
+
+    /// The round trip between the pages of two people as they measured it before the start, microseconds; none if a page
+    /// heard nothing of the other.
+    pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return None;
+        };
+        let told = |from: Seat, to: Seat| {
+            let said = ready.get(from.index())?.as_ref()?;
+            let rtt_us = said.rtt_us.get(to.index()).copied();
+            rtt_us.filter(|rtt_us| *rtt_us > 0)
+        };
+        Some(told(one, other)?.max(told(other, one)?))
+    }
+
+    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse direction;
+    /// none if a page heard nothing of the other, or did not measure it.
+    pub(super) fn loss_permille(&self, one: Seat, other: Seat) -> Option<u16> {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return None;
+        };
+        let told = |by: Seat, of: Seat| {
+            let said = ready.get(by.index())?.as_ref()?;
+            said.loss_permille.get(of.index()).copied().flatten()
+        };
+        Some(told(one, other)?.max(told(other, one)?))
+    }
+
+    /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
+    /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
+    pub(super) fn input_delay(&self) -> u8 {
+        let Phase::Linking { ready, .. } = &self.phase else {
+            return self.delay.0;
+        };
+        let is_human =
+            |seat: usize| matches!(self.header.controllers.get(seat), Some(Controller::Human));
+        let worst_us = (ready.iter().flatten())
+            .flat_map(|said| {
+                said.rtt_us
+                    .iter()
+                    .enumerate()
+                    .filter(|(seat, _)| is_human(*seat))
+                    .map(|(_, rtt)| *rtt)
+            })
+            .max()
+            .unwrap_or(0);
+        let tick_us = 1_000_000 / u64::from(self.header.tick_hz.max(1));
+        let ticks = u64::from(worst_us / 2).div_ceil(tick_us).saturating_sub(2);
+        let (least, most) = self.delay;
+        (ticks.min(u64::from(most)) as u8).max(least)
+    }
+
+    /// Notes that it is settled, and when something is to be decided next although nothing came in.
+    pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
+        let times = match &self.phase {
+            Phase::Linking { until_us, .. } => vec![*until_us],
+            Phase::Playing(play) => match play.closing_us {
+                Some(closing_us) => vec![closing_us],
+                None => {
+                    let mut all = play.seats.poll_timeout(play.moved_us);
+                    all.push(play.stalls_at(stalled_us));
+                    all
+                }
+            },
+            Phase::Ending { .. } => Vec::new(),
+        };
+        // What was due by now is done.
+        let next = times.into_iter().filter(|at_us| *at_us > now_us).min();
+        self.wake_us = next.unwrap_or(u64::MAX);
+    }
+
+    /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,
+    /// nobody is left, or nothing moves.
+    pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
+        let Phase::Playing(play) = &self.phase else {
+            return None;
+        };
+        if let Some(closing_us) = play.closing_us {
+            let done = |seat: Seat| {
+                play.finished[seat.index()] || play.seats.list[seat.index()].page != Page::Plays
+            };
+            let all = self.people().all(|(seat, _)| done(seat));
+            return (all || closing_us <= now_us).then_some(EndReason::Played);
+        }
+        if let Some(reason) = play.verdict(now_us) {
+            let recovered = play.recovered;
+            return Some(if recovered {
+                EndReason::Technical
+            } else {
+                reason
+            });
+        }
+        (play.stalls_at(stalled_us) <= now_us).then_some(EndReason::Technical)
+    }
+}
+
+impl Play {
+    /// Seats whose people were away for longer than the study grants, and did not come back.
+    pub(super) fn lost(&self) -> Vec<Seat> {
+        let people = self.seats.people();
+        let is_back = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
+        let lost = people.filter(|(_, state)| state.verdict.is_some() && !is_back(state.page));
+        lost.map(|(seat, _)| seat).collect()
+    }
+
+    /// How the episode ends because of people who are away, if it does.
+    fn verdict(&self, now_us: u64) -> Option<EndReason> {
+        let verdicts = self.seats.each().filter_map(|(_, state)| state.verdict);
+        for then in verdicts {
+            match then {
+                Then::PartnerLeft => return Some(EndReason::PartnerLeft),
+                Then::Technical => return Some(EndReason::Technical),
+                Then::Bot => {}
+            }
+        }
+        let abandoned = self.seats.is_abandoned(now_us);
+        abandoned.then_some(EndReason::PartnerLeft)
+    }
+
+    /// When it ends because nothing moves. Nothing may while somebody is waited for.
+    fn stalls_at(&self, stalled_us: u64) -> u64 {
+        let stalled_us = match self.seats.terms.turns {
+            true => UNHURRIED_US,
+            false => stalled_us,
+        };
+        let waits_until = self.seats.granted_until().unwrap_or(0);
+        self.moved_us.max(waits_until) + stalled_us
+    }
+}

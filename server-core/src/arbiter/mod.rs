@@ -1,0 +1,427 @@
+//! The arbiter: who is in, where each participant stands, who plays with whom, when an episode starts and ends.
+//!
+//! [`Hub`] is a state machine: events go in with the time, effects come out and are to be carried out in their
+//! order. It must not know of sockets, files, databases or clocks. Its random numbers come from the source that
+//! it is given.
+
+mod absence_rules;
+mod answers;
+mod assignment;
+mod bucket;
+mod chat;
+mod datagram_paths;
+mod entry;
+mod events;
+mod flow;
+mod form;
+mod group;
+mod identity;
+mod lobbies;
+mod matches;
+mod play;
+mod rest;
+mod restore;
+mod retention;
+mod screening;
+mod seat_changes;
+mod seat_transfer;
+mod seats;
+#[cfg(test)]
+mod tests;
+mod uploads;
+mod visit;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
+use protocol::{Era, Seat};
+use study::{EnvFacts, Kind, Payment, Study};
+
+use crate::limits::Limits;
+use crate::lobby::Lobby;
+
+use bucket::Bucket;
+use chat::Saying;
+pub use events::{
+    Absorbed, Answers, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot,
+    WaitEnd, WaitRow, WaitedFor, Work, Write,
+};
+pub use group::Gone;
+use group::{Group, GroupId};
+pub use identity::Identity;
+use matches::{Match, Ready};
+pub use restore::{Restored, RestoredEpisode, RestoredSession};
+pub use visit::{Attendance, completion_url};
+
+/// A connection of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// A session inside the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(usize);
+
+/// Whether a message is answered or handed on, and decides nothing. There are many of these.
+fn is_passed_on(message: &ClientMessage) -> bool {
+    matches!(
+        message,
+        ClientMessage::Clock { .. }
+            | ClientMessage::Signal { .. }
+            | ClientMessage::Relay { .. }
+            | ClientMessage::LinkChanged { .. }
+            | ClientMessage::Trouble { .. }
+    )
+}
+
+/// One participant's visit.
+#[derive(Debug)]
+struct Session {
+    /// Pseudonym.
+    participant: String,
+    /// Hash of the secret that brings a page back to it.
+    token_hash: String,
+    /// Its place in the study.
+    progress: study::Progress,
+    /// The page that has it.
+    conn: Option<ConnId>,
+    /// Where it is beyond its stage.
+    place: Place,
+    /// The group that the last lobby made.
+    group: Option<GroupId>,
+    /// When it first came to the lobby, microseconds; a match that comes to nothing does not reset it.
+    since_us: Option<u64>,
+    /// Since when it rests between two episodes, microseconds.
+    rest_us: Option<u64>,
+    /// When its page was closed in the lobby, microseconds.
+    away_us: Option<u64>,
+    /// The wait in the lobby that is not over.
+    wait: Option<WaitRow>,
+    /// Matches for which its page did not get ready.
+    failed: u8,
+    /// How long its participant has been there.
+    attendance: Attendance,
+    /// What it is paid, once it has ended.
+    payment: Option<Payment>,
+    /// When its stage was first shown, microseconds; 0 before that, none if that was before the server started.
+    shown_us: Option<u64>,
+    /// How often it may send drafts.
+    drafts: Bucket,
+    /// Whether its participant wants to leave, and the archive has yet to answer what they played.
+    leaves: bool,
+    /// How often it may write to its group.
+    says: Bucket,
+    /// Whom the recruiter calls how.
+    identity: Option<Identity>,
+    /// Whether what was recorded of it is erased.
+    is_erased: bool,
+    /// Whether it came without a link of its own.
+    is_open_door: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// On a page that it leaves by itself.
+    Page,
+    /// Waiting in this room.
+    Lobby(Room),
+    /// At a lobby in which they have given up their place.
+    Aside,
+    /// At a stage that it plays with this group, once the others have come too.
+    Group(GroupId),
+    /// At a chat of this group, which goes on.
+    Chat(GroupId),
+    /// In the group of this episode; whether its page has the episode in memory.
+    Episode(Era, bool),
+}
+
+/// Fills bytes with random ones.
+pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
+
+/// Gives the ICE servers for a page, by the time in microseconds, the id of its episode, and its seat.
+pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
+
+/// One of the rooms of a lobby stage: there is one for all who may become a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Room(usize);
+
+/// What each env stage plays, by its index and its parameters.
+pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
+
+/// What an env stage plays.
+#[derive(Clone, Debug)]
+pub struct EnvStage {
+    /// Facts of its environment.
+    pub facts: EnvFacts,
+    /// SHA-256 of the module, lower-case hex; empty if the front end is not built.
+    pub module: String,
+}
+
+/// The arbiter.
+pub struct Hub {
+    study: Arc<Study>,
+    limits: Limits,
+    stages: EnvStages,
+    random: Random,
+    ice: Ice,
+    open: bool,
+    stopping: bool,
+    /// The time of the event that is handled.
+    now_us: u64,
+    next_era: u16,
+    sessions: Vec<Session>,
+    /// By the hash of the token.
+    by_token: HashMap<String, SessionId>,
+    /// Participant links by the hash of their token, and the session of each once it was used.
+    links: BTreeMap<String, Option<SessionId>>,
+    by_conn: HashMap<ConnId, SessionId>,
+    /// By the ticket of the way back from a page of another site.
+    by_ticket: HashMap<String, SessionId>,
+    /// When sessions without a page end.
+    expiring: BTreeSet<(u64, usize)>,
+    /// When what was recorded of sessions is erased.
+    fading: BTreeSet<(u64, usize)>,
+    /// By what a recruiter calls them.
+    by_identity: BTreeMap<(String, String), SessionId>,
+    lobbies: BTreeMap<Room, Lobby<SessionId>>,
+    /// The rooms by lobby stage and by what the people in them have in common.
+    rooms: BTreeMap<(u16, String), Room>,
+    /// Rooms whose people are to be told who is here.
+    crowd_changed: BTreeSet<Room>,
+    /// How long people waited lately until they were matched, by lobby, microseconds.
+    waits: BTreeMap<u16, VecDeque<u64>>,
+    /// People who were in a group together, the first of the two before the other.
+    met: BTreeSet<(SessionId, SessionId)>,
+    /// What everything is drawn from.
+    seed: u64,
+    /// Groups from their match on.
+    groups: BTreeMap<GroupId, Group>,
+    /// Groups of which somebody has moved.
+    groups_changed: BTreeSet<GroupId>,
+    matches: BTreeMap<u16, Match>,
+    /// When the rest of a session is over, microseconds.
+    rests: BTreeMap<SessionId, u64>,
+    effects: VecDeque<Effect>,
+}
+
+impl Hub {
+    /// Takes what happened.
+    pub fn handle(&mut self, now_us: u64, event: Event) {
+        let event = match event {
+            Event::Message(conn, message) if is_passed_on(&message) => {
+                return self.handle_message(now_us, conn, message);
+            }
+            event => event,
+        };
+        self.now_us = now_us;
+        self.expire(now_us);
+        self.touch(&event);
+        let conn = event.conn();
+        match event {
+            Event::Message(conn, message) => self.handle_message(now_us, conn, message),
+            Event::Closed(conn) => self.handle_closed(now_us, conn),
+            Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
+            Event::Absorbed(era, seat, absorbed) => {
+                self.handle_absorbed(now_us, era, seat, absorbed)
+            }
+            Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
+            Event::Changed(era, _, change) => self.handle_changed(now_us, era, change, None),
+            Event::Given(era, _, given) => {
+                let (change, snapshot) = given.map(|given| *given).unzip();
+                self.handle_changed(now_us, era, change, snapshot);
+            }
+            Event::Noted => {}
+            Event::Stop => {
+                self.stopping = true;
+                self.keep_attendance(now_us);
+            }
+        }
+        conn.into_iter().for_each(|conn| self.touch_match_of(conn));
+        self.settle(now_us);
+    }
+
+    /// Has the group that an event may change settled with it.
+    fn touch(&mut self, event: &Event) {
+        match event {
+            Event::Message(conn, _) | Event::Closed(conn) => self.touch_match_of(*conn),
+            Event::Opened(era, _)
+            | Event::Absorbed(era, ..)
+            | Event::Ended(era, _)
+            | Event::Changed(era, ..)
+            | Event::Given(era, ..) => self.touch_match(*era),
+            Event::Noted | Event::Stop => {}
+        }
+    }
+
+    fn touch_match_of(&mut self, conn: ConnId) {
+        let who = self.by_conn.get(&conn);
+        if let Some(Place::Episode(era, _)) = who.map(|who| self.sessions[who.0].place) {
+            self.touch_match(era);
+        }
+    }
+
+    fn touch_match(&mut self, era: Era) {
+        if let Some(game) = self.matches.get_mut(&era.0) {
+            game.wake_us = 0;
+        }
+    }
+
+    /// Decides what time alone decides.
+    pub fn handle_timeout(&mut self, now_us: u64) {
+        self.now_us = now_us;
+        self.expire(now_us);
+        self.settle(now_us);
+    }
+
+    /// When [`Self::handle_timeout`] wants to be called, microseconds.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
+        let groups = self.groups.values().filter_map(|group| group.wake_us);
+        let matches = self.matches.values().map(|game| game.wake_us);
+        lobbies
+            .chain(groups)
+            .chain(matches.filter(|at_us| *at_us < u64::MAX))
+            .chain(self.rests.values().copied())
+            .chain(self.chat_due_us())
+            .chain(self.expiring.first().map(|(at_us, _)| *at_us))
+            .chain(self.next_fading_us())
+            .min()
+    }
+
+    /// What is to be done next.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    fn handle_message(&mut self, now_us: u64, conn: ConnId, message: ClientMessage) {
+        if let ClientMessage::Hello {
+            entry,
+            language,
+            reads,
+        } = message
+        {
+            return self.handle_hello(now_us, conn, entry, language, reads);
+        }
+        // A superseded or refused page may still have something on the way.
+        let Some(&who) = self.by_conn.get(&conn) else {
+            return;
+        };
+        match message {
+            ClientMessage::Hello { .. } => {}
+            ClientMessage::Clock { sent_us } => {
+                self.send(
+                    conn,
+                    ServerMessage::Clock {
+                        sent_us,
+                        server_us: now_us,
+                    },
+                );
+            }
+            ClientMessage::StageDone {
+                stage,
+                answers,
+                pages_ms,
+            } => {
+                self.handle_stage_done(now_us, who, stage, answers, pages_ms);
+            }
+            ClientMessage::Draft {
+                number,
+                stage,
+                draft,
+            } => self.handle_draft(now_us, who, number, stage, &draft),
+            ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
+            ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
+            ClientMessage::Ready {
+                era,
+                links,
+                rtt_us,
+                loss_permille,
+            } => {
+                self.handle_links(now_us, who, era, &links);
+                let said = Ready {
+                    rtt_us,
+                    loss_permille,
+                };
+                self.handle_ready(now_us, who, era, said);
+            }
+            ClientMessage::LinkChanged { era, seat, link } => {
+                self.handle_link(now_us, who, era, seat, link)
+            }
+            ClientMessage::Upload(upload) => self.handle_upload(now_us, who, upload),
+            ClientMessage::Leave => self.handle_leave(now_us, who),
+            ClientMessage::Trouble { message } => {
+                // Quoted: a page must not be able to write lines of its own into the log.
+                let said: String = message.chars().take(200).collect();
+                tracing::warn!(?said, "a page failed");
+            }
+            ClientMessage::Report { era, report } => self.handle_report(now_us, who, era, report),
+            ClientMessage::Silent { era, seat, silent } => {
+                self.handle_silent(now_us, who, era, seat, silent)
+            }
+            ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
+            ClientMessage::Here => self.handle_here(now_us, who),
+            ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
+            ClientMessage::Unloading => self.handle_unloading(who),
+            ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
+            ClientMessage::Say {
+                round,
+                number,
+                sent_us,
+                tick,
+                text,
+            } => {
+                let saying = Saying {
+                    round,
+                    number,
+                    sent_us,
+                    tick,
+                    text,
+                };
+                self.handle_say(now_us, who, saying);
+            }
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, message: ServerMessage) {
+        self.effects.push_back(Effect::Send(conn, message));
+    }
+
+    fn tell(&mut self, who: SessionId, message: ServerMessage) {
+        if let Some(conn) = self.sessions[who.0].conn {
+            self.send(conn, message);
+        }
+    }
+
+    fn refuse(&mut self, conn: ConnId, why: Refusal) {
+        self.send(conn, ServerMessage::Refused { why });
+        self.effects.push_back(Effect::Close(conn));
+    }
+
+    fn kind(&self, stage: u16) -> &Kind {
+        &self.study.timeline[usize::from(stage)].kind
+    }
+
+    fn random_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        (self.random)(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// A name of `letters` characters that people can read to each other: no I, L, O, U.
+    fn random_name(&mut self, letters: usize) -> String {
+        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        let mut bytes = vec![0; letters];
+        (self.random)(&mut bytes);
+        bytes
+            .iter()
+            .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+            .collect()
+    }
+
+    /// A secret of 128 bits.
+    fn random_token(&mut self) -> String {
+        let mut bytes = [0; 16];
+        (self.random)(&mut bytes);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

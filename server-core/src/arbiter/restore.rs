@@ -1,0 +1,224 @@
+//! What a data folder remembers, and the hub that goes on with it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use protocol::change::Change;
+use protocol::log::{Ending, Header};
+use protocol::{Controller, Tick};
+use study::terms::Then;
+use study::{Payment, Study};
+
+use super::absence_rules::UNHURRIED_US;
+use super::datagram_paths::Routes;
+use super::matches::{Match, Phase, Play};
+use super::seats::Seats;
+use super::{
+    Attendance, EnvStages, EpisodeRow, GroupRow, Hub, Identity, MessageRow, Place, Random,
+    SessionId,
+};
+use crate::limits::Limits;
+
+/// What a data folder remembers.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Hashes of the participant links.
+    pub links: Vec<String>,
+    /// Sessions.
+    pub sessions: Vec<RestoredSession>,
+    /// Groups, in the order in which they were made.
+    pub groups: Vec<GroupRow>,
+    /// What was written in groups, in the order of each.
+    pub messages: Vec<MessageRow>,
+    /// Episodes that were running.
+    pub episodes: Vec<RestoredEpisode>,
+    /// The next era.
+    pub next_era: u16,
+    /// What everything is drawn from; none in a new folder.
+    pub seed: Option<u64>,
+}
+
+/// A session as it was stored.
+#[derive(Debug)]
+pub struct RestoredSession {
+    /// Pseudonym.
+    pub participant: String,
+    /// Hash of its token.
+    pub token_hash: String,
+    /// Hash of the participant link through which it came.
+    pub link_hash: Option<String>,
+    /// Its place in the study.
+    pub progress: study::Progress,
+    /// How long its participant has been there.
+    pub attendance: Attendance,
+    /// What it is paid, once it has ended.
+    pub payment: Option<Payment>,
+    /// Whom the recruiter calls how.
+    pub identity: Option<Identity>,
+    /// Whether what was recorded of it is erased.
+    pub is_erased: bool,
+}
+
+/// An episode that was running when the server stopped.
+#[derive(Debug)]
+pub struct RestoredEpisode {
+    /// Its row.
+    pub row: EpisodeRow,
+    /// What its file begins with.
+    pub header: Header,
+    /// Changes of seats so far.
+    pub changes: Vec<Change>,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// The end, if the file has it already.
+    pub ending: Option<Ending>,
+}
+
+impl Hub {
+    /// Opens the hub with what the data folder remembers. `open` lets people in without a link.
+    /// `stages` has one entry for each env stage.
+    pub fn new(
+        now_us: u64,
+        study: Arc<Study>,
+        limits: Limits,
+        stages: EnvStages,
+        open: bool,
+        random: Random,
+        restored: Restored,
+    ) -> Self {
+        let mut hub = Self {
+            study,
+            limits,
+            stages,
+            random,
+            open,
+            stopping: false,
+            now_us,
+            ice: Box::new(|_, _, _| Vec::new()),
+            next_era: restored.next_era,
+            sessions: Vec::new(),
+            by_token: HashMap::new(),
+            links: restored
+                .links
+                .into_iter()
+                .map(|link| (link, None))
+                .collect(),
+            by_conn: HashMap::new(),
+            by_ticket: HashMap::new(),
+            by_identity: BTreeMap::new(),
+            expiring: BTreeSet::new(),
+            fading: BTreeSet::new(),
+            lobbies: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            seed: 0,
+            crowd_changed: BTreeSet::new(),
+            waits: BTreeMap::new(),
+            met: BTreeSet::new(),
+            groups: BTreeMap::new(),
+            groups_changed: BTreeSet::new(),
+            matches: BTreeMap::new(),
+            rests: BTreeMap::new(),
+            effects: VecDeque::new(),
+        };
+        hub.settle_seed(restored.seed);
+        for mut session in restored.sessions {
+            session.progress.restored(&hub.study);
+            hub.keep(session);
+        }
+        for group in restored.groups {
+            hub.restore_group(group);
+        }
+        hub.restore_messages(restored.messages);
+        for episode in restored.episodes {
+            hub.restore_episode(now_us, episode);
+        }
+        hub.expire(now_us);
+        hub.settle(now_us);
+        hub
+    }
+
+    fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
+        let (row, ending) = (episode.row, episode.ending);
+        let (era, stage) = (row.era, row.stage);
+        let course = episode.header.course.as_ref();
+        let number = course.map(|course| course.episode);
+        let members: Vec<_> = (0..)
+            .zip(&row.participants)
+            .map(|(seat, name)| {
+                self.restore_member(&row, name, row.visits.get(seat).copied(), number)
+            })
+            .collect();
+        let (through, header) = (episode.through, episode.header);
+        let terms = self.terms(stage, &header.params);
+        let patience_us = self.limits.restart.as_micros() as u64;
+        let until_us = now_us
+            + if terms.turns {
+                UNHURRIED_US
+            } else {
+                patience_us
+            };
+        let changes = episode.changes.iter();
+        let by_ai = changes.filter(|change| matches!(change.controller, Controller::Ai { .. }));
+        let aided = by_ai.map(|change| change.seat).collect();
+        let mut seats = Seats::restored(terms.clone(), &header, episode.changes, until_us, through);
+        for (state, who) in seats.list.iter_mut().zip(&members) {
+            state.left = state.person && who.is_none();
+            // Nobody comes back to a seat that an AI partner has from somebody who left.
+            if state.left && state.controller == terms.partner() {
+                state.verdict = Some(Then::Bot);
+            }
+        }
+        let mut play = Play::new(header.t0_us, header.input_delay, seats);
+        play.through = through;
+        play.moved_us = now_us.max(header.t0_us);
+        (play.open, play.recovered) = (true, true);
+        let phase = match ending {
+            Some(ending) => Phase::Ending {
+                reason: ending.reason,
+                open: true,
+                lost: play.lost(),
+            },
+            None => Phase::Playing(Box::new(play)),
+        };
+        let groups = self.groups.iter();
+        let group = groups.rev().find(|(_, group)| group.id == row.group);
+        let game = Match {
+            stage,
+            header,
+            group: group.map(|(key, _)| *key),
+            draw: row.draw,
+            bindings: row.bindings,
+            aided,
+            members,
+            delay: self.input_delays(stage),
+            phase,
+            routes: Routes::default(),
+            wake_us: 0,
+        };
+        self.matches.insert(era.0, game);
+        if ending.is_some() {
+            self.handle_ended(now_us, era, ending);
+        }
+    }
+
+    /// Who had a seat when the server stopped; nobody if they have left on purpose, or are past the episode: their visit
+    /// and its number in it, if that is known.
+    fn restore_member(
+        &mut self,
+        row: &EpisodeRow,
+        name: &str,
+        visit: Option<u16>,
+        episode: Option<u16>,
+    ) -> Option<SessionId> {
+        let mut names = self.sessions.iter().map(|session| &session.participant);
+        let who = SessionId(names.position(|known| known == name)?);
+        // Others had their place stored before the stop, and may be further on, also at the same stage again.
+        let progress = &self.sessions[who.0].progress;
+        let is_visit = visit.is_none_or(|visit| progress.visit() == visit);
+        let played = progress.episode(&self.study).0;
+        let is_next = episode.is_none_or(|episode| played == episode);
+        let stays = self.stage_of(who) == row.stage && is_visit && is_next;
+        stays.then(|| self.sessions[who.0].place = Place::Episode(row.era, true));
+        stays.then_some(who)
+    }
+}

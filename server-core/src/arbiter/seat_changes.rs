@@ -1,0 +1,419 @@
+//! Seats that change hands: pages tell how they are and whom they hear, the seats say what follows, and everybody
+//! is told what the archive has made durable.
+
+use protocol::change::{Change, Presence};
+use protocol::control::{EndReason, MAX_PART, Report, Return, ServerMessage};
+use protocol::log::Record;
+use protocol::{Controller, Era, Life, Seat};
+
+use super::matches::{Phase, Play};
+use super::seat_transfer::Next;
+use super::seats::Page;
+use super::{Effect, Hub, Ice, Place, SessionId, Snapshot, Work};
+
+impl Hub {
+    /// Has the ICE servers of every plan from `ice`.
+    pub fn with_ice(mut self, ice: Ice) -> Self {
+        self.ice = ice;
+        self
+    }
+
+    pub(super) fn play_mut(&mut self, era: Era) -> Option<&mut Play> {
+        match &mut self.matches.get_mut(&era.0)?.phase {
+            Phase::Playing(play) => Some(play),
+            Phase::Linking { .. } | Phase::Ending { .. } => None,
+        }
+    }
+
+    fn member(&self, era: Era, seat: Seat) -> Option<SessionId> {
+        self.matches.get(&era.0)?.at(seat)
+    }
+
+    /// The running episode in which a page of this session plays, and its seat.
+    fn playing(&mut self, who: SessionId, era: Era) -> Option<(&mut Play, Seat)> {
+        let seat = self.matches.get(&era.0)?.seat_of(who)?;
+        Some((self.play_mut(era)?, seat))
+    }
+
+    fn tell_seat(&mut self, era: Era, seat: Seat, message: ServerMessage) {
+        if let Some(who) = self.member(era, seat) {
+            self.tell(who, message);
+        }
+    }
+
+    /// Tells a page that plays its seat.
+    pub(super) fn tell_player(&mut self, era: Era, seat: Seat, message: ServerMessage) {
+        let plays = |play: &mut Play| play.seats.list[seat.index()].page == Page::Plays;
+        if self.play_mut(era).is_some_and(plays) {
+            self.tell_seat(era, seat, message);
+        }
+    }
+
+    /// Tells every page that plays, but for one seat.
+    fn tell_players(&mut self, era: Era, but: Option<Seat>, message: &ServerMessage) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        let seats: Vec<Seat> = play.seats.people().map(|(seat, _)| seat).collect();
+        for seat in seats.into_iter().filter(|seat| Some(*seat) != but) {
+            self.tell_player(era, seat, message.clone());
+        }
+    }
+
+    /// Does what follows for the seats of a running episode.
+    pub(super) fn arbitrate(&mut self, now_us: u64, era: Era) {
+        loop {
+            let Some(play) = self.play_mut(era) else {
+                return;
+            };
+            let at = play.moment(now_us);
+            play.seats.update(at);
+            if !play.open || play.closing_us.is_some() {
+                return;
+            }
+            let Some(next) = play.seats.poll_next(at) else {
+                break;
+            };
+            self.carry_out(now_us, era, next);
+        }
+        self.tell_presence(now_us, era);
+    }
+
+    fn carry_out(&mut self, now_us: u64, era: Era, next: Next) {
+        let work = match next {
+            Next::Fence(seat, life, pages) => {
+                for page in pages {
+                    self.tell_seat(era, page, ServerMessage::Fence { era, seat, life });
+                }
+                return;
+            }
+            Next::Plan(seat) => return self.send_plan(now_us, era, seat),
+            Next::Take(seat, controller, reports) => Work::Take {
+                seat,
+                controller,
+                reports,
+            },
+            Next::Give(seat, controller) => Work::Give { seat, controller },
+        };
+        self.effects.push_back(Effect::Archive(era, work));
+    }
+
+    /// A page that comes back gets the plan of the running episode.
+    fn send_plan(&mut self, now_us: u64, era: Era, seat: Seat) {
+        let Some(who) = self.member(era, seat) else {
+            return;
+        };
+        let game = &self.matches[&era.0];
+        let Phase::Playing(play) = &game.phase else {
+            return;
+        };
+        let life = play.seats.list[seat.index()].life.next();
+        let Some(mut plan) = self.plan(now_us, era, game, seat) else {
+            return;
+        };
+        (plan.life, plan.running) = (life, true);
+        self.sessions[who.0].place = Place::Episode(era, true);
+        self.tell(who, ServerMessage::Match(plan));
+    }
+
+    /// Tells everybody how somebody is, if it is news, and writes it down.
+    fn tell_presence(&mut self, now_us: u64, era: Era) {
+        let limit = self.limits.presences;
+        for seat in (0..protocol::MAX_SEATS as u8).map(Seat) {
+            let Some(play) = self.play_mut(era) else {
+                return;
+            };
+            let at = play.moment(now_us);
+            let Some((presence, until_us)) = play.seats.poll_presence(at, seat) else {
+                continue;
+            };
+            let told = &mut play.presences[seat.index()];
+            *told += 1;
+            if *told > limit {
+                continue;
+            }
+            let note = Record::Presence {
+                seat,
+                at_us: now_us,
+                presence,
+            };
+            let work = Work::Note(Box::new(note));
+            self.effects.push_back(Effect::Archive(era, work));
+            let message = peer(now_us, era, seat, presence, until_us);
+            self.tell_players(era, Some(seat), &message);
+        }
+    }
+
+    /// Tells a page how the others are, if they are not simply there.
+    fn tell_others_presence(&mut self, now_us: u64, era: Era, to: Seat) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        let at = play.moment(now_us);
+        let others = play.seats.each();
+        let others = others.filter(|(seat, state)| *seat != to && state.told != Presence::Here);
+        let messages: Vec<ServerMessage> = others
+            .map(|(seat, state)| {
+                let (_, until_us) = play.seats.presence(at, seat);
+                peer(now_us, era, seat, state.told, until_us)
+            })
+            .collect();
+        for message in messages {
+            self.tell_player(era, to, message);
+        }
+    }
+
+    /// A page comes to its seat in a running episode, with the life that it plays or without any.
+    pub(super) fn sit_down(&mut self, now_us: u64, era: Era, seat: Seat, life: Option<Life>) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        play.recovered = false;
+        let (open, is_cut) = (play.open, play.seats.is_cut());
+        let at = play.moment(now_us);
+        if play.seats.handle_page(at, seat, life) {
+            // What a page forgets with `Running` must not be something that the archive builds on.
+            play.seats.list[seat.index()].owed = open && is_cut;
+            if open && !is_cut {
+                self.resume(now_us, era, seat);
+            }
+        } else if life.is_none() {
+            let stage = self.matches[&era.0].stage;
+            let Some(who) = self.member(era, seat) else {
+                return;
+            };
+            let shown = self.stage_message(who, stage, None);
+            self.tell(who, shown);
+        }
+    }
+
+    /// Tells a page that plays, or played until just now, where everything stands.
+    fn resume(&mut self, now_us: u64, era: Era, seat: Seat) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        let (t0_us, input_delay) = (play.t0_us, play.input_delay);
+        let (through, changes) = (play.through, play.seats.changes.clone());
+        let fence = play.seats.fence_again(seat);
+        let messages = [
+            ServerMessage::Start {
+                era,
+                t0_us,
+                input_delay,
+            },
+            ServerMessage::Running {
+                era,
+                through,
+                changes,
+            },
+        ];
+        for message in messages {
+            self.tell_seat(era, seat, message);
+        }
+        if let Some((seat_of, life)) = fence {
+            let seat_fenced = ServerMessage::Fence {
+                era,
+                seat: seat_of,
+                life,
+            };
+            self.tell_player(era, seat, seat_fenced);
+        }
+        self.tell_others_presence(now_us, era, seat);
+    }
+
+    /// Tells a page from where to upload. It forgets its fences by that: so not while there are any.
+    pub(super) fn tell_running(&mut self, era: Era, seat: Seat) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        if play.seats.is_taking() {
+            play.seats.list[seat.index()].owed = true;
+            return;
+        }
+        let message = ServerMessage::Running {
+            era,
+            through: play.through,
+            changes: play.seats.changes.clone(),
+        };
+        self.tell_player(era, seat, message);
+    }
+
+    /// A change is durable: everybody is told. With `snapshot`, the page of the seat begins there.
+    pub(super) fn handle_changed(
+        &mut self,
+        now_us: u64,
+        era: Era,
+        change: Option<Change>,
+        snapshot: Option<Snapshot>,
+    ) {
+        let limit = self.limits.changes;
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        if change.is_none() && play.closing_us.is_some() {
+            // The archive has the end, and the others still tell what they noted.
+            play.seats.step = None;
+            return;
+        }
+        let Some(change) = change.filter(|_| play.seats.changes.len() < limit) else {
+            return self.end_episode(era, EndReason::Technical);
+        };
+        let seat = change.seat;
+        let is_ai = matches!(change.controller, Controller::Ai { .. });
+        let others = play.seats.people();
+        let others = others.filter(|(_, state)| state.page == Page::Plays && !state.owed);
+        let told: Vec<Seat> = others.map(|(other, _)| other).collect();
+        play.seats.handle_change(now_us, change.clone());
+        play.dropped[seat.index()] = false;
+        let owed: Vec<Seat> = play.seats.poll_owed();
+        if let Some(game) = self.matches.get_mut(&era.0).filter(|_| is_ai) {
+            game.aided.insert(seat);
+        }
+        for other in told {
+            let change = change.clone();
+            self.tell_seat(era, other, ServerMessage::Change { era, change });
+        }
+        for other in owed {
+            self.resume(now_us, era, other);
+        }
+        if let Some(snapshot) = snapshot {
+            self.send_state(now_us, era, seat, snapshot);
+        }
+    }
+
+    /// A page that was given its seat begins at the replica's state.
+    fn send_state(&mut self, now_us: u64, era: Era, seat: Seat, snapshot: Snapshot) {
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        let mut state = snapshot.state;
+        let mut parts = Vec::new();
+        while state.len() > MAX_PART {
+            let rest = state.split_off(MAX_PART);
+            parts.push(std::mem::replace(&mut state, rest));
+        }
+        let back = Return {
+            era,
+            t0_us: play.t0_us,
+            delay_ms: play.delay_ms,
+            input_delay: play.input_delay,
+            changes: play.seats.changes.clone(),
+            tick: snapshot.tick,
+            digest: snapshot.digest,
+            state,
+            partners: snapshot.partners,
+        };
+        for bytes in parts {
+            self.tell_player(era, seat, ServerMessage::Part { era, bytes });
+        }
+        self.tell_player(era, seat, ServerMessage::Return(back));
+        self.tell_others_presence(now_us, era, seat);
+    }
+
+    /// A page simulates something else than the replica: it loses its seat, and comes back by the replica's state.
+    pub(super) fn handle_diverged(&mut self, era: Era, seat: Seat) {
+        let limit = self.limits.divergences;
+        let Some(play) = self.play_mut(era) else {
+            return;
+        };
+        let state = &mut play.seats.list[seat.index()];
+        if state.doomed || state.controller != Controller::Human {
+            return;
+        }
+        state.doomed = true;
+        play.diverged += 1;
+        tracing::warn!(
+            era = era.0,
+            seat = seat.0,
+            "a page has diverged from the replica"
+        );
+        if play.diverged > limit {
+            self.end_episode(era, EndReason::Technical);
+        }
+    }
+
+    /// A page tells what it has of a seat that is fenced.
+    pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
+        let early_us = self.limits.early.as_micros() as u64;
+        let tick_hz = self
+            .matches
+            .get(&era.0)
+            .map_or(1, |game| game.header.tick_hz);
+        let Some((play, from)) = self.playing(who, era) else {
+            return;
+        };
+        // Inputs are given ahead of their ticks.
+        let latest = u64::from(
+            report
+                .have
+                .0
+                .saturating_sub(u32::from(play.input_delay) + 1),
+        );
+        let due_us = play.t0_us + latest * 1_000_000 / u64::from(tick_hz.max(1));
+        // A seat that was given lately has its first tick ahead.
+        let seat = play.seats.list.get(report.seat.index());
+        let begun = seat.is_some_and(|state| report.have > state.since);
+        let is_early = begun && due_us > now_us + early_us;
+        if is_early || !play.seats.handle_report(from, report) {
+            tracing::warn!(seat = from.0, "a report that nothing asked for is ignored");
+        }
+    }
+
+    /// A page does not hear somebody, or does again.
+    pub(super) fn handle_silent(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        era: Era,
+        seat: Seat,
+        silent: bool,
+    ) {
+        if let Some((play, by)) = self.playing(who, era) {
+            play.seats.handle_silent(now_us, by, seat, silent);
+        }
+    }
+
+    /// A page went out of sight, or came back.
+    pub(super) fn handle_hidden(&mut self, now_us: u64, who: SessionId, era: Era, hidden: bool) {
+        if let Some((play, seat)) = self.playing(who, era) {
+            let state = &mut play.seats.list[seat.index()];
+            state.hidden_us = hidden.then(|| state.hidden_us.unwrap_or(now_us));
+        }
+    }
+
+    /// A page is being closed or reloaded.
+    pub(super) fn handle_unloading(&mut self, who: SessionId) {
+        let Place::Episode(era, _) = self.sessions[who.0].place else {
+            return;
+        };
+        if let Some((play, seat)) = self.playing(who, era) {
+            play.seats.list[seat.index()].unloading = true;
+        }
+    }
+
+    /// A page that has lost its seat wants it back.
+    pub(super) fn handle_take_back(&mut self, now_us: u64, who: SessionId, era: Era) {
+        if let Some((play, seat)) = self.playing(who, era)
+            && matches!(play.seats.list[seat.index()].page, Page::Plays | Page::Lost)
+        {
+            let at = play.moment(now_us);
+            play.seats.handle_take_back(at, seat);
+        }
+    }
+}
+
+fn peer(
+    now_us: u64,
+    era: Era,
+    seat: Seat,
+    presence: Presence,
+    until_us: Option<u64>,
+) -> ServerMessage {
+    let left_ms = until_us.map_or(0, |until_us| until_us.saturating_sub(now_us) / 1_000);
+    ServerMessage::Peer {
+        era,
+        seat,
+        presence,
+        left_ms: u32::try_from(left_ms).unwrap_or(u32::MAX),
+    }
+}

@@ -1,0 +1,440 @@
+//! The seats of a running episode: who plays each, whose page is there, and who hears whom.
+//!
+//! What is to happen next follows from this state and the time alone, so nothing is forgotten when pages, the
+//! archive or the server fail in between. It must not know of sessions, connections and messages.
+
+use protocol::change::{Change, LEASE_S, Presence};
+use protocol::log::Header;
+use protocol::{Controller, Life, Seat, Tick};
+use study::terms::Then;
+
+use super::absence_rules::Terms;
+use super::seat_transfer::Step;
+
+/// Now, and how far the episode is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub now_us: u64,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// When they last grew, or tick 0.
+    pub moved_us: u64,
+}
+
+/// Where the page of a person is in the episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// Not connected.
+    Away,
+    /// Plays in the seat's present life.
+    Plays,
+    /// Has lost the seat, and does not ask for it.
+    Lost,
+    /// Wants the seat; the plan is not sent yet.
+    Waiting,
+    /// Has the plan, and loads.
+    Loading,
+    /// Is ready for the seat.
+    Ready,
+}
+
+/// A seat.
+#[derive(Clone, Debug)]
+pub(super) struct SeatState {
+    /// Whether a person has had it from the start.
+    pub person: bool,
+    /// Whether that person left on purpose.
+    pub left: bool,
+    pub controller: Controller,
+    pub life: Life,
+    /// From when on it is played so.
+    pub since: Tick,
+    pub page: Page,
+    pub unloading: bool,
+    pub hidden_us: Option<u64>,
+    /// Since when its page has not heard each other seat.
+    silent: Vec<Option<u64>>,
+    /// Until when its page has time to be heard.
+    begins_us: u64,
+    /// Until when the person may be away, while they are.
+    pub gone: Option<u64>,
+    /// The last absence: what was durable when it began, and until when it was granted.
+    granted: Option<(Tick, u64)>,
+    /// What was durable when its page asked for the seat, and until when the first such page had time to load.
+    asked: Option<(Tick, u64)>,
+    /// What the study says of the absence, once its time was up.
+    pub verdict: Option<Then>,
+    /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
+    pub doomed: bool,
+    /// What the others know.
+    pub told: Presence,
+    /// Whether its page is to be told where the archive stands, once the seats are settled.
+    pub owed: bool,
+}
+
+/// The seats of an episode.
+#[derive(Clone, Debug)]
+pub(super) struct Seats {
+    pub(super) terms: Terms,
+    pub list: Vec<SeatState>,
+    pub changes: Vec<Change>,
+    pub(super) step: Option<Step>,
+}
+
+impl Seats {
+    /// At the start: every person's page plays.
+    pub(super) fn new(terms: Terms, controllers: &[Controller]) -> Self {
+        let seat = |controller: &Controller| {
+            let person = *controller == Controller::Human;
+            SeatState {
+                person,
+                left: false,
+                controller: controller.clone(),
+                life: Life::default(),
+                since: Tick(0),
+                page: if person { Page::Plays } else { Page::Away },
+                unloading: false,
+                hidden_us: None,
+                silent: vec![None; controllers.len()],
+                begins_us: 0,
+                gone: None,
+                granted: None,
+                asked: None,
+                verdict: None,
+                doomed: false,
+                told: Presence::Here,
+                owed: false,
+            }
+        };
+        let list = controllers.iter().map(seat).collect();
+        let (changes, step) = (Vec::new(), None);
+        Self {
+            terms,
+            list,
+            changes,
+            step,
+        }
+    }
+
+    /// As a file tells them: every page is away, and may come back until then.
+    pub(super) fn restored(
+        terms: Terms,
+        header: &Header,
+        changes: Vec<Change>,
+        until_us: u64,
+        through: Tick,
+    ) -> Self {
+        let mut seats = Self::new(terms, &header.controllers);
+        for state in seats.list.iter_mut().filter(|state| state.person) {
+            state.page = Page::Away;
+            state.gone = Some(until_us);
+            state.granted = Some((through, until_us));
+        }
+        changes.into_iter().for_each(|change| seats.note(change));
+        // An AI partner that plays for good stays, in whichever half the others come back.
+        let tick_us = 1_000_000 / u64::from(header.tick_hz.max(1));
+        for index in 0..seats.list.len() {
+            if seats.is_for_good(index, through, tick_us) {
+                seats.list[index].verdict = Some(Then::Bot);
+            }
+        }
+        seats
+    }
+
+    /// Whether an AI partner has a seat not only until its person comes back: by who has it, and for how long.
+    fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
+        let (state, terms) = (&self.list[index], &self.terms);
+        let partner = terms.partner();
+        if !state.person || state.controller != partner || partner == Controller::Vacant {
+            return false;
+        }
+        let grace = u32::try_from(terms.grace_us.div_ceil(tick_us)).unwrap_or(u32::MAX);
+        let over = Tick(state.since.0.saturating_add(grace));
+        terms.meanwhile() != partner || over <= through && terms.then(over) == Then::Bot
+    }
+
+    /// Takes note of a change.
+    fn note(&mut self, change: Change) {
+        if let Some(state) = self.list.get_mut(change.seat.index()) {
+            state.controller = change.controller.clone();
+            state.life = change.life;
+            state.since = change.tick;
+        }
+        self.changes.push(change);
+    }
+
+    pub(super) fn each(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
+        (0..).map(Seat).zip(&self.list)
+    }
+
+    /// People who may play: those who did not leave on purpose.
+    pub(super) fn people(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
+        self.each().filter(|(_, state)| state.person && !state.left)
+    }
+
+    /// Whether the page of a seat plays it, and is to be believed.
+    pub(super) fn is_live(&self, seat: Seat) -> bool {
+        let state = &self.list[seat.index()];
+        state.page == Page::Plays && !state.doomed
+    }
+
+    /// The other seats whose page plays.
+    pub(super) fn others_live(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+        let others = self.people().map(|(other, _)| other);
+        others.filter(move |other| *other != seat && self.is_live(*other))
+    }
+
+    pub(super) fn is_watched(&self, seat: Seat) -> bool {
+        self.others_live(seat).next().is_some()
+    }
+
+    /// Since when `by` has not heard `of`.
+    fn silence(&self, by: Seat, of: Seat) -> Option<u64> {
+        self.list[by.index()].silent[of.index()]
+    }
+
+    /// Since when everybody else says that a page is silent, unless it says that of all of them: then it is the way
+    /// between them that is broken. One whom it did not hear when it froze proves nothing.
+    fn frozen_since(&self, seat: Seat) -> Option<u64> {
+        let claims = self.others_live(seat);
+        let claims: Option<Vec<u64>> = claims.map(|other| self.silence(other, seat)).collect();
+        let mut others = self.others_live(seat);
+        let hears_nobody = others.all(|other| self.silence(seat, other).is_some());
+        let since = claims?.into_iter().max().filter(|_| !hears_nobody);
+        since.map(|since| since.max(self.list[seat.index()].begins_us))
+    }
+
+    /// Whether nobody can play with the page of a seat now.
+    fn is_missed(&self, at: Moment, seat: Seat) -> bool {
+        let state = &self.list[seat.index()];
+        match state.page {
+            Page::Plays => {
+                let frozen = self.frozen_since(seat);
+                state.unloading
+                    || frozen.is_some_and(|since| since + self.terms.frozen_us <= at.now_us)
+            }
+            // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
+            Page::Away if state.controller == Controller::Human => {
+                let silent = |other| self.silence(other, seat).is_some();
+                let still = self.stands_still_at(at.moved_us, seat) <= at.now_us;
+                still
+                    || state.unloading
+                    || !self.is_watched(seat)
+                    || self.others_live(seat).any(silent)
+            }
+            _ => true,
+        }
+    }
+
+    /// When a page without a connection counts as gone because nothing moves: others must have had the time to tell.
+    fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
+        let watching = self.others_live(seat);
+        let since_us = watching.map(|other| self.list[other.index()].begins_us);
+        moved_us.max(since_us.min().unwrap_or(0)) + self.terms.still_us
+    }
+
+    /// Brings up to date who is gone, until when that is granted, and what follows for those whose time is up.
+    pub(super) fn update(&mut self, at: Moment) {
+        for index in 0..self.list.len() {
+            if self.list[index].person {
+                self.update_seat(at, Seat(index as u8));
+            }
+        }
+    }
+
+    fn update_seat(&mut self, at: Moment, seat: Seat) {
+        let missed = self.is_missed(at, seat);
+        let dropped = self.is_dropped(at.now_us, seat);
+        let then = self.terms.then(at.through);
+        let grace_us = self.terms.grace_us;
+        let state = &mut self.list[seat.index()];
+        if !missed {
+            state.gone = None;
+        } else if state.gone.is_none() {
+            // Nobody who comes and goes gets more time while nothing moves.
+            let again = state.granted.filter(|(when, _)| *when == at.through);
+            let until_us = again.map_or(at.now_us + grace_us, |(_, until_us)| until_us);
+            state.gone = Some(if dropped { at.now_us } else { until_us });
+            state.granted = Some((at.through, until_us));
+        }
+        if state.left || dropped || state.is_overdue(at.now_us) {
+            state.verdict.get_or_insert(then);
+        } else if !missed {
+            state.verdict = None;
+        }
+        let slow = matches!(state.page, Page::Waiting | Page::Loading);
+        if slow && state.is_overdue(at.now_us) {
+            state.page = Page::Lost;
+        }
+    }
+
+    /// Whether a page is hidden for longer than the study allows, and somebody waits for it.
+    fn is_dropped(&self, now_us: u64, seat: Seat) -> bool {
+        let hidden_us = self.list[seat.index()].hidden_us;
+        let up = |since| since + self.terms.drop_us <= now_us;
+        hidden_us.is_some_and(up) && self.is_watched(seat)
+    }
+
+    /// Whether nobody's page is there and everybody's time is up.
+    pub(super) fn is_abandoned(&self, now_us: u64) -> bool {
+        self.people()
+            .all(|(_, state)| state.page == Page::Away && state.is_overdue(now_us))
+    }
+
+    /// Until when somebody may be away although nothing moves: who asks again and again gets no more of it.
+    pub(super) fn granted_until(&self) -> Option<u64> {
+        let until = |(_, state): (Seat, &SeatState)| {
+            let first = state.granted.max(state.asked);
+            state.gone.min(first.map(|(_, until_us)| until_us))
+        };
+        self.people().filter_map(until).max()
+    }
+
+    /// How a person is, if that is news, and when what the study says of it is due, microseconds.
+    pub(super) fn poll_presence(
+        &mut self,
+        at: Moment,
+        seat: Seat,
+    ) -> Option<(Presence, Option<u64>)> {
+        let state = self.list.get(seat.index())?;
+        let now = self.presence(at, seat);
+        let is_news = state.person && state.told != now.0;
+        is_news.then(|| {
+            self.list[seat.index()].told = now.0;
+            now
+        })
+    }
+
+    /// How a person is, and when what the study says of it is due, microseconds.
+    pub(super) fn presence(&self, at: Moment, seat: Seat) -> (Presence, Option<u64>) {
+        let state = &self.list[seat.index()];
+        let shown = |since: &u64| since + self.terms.warn_us <= at.now_us;
+        match (state.page, state.gone, state.hidden_us.filter(shown)) {
+            _ if state.left => (Presence::Gone, None),
+            (Page::Waiting | Page::Loading | Page::Ready, ..) => (Presence::Returning, None),
+            (_, Some(until_us), _) => {
+                let then = self.terms.then(at.through);
+                let changes = then != Then::Bot || state.controller != self.terms.partner();
+                let awaited = changes && state.verdict.is_none();
+                (Presence::Gone, awaited.then_some(until_us))
+            }
+            (.., Some(since_us)) => (Presence::Hidden, Some(since_us + self.terms.drop_us)),
+            _ => (Presence::Here, None),
+        }
+    }
+
+    /// Takes a change that is durable.
+    pub(super) fn handle_change(&mut self, now_us: u64, change: Change) {
+        let (seat, human) = (change.seat, change.controller == Controller::Human);
+        self.step = None;
+        self.note(change);
+        let Some(state) = self.list.get_mut(seat.index()) else {
+            return;
+        };
+        state.unloading = false;
+        // A page that is gone before it had the seat loses it again.
+        state.doomed = human && state.page != Page::Ready;
+        match state.page {
+            Page::Plays if !human => state.page = Page::Lost,
+            Page::Ready if human => {
+                (state.page, state.gone, state.hidden_us) = (Page::Plays, None, None);
+                // It needs a moment until the others hear it.
+                state.begins_us = now_us + u64::from(LEASE_S) * 1_000_000;
+                state.silent.fill(None);
+            }
+            _ => {}
+        }
+        // The others listen anew.
+        for other in &mut self.list {
+            other.silent[seat.index()] = None;
+        }
+    }
+
+    /// Takes note that a page hears another seat or does not.
+    pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
+        if let Some(claim) = self.list[by.index()].silent.get_mut(of.index()) {
+            *claim = silent.then(|| claim.unwrap_or(now_us));
+        }
+    }
+
+    /// A page of a seat connects. Whether it still plays the seat's present life, and may.
+    pub(super) fn handle_page(&mut self, at: Moment, seat: Seat, life: Option<Life>) -> bool {
+        self.wait_again(at.now_us);
+        let state = &mut self.list[seat.index()];
+        // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
+        (state.unloading, state.hidden_us) = (false, None);
+        state.silent.fill(None);
+        let holds = life == Some(state.life) && state.controller == Controller::Human;
+        if !holds || state.doomed {
+            self.handle_take_back(at, seat);
+            return false;
+        }
+        (state.page, state.begins_us) = (Page::Plays, at.now_us);
+        true
+    }
+
+    /// A page wants its seat back. It has its time to load, even if the grace is over before.
+    pub(super) fn handle_take_back(&mut self, at: Moment, seat: Seat) {
+        let ready_us = at.now_us + self.terms.ready_us;
+        let state = &mut self.list[seat.index()];
+        // The plan that it gets tells it everything.
+        (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
+        state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
+        let first = state.asked.filter(|(when, _)| *when == at.through);
+        state.asked = first.or(Some((at.through, ready_us)));
+    }
+
+    /// The connection of a page is gone. It tells anew what is so when it comes back.
+    pub(super) fn handle_away(&mut self, seat: Seat) {
+        let state = &mut self.list[seat.index()];
+        (state.page, state.owed, state.hidden_us) = (Page::Away, false, None);
+    }
+
+    /// The page of a seat has loaded. One that was given up begins anew.
+    pub(super) fn handle_ready(&mut self, at: Moment, seat: Seat) {
+        let state = &mut self.list[seat.index()];
+        match state.page {
+            Page::Loading => state.page = Page::Ready,
+            Page::Lost => self.handle_take_back(at, seat),
+            Page::Away | Page::Plays | Page::Waiting | Page::Ready => {}
+        }
+    }
+
+    /// A person leaves on purpose.
+    pub(super) fn handle_left(&mut self, seat: Seat) {
+        self.handle_away(seat);
+        self.list[seat.index()].left = true;
+    }
+
+    /// Pages that are to be told where everything stands, once nothing is fenced any more.
+    pub(super) fn poll_owed(&mut self) -> Vec<Seat> {
+        let seats = (0..).map(Seat).zip(&mut self.list);
+        let owed =
+            seats.filter_map(|(seat, state)| std::mem::take(&mut state.owed).then_some(seat));
+        owed.collect()
+    }
+
+    /// When something is to be decided although nothing came in, microseconds.
+    pub(super) fn poll_timeout(&self, moved_us: u64) -> Vec<u64> {
+        let terms = &self.terms;
+        let mut all = Vec::new();
+        for (seat, state) in self.people() {
+            all.extend(state.gone);
+            all.extend(self.frozen_since(seat).map(|since| since + terms.frozen_us));
+            all.extend(state.hidden_us.map(|since| since + terms.warn_us));
+            all.extend(state.hidden_us.map(|since| since + terms.drop_us));
+            let away = state.page == Page::Away;
+            all.extend(away.then(|| self.stands_still_at(moved_us, seat)));
+        }
+        if let Some(Step::Fence { since_us, .. }) = &self.step {
+            all.extend([since_us + terms.fence_us, since_us + terms.witness_us]);
+        }
+        all
+    }
+}
+
+impl SeatState {
+    fn is_overdue(&self, now_us: u64) -> bool {
+        self.gone.is_some_and(|until_us| until_us <= now_us)
+    }
+}

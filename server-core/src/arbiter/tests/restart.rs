@@ -1,0 +1,366 @@
+//! The server stops in the middle of a change, and another takes up what is durable.
+
+use study::Progress;
+use study::terms::Meanwhile;
+
+use super::*;
+
+impl Stage {
+    /// Another server on the same data. What the archive had not yet done is lost.
+    pub(super) fn restart(&mut self) {
+        self.work.clear();
+        self.sent.clear();
+        let mut restored = Restored {
+            next_era: 7,
+            ..Restored::default()
+        };
+        let mut rows = Vec::new();
+        for write in &self.writes {
+            match write.clone() {
+                Write::NewSession {
+                    participant,
+                    token,
+                    progress,
+                    attendance,
+                    payment,
+                    identity,
+                    ..
+                } => restored.sessions.push(RestoredSession {
+                    participant,
+                    token_hash: crate::token::token_hash(&token),
+                    link_hash: None,
+                    progress: stored(&progress),
+                    attendance,
+                    payment: payment.map(|payment| *payment),
+                    identity,
+                    is_erased: false,
+                }),
+                Write::Place {
+                    participant,
+                    progress,
+                    attendance,
+                    payment,
+                    ..
+                } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    let session = session.unwrap();
+                    (session.progress, session.attendance) = (stored(&progress), attendance);
+                    session.payment = session.payment.take().or(payment.map(|payment| *payment));
+                }
+                Write::Erase { participant } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    let session = session.unwrap();
+                    (session.identity, session.is_erased) = (None, true);
+                }
+                Write::Group(row) => {
+                    restored.groups.retain(|known| known.id != row.id);
+                    restored.groups.push(row);
+                }
+                Write::Message(row) => restored.messages.push(row),
+                Write::Episode(row) => rows.push(row),
+                Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
+                Write::Seed(seed) => restored.seed = Some(seed),
+                Write::Token { .. }
+                | Write::Withdrawal { .. }
+                | Write::Identity { .. }
+                | Write::NextEra(_)
+                | Write::Wait(_) => {}
+            }
+        }
+        restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();
+        self.hub = Hub::new(
+            self.now_us,
+            Arc::clone(&self.study),
+            self.limits.clone(),
+            self.stages.clone(),
+            true,
+            random(),
+            restored,
+        );
+        self.drain();
+    }
+
+    fn recover(&self, row: EpisodeRow) -> RestoredEpisode {
+        let shelf = self.shelf(row.era);
+        RestoredEpisode {
+            row,
+            header: shelf.header.clone(),
+            changes: shelf.changes.clone(),
+            through: shelf.through,
+            ending: shelf.ending,
+        }
+    }
+}
+
+/// A place as the database gives it back.
+fn stored(progress: &Progress) -> Progress {
+    serde_json::from_str(&serde_json::to_string(progress).unwrap()).unwrap()
+}
+
+/// A page without the episode gets its seat, and page 1 answers what it is asked.
+fn come_back(stage: &mut Stage, conn: u64, era: Era) -> Return {
+    for _ in 0..3 {
+        for (seat, life) in fences(&stage.hear(1)) {
+            stage.report(1, era, seat, life, 20);
+        }
+        if let Some(plan) = stage.plan(conn) {
+            assert!(plan.running);
+            stage.ready(conn, era, 0);
+            return stage.back(conn).expect("the seat");
+        }
+    }
+    panic!("no plan")
+}
+
+#[test]
+fn pages_that_play_on_through_a_restart_only_upload_again() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, two) = stage.playing();
+    stage.archive(1, era, 0, 5);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    stage.resume(2, &two, Some((era, 0)));
+    for conn in [1, 2] {
+        let through = Tick(5);
+        let changes = Vec::new();
+        assert!(stage.hear(conn).contains(&ServerMessage::Running {
+            era,
+            through,
+            changes
+        }));
+    }
+    assert!(stage.shelf(era).changes.is_empty());
+    stage.archive(2, era, 0, 9);
+    assert_eq!(stage.shelf(era).through, Tick(9));
+}
+
+#[test]
+fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    stage.queue(2);
+    let first = stage.plan(2).unwrap();
+    let era = first.era;
+    let token = stage.writes.iter().filter_map(|write| match write {
+        Write::NewSession { token, .. } => Some(token.clone()),
+        _ => None,
+    });
+    let tokens: Vec<String> = token.collect();
+    stage.ready(1, era, 0);
+    stage.ready(2, era, 0);
+    stage.wait(4 * SECOND);
+    stage.restart();
+    stage.resume(1, &tokens[0], Some((era, 0)));
+    stage.resume(3, &tokens[1], None);
+    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
+    stage.report(1, era, 1, 0, 3);
+    let plan = stage.plan(3).unwrap();
+    assert!(plan.window > 0);
+    let expected = Plan {
+        life: Life(2),
+        running: true,
+        ..first
+    };
+    assert_eq!(plan, expected);
+}
+
+#[test]
+fn a_restart_while_a_seat_is_fenced_takes_it_again() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, one, two) = stage.playing();
+    stage.say(2, ClientMessage::Unloading);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    stage.resume(3, &two, None);
+    assert_eq!(come_back(&mut stage, 3, era).changes.len(), 2);
+}
+
+#[test]
+fn a_restart_after_the_cut_was_written_finds_it() {
+    for durable in [false, true] {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.slow = true;
+        stage.say(2, ClientMessage::Unloading);
+        stage.report(1, era, 1, 0, 7);
+        if durable {
+            // The notes of presence come after it.
+            while stage.shelf(era).changes.is_empty() {
+                assert!(stage.work_once());
+            }
+        }
+        stage.slow = false;
+        stage.restart();
+        stage.resume(1, &one, Some((era, 0)));
+        let heard = stage.hear(1);
+        let told = heard.iter().find_map(|message| match message {
+            ServerMessage::Running { changes, .. } => Some(changes.len()),
+            _ => None,
+        });
+        assert_eq!(told, Some(usize::from(durable)));
+        stage.resume(3, &two, None);
+        assert_eq!(come_back(&mut stage, 3, era).changes.len(), 2);
+    }
+}
+
+#[test]
+fn a_restart_while_a_seat_is_given_takes_and_gives_it_again() {
+    for durable in [false, true] {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.say(2, ClientMessage::Unloading);
+        stage.report(1, era, 1, 0, 7);
+        stage.resume(3, &two, None);
+        stage.slow = true;
+        stage.ready(3, era, 0);
+        while durable && stage.work_once() {}
+        stage.slow = false;
+        stage.restart();
+        stage.resume(1, &one, Some((era, 0)));
+        stage.resume(4, &two, None);
+        let back = come_back(&mut stage, 4, era);
+        assert_eq!(back.changes.len(), if durable { 4 } else { 2 });
+        let numbers: Vec<u16> = back.changes.iter().map(|change| change.number).collect();
+        assert!(numbers.iter().copied().eq(0..numbers.len() as u16));
+    }
+}
+
+#[test]
+fn nobody_who_has_left_is_waited_for_after_a_restart() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.first_half = study::terms::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::Bot {
+            policy: "cook".into(),
+            disclose: true,
+            model: None,
+        });
+    });
+    let (era, one, two) = stage.playing();
+    stage.say(2, ClientMessage::Leave);
+    stage.report(1, era, 1, 0, 7);
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    for second in 1..80 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert!(stage.ended.is_empty());
+    stage.resume(3, &two, None);
+    assert!(matches!(view(&stage.hear(3)), Some(StageView::End { .. })));
+}
+
+#[test]
+fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.first_half = study::terms::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::Bot {
+            policy: "cook".into(),
+            disclose: true,
+            model: None,
+        });
+    });
+    let (era, one, _) = stage.playing();
+    stage.say(2, ClientMessage::Unloading);
+    stage.report(1, era, 1, 0, 7);
+    for second in 1..50 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert_eq!(stage.shelf(era).seats[1].0, cook());
+    stage.restart();
+    stage.resume(1, &one, Some((era, 0)));
+    for second in 50..89 {
+        stage.wait(SECOND);
+        stage.archive(1, era, 0, second * HZ);
+    }
+    assert!(stage.ended.is_empty(), "the second half ends by then");
+}
+
+#[test]
+fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_crash() {
+    for meanwhile in [Meanwhile::Stand, Meanwhile::Bot] {
+        let played = |durable: usize| {
+            let mut stage = Stage::of(2, Limits::default(), |env| {
+                env.on_disconnect.meanwhile = meanwhile;
+                env.on_disconnect.first_half = study::terms::Then::Bot;
+                env.on_disconnect.bot = Some(study::stage::Bot {
+                    policy: "cook".into(),
+                    disclose: true,
+                    model: None,
+                });
+            });
+            let (era, ..) = stage.playing();
+            stage.say(2, ClientMessage::Unloading);
+            stage.close(2);
+            stage.report(1, era, 1, 0, 7);
+            for second in 1..40 {
+                stage.wait(SECOND);
+                stage.archive(1, era, 0, second * HZ);
+            }
+            assert_eq!(stage.shelf(era).seats[1].0, cook());
+            let before = stage.writes.len();
+            stage.say(1, upload(era, Some(Tick(40 * HZ))));
+            assert_eq!(stage.ended, [EndReason::Played]);
+            let after = stage.writes.len();
+            stage.writes.truncate(before + durable);
+            stage.restart();
+            let mut rows = stage.writes.iter().rev().filter_map(|write| match write {
+                Write::Group(row) => Some((row.has_ai, row.places[1].gone)),
+                _ => None,
+            });
+            assert_eq!(
+                rows.next(),
+                Some((true, Some(Gone::Away))),
+                "{meanwhile:?}, {durable} writes"
+            );
+            after - before
+        };
+        let writes = played(0);
+        assert!(writes > 3, "{writes}");
+        (1..=writes).for_each(|durable| {
+            played(durable);
+        });
+    }
+}
+
+#[test]
+fn nobody_comes_back_after_a_restart() {
+    let mut stage = Stage::new(Limits::default());
+    stage.playing();
+    stage.restart();
+    stage.wait(60 * SECOND);
+    assert_eq!(stage.ended, [EndReason::Technical]);
+}
+
+#[test]
+fn whoever_played_to_the_end_has_played_whatever_was_durable_at_the_crash() {
+    let mut all = Stage::new(Limits::default());
+    let (era, ..) = all.playing();
+    let before = all.writes.len();
+    all.say(1, upload(era, Some(Tick(7))));
+    all.say(2, upload(era, Some(Tick(7))));
+    assert_eq!(all.ended, [EndReason::Played]);
+    for durable in before..=all.writes.len() {
+        let mut stage = Stage::new(Limits::default());
+        let (era, one, two) = stage.playing();
+        stage.say(1, upload(era, Some(Tick(7))));
+        stage.say(2, upload(era, Some(Tick(7))));
+        stage.writes.truncate(durable);
+        stage.restart();
+        for (conn, token) in [(5, &one), (6, &two)] {
+            stage.resume(conn, token, None);
+            let heard = stage.hear(conn);
+            assert!(
+                matches!(view(&heard), Some(StageView::Survey { .. })),
+                "{durable} writes: {heard:?}"
+            );
+        }
+        let technical = |write: &Write| match write {
+            Write::Place { progress, .. } => progress.outcome(&stage.hub.study).is_some(),
+            _ => false,
+        };
+        assert!(!stage.writes.iter().any(technical), "{:?}", stage.writes);
+    }
+}

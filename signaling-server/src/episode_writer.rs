@@ -1,0 +1,98 @@
+//! One thread an episode, which does the archive's work in order and reports what became of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use protocol::Era;
+use tokio::sync::mpsc::UnboundedSender;
+
+use archive::Episode;
+use archive::work::perform;
+use server_core::arbiter::{Event, Work};
+
+/// To the thread of an episode.
+#[derive(Debug)]
+pub struct EpisodeWriter {
+    work: mpsc::Sender<Work>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl EpisodeWriter {
+    /// Starts the thread of an episode. `open` gives the episode, or nothing: its file is then made by
+    /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work.
+    ///
+    /// # Errors
+    /// The system has no more threads.
+    pub fn start(
+        era: Era,
+        dir: PathBuf,
+        open: impl FnOnce() -> Option<Episode> + Send + 'static,
+        results: UnboundedSender<Event>,
+    ) -> std::io::Result<Self> {
+        let (work, todo) = mpsc::channel();
+        let name = format!("episode-{}", era.0);
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            let mut episode = open();
+            for work in todo {
+                let result = guarded(era, &mut episode, work, |episode, work| {
+                    perform(era, episode, work, |header| Episode::create(&dir, header))
+                });
+                let is_end = matches!(result, Event::Ended(..));
+                // The driver drops its end only when the server has stopped.
+                if results.send(result).is_err() || is_end {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { work, thread })
+    }
+
+    /// Hands over work; false if the thread is gone.
+    pub fn hand(&self, work: Work) -> bool {
+        self.work.send(work).is_ok()
+    }
+
+    /// Waits until all work is done.
+    pub fn finish(self) {
+        drop(self.work);
+        if self.thread.join().is_err() {
+            tracing::error!("the thread of an episode panicked");
+        }
+    }
+}
+
+/// Does a piece of work; a panic in it is a failure of this episode, so that nobody waits for a result for ever.
+fn guarded<E>(
+    era: Era,
+    episode: &mut Option<E>,
+    work: Work,
+    perform: impl FnOnce(&mut Option<E>, Work) -> Event,
+) -> Event {
+    let failed = work.failure(era);
+    let done = catch_unwind(AssertUnwindSafe(|| perform(episode, work)));
+    done.unwrap_or_else(|_| {
+        tracing::error!(era = era.0, "the archive of an episode panicked");
+        // What it left half-done must not be written on.
+        *episode = None;
+        failed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::control::EndReason;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_reported_as_a_failure_of_the_episode() {
+        let work = Work::End(EndReason::Played);
+        let mut episode = Some(());
+        let event = guarded(Era(7), &mut episode, work, |_, _| {
+            panic!("a fault of the environment")
+        });
+        assert!(matches!(event, Event::Ended(Era(7), None)), "{event:?}");
+        assert_eq!(episode, None);
+    }
+}

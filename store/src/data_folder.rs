@@ -1,0 +1,241 @@
+//! The data folder: `episodes/`, `modules/`, `networks/`, `studies/`, `coplay.sqlite`, its secrets, and the lock that one server holds.
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use study::Study;
+use study::stage::Network;
+
+use protocol::hash::sha256_hex;
+
+use crate::FILE;
+
+/// Bytes of a file, from the program or from the disk.
+pub type Bytes = Cow<'static, [u8]>;
+
+/// An environment as a WebAssembly module.
+#[derive(Clone, Debug)]
+pub struct EnvModule {
+    /// Environment id.
+    pub env: String,
+    /// SHA-256, lower-case hex.
+    pub hash: String,
+    /// The module.
+    pub bytes: Bytes,
+}
+
+/// A data folder that this process alone writes to.
+#[derive(Debug)]
+pub struct DataDir {
+    dir: PathBuf,
+    /// Held until the folder is dropped.
+    _lock: File,
+}
+
+/// Why a data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// Another process has it.
+    #[error("another coplay uses the data folder {}; stop it, or name another folder with --data", .0.display())]
+    Locked(PathBuf),
+    /// The disk refused.
+    #[error("the data folder {} cannot be used: {error}", .dir.display())]
+    Io {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl DataDir {
+    /// Makes the folder where it is missing, and locks it.
+    ///
+    /// # Errors
+    /// [`DataError`]
+    pub fn open(dir: &Path) -> Result<Self, DataError> {
+        let failed = |error| DataError::Io {
+            dir: dir.into(),
+            error,
+        };
+        for part in ["episodes", "modules", "networks"] {
+            fs::create_dir_all(dir.join(part)).map_err(failed)?;
+        }
+        let lock = File::create(dir.join("lock")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                dir: dir.into(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(DataError::Locked(dir.into())),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Folder of the episode files.
+    pub fn episodes(&self) -> PathBuf {
+        self.dir.join("episodes")
+    }
+
+    /// Folder of the environment modules, each under its hash.
+    pub fn modules(&self) -> PathBuf {
+        self.dir.join("modules")
+    }
+
+    /// Folder of the networks of AI partners, each under its hash.
+    pub fn networks(&self) -> PathBuf {
+        self.dir.join("networks")
+    }
+
+    /// Keeps the network of an AI partner under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn store_model(&self, network: &Network) -> Result<(), DataError> {
+        let path = self.networks().join(format!("{}.network", network.sha256));
+        let mut options = OpenOptions::new();
+        let kept = write_once(&path, options.write(true), &network.bytes);
+        kept.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
+    }
+
+    /// Stores the module of an environment under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn store_module(&self, env: &str, bytes: Bytes) -> Result<EnvModule, DataError> {
+        let hash = sha256_hex(&bytes);
+        let path = self.modules().join(format!("{hash}.wasm"));
+        let mut options = OpenOptions::new();
+        write_once(&path, options.write(true), &bytes).map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })?;
+        Ok(EnvModule {
+            env: env.into(),
+            hash,
+            bytes,
+        })
+    }
+
+    /// Keeps a study in canonical form under its hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn store_study(&self, study: &Study) -> Result<(), DataError> {
+        let path = self.study(&study.hash);
+        let mut options = OpenOptions::new();
+        let kept = fs::create_dir_all(self.dir.join("studies"))
+            .and_then(|()| write_once(&path, options.write(true), study.canonical.as_bytes()));
+        kept.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
+    }
+
+    /// File of a study in canonical form, by its hash.
+    pub fn study(&self, hash: &str) -> PathBuf {
+        self.dir.join("studies").join(format!("{hash}.json"))
+    }
+
+    /// The file that says that participants of one study, by its hash, went on in another.
+    pub fn carried(&self, from: &str, to: &str) -> PathBuf {
+        self.dir
+            .join("studies")
+            .join(format!("{from}-{to}.carried"))
+    }
+}
+
+/// Whether a server has kept data in a folder.
+pub fn is_there(dir: &Path) -> bool {
+    dir.join("episodes").is_dir() || dir.join(FILE).is_file()
+}
+
+/// Reads a secret of a data folder, and makes it, for its owner alone, if it is not there.
+///
+/// # Errors
+/// The disk refused, or the file is no secret of ours.
+pub fn secret(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
+    let path = dir.join(name);
+    let mut fresh = [0; 32];
+    getrandom::fill(&mut fresh).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_once(&path, &mut options, &fresh)?;
+    let damaged = |_| {
+        let said = format!("{} is damaged", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, said)
+    };
+    fs::read(&path)?.try_into().map_err(damaged)
+}
+
+/// Writes a file, unless it is there, that is whole as soon as it has its name.
+fn write_once(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> io::Result<()> {
+    if path.try_exists()? {
+        return Ok(());
+    }
+    let part = path.with_extension("part");
+    let mut file = options.create(true).truncate(true).open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&part, path)?;
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_server_is_told_who_has_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DataDir::open(dir.path()).unwrap();
+        let error = DataDir::open(dir.path()).unwrap_err();
+        assert!(matches!(error, DataError::Locked(_)), "{error}");
+        drop(first);
+        DataDir::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_module_is_stored_under_its_hash() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::open(dir.path()).unwrap();
+        let module = data.store_module("pong", b"module".into()).unwrap();
+        let stored = fs::read(data.modules().join(format!("{}.wasm", module.hash))).unwrap();
+        assert_eq!(
+            (stored.as_slice(), module.hash),
+            (&b"module"[..], sha256_hex(b"module"))
+        );
+    }
+
+    #[test]
+    fn a_secret_stays_and_is_whole_or_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        // What a crash left of an earlier try.
+        fs::write(dir.path().join("one.part"), "").unwrap();
+        let made = secret(dir.path(), "one.key").unwrap();
+        assert_eq!(secret(dir.path(), "one.key").unwrap(), made);
+        assert_ne!(secret(dir.path(), "two.key").unwrap(), made);
+        assert!(!dir.path().join("two.part").exists());
+        #[cfg(unix)]
+        {
+            let about = fs::metadata(dir.path().join("two.key")).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions());
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::write(dir.path().join("one.key"), "short").unwrap();
+        let error = secret(dir.path(), "one.key").unwrap_err();
+        assert!(error.to_string().contains("one.key is damaged"), "{error}");
+    }
+}

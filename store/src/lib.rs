@@ -1,0 +1,112 @@
+//! The data folder of a server. Beside episode files it has links, sessions and their place in the study, groups,
+//! episodes, answers. Everything that a method has returned from survives the loss of the process and of power.
+//!
+//! Sessions are named by the pseudonym of their participant. Tokens are stored as [`server_core::token::token_hash`] only.
+//! The store must not know what a position in a study means, nor of sockets and episode files.
+
+pub mod data_folder;
+pub mod participant_links;
+pub mod persistence;
+mod records;
+mod sqlite;
+pub mod study_version;
+
+use std::path::Path;
+
+use protocol::control::EndReason;
+use server_core::arbiter::{Gone, WaitedFor};
+
+pub use records::{
+    Answers, Episode, Group, Identifier, Link, Member, Message, NewEpisode, NewSession, PageTime,
+    PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
+};
+pub use sqlite::{FILE, SqliteStore};
+
+/// Why the store did not do something. Nothing of it is then stored.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database failed.
+    #[error("database: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The data folder was written by a newer program.
+    #[error("the data folder has version {found}; this program knows versions up to {known}")]
+    Newer {
+        /// Version found.
+        found: i64,
+        /// The last known one.
+        known: usize,
+    },
+    /// There is no session or episode of this name.
+    #[error("there is no {0} of this name")]
+    Unknown(&'static str),
+    /// Somebody else has marked a payment meanwhile.
+    #[error("a payment was marked by another run meanwhile")]
+    Marked,
+}
+
+/// Whose episodes the database of a data folder wants left out, read also while a server writes to it.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
+    let Some(store) = SqliteStore::find(data).await? else {
+        return Ok(Withdrawn::default());
+    };
+    let known = store.withdrawn().await;
+    store.close().await;
+    known
+}
+
+/// The episodes that the database of a data folder knows, read also while a server writes to it; none if it has none.
+/// Its files are to be read after this: an end is in the file of its episode before it is in the database.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
+    let Some(store) = SqliteStore::find(data).await? else {
+        return Ok(Vec::new());
+    };
+    let known = store.episodes().await;
+    store.close().await;
+    known
+}
+
+const REASONS: [(EndReason, &str); 3] = [
+    (EndReason::Played, "played"),
+    (EndReason::PartnerLeft, "partner_left"),
+    (EndReason::Technical, "technical"),
+];
+
+const GONE: [(Gone, &str); 3] = [
+    (Gone::Left, "left"),
+    (Gone::Away, "away"),
+    (Gone::Late, "late"),
+];
+
+/// The name of why somebody is gone in tables.
+pub fn gone_name(gone: Gone) -> &'static str {
+    GONE.iter()
+        .find(|(known, _)| *known == gone)
+        .map_or("", |(_, name)| name)
+}
+
+/// The name of why a wait ended in tables.
+pub fn waited_for(why: WaitedFor) -> &'static str {
+    match why {
+        WaitedFor::Matched => "matched",
+        WaitedFor::Ai => "ai",
+        WaitedFor::TimedOut => "timed_out",
+        WaitedFor::GaveUp => "gave_up",
+        WaitedFor::Closed => "closed",
+        WaitedFor::Left => "left",
+        WaitedFor::NotReady => "not_ready",
+    }
+}
+
+/// The name of a reason in tables.
+pub fn reason_name(reason: EndReason) -> &'static str {
+    REASONS
+        .iter()
+        .find(|(known, _)| *known == reason)
+        .map_or("", |(_, name)| name)
+}

@@ -1,0 +1,256 @@
+//! Between the hub and the database: writes go down, and what was written comes up after a restart.
+
+mod restore;
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use protocol::control::Answer;
+use serde::Serialize;
+use study::{OnWithdraw, Study};
+
+use crate::data_folder::DataDir;
+use crate::{Answers, NewEpisode, NewSession, Place, SqliteStore, StoreError};
+use server_core::arbiter::{
+    Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
+};
+
+/// The database, and the study whose sessions it keeps.
+pub struct Persistence {
+    store: SqliteStore,
+    data: PathBuf,
+    study: Arc<Study>,
+}
+
+impl Persistence {
+    /// Opens the database of a data folder.
+    ///
+    /// # Errors
+    /// The database cannot be opened.
+    pub async fn open(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
+        let store = SqliteStore::open(data.path())
+            .await
+            .context("the database cannot be opened")?;
+        store.keep_study(&study.hash, &study.canonical).await?;
+        let data = data.path().to_owned();
+        Ok(Self { store, data, study })
+    }
+
+    /// Closes the database.
+    pub async fn close(self) {
+        self.store.close().await;
+    }
+
+    /// Makes a change durable.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is then stored.
+    pub async fn write(&self, write: Write) -> Result<(), StoreError> {
+        match write {
+            Write::NewSession {
+                participant,
+                token,
+                link,
+                identity,
+                progress,
+                attendance,
+                payment,
+            } => {
+                let study = &self.study;
+                let new = NewSession {
+                    participant,
+                    token,
+                    link,
+                    study: study.id.clone(),
+                    study_version: study.version.clone(),
+                    study_hash: study.hash.clone(),
+                    identity,
+                    place: place(&progress, attendance, payment),
+                };
+                self.store.create_session(&new).await
+            }
+            Write::Identity {
+                participant,
+                identity,
+            } => self.store.set_identity(&participant, &identity).await,
+            Write::Withdrawal {
+                participant,
+                receipt,
+            } => {
+                let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
+                self.store.withdraw(&participant, &receipt, group).await
+            }
+            Write::Erase { participant } => self.erase(&participant).await,
+            Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
+            Write::Place {
+                participant,
+                progress,
+                answers,
+                attendance,
+                payment,
+            } => {
+                let place = place(&progress, attendance, payment);
+                self.save_place(&participant, &place, answers).await
+            }
+            Write::Episode(row) => self.store.create_episode(&self.episode(row)).await,
+            Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,
+            Write::Message(row) => self.store.save_message(&self.message(row)).await,
+            Write::Group(row) => self.store.save_group(&self.group(row)).await,
+            Write::EpisodeEnded {
+                episode,
+                reason,
+                ending,
+            } => self.store.end_episode(&episode, reason, ending).await,
+            Write::NextEra(era) => self.store.set_next_era(era).await,
+            Write::Seed(seed) => self.store.set_seed(seed).await,
+        }
+    }
+
+    /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.
+    async fn erase(&self, participant: &str) -> Result<(), StoreError> {
+        let episodes = self.store.last_of(participant).await?;
+        for path in &episodes {
+            match tokio::fs::remove_file(self.data.join(path)).await {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    tracing::error!(%error, path, "the file of an episode cannot be erased; the next start tries again");
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.store.erase(participant, &episodes).await
+    }
+
+    async fn save_place(
+        &self,
+        participant: &str,
+        place: &Place,
+        answers: Option<server_core::arbiter::Answers>,
+    ) -> Result<(), StoreError> {
+        let answers = answers.map(|given| self.answers(given));
+        self.store
+            .save_place(participant, place, answers.as_ref())
+            .await
+    }
+
+    fn episode(&self, row: EpisodeRow) -> NewEpisode {
+        let names = row.bindings.into_iter();
+        let names = names.map(|(name, level)| (name, level.value));
+        let bindings = names.collect::<serde_json::Map<_, _>>();
+        NewEpisode {
+            path: format!("episodes/{}.{}", row.episode, archive::EXTENSION),
+            id: row.episode,
+            era: row.era,
+            group: row.group,
+            stage: self.stage_id(row.stage),
+            participants: row.participants,
+            visits: row.visits,
+            draw: json(&row.draw),
+            bindings: json(&bindings),
+        }
+    }
+
+    fn wait(&self, row: WaitRow) -> crate::Wait {
+        let (at_us, why, group) = match row.end {
+            Some(end) => (Some(end.at_us), Some(end.why), end.group),
+            None => (None, None, None),
+        };
+        crate::Wait {
+            participant: row.participant,
+            stage: self.stage_id(row.stage),
+            visit: row.visit,
+            joined_us: row.since_us,
+            left_us: at_us,
+            why: why.map(|why| crate::waited_for(why).to_owned()),
+            group,
+            rtt_us: row.rtt_us,
+            loss_permille: row.loss_permille,
+        }
+    }
+
+    fn group(&self, row: GroupRow) -> crate::Group {
+        let member = |(place, row): (u8, PlaceRow)| crate::Member {
+            place,
+            participant: row.participant,
+            gone: row.gone,
+        };
+        crate::Group {
+            id: row.id,
+            stage: self.stage_id(row.stage),
+            draw: json(&row.draw),
+            size: row.places.len() as u8,
+            has_ai: row.has_ai,
+            talk: row.talk,
+            members: (0..)
+                .zip(row.places)
+                .filter(|(_, row)| !row.participant.is_empty())
+                .map(member)
+                .collect(),
+        }
+    }
+
+    fn message(&self, row: MessageRow) -> crate::Message {
+        crate::Message {
+            group: row.group,
+            number: row.number,
+            participant: row.participant,
+            place: row.place.0,
+            stage: self.stage_id(row.stage),
+            visit: row.visit,
+            round: row.round,
+            turn: row.turn,
+            episode: row.episode,
+            tick: row.tick.map(|tick| tick.0),
+            sent_us: row.sent_us,
+            at_us: row.at_us,
+            text: row.text,
+        }
+    }
+
+    /// What was given, with what became of it; an item of attention that was left out is there with nothing.
+    fn answers(&self, given: server_core::arbiter::Answers) -> Answers {
+        let stage = &self.study.timeline[usize::from(given.stage)];
+        let marks = stage.kind.marks(&given.answers);
+        let mut answers = given.answers;
+        for mark in &marks {
+            if !answers.iter().any(|answer| answer.name == mark.item) {
+                let (name, value) = (mark.item.clone(), "null".to_owned());
+                answers.push(Answer { name, value });
+            }
+        }
+        Answers {
+            stage: stage.id.clone(),
+            stage_index: given.stage,
+            visit: given.visit,
+            answers,
+            marks,
+            shown: given.shown,
+            pages_ms: given.pages_ms,
+        }
+    }
+
+    fn stage_id(&self, index: u16) -> String {
+        self.study.timeline[usize::from(index)].id.clone()
+    }
+}
+
+/// Where a session stands, as it is stored.
+fn place(
+    progress: &study::Progress,
+    attendance: Attendance,
+    payment: Option<Box<study::Payment>>,
+) -> Place {
+    Place {
+        position: json(progress),
+        spent_us: attendance.spent_us,
+        seen_us: attendance.seen_us,
+        payment: payment.map(|payment| *payment),
+    }
+}
+
+/// A place in the study, or a draw, as it is stored.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("places and draws are plain data")
+}

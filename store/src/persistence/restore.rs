@@ -1,0 +1,309 @@
+//! What comes up from the data folder after a restart.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use anyhow::Context as _;
+use protocol::control::EndReason;
+use protocol::{Era, Seat, Tick};
+use study::{Outcome, Progress};
+
+use super::{Persistence, place};
+use crate::Session;
+use crate::data_folder::DataDir;
+use crate::participant_links::LinkKey;
+use crate::study_version::{self, OnStudyChange};
+use archive::{Episode, restore_episode};
+use server_core::arbiter::{
+    Attendance, GroupRow, Identity, MessageRow, PlaceRow, Restored, RestoredSession,
+};
+use server_core::token::token_hash;
+
+impl Persistence {
+    /// What the data folder remembers. Episodes that were running are opened again, and their logs are returned;
+    /// one whose file cannot be read ends as technical, with its file left for `coplay verify`, and one whose file has
+    /// its end already is not written on.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn restore(
+        &self,
+        data: &DataDir,
+        changed: OnStudyChange,
+    ) -> anyhow::Result<(Restored, HashMap<Era, Episode>)> {
+        let mut restored = Restored {
+            next_era: self.store.next_era().await?.0,
+            seed: self.store.seed().await?,
+            ..Restored::default()
+        };
+        restored.links = self
+            .store
+            .links()
+            .await?
+            .into_iter()
+            .map(|link| link.token_hash)
+            .collect();
+        let sessions = self.store.sessions().await?;
+        self.check_study(&sessions)?;
+        let stale = study_version::stale(&self.study, data, &sessions, changed)?;
+        self.sessions(&mut restored, sessions, &stale).await?;
+        self.store.interrupt_waits().await?;
+        for group in self.store.groups().await? {
+            restored.groups.extend(self.restored_group(group)?);
+        }
+        let messages = self.store.messages().await?.into_iter();
+        restored.messages = messages.map(|said| self.restored_message(said)).collect();
+        let logs = self.episodes(&mut restored, data).await?;
+        Ok((restored, logs))
+    }
+
+    /// Takes up sessions; those that are stale end as technical.
+    async fn sessions(
+        &self,
+        restored: &mut Restored,
+        sessions: Vec<Session>,
+        stale: &BTreeSet<String>,
+    ) -> anyhow::Result<()> {
+        let payments = self.store.payments().await?.into_iter();
+        let mut payments: HashMap<String, study::Payment> = payments
+            .map(|payment| (payment.participant, payment.what))
+            .collect();
+        let known = self.store.identifiers().await?.into_iter();
+        let mut identities: HashMap<String, Identity> = known
+            .map(|known| (known.pseudonym, known.identity))
+            .collect();
+        for (number, session) in (0..).zip(sessions) {
+            let mut progress: Progress = serde_json::from_str(&session.position)
+                .with_context(|| format!("the place of {} is damaged", session.participant))?;
+            if stale.contains(&session.participant) {
+                // An end is never refused.
+                let _ = progress.handle(&self.study, study::Event::Cut(Outcome::Technical));
+                let attendance = attendance(&session);
+                let payment = progress.outcome(&self.study).map(|outcome| {
+                    let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();
+                    let time_ms = attendance.spent_us / 1_000;
+                    study::Payment::of(&self.study, &progress, outcome, time_ms, seed, number)
+                });
+                let place = place(&progress, attendance, payment.clone().map(Box::new));
+                self.save_place(&session.participant, &place, None).await?;
+                payments.extend(payment.map(|payment| (session.participant.clone(), payment)));
+            }
+            let attendance = attendance(&session);
+            let is_erased = session.erased_at.is_some();
+            let (participant, token_hash, link_hash) =
+                (session.participant, session.token_hash, session.link_hash);
+            restored.sessions.push(RestoredSession {
+                payment: payments.remove(&participant),
+                identity: identities.remove(&participant),
+                participant,
+                token_hash,
+                link_hash,
+                progress,
+                attendance,
+                is_erased,
+            });
+        }
+        Ok(())
+    }
+
+    /// Opens the episodes that were running; returns the logs of those that continue.
+    async fn episodes(
+        &self,
+        restored: &mut Restored,
+        data: &DataDir,
+    ) -> anyhow::Result<HashMap<Era, Episode>> {
+        let mut logs = HashMap::new();
+        for row in self.store.running_episodes().await? {
+            let path = data.path().join(&row.path);
+            let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
+            let found = read.map_err(anyhow::Error::from).and_then(|file| {
+                let draw = serde_json::from_str(&row.draw).context("the draw is damaged")?;
+                let episode = restore_episode(&self.study, row.era, row.visits, draw, &file)?;
+                let file = episode.ending.is_none().then_some(file);
+                Ok((episode, file))
+            });
+            match found {
+                Ok((episode, file)) => {
+                    restored.episodes.push(episode);
+                    logs.extend(file.map(|file| (row.era, file)));
+                }
+                Err(error) => {
+                    tracing::error!(%error, episode = row.id, "a running episode cannot be taken up again");
+                    self.store
+                        .end_episode(&row.id, EndReason::Technical, None)
+                        .await?;
+                }
+            }
+        }
+        Ok(logs)
+    }
+
+    /// A place only means something in its own study: another study needs a data folder of its own.
+    fn check_study(&self, sessions: &[Session]) -> anyhow::Result<()> {
+        let own = &self.study;
+        if let Some(other) = sessions.iter().find(|session| session.study != own.id) {
+            anyhow::bail!(
+                "the data folder holds sessions of the study `{}`, and this one is `{}`; name another folder with --data",
+                other.study,
+                own.id
+            );
+        }
+        Ok(())
+    }
+
+    /// Issues participant links until `wanted` of them are not finished; gives their tokens.
+    ///
+    /// # Errors
+    /// The secret of the data folder or the database failed.
+    pub async fn links(
+        &self,
+        data: &DataDir,
+        restored: &mut Restored,
+        wanted: usize,
+    ) -> anyhow::Result<Vec<String>> {
+        let key = LinkKey::open(data.path()).context("the secret of the participant links")?;
+        let is_finished =
+            |session: &&RestoredSession| session.progress.outcome(&self.study).is_some();
+        let finished: HashSet<String> = restored
+            .sessions
+            .iter()
+            .filter(is_finished)
+            .filter_map(|session| session.link_hash.clone())
+            .collect();
+        let mut issued: HashSet<String> = restored.links.iter().cloned().collect();
+        let mut open = Vec::new();
+        for number in 0.. {
+            let token = key.token(number);
+            let hash = token_hash(&token);
+            let is_new = issued.insert(hash.clone());
+            if open.len() >= wanted && is_new {
+                break;
+            }
+            if is_new {
+                self.store.issue_link(&token).await?;
+                restored.links.push(hash);
+                open.push(token);
+            } else if !finished.contains(&hash) {
+                open.push(token);
+            }
+        }
+        Ok(open)
+    }
+
+    /// A group as the hub has it; none if no lobby of this study made it, such as that of somebody who plays alone.
+    fn restored_group(&self, group: crate::Group) -> anyhow::Result<Option<GroupRow>> {
+        let timeline = &self.study.timeline;
+        let stage = timeline.iter().position(|stage| stage.id == group.stage);
+        let stage = stage.and_then(|stage| u16::try_from(stage).ok());
+        let Some(stage) = stage.filter(|stage| self.study.lobby(*stage).is_some()) else {
+            return Ok(None);
+        };
+        let draw = serde_json::from_str(&group.draw);
+        let draw = draw.with_context(|| format!("the draw of {} is damaged", group.id))?;
+        let empty = PlaceRow {
+            participant: String::new(),
+            gone: None,
+        };
+        let mut places = vec![empty; usize::from(group.size)];
+        for member in group.members {
+            if let Some(place) = places.get_mut(usize::from(member.place)) {
+                (place.participant, place.gone) = (member.participant, member.gone);
+            }
+        }
+        Ok(Some(GroupRow {
+            id: group.id,
+            stage,
+            draw,
+            places,
+            has_ai: group.has_ai,
+            talk: group.talk,
+        }))
+    }
+
+    /// A message as the hub has it, which asks for its stage no more.
+    fn restored_message(&self, said: crate::Said) -> MessageRow {
+        let message = said.message;
+        let mut stages = (0..).zip(&self.study.timeline);
+        let stage = stages.find(|(_, stage)| stage.id == message.stage);
+        MessageRow {
+            group: message.group,
+            number: message.number,
+            participant: message.participant,
+            place: Seat(message.place),
+            stage: stage.map_or(0, |(index, _)| index),
+            visit: message.visit,
+            round: message.round,
+            turn: message.turn,
+            episode: message.episode,
+            tick: message.tick.map(Tick),
+            sent_us: message.sent_us,
+            at_us: message.at_us,
+            text: message.text,
+        }
+    }
+}
+
+fn attendance(session: &Session) -> Attendance {
+    Attendance {
+        spent_us: session.spent_us,
+        seen_us: session.seen_us,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use protocol::log::Header;
+
+    use super::*;
+    use crate::NewEpisode;
+    use archive::fixtures::{PERSON, ZERO, header, played};
+
+    #[tokio::test]
+    async fn only_an_episode_that_goes_on_has_a_keeper_after_a_restart() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+        let (study, _) = catalog::read_study(&dir).unwrap();
+        let stage = study.timeline.iter();
+        let stage = stage.map(|stage| (&stage.id, &stage.kind));
+        let stage = stage.filter(|(_, kind)| matches!(kind, Kind::Env(_)));
+        let stage = stage.map(|(id, _)| id.clone()).next().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let data = DataDir::open(home.path()).unwrap();
+        let memory = Persistence::open(&data, Arc::new(study)).await.unwrap();
+        for (era, id) in [(3, "e-1"), (4, "e-2")] {
+            let header = Header {
+                episode: id.into(),
+                stage: stage.clone(),
+                ..header([PERSON, PERSON], 12)
+            };
+            let mut file = Episode::create(&data.episodes(), header.clone()).unwrap();
+            let new = NewEpisode {
+                id: id.into(),
+                era: Era(era),
+                group: header.group.clone(),
+                stage: stage.clone(),
+                path: format!("episodes/{id}.coplay"),
+                participants: Vec::new(),
+                visits: Vec::new(),
+                draw: "{}".into(),
+                bindings: "{}".into(),
+            };
+            memory.store.create_episode(&new).await.unwrap();
+            // A crash came after the end was in the file, and before it was in the database.
+            if id == "e-1" {
+                file.absorb(ZERO, &played(&header)).unwrap();
+                file.end(EndReason::Played).unwrap();
+            }
+        }
+        let (restored, logs) = memory.restore(&data, OnStudyChange::Refuse).await.unwrap();
+        let ends = restored.episodes.iter();
+        let ends: Vec<_> = ends
+            .map(|episode| episode.ending.map(|end| end.reason))
+            .collect();
+        assert_eq!(ends, [Some(EndReason::Played), None]);
+        let eras: Vec<Era> = logs.keys().copied().collect();
+        assert_eq!(eras, [Era(4)]);
+        memory.close().await;
+    }
+}

@@ -1,0 +1,379 @@
+//! What is put into the store, and what comes out of it.
+
+use std::collections::BTreeSet;
+
+use protocol::Era;
+use protocol::control::{Answer, EndReason};
+use protocol::log::Ending;
+use serde::Serialize;
+use study::survey::{Mark, Shown};
+
+use server_core::arbiter::{Gone, Identity};
+
+/// A participant link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// [`token_hash`] of its token.
+    pub token_hash: String,
+    /// The participant who came by it.
+    pub participant: Option<String>,
+    /// When it was issued, ISO-8601 UTC.
+    pub created_at: String,
+}
+
+/// A session to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Pseudonym, such as `P-7K3Q`.
+    pub participant: String,
+    /// Secret that brings a page back to it.
+    pub token: String,
+    /// Token of the participant link through which it came.
+    pub link: Option<String>,
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// SHA-256 of the canonical study, lower-case hex.
+    pub study_hash: String,
+    /// Whom the recruiter calls how.
+    pub identity: Option<Identity>,
+    /// Its place in the study.
+    pub place: Place,
+}
+
+/// Where a session stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its place in the study, JSON.
+    pub position: String,
+    /// Time of the visit until its participant was last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds since the Unix epoch; 0 for never.
+    pub seen_us: u64,
+    /// How it ended, and what it is paid, once it is over.
+    pub payment: Option<study::Payment>,
+}
+
+/// Whom a provider calls how.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identifier {
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Pseudonym of its participant.
+    pub pseudonym: String,
+    /// Whom the recruiter calls how.
+    pub identity: Identity,
+}
+
+/// Whether a payment was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PayState {
+    /// It is to be made.
+    Due,
+    /// It was made.
+    Paid,
+    /// There is nothing to pay.
+    Skipped,
+}
+
+impl PayState {
+    pub(super) const ALL: [(Self, &'static str); 3] = [
+        (Self::Due, "due"),
+        (Self::Paid, "paid"),
+        (Self::Skipped, "skipped"),
+    ];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// A payment as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Payment {
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// What is paid.
+    #[serde(flatten)]
+    pub what: study::Payment,
+    /// Whether it was made.
+    pub state: PayState,
+    /// When it was computed, ISO-8601 UTC.
+    pub at: String,
+    /// When it was made, ISO-8601 UTC.
+    pub paid_at: Option<String>,
+}
+
+/// A session as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its own pseudonym, for exports: `S-` and 16 hex digits.
+    pub id: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// [`token_hash`] of its token.
+    pub token_hash: String,
+    /// [`token_hash`] of the link through which it came.
+    pub link_hash: Option<String>,
+    /// Id of the study that its position belongs to.
+    pub study: String,
+    /// Version that the study gives itself.
+    pub study_version: String,
+    /// SHA-256 of that study in canonical form.
+    pub study_hash: String,
+    /// Its place in the study, JSON.
+    pub position: String,
+    /// Time of the visit until its participant was last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds since the Unix epoch; 0 for never.
+    pub seen_us: u64,
+    /// The declared outcome, once it is over.
+    pub outcome: Option<String>,
+    /// ISO-8601 UTC.
+    pub created_at: String,
+    /// ISO-8601 UTC.
+    pub ended_at: Option<String>,
+    /// When what was recorded of it was erased, ISO-8601 UTC.
+    pub erased_at: Option<String>,
+}
+
+/// What a participant gave to a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// Id of the stage.
+    pub stage: String,
+    /// Its index in the timeline.
+    pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// What became of items that have a right answer.
+    pub marks: Vec<Mark>,
+    /// The orders that were drawn for what was asked.
+    pub shown: Vec<Shown>,
+    /// Time on each page of the stage, milliseconds.
+    pub pages_ms: Vec<u32>,
+}
+
+/// Whose episodes are left out of what is exported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// Pseudonyms of those whose own part is left out.
+    pub participants: BTreeSet<String>,
+    /// Ids of the groups whose episodes are left out.
+    pub groups: BTreeSet<String>,
+}
+
+/// Time on a page of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageTime {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Its index in the timeline.
+    pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// The page, from 0.
+    pub page: u16,
+    /// Time on it, milliseconds.
+    pub ms: u32,
+}
+
+/// An episode to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEpisode {
+    /// Id.
+    pub id: String,
+    /// Era.
+    pub era: Era,
+    /// Id of the group.
+    pub group: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Its file, relative to the data folder.
+    pub path: String,
+    /// Pseudonym of the participant of each seat; empty for an AI partner.
+    pub participants: Vec<String>,
+    /// Number of the visit of each of them, among those of the participant.
+    pub visits: Vec<u16>,
+    /// What was drawn for the group, JSON.
+    pub draw: String,
+    /// What names stood for at the stage, JSON.
+    pub bindings: String,
+}
+
+/// A group that a lobby made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Id.
+    pub id: String,
+    /// Id of the lobby.
+    pub stage: String,
+    /// What was drawn for it, JSON.
+    pub draw: String,
+    /// Places in it, those of AI partners too.
+    pub size: u8,
+    /// Whether an AI partner plays or played for somebody who is missing.
+    pub has_ai: bool,
+    /// Its people, by place.
+    pub members: Vec<Member>,
+    /// The visit at which its people write to each other in a stage of its own, and since when, microseconds since the
+    /// Unix epoch; none before the first one.
+    pub talk: Option<(u16, u64)>,
+}
+
+/// Something that somebody wrote to their group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Id of the group.
+    pub group: String,
+    /// Its place in the order of the group's messages, from 0; not all need be there.
+    pub number: u32,
+    /// Pseudonym of who wrote it.
+    pub participant: String,
+    /// Their place in the group.
+    pub place: u8,
+    /// Id of the stage.
+    pub stage: String,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Number of the visit among those that the group makes together.
+    pub round: u16,
+    /// How many messages they had written before at this visit.
+    pub turn: u32,
+    /// Id of the episode that ran.
+    pub episode: Option<String>,
+    /// The tick that their page showed.
+    pub tick: Option<u32>,
+    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    pub sent_us: u64,
+    /// When it came, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// What it says.
+    pub text: String,
+}
+
+/// A message with where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// The seat of who wrote it, in the episode that ran.
+    pub seat: Option<u8>,
+    /// The message.
+    pub message: Message,
+}
+
+/// A wait in a lobby.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Pseudonym.
+    pub participant: String,
+    /// Id of the lobby.
+    pub stage: String,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// When it began, microseconds since the Unix epoch.
+    pub joined_us: u64,
+    /// When it ended; none while it lasts, or if the server died meanwhile.
+    pub left_us: Option<u64>,
+    /// Why it ended; none while it lasts.
+    pub why: Option<String>,
+    /// Id of the group that plays.
+    pub group: Option<String>,
+    /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
+    pub rtt_us: Option<u32>,
+    /// The most packets that were lost between these, of a thousand.
+    pub loss_permille: Option<u16>,
+}
+
+/// Somebody of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The place: the how many-th of the seats of people it is in every stage that the group plays, from 0.
+    pub place: u8,
+    /// Pseudonym.
+    pub participant: String,
+    /// Why they play no more with the group.
+    pub gone: Option<Gone>,
+}
+
+/// An episode as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Episode {
+    /// Id.
+    pub id: String,
+    /// Era.
+    pub era: Era,
+    /// Id of the group.
+    pub group: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Its file, relative to the data folder.
+    pub path: String,
+    /// Id of the study of its people, and the version that it gives itself.
+    pub study: Option<(String, String)>,
+    /// What was drawn for the group, JSON.
+    pub draw: String,
+    /// Number of the visit of the participant of each seat; empty if that is not known.
+    pub visits: Vec<u16>,
+    /// What names stood for at the stage, JSON.
+    pub bindings: String,
+    /// ISO-8601 UTC.
+    pub created_at: String,
+    /// ISO-8601 UTC.
+    pub ended_at: Option<String>,
+    /// Why it ended; none while it runs.
+    pub reason: Option<EndReason>,
+    /// How it ended; none while it runs, or if its replica could not say.
+    pub ending: Option<Ending>,
+}
+
+/// An answer with where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// Pseudonym of the session.
+    pub session: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Its index in the timeline.
+    pub stage_index: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Name of the item.
+    pub item: String,
+    /// The value, JSON.
+    pub value: String,
+    /// Whether it is right; none if nothing is.
+    pub correct: Option<bool>,
+    /// Whether it says that the person did not read.
+    pub flag: bool,
+    /// The values of its choices or rows in the order in which they were shown, a list, JSON; none if none was drawn.
+    pub shown: Option<String>,
+    /// Time on the stage.
+    pub elapsed_ms: u32,
+    /// When it was stored, ISO-8601 UTC.
+    pub at: String,
+}

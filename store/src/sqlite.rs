@@ -1,0 +1,224 @@
+//! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
+
+mod episodes;
+mod erasure;
+mod groups;
+mod messages;
+mod payments;
+mod rows;
+mod sessions;
+
+use std::path::Path;
+use std::time::Duration;
+
+use protocol::Era;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
+};
+use sqlx::{Row as _, raw_sql};
+
+use server_core::token::token_hash;
+
+use super::{Link, StoreError};
+
+/// The file of [`SqliteStore`] in a data folder.
+pub const FILE: &str = "coplay.sqlite";
+
+/// What brings a data folder from the version of its index to the next.
+const MIGRATIONS: [&str; 11] = [
+    include_str!("1_tables.sql"),
+    include_str!("2_visits.sql"),
+    include_str!("3_groups.sql"),
+    include_str!("4_visit.sql"),
+    include_str!("5_pages.sql"),
+    include_str!("6_waits.sql"),
+    include_str!("7_withdrawals.sql"),
+    include_str!("8_erased.sql"),
+    include_str!("9_messages.sql"),
+    include_str!("10_shown.sql"),
+    include_str!("11_ways.sql"),
+];
+
+/// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    pool: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the store of a data folder, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn open(data: &Path) -> Result<Self, StoreError> {
+        let options = options(data)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let store = Self {
+            pool: connect(options).await?,
+        };
+        store.migrate().await?;
+        Ok(store)
+    }
+
+    /// Opens the store of a data folder for reading, also while a server writes to it.
+    ///
+    /// # Errors
+    /// [`StoreError`], also if there is none.
+    pub async fn read(data: &Path) -> Result<Self, StoreError> {
+        let store = Self {
+            pool: connect(options(data).read_only(true)).await?,
+        };
+        store.version().await?;
+        Ok(store)
+    }
+
+    /// Opens it for reading, if there is one.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn find(data: &Path) -> Result<Option<Self>, StoreError> {
+        match data.join(FILE).try_exists().map_err(sqlx::Error::Io)? {
+            true => Self::read(data).await.map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Closes the file.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// How many migrations the file has.
+    async fn version(&self) -> Result<usize, StoreError> {
+        let found: i64 = sqlx::query("PRAGMA user_version")
+            .fetch_one(&self.pool)
+            .await?
+            .try_get(0)?;
+        let known = MIGRATIONS.len();
+        let version = usize::try_from(found)
+            .ok()
+            .filter(|version| *version <= known);
+        version.ok_or(StoreError::Newer { found, known })
+    }
+
+    async fn migrate(&self) -> Result<(), StoreError> {
+        for (done, migration) in MIGRATIONS.iter().enumerate().skip(self.version().await?) {
+            let mut transaction = self.pool.begin().await?;
+            raw_sql(*migration).execute(&mut *transaction).await?;
+            // A pragma takes no parameters; the number is ours.
+            let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", done + 1));
+            raw_sql(version).execute(&mut *transaction).await?;
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a participant link; one that is there stays as it is.
+    pub async fn issue_link(&self, token: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO links (token_hash) VALUES (?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(token_hash(token))
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// All participant links, oldest first.
+    pub async fn links(&self) -> Result<Vec<Link>, StoreError> {
+        let sql = "SELECT links.token_hash, participant, links.created_at FROM links \
+                   LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let link = |row: &SqliteRow| {
+            Ok(Link {
+                token_hash: row.try_get(0)?,
+                participant: row.try_get(1)?,
+                created_at: row.try_get(2)?,
+            })
+        };
+        Ok(rows.iter().map(link).collect::<Result<_, sqlx::Error>>()?)
+    }
+
+    /// Keeps a study in canonical form under its hash; makes it the last one.
+    pub async fn keep_study(&self, hash: &str, canonical: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO studies (hash, canonical) VALUES (?, ?) ON CONFLICT DO UPDATE \
+                   SET at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+        sqlx::query(sql)
+            .bind(hash)
+            .bind(canonical)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// The studies in canonical form, the last one last.
+    pub async fn studies(&self) -> Result<Vec<String>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 4 {
+            return Ok(Vec::new());
+        }
+        let rows = sqlx::query("SELECT canonical FROM studies ORDER BY at, rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows
+            .iter()
+            .map(|row| row.try_get(0))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// The era of the next episode; 0 before any was set.
+    pub async fn next_era(&self) -> Result<Era, StoreError> {
+        let sql = "SELECT value FROM counters WHERE name = 'next_era'";
+        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        Ok(Era(row.map_or(Ok(0), |row| row.try_get(0))?))
+    }
+
+    /// Sets the era of the next episode.
+    pub async fn set_next_era(&self, era: Era) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES ('next_era', ?) \
+                   ON CONFLICT DO UPDATE SET value = excluded.value";
+        sqlx::query(sql).bind(era.0).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// What everything is drawn from; none before it was set.
+    pub async fn seed(&self) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT value FROM counters WHERE name = 'seed'";
+        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        let seed: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+        Ok(seed.map(i64::cast_unsigned))
+    }
+
+    /// Sets what everything is drawn from; the first one stands.
+    pub async fn set_seed(&self, seed: u64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES ('seed', ?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(seed.cast_signed())
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+}
+
+fn options(data: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(data.join(FILE))
+        .foreign_keys(true)
+        // What is erased is overwritten.
+        .pragma("secure_delete", "ON")
+        .busy_timeout(Duration::from_secs(10))
+}
+
+/// One connection: SQLite has one writer, and its own queue is fairer than a busy file.
+async fn connect(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None);
+    Ok(pool.connect_with(options).await?)
+}
+
+#[cfg(test)]
+mod tests;

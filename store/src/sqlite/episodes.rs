@@ -1,0 +1,115 @@
+//! Episodes, whose steps are in files of their own.
+
+use protocol::control::EndReason;
+use protocol::log::Ending;
+
+use super::SqliteStore;
+use super::rows::episode;
+use crate::{Episode, NewEpisode, StoreError, reason_name};
+
+/// Episodes with what was drawn for their group, and the visits of their seats as JSON.
+const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN sessions USING (participant) \
+                        WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study, (SELECT study_version FROM members \
+                        JOIN sessions USING (participant) WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study_version, (SELECT json_group_object(seat, visit) FROM players \
+                        WHERE players.episode = episodes.id) AS visits FROM episodes JOIN groups ON groups.id = group_id";
+
+impl SqliteStore {
+    /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
+    pub async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let people = || {
+            let seats = (0_u8..).zip(&new.participants);
+            seats.filter(|(_, participant)| !participant.is_empty())
+        };
+        // Of a group that a lobby made, everything is there already.
+        let sql =
+            "INSERT INTO groups (id, stage, draw, size) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        let made = sqlx::query(sql)
+            .bind(&new.group)
+            .bind(&new.stage)
+            .bind(&new.draw)
+            .bind(people().count() as u8)
+            .execute(&mut *transaction)
+            .await?;
+        if made.rows_affected() > 0 {
+            for (place, (_, participant)) in (0_u8..).zip(people()) {
+                let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?)";
+                sqlx::query(sql)
+                    .bind(&new.group)
+                    .bind(place)
+                    .bind(participant)
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+        }
+        let sql = "INSERT INTO episodes (id, era, group_id, stage, path, bindings) VALUES (?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&new.id)
+            .bind(new.era.0)
+            .bind(&new.group)
+            .bind(&new.stage)
+            .bind(&new.path)
+            .bind(&new.bindings)
+            .execute(&mut *transaction)
+            .await?;
+        for (seat, participant) in people() {
+            let Some(visit) = new.visits.get(usize::from(seat)) else {
+                continue;
+            };
+            let sql = "INSERT INTO players (episode, seat, participant, visit) VALUES (?, ?, ?, ?)";
+            sqlx::query(sql)
+                .bind(&new.id)
+                .bind(seat)
+                .bind(participant)
+                .bind(visit)
+                .execute(&mut *transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Ends an episode; the first end stands.
+    pub async fn end_episode(
+        &self,
+        id: &str,
+        reason: EndReason,
+        ending: Option<Ending>,
+    ) -> Result<(), StoreError> {
+        // A second end changes nothing, and is no error.
+        let sql = "UPDATE episodes SET state = 'ended', \
+                   ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
+                   reason = iif(state = 'ended', reason, ?), ticks = iif(state = 'ended', ticks, ?), \
+                   score = iif(state = 'ended', score, ?), digest = iif(state = 'ended', digest, ?) WHERE id = ?";
+        let ended = sqlx::query(sql)
+            .bind(reason_name(reason))
+            .bind(ending.map(|ending| ending.ticks.0))
+            .bind(ending.map(|ending| ending.score))
+            .bind(ending.map(|ending| ending.digest.cast_signed()))
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        if ended.rows_affected() == 0 {
+            Err(StoreError::Unknown("episode"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// All episodes, oldest first.
+    pub async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
+        let sql = format!("{EPISODES} ORDER BY episodes.rowid");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
+    }
+
+    /// Episodes without an end, oldest first.
+    pub async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError> {
+        let sql = format!("{EPISODES} WHERE state = 'running' ORDER BY episodes.rowid");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
+    }
+}

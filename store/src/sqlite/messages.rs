@@ -1,0 +1,70 @@
+//! What people of a group wrote to each other.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::SqliteStore;
+use crate::{Message, Said, StoreError};
+
+impl SqliteStore {
+    /// Keeps a message.
+    pub async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
+        let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
+                   sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(&message.group)
+            .bind(message.number)
+            .bind(&message.participant)
+            .bind(message.place)
+            .bind(&message.stage)
+            .bind(message.visit)
+            .bind(message.round)
+            .bind(message.turn)
+            .bind(&message.episode)
+            .bind(message.tick)
+            .bind(message.sent_us.cast_signed())
+            .bind(message.at_us.cast_signed())
+            .bind(&message.text)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// All messages, those of the oldest group first, in the order of the group.
+    pub async fn messages(&self) -> Result<Vec<Said>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 9 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
+                   players.episode = messages.episode AND players.participant = messages.participant) AS seat \
+                   FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
+                   messages.participant ORDER BY groups.rowid, number";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
+    }
+}
+
+fn said(row: &SqliteRow) -> Result<Said, sqlx::Error> {
+    let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
+    Ok(Said {
+        study: row.try_get("study")?,
+        study_version: row.try_get("study_version")?,
+        seat: row.try_get("seat")?,
+        message: Message {
+            group: row.try_get("group_id")?,
+            number: row.try_get("number")?,
+            participant: row.try_get("participant")?,
+            place: row.try_get("place")?,
+            stage: row.try_get("stage")?,
+            visit: row.try_get("visit")?,
+            round: row.try_get("round")?,
+            turn: row.try_get("turn")?,
+            episode: row.try_get("episode")?,
+            tick: row.try_get("tick")?,
+            sent_us: us("sent_us")?,
+            at_us: us("at_us")?,
+            text: row.try_get("text")?,
+        },
+    })
+}

@@ -1,0 +1,68 @@
+//! What sessions are paid.
+
+use sqlx::{Sqlite, Transaction};
+
+use super::SqliteStore;
+use super::rows::payment;
+use crate::{PayState, Payment, StoreError};
+
+impl SqliteStore {
+    /// All payments, oldest session first.
+    pub async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
+        let sql = "SELECT payments.*, participant FROM payments JOIN sessions ON sessions.id = session \
+                   ORDER BY sessions.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
+    }
+
+    /// Marks the payments of these sessions as made, all or none: none if one of them is not due. Gives how many.
+    pub async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        for session in sessions {
+            let sql = "UPDATE payments SET state = 'paid', paid_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
+                       WHERE session = ? AND state = 'due'";
+            let marked = sqlx::query(sql)
+                .bind(session)
+                .execute(&mut *transaction)
+                .await?;
+            if marked.rows_affected() != 1 {
+                return Err(StoreError::Marked);
+            }
+        }
+        transaction.commit().await?;
+        Ok(sessions.len())
+    }
+}
+
+/// Writes what a session is paid; the first payment stands.
+pub(super) async fn keep_payment(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    payment: &study::Payment,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO payments (session, outcome, deed, code, receipt, currency, time_ms, base, bonus, time, total, \
+               extra, note, state) SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? \
+               ON CONFLICT DO NOTHING";
+    let state = match payment.total {
+        0 => PayState::Skipped,
+        _ => PayState::Due,
+    };
+    sqlx::query(sql)
+        .bind(payment.outcome.name())
+        .bind(payment.deed.name())
+        .bind(&payment.code)
+        .bind(&payment.receipt)
+        .bind(&payment.currency)
+        .bind(payment.time_ms.cast_signed())
+        .bind(payment.base.cast_signed())
+        .bind(payment.bonus.cast_signed())
+        .bind(payment.time.cast_signed())
+        .bind(payment.total.cast_signed())
+        .bind(payment.extra.cast_signed())
+        .bind(&payment.note)
+        .bind(state.name())
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}

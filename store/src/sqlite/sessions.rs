@@ -1,0 +1,218 @@
+//! Sessions: whose they are, where they stand, and what was answered.
+
+use sqlx::{Sqlite, SqliteConnection, Transaction};
+
+use super::SqliteStore;
+use super::payments::keep_payment;
+use super::rows::{identifier, page_time, response, session};
+use crate::{Answers, Identifier, NewSession, PageTime, Place, Response, Session, StoreError};
+use server_core::arbiter::Identity;
+use server_core::token::token_hash;
+
+impl SqliteStore {
+    /// Makes a session and its participant.
+    pub async fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
+        sqlx::query(sql)
+            .bind(&new.participant)
+            .execute(&mut *transaction)
+            .await?;
+        let sql = "INSERT INTO sessions \
+                   (id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
+                   VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, '{}')";
+        sqlx::query(sql)
+            .bind(&new.participant)
+            .bind(token_hash(&new.token))
+            .bind(new.link.as_deref().map(token_hash))
+            .bind(&new.study)
+            .bind(&new.study_version)
+            .bind(&new.study_hash)
+            .execute(&mut *transaction)
+            .await?;
+        keep_place(&mut transaction, &new.participant, &new.place).await?;
+        if let Some(identity) = &new.identity {
+            keep_identity(&mut transaction, &new.participant, identity).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Gives a session another token; the one before is then unknown.
+    pub async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET token_hash = ? WHERE participant = ?";
+        let changed = sqlx::query(sql)
+            .bind(token_hash(token))
+            .bind(participant)
+            .execute(&self.pool)
+            .await?;
+        match changed.rows_affected() {
+            0 => Err(StoreError::Unknown("session")),
+            _ => Ok(()),
+        }
+    }
+
+    /// All sessions, oldest first.
+    pub async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM sessions ORDER BY rowid")
+            .fetch_all(&self.pool)
+            .await?;
+        Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
+    }
+
+    /// Moves a session to another place in the study, all of it or nothing: with the answers that brought it there, and
+    /// with its outcome and payment if that is the last place. The first answer to an item, the first outcome and the
+    /// first payment stand.
+    pub async fn save_place(
+        &self,
+        participant: &str,
+        place: &Place,
+        answers: Option<&Answers>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        keep_place(&mut transaction, participant, place).await?;
+        if let Some(of) = answers {
+            save_answers(&mut transaction, participant, of).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Keeps whom a recruiter calls how; what was kept before is forgotten.
+    pub async fn set_identity(
+        &self,
+        participant: &str,
+        identity: &Identity,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        keep_identity(&mut transaction, participant, identity).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Whom recruiters call how, oldest session first.
+    pub async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
+        let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
+                   JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(identifier).collect::<Result<_, _>>()?)
+    }
+
+    /// All answers, oldest session first, in the order of the study.
+    pub async fn responses(&self) -> Result<Vec<Response>, StoreError> {
+        // A folder that is only read may be older than the marks, or the orders.
+        let marks = match self.version().await? {
+            0..3 => "NULL AS correct, 0 AS flag",
+            _ => "correct, flag",
+        };
+        let shown = match self.version().await? {
+            0..10 => "NULL AS shown",
+            _ => "shown",
+        };
+        let sql = sqlx::AssertSqlSafe(format!(
+            "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, item, value, \
+             {marks}, {shown}, elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
+             ORDER BY sessions.rowid, visit, answers.rowid"
+        ));
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
+    }
+
+    /// Times on all pages, in the same order.
+    pub async fn page_times(&self) -> Result<Vec<PageTime>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < 5 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, page, ms \
+                   FROM pages JOIN sessions ON sessions.id = pages.session ORDER BY sessions.rowid, visit, page";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows.iter().map(page_time).collect::<Result<_, _>>()?)
+    }
+}
+
+async fn keep_identity(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    identity: &Identity,
+) -> Result<(), StoreError> {
+    let parameters =
+        serde_json::to_string(&identity.parameters).expect("names and values are text");
+    let sql = "INSERT INTO identifiers (session, provider, participant, parameters) \
+               SELECT id, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT (session) DO UPDATE SET \
+               provider = excluded.provider, participant = excluded.participant, parameters = excluded.parameters";
+    sqlx::query(sql)
+        .bind(&identity.provider)
+        .bind(&identity.participant)
+        .bind(parameters)
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}
+
+/// Writes where a session stands, and what it is paid if it is over.
+async fn keep_place(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    place: &Place,
+) -> Result<(), StoreError> {
+    let payment = place.payment.as_ref();
+    let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
+               iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))), spent_us = ?3, seen_us = ?4 \
+               WHERE participant = ?5";
+    let moved = sqlx::query(sql)
+        .bind(&place.position)
+        .bind(payment.map(|payment| payment.outcome.name()))
+        .bind(place.spent_us.cast_signed())
+        .bind(place.seen_us.cast_signed())
+        .bind(participant)
+        .execute(&mut **transaction)
+        .await?;
+    if moved.rows_affected() == 0 {
+        return Err(StoreError::Unknown("session"));
+    }
+    match payment {
+        Some(payment) => keep_payment(transaction, participant, payment).await,
+        None => Ok(()),
+    }
+}
+
+/// Adds what a participant gave to a stage.
+async fn save_answers(
+    transaction: &mut SqliteConnection,
+    participant: &str,
+    of: &Answers,
+) -> Result<(), sqlx::Error> {
+    let elapsed_ms = (of.pages_ms.iter()).fold(0_u32, |sum, ms| sum.saturating_add(*ms));
+    for (page, ms) in (0_u16..).zip(&of.pages_ms) {
+        let sql = "INSERT INTO pages (session, stage, stage_index, visit, page, ms) \
+                   SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&of.stage)
+            .bind(of.stage_index)
+            .bind(of.visit)
+            .bind(page)
+            .bind(ms)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    for answer in &of.answers {
+        let mark = of.marks.iter().find(|mark| mark.item == answer.name);
+        let shown = of.shown.iter().find(|shown| shown.item == answer.name);
+        let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms, correct, flag, shown) \
+                   SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&of.stage)
+            .bind(of.stage_index)
+            .bind(of.visit)
+            .bind(&answer.name)
+            .bind(&answer.value)
+            .bind(elapsed_ms)
+            .bind(mark.map(|mark| mark.correct))
+            .bind(mark.is_some_and(|mark| mark.flag))
+            .bind(shown.map(|shown| shown.order.as_str()))
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! A study that changed while participants are on their way through it: who goes on, who ends, and when the server
+//! does not start at all.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, bail};
+use study::Study;
+
+use crate::Session;
+use crate::data_folder::DataDir;
+
+/// What becomes of participants who are on their way through another version of the study.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStudyChange {
+    /// Do not start: they can finish only with the study as it was.
+    #[default]
+    Refuse,
+    /// They go on in the new version, which must have the same stages and blocks; texts and parameters may differ.
+    Carry,
+    /// Their sessions end with the outcome technical.
+    End,
+}
+
+/// The participants whose sessions are to end now, as the study that they are in is another one.
+///
+/// # Errors
+/// They cannot go on, and nothing was said of what becomes of them.
+pub fn stale(
+    study: &Study,
+    data: &DataDir,
+    sessions: &[Session],
+    changed: OnStudyChange,
+) -> anyhow::Result<BTreeSet<String>> {
+    let is_stale = |session: &&Session| {
+        let old = &session.study_hash;
+        session.outcome.is_none() && *old != study.hash && !data.carried(old, &study.hash).exists()
+    };
+    let stale: Vec<&Session> = sessions.iter().filter(is_stale).collect();
+    let hashes: BTreeSet<&str> = stale
+        .iter()
+        .map(|session| session.study_hash.as_str())
+        .collect();
+    if hashes.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let same_way = |hash: &&str| {
+        let canonical = std::fs::read_to_string(data.study(hash));
+        canonical.is_ok_and(|canonical| study.walks_as(&canonical))
+    };
+    let can_go_on = hashes.iter().all(same_way);
+    match changed {
+        OnStudyChange::Refuse => bail!("{}", refusal(study, stale.len(), can_go_on)),
+        OnStudyChange::Carry if !can_go_on => bail!(
+            "{} on the way through a version of the study with other stages, blocks or factors, so nobody can say \
+             where they would go on; end their sessions with --changed end, or serve the study as it was until they are done",
+            are(stale.len()),
+        ),
+        OnStudyChange::Carry => {
+            for hash in hashes {
+                let file = data.carried(hash, &study.hash);
+                std::fs::write(&file, "")
+                    .with_context(|| format!("cannot write {}", file.display()))?;
+            }
+            tracing::warn!(
+                sessions = stale.len(),
+                "participants go on in another version of the study"
+            );
+            Ok(BTreeSet::new())
+        }
+        OnStudyChange::End => {
+            tracing::warn!(
+                sessions = stale.len(),
+                "sessions of another version of the study end as technical"
+            );
+            Ok(stale
+                .into_iter()
+                .map(|session| session.participant.clone())
+                .collect())
+        }
+    }
+}
+
+fn are(count: usize) -> String {
+    match count {
+        1 => "one participant is".to_owned(),
+        count => format!("{count} participants are"),
+    }
+}
+
+fn refusal(study: &Study, count: usize, can_go_on: bool) -> String {
+    let carry = match can_go_on {
+        true => {
+            "\n  --changed carry  to let them go on in this version, which has the same stages and blocks"
+        }
+        false => "",
+    };
+    format!(
+        "{} on the way through another version of the study `{}`; serve the study as it was until they are done, or say what becomes of them:\n  \
+         --data FOLDER    to begin this version with a data folder of its own{carry}\n  \
+         --changed end    to end their sessions with the outcome `technical`",
+        are(count),
+        study.id
+    )
+}
