@@ -1,4 +1,4 @@
-//! Draw lists to pixels, by the rules of the canvas in `client-wasm/src/view.rs`.
+//! Draw lists to pixels, by the rules of the canvas in `client-wasm/src/episode/view.rs`.
 
 use std::collections::HashMap;
 
