@@ -214,32 +214,35 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
     let mut fields = root.fields("a study file")?;
     let format = fields.key("format", "The format of the file.");
     let format = format.need("1", |place| format_of(&place));
-    let about = fields.key("study", "What the study is.");
+    let about = fields.key(
+        "study",
+        "Name, contact, languages and data rules of the study.",
+    );
     let example = "{id: my-study, version: 1.0.0, title: …, contact: …}";
     let about = about.need(example, |place| about::read(&place));
     let languages = about.as_ref().map_or(Languages::ENGLISH, About::languages);
     let source = Source { dir, languages };
     let recruitment = fields.key(
         "recruitment",
-        "Whence participants come, and what they are paid.",
+        "Where participants come from, and what they are paid.",
     );
     let screening = fields.key(
         "screening",
-        "Who can take part, as far as their device and connection say; asked before anything else.",
+        "Requirements on device and connection, checked before the first stage.",
     );
     let screening = screening.maybe(|place| Some(first_stage(place, languages)));
-    let net = fields.key("net", "How pages reach each other.");
+    let net = fields.key("net", "The connection between participants' pages.");
     let net = net.or(Net::default(), |place| terms::net(&place));
     let design = fields.key(
         "design",
-        "What varies from participant to participant, or from group to group.",
+        "The experimental design: what varies between participants or groups.",
     );
     let design = design
         .maybe(|place| design::read(&place))
         .map(Option::unwrap_or_default);
     let walked = fields.key(
         "timeline",
-        "What a participant goes through: stages and blocks of stages, in order.",
+        "The stages and blocks that participants go through, in order.",
     );
     let mut facts = Types::new();
     let walked = walked.need("a list of stages", |place| {
@@ -253,8 +256,7 @@ pub(crate) fn parts(dir: &Path, root: &Place<'_>, judge: Judge<'_>) -> Option<Pa
             (&mut facts, judge),
         )
     });
-    let doc =
-        "What a participant is paid beside the base: a formula over what was played and answered.";
+    let doc = "The bonus: a formula over episodes and answers.";
     let bonus = fields.key("bonus", doc);
     let has_bonus = bonus.place.is_some();
     let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));

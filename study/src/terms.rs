@@ -167,7 +167,7 @@ pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
     let min = fields.key("min", "The least input delay, in ticks.");
     let min = min.or(0, |place| place.whole(0..=15, "ticks"));
     let max = fields
-        .key("max", "The most.")
+        .key("max", "The greatest input delay, in ticks.")
         .or(3, |place| place.whole(0..=15, "ticks"));
     fields.done();
     let (min, max) = (min?, max?);
@@ -183,7 +183,7 @@ pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
 pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnDisconnect> {
     let mut fields = place.fields("what happens when a person is gone")?;
     let usual = OnDisconnect::default();
-    let doc = "Seconds in which the person may come back before `then` decides.";
+    let doc = "The time in which the person can come back before `then` applies, in seconds.";
     let grace_s = fields
         .key("grace_s", doc)
         .or(usual.grace_s, |p| p.whole(1..=600, "seconds"));
@@ -192,14 +192,14 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnD
         ("bot", Meanwhile::Bot),
         ("hold", Meanwhile::Hold),
     ];
-    let doc = "What happens in these seconds. `stand`: the seat does nothing, and the others play on. `bot`: an AI partner \
-               plays it. `hold`: the others wait, with a countdown.";
+    let doc = "What happens during `grace_s`. `stand`: the seat does nothing, and the others keep playing. `bot`: \
+               an AI partner plays the seat. `hold`: the game pauses for all, with a countdown.";
     let meanwhile = fields.key("meanwhile", doc);
     let meanwhile = meanwhile.or(usual.meanwhile, |p| p.word("choice", &choices));
     let halves = halves(&mut fields);
     let bot = fields.key(
         "bot",
-        "The AI partner that plays the seat; without it that of the lobby.",
+        "The AI partner that takes over. By default that of the lobby.",
     );
     let bot = bot.maybe(|place| bot::read(source, &place));
     fields.done();
@@ -231,14 +231,14 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
     };
     let whole = read(
         "then",
-        "What follows. `bot`: an AI partner plays the seat. `partner_left`, `technical`: the episode ends for the group with \
-         this reason. Without it `partner_left`.",
+        "What happens after `grace_s`. `bot`: an AI partner plays the seat. `partner_left`, `technical`: the \
+         episode ends for the group, with this reason. By default `partner_left`.",
     );
     let first = read(
         "first_half",
-        "Instead of `then`: what follows in the first half of the ticks that the episode has at most.",
+        "Replaces `then` in the first half of the episode's maximum length.",
     );
-    let second = read("second_half", "What follows in the second half.");
+    let second = read("second_half", "Replaces `then` in the second half.");
     let missing = |key, other, example| {
         let message = format!(
             "missing, as `{other}` says what follows in the other half; write for example `{key}: {example}`"
@@ -269,12 +269,12 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
 pub(crate) fn hidden_tab(place: &Place<'_>) -> Option<HiddenTab> {
     let mut fields = place.fields("what happens when a page is out of sight")?;
     let usual = HiddenTab::default();
-    let doc = "Seconds for which a page is out of sight until the others are told.";
+    let doc = "The time in a hidden tab until the partners are told, in seconds.";
     let warn_s = fields
         .key("warn_s", doc)
         .or(usual.warn_s, |p| p.whole(1..=600, "seconds"));
-    let doc =
-        "Seconds until the person counts as gone, and `on_disconnect` decides; not below `warn_s`.";
+    let doc = "The time in a hidden tab until the person counts as gone for good and `on_disconnect` decides, in seconds. \
+         At least `warn_s`.";
     let drop_s = fields
         .key("drop_s", doc)
         .or(usual.drop_s, |p| p.whole(1..=600, "seconds"));
@@ -294,13 +294,13 @@ pub(crate) fn net(place: &Place<'_>) -> Option<Net> {
     let mut fields = place.fields("how pages reach each other")?;
     let usual = Net::default();
     let ways = [("all", Ice::All), ("relay", Ice::Relay)];
-    let doc = "`all`: pages connect directly if they can, else through the server's TURN. `relay`: through TURN alone, so that \
-               no participant learns the address of another.";
+    let doc = "`all`: pages connect directly if possible, otherwise through the server's TURN. `relay`: only \
+               through TURN, so that no participant learns another's IP address.";
     let ice = fields
         .key("ice", doc)
         .or(usual.ice, |place| place.word("choice", &ways));
-    let doc = "`websocket`: what WebRTC does not carry goes through the server's WebSocket. `none`: it goes nowhere; with \
-               `ice: relay` on a server without TURN nobody can play. Without it `websocket`.";
+    let doc = "The path when WebRTC fails. `websocket`: through the server's WebSocket. `none`: no path; with `ice: \
+               relay` on a server without TURN, nobody can play. By default `websocket`.";
     let fallback = fields
         .key("fallback", doc)
         .maybe(|place| place.word("choice", &FALLBACKS));

@@ -62,18 +62,19 @@ const MODEL: &str = ".onnx";
 pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Bot> {
     place.named("bot", |place| {
         let mut fields = place.fields("an AI partner")?;
-        let doc = "Name of the AI partner: `cook` follows rules in every kitchen of Overcooked, `random` presses evenly \
-                   drawn keys, `idle` does nothing; or the file of an ONNX model in the study folder, at most 32 MiB \
-                   ([agents.md](agents.md)).";
+        let doc = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, `random` \
+                   chooses each action with equal probability, `idle` does nothing. Or the file of an ONNX model in \
+                   the study folder, at most 32 MiB ([agents.md](agents.md)).";
         let policy = fields.key("policy", doc).need("cook", |place| policy(source, &place));
-        let disclose = fields.key("disclose", "Whether people are told that the partner is an AI.");
+        let disclose = fields.key("disclose", "Whether participants are told that the partner is an AI.");
         let disclose = disclose.or(true, |place| place.flag());
-        let doc = "Of a model: draws each action in proportion to the exponential of its value divided by this. Without \
-                   it the action with the greatest value is taken.";
+        let doc = "For models: the softmax temperature. Each action is drawn with a probability in proportion to \
+                   exp(value / temperature). Without this key, the model takes the action with the greatest value.";
         let warm = fields.key("temperature", doc);
         let is_drawn = warm.place.is_some();
         let warm = warm.maybe(|place| place.number(0.01..=100.0, ""));
-        let doc = "Of a model: ticks from one decision to the next, as it was trained (frame skip); in between it does nothing.";
+        let doc = "For models: the model acts every N ticks, as it was trained (frame skip). In between it does \
+                   nothing.";
         let every = fields.key("every_ticks", doc);
         let is_paced = every.place.is_some();
         let every = every.or(1, |place| place.whole(1..=60, "ticks"));

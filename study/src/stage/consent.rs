@@ -21,14 +21,14 @@ pub struct Consent {
     pub or_else: Outcome,
 }
 
-const DOC: &str = "A text to agree to. Nothing of a participant is recorded before; \
-    the time of the agreement and the SHA-256 of the text agreed to are.";
+const DOC: &str = "A text to agree to. Nothing is recorded about a participant before. The time of the agreement \
+                   and the SHA-256 of the text are recorded.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consent> {
     fields.about(DOC);
-    let page = fields.key("file", "What participants agree to.");
+    let page = fields.key("file", "The text that participants agree to.");
     let page = page.need("consent.md", |place| page::read(source, &place));
-    let doc = "How the way of those ended who do not agree.";
+    let doc = "The outcome of participants who do not agree.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::NoConsent, |place| outcome::read(&place));
     Some(Consent {

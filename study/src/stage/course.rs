@@ -287,23 +287,24 @@ pub(crate) fn check_turns(place: &Place<'_>, env: &Env) {
 const MAX_EPISODES: u16 = 1_000;
 
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Course> {
-    let doc = "How many episodes are played, one after the other.";
+    let doc = "The number of episodes, played one after the other.";
     let episodes = fields.key("episodes", doc);
     let written = episodes.place.clone();
     let episodes = episodes.or(1, |place| place.whole(1..=MAX_EPISODES, "episodes"));
-    let doc = "A formula, which ends an episode on the first confirmed tick on which it holds; or a block of such \
-               criteria. Without it an episode ends as the environment says.";
+    let doc = "A formula that ends an episode on the first confirmed tick on which it holds; or a block of \
+               criteria. Without this key, an episode ends as the environment says.";
     let until = fields.key("until", doc).maybe(|place| until(&place));
-    let doc = "What the seeds of episodes are drawn from: `participant`, `group`, `episode` (its number in the visit), and \
-               names of factors and of `for_each`; episodes for which all of these are the same have the same seed. \
-               Without it every episode has its own.";
+    let doc = "What decides the seed of an episode: `participant`, `group`, `episode` (its index in the visit), and \
+               names of factors or of `for_each`. Episodes that agree in all of these get the same seed. Without \
+               this key, every episode gets its own.";
     let seed = fields.key("seed", doc).or(Vec::new(), |place| {
         let names = place.list("names", 8)?;
         let names: Vec<_> = names.iter().map(Place::id).collect();
         names.into_iter().collect()
     });
     let modes = [("ticks", Mode::Ticks), ("turns", Mode::Turns)];
-    let doc = "`ticks`: time goes on at the tick rate. `turns`: with every action of the participant, who plays alone.";
+    let doc = "`ticks`: time advances at the tick rate. `turns`: time advances with every action of the \
+               participant, who plays without other people.";
     let mode = fields.key("mode", doc);
     let mode = mode.or(Mode::Ticks, |place| place.word("mode", &modes));
     let most = until
@@ -331,12 +332,12 @@ fn until(place: &Place<'_>) -> Option<Until> {
     });
     let block = place.may(place.is_block()).then(|| {
         let mut fields = place.fields("what ends an episode or the stage")?;
-        let doc = "Ends an episode on the first confirmed tick on which it holds.";
+        let doc = "Ends an episode on the first confirmed tick on which this formula holds.";
         let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
         let count = |place: Place<'_>| place.whole(1..=MAX_EPISODES, "episodes");
-        let doc = "Ends the stage after so many episodes with a score above 0.";
+        let doc = "Ends the stage after this many episodes with a score above 0. It needs `max_episodes`.";
         let min_successes = fields.key("min_successes", doc).maybe(count);
-        let doc = "Ends the stage after so many episodes, whatever came of them.";
+        let doc = "Ends the stage after this many episodes, whatever their scores.";
         let max_episodes = fields.key("max_episodes", doc).maybe(count);
         fields.done();
         let (min_successes, max_episodes) = (min_successes?, max_episodes?);

@@ -22,11 +22,11 @@ const DOC: &str = "The last page.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<End> {
     fields.about(DOC);
-    let doc = "How the way of those ended who come here.";
+    let doc = "The outcome recorded for participants who reach this page.";
     let outcome = fields
         .key("outcome", doc)
         .or(Outcome::Completed, |place| outcome::read(&place));
-    let page = fields.key("file", "What participants read.");
+    let page = fields.key("file", "The text that participants read.");
     let page = page.need("thanks.md", |place| page::read(source, &place));
     Some(End {
         outcome: outcome?,

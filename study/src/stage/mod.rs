@@ -259,9 +259,9 @@ pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
 /// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
 /// other faults.
 pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<String>, Option<Stage>) {
-    let doc = "Names the stage in the data; unique in the study.";
+    let doc = "The name of the stage in the data. Unique in the study.";
     let id = fields.key("id", doc).need("how", |place| place.id());
-    let doc = "What the stage is; decides which other keys it has.";
+    let doc = "The type of the stage. It decides which other keys exist.";
     let kind = fields.variants("type", doc, "stage type", &TYPES, |kind, fields| {
         kind_of(source, kind, fields)
     });

@@ -54,8 +54,8 @@ pub struct Choice {
     pub text: Text,
 }
 
-const DOC: &str = "Questions about what was read. All must be right at once; \
-    the server checks it, and pages do not have the right answers.";
+const DOC: &str = "Questions with right answers. All must be right in one attempt. The server checks them; the \
+                   right answers are never sent to participants' pages.";
 
 /// The most questions, and the most choices of one.
 const MOST: usize = 50;
@@ -67,12 +67,12 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
         "[{name: soup, ask: …, choices: [1, 2], answer: 2}]",
         |place| questions(source, &place),
     );
-    let doc = "How often a participant may try.";
+    let doc = "The number of attempts.";
     let attempts = (fields.key("attempts", doc)).or(1, |place| place.whole(1..=20, "attempts"));
-    let doc = "The id of a stage before the quiz; who was wrong goes on there for the next attempt. \
-               Without it the quiz is shown again at once.";
+    let doc = "The id of an earlier stage. After wrong answers, participants return to it before the next attempt. \
+               Without this key, the quiz is shown again at once.";
     let retry_from = fields.key("retry_from", doc).maybe(|place| place.id());
-    let doc = "How the way of those ended who had no attempt left.";
+    let doc = "The outcome of participants who use up their attempts.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::FailedQuiz, |place| outcome::read(&place));
     let (attempts, retry_from) = (attempts?, retry_from?);
@@ -105,7 +105,7 @@ fn question(
     names: &mut BTreeSet<String>,
 ) -> Option<Question> {
     let mut fields = place.fields("a question")?;
-    let name = fields.key("name", "Its name in the data.");
+    let name = fields.key("name", "The name of the question in the data.");
     let name = name.need("soup", |place| {
         let name = place.id()?;
         let is_new = names.insert(name.clone());
@@ -114,16 +114,16 @@ fn question(
         }
         is_new.then_some(name)
     });
-    let ask = fields.key("ask", "What is asked.");
+    let ask = fields.key("ask", "The question.");
     let ask = ask.need("\"How many onions make a soup?\"", |place| {
         text::read(&place, source.languages, 1_000)
     });
-    let doc = "What can be answered: words and numbers, or `{value: …, text: …}` with a text by language.";
+    let doc = "The choices: words or numbers, or `{value: …, text: …}` with a text by language.";
     let choices = fields.key("choices", doc);
     let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place));
     let answer = fields.key(
         "answer",
-        "The right one: its word or number, or its `value`.",
+        "The right choice: its word or number, or its `value`.",
     );
     let answer = answer.need("3", |place| value(&place).map(|value| (value, place)));
     fields.done();
@@ -174,9 +174,9 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
     let block = place.may(place.is_block()).then(|| {
         let mut fields = place.fields("a choice")?;
         let value = fields
-            .key("value", "What is recorded.")
+            .key("value", "The value in the data.")
             .need("ours", |place| value(&place));
-        let text = fields.key("text", "What participants read.");
+        let text = fields.key("text", "The text that participants read.");
         let text = text.need("{en: ours, de: unsere}", |place| {
             text::read(&place, source.languages, 400)
         });

@@ -85,20 +85,20 @@ const REFUSED: [(&str, &str); 3] = [
     ),
 ];
 
-const DOC: &str = "A form, in the JSON of SurveyJS.";
+const DOC: &str = "A form, in the JSON format of SurveyJS.";
 
 /// Reads the fields of a survey stage.
 pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Survey> {
     fields.about(DOC);
-    let title = fields.key("title", "The heading, unless the form has one.");
+    let title = fields.key("title", "The heading, if the form has none.");
     let title = title.maybe(|place| text::read(&place, source.languages, 200));
-    let inline = fields.key("surveyjs", "The form, in the study file.");
+    let inline = fields.key("surveyjs", "The form, written in the study file.");
     let has_inline = inline.place.is_some();
     let inline = inline.maybe(|place| document(source.dir, "", &place));
-    let file = fields.key("surveyjs_file", "The form, in a JSON file of its own.");
+    let file = fields.key("surveyjs_file", "The form, in a separate JSON file.");
     let both = file.place.clone().filter(|_| has_inline);
     let file = file.maybe(|place| in_file(source, &place));
-    let doc = "Items that show whether people read what they answer, and what is made of them.";
+    let doc = "Attention checks.";
     let attention = fields
         .key("attention", doc)
         .maybe(|place| attention(&place).map(|attention| (attention, place)));
@@ -174,19 +174,19 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
         &mut fields,
         &[
             ("title", "The heading."),
-            ("description", "A text below it."),
+            ("description", "A text below the title."),
         ],
     );
     pass(&mut fields, LOOKS, &reading);
-    let doc = "When values of what is not shown are removed: here always before they are recorded.";
+    let doc = "When answers to hidden elements are removed; always before they are recorded.";
     let _ = (fields.key("clearInvisibleValues", doc))
         .maybe(|place| place.word("choice", &[("onComplete", ()), ("onHidden", ())]));
-    let doc = "When a page is checked: here as it is left.";
+    let doc = "When answers are checked; always when participants leave a page of the form.";
     let _ = (fields.key("checkErrorsMode", doc))
         .maybe(|place| place.word("choice", &[("onNextPage", ())]));
     let pages = fields.key(
         "pages",
-        "The pages of the form; or `elements`, for one page.",
+        "The pages of the form. Or write `elements`, for one page.",
     );
     let has_pages = pages.place.is_some();
     let pages = pages.maybe(|place| {
@@ -194,7 +194,7 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
         let pages = pages.iter().map(|page| form_page(page, &reading));
         Some(pages.collect::<Vec<_>>())
     });
-    let elements_of = fields.key("elements", "What is asked on the only page.");
+    let elements_of = fields.key("elements", "The elements of a form with one page.");
     let both = elements_of.place.clone().filter(|_| has_pages);
     if let Some(both) = both {
         both.wrong("both `pages` and `elements`; put the elements into a page");
@@ -374,20 +374,19 @@ fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
 fn form_page<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let mut fields = place.fields("a page of the form")?;
     let _ = fields
-        .key("name", "The name of the page; it is not in the data.")
+        .key("name", "The name of the page. It is not in the data.")
         .maybe(|place| place.text(60));
     texts(
         &mut fields,
         &[
             ("title", "The heading."),
-            ("description", "A text below it."),
+            ("description", "A text below the title."),
         ],
     );
     pass(&mut fields, LOOKS, reading);
-    let doc =
-        "Shows the page only where this condition holds, which can ask what earlier pages asked.";
+    let doc = "A condition over answers on earlier pages. The page is shown only if it holds.";
     let shown = condition(&mut fields, "visibleIf", doc, false);
-    let items = fields.key("elements", "What is asked on the page.");
+    let items = fields.key("elements", "The elements of the page.");
     let items = items.need("[{type: comment, name: thoughts}]", |place| {
         elements(&place, reading)
     });
@@ -411,36 +410,36 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         refuse(place)?;
         let named = fields.key(
             "name",
-            "The name of its value in the data; unique in the form.",
+            "The name in the data. Unique in the form.",
         );
         let named = named.need("thoughts", |place| place.text(60).map(|name| (name, place)));
         texts(
             &mut fields,
             &[
                 ("title", "The question."),
-                ("description", "A smaller text below it."),
+                ("description", "A smaller text below the title."),
                 (
                     "requiredErrorText",
-                    "What is said if it must be answered and is not.",
+                    "The message if a required answer is missing.",
                 ),
             ],
         );
-        let required = (fields.key("isRequired", "Whether it must be answered."))
+        let required = (fields.key("isRequired", "Whether an answer is required."))
             .or(false, |place| place.flag());
         let conditions = [
             (
                 "visibleIf",
-                "Shows it only where this condition holds, which can ask what was asked before.",
+                "A condition over earlier answers. The element is shown only while it holds.",
                 false,
             ),
             (
                 "requiredIf",
-                "When it must be answered, too: a condition over the answers.",
+                "A condition over the answers. An answer is required while it holds.",
                 true,
             ),
             (
                 "enableIf",
-                "When it can be answered: a condition over the answers.",
+                "A condition over the answers. The element can be answered only while it holds.",
                 true,
             ),
         ];
@@ -449,13 +448,13 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         pass(&mut fields, ELEMENT_LOOKS, reading);
         let default = fields.key(
             "defaultValue",
-            "The answer that is there before the person gives one.",
+            "The answer that is filled in at first.",
         );
         let default = default.maybe(|place| {
             place.json();
             Some(place)
         });
-        let doc = "What it asks for; decides which other keys it has.";
+        let doc = "The type of the element. It decides which other keys exist.";
         let mut asks = true;
         let inner = fields.variants("type", doc, "element type", &TYPES, |kind, fields| {
             asks = !matches!(kind, Type::Html | Type::Panel);
@@ -463,7 +462,7 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         });
         let correct = fields.key(
             "correctAnswer",
-            "The right answer, for an item of `attention`; pages do not have it.",
+            "The right answer, for an item of `attention`. It is never sent to participants' pages.",
         );
         let correct = correct.maybe(|place| Some((place.json(), place)));
         fields.done();

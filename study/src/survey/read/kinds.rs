@@ -25,9 +25,9 @@ pub(super) fn asked<'a>(
             let [min, max] = [
                 (
                     "minSelectedChoices",
-                    "The fewest that must be chosen, if any is.",
+                    "The minimum number of choices, if any are made.",
                 ),
-                ("maxSelectedChoices", "The most that can be chosen."),
+                ("maxSelectedChoices", "The maximum number of choices."),
             ]
             .map(|(key, doc)| {
                 fields
@@ -62,7 +62,7 @@ pub(super) fn asked<'a>(
             rules
         }
         Type::Html => {
-            let html = fields.key("html", "What participants read.");
+            let html = fields.key("html", "The text that participants read.");
             html.need("\"<p>Nearly done.</p>\"", |place| localised(&place))?;
             Some(Vec::new())
         }
@@ -83,7 +83,7 @@ pub(super) fn asked<'a>(
         Type::Texts => parts::texts(fields, reading),
         Type::Table => parts::table(fields, reading),
         Type::Panel => {
-            let inner = fields.key("elements", "What stands in the panel.");
+            let inner = fields.key("elements", "The elements of the panel.");
             inner.need("[{type: comment, name: thoughts}]", |place| {
                 elements(&place, reading)
             })
@@ -96,8 +96,8 @@ pub(super) fn yes_and_no(fields: &mut Fields<'_>) {
     texts(
         fields,
         &[
-            ("labelTrue", "The text for yes."),
-            ("labelFalse", "The text for no."),
+            ("labelTrue", "The label for yes."),
+            ("labelFalse", "The label for no."),
         ],
     );
 }
@@ -134,13 +134,10 @@ const SLIDER_LOOKS: &[&str] = &[
 
 /// Reads what all texts have.
 pub(super) fn written(fields: &mut Fields<'_>) -> Option<()> {
-    texts(
-        fields,
-        &[("placeholder", "What stands in the empty field.")],
-    );
+    texts(fields, &[("placeholder", "The hint in the empty field.")]);
     let longest = fields.key(
         "maxLength",
-        "The most characters; -1 for as many as there can be.",
+        "The maximum number of characters; -1 for the largest possible.",
     );
     let longest = longest.maybe(|place| place.whole(-1..=MAX_ANSWER as i64, "characters"));
     longest.map(drop)
@@ -157,8 +154,8 @@ fn ordered(fields: &mut Fields<'_>) -> Option<()> {
 /// Reads in which order choices are shown.
 pub(super) fn choices_order(fields: &mut Fields<'_>) -> Option<()> {
     let orders = [("none", ()), ("random", ()), ("asc", ()), ("desc", ())];
-    let doc = "The order of the choices: `none` as they stand here, `asc` or `desc` by their texts, `random` drawn for each \
-               participant.";
+    let doc = "The order of the choices. `none`: as listed. `asc`, `desc`: sorted by text. `random`: shuffled for \
+               each participant.";
     let order = fields
         .key("choicesOrder", doc)
         .maybe(|place| place.word("order", &orders));
@@ -172,14 +169,14 @@ fn choosing(fields: &mut Fields<'_>) -> Option<()> {
     for (key, doc) in [
         (
             "showOtherItem",
-            "Whether there is a choice `other` with a field for a text of one's own, whose name in the data ends in `-Comment`.",
+            "Whether to add a choice `other` with a text field. In the data, the text is the item `NAME-Comment`.",
         ),
-        ("hasOther", "The older name of `showOtherItem`."),
+        ("hasOther", "The older name of `showOtherItem`. Both work."),
         (
             "showNoneItem",
-            "Whether there is a choice `none`, which goes with no other.",
+            "Whether to add a choice `none`, which excludes all others.",
         ),
-        ("hasNone", "The older name of `showNoneItem`."),
+        ("hasNone", "The older name of `showNoneItem`. Both work."),
     ] {
         let read = fields.key(key, doc).or(false, |place| place.flag());
         whole = whole.and(read.map(drop));
@@ -187,10 +184,16 @@ fn choosing(fields: &mut Fields<'_>) -> Option<()> {
     texts(
         fields,
         &[
-            ("otherText", "The text of the choice `other`."),
-            ("otherPlaceholder", "What stands in its empty field."),
-            ("otherErrorText", "What is said if that is left empty."),
-            ("noneText", "The text of the choice `none`."),
+            ("otherText", "The label of the choice `other`."),
+            (
+                "otherPlaceholder",
+                "The hint in the empty text field of `other`.",
+            ),
+            (
+                "otherErrorText",
+                "The message if the text for `other` is empty.",
+            ),
+            ("noneText", "The label of the choice `none`."),
         ],
     );
     choices?;
@@ -199,7 +202,7 @@ fn choosing(fields: &mut Fields<'_>) -> Option<()> {
 
 pub(super) fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Value>> {
     let example = "[{value: a, text: First}, {value: b, text: Second}]";
-    let doc = "Words and numbers, or `{value: …, text: …}`; the value is what the data have.";
+    let doc = "Words or numbers, or `{value: …, text: …}`. The data contain the value.";
     fields.key(key, doc).need(example, |place| choices(&place))
 }
 
@@ -224,9 +227,9 @@ fn choice(place: &Place<'_>) -> Option<Value> {
         let block = (place.may(place.is_block())).then(|| {
             let mut fields = place.fields("a choice")?;
             let value = fields
-                .key("value", "What is recorded.")
+                .key("value", "The value in the data.")
                 .need("a", |place| value(&place));
-            texts(&mut fields, &[("text", "What participants read.")]);
+            texts(&mut fields, &[("text", "The text that participants read.")]);
             fields.done();
             value
         });
@@ -256,21 +259,24 @@ pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
     texts(
         fields,
         &[
-            ("minRateDescription", "What the first point means."),
-            ("maxRateDescription", "What the last point means."),
+            ("minRateDescription", "The label of the first point."),
+            ("maxRateDescription", "The label of the last point."),
         ],
     );
     let named = fields.key(
         "rateValues",
-        "The points, instead of those from `rateMin` to `rateMax`.",
+        "A list of points, instead of `rateMin` to `rateMax`.",
     );
     let named = named.maybe(|place| choices(&place));
     let whole = |place: Place<'_>| place.whole(-1000..=1000, "");
     let min = fields.key("rateMin", "The first point.").or(1i64, whole);
     let step = fields
-        .key("rateStep", "From point to point.")
+        .key("rateStep", "The distance between two points.")
         .or(1i64, |place| place.whole(1..=1000, ""));
-    let count = fields.key("rateCount", "How many points, without `rateMax`.");
+    let count = fields.key(
+        "rateCount",
+        "The number of points. Used if `rateMax` is missing.",
+    );
     let count = count.or(5i64, |place| place.whole(2..=100, ""));
     let top = fields.key("rateMax", "The last point.");
     let at = top.place.clone();
@@ -308,7 +314,7 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     ];
     let input = fields.key(
         "inputType",
-        "What kind of line it is; a `number` is a number in the data, and a `range` is a slider.",
+        "The kind of input. `number` gives a number in the data, and `range` shows a slider.",
     );
     let number = input.or("text".to_owned(), |place| {
         place
@@ -323,17 +329,17 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
         false => place.text(20).map(|_| f64::NAN),
     };
     let min = fields
-        .key("min", "The least number, or the first date or time.")
+        .key("min", "The least number, or the earliest date or time.")
         .maybe(bound);
     let max = fields
-        .key("max", "The greatest number, or the last date or time.")
+        .key("max", "The greatest number, or the latest date or time.")
         .maybe(bound);
-    let step = step(fields, "From number to number of a `range`.");
+    let step = step(fields, "The distance between two values of a `range`.");
     texts(
         fields,
         &[
-            ("minErrorText", "What is said of an answer below `min`."),
-            ("maxErrorText", "What is said of an answer above `max`."),
+            ("minErrorText", "The message for an answer below `min`."),
+            ("maxErrorText", "The message for an answer above `max`."),
         ],
     );
     let (min, max) = (min?, max?);
@@ -349,8 +355,11 @@ fn matrix(fields: &mut Fields<'_>) -> Option<()> {
     let rows = rows_at(fields);
     let mut whole = Some(());
     for (key, doc) in [
-        ("isAllRowRequired", "Whether every row must be answered."),
-        ("eachRowRequired", "The newer name of `isAllRowRequired`."),
+        ("isAllRowRequired", "Whether every row requires an answer."),
+        (
+            "eachRowRequired",
+            "The newer name of `isAllRowRequired`. Both work.",
+        ),
     ] {
         let read = fields.key(key, doc).or(false, |place| place.flag());
         whole = whole.and(read.map(drop));
@@ -365,7 +374,7 @@ pub(super) fn rows_at(fields: &mut Fields<'_>) -> Option<()> {
     let rows = choices_at(fields, "rows");
     let orders = [("initial", ()), ("random", ())];
     let doc =
-        "The order of the rows: `initial` as they stand here, `random` drawn for each participant.";
+        "The order of the rows. `initial`: as listed. `random`: shuffled for each participant.";
     let order = fields
         .key("rowOrder", doc)
         .maybe(|place| place.word("order", &orders));
@@ -378,12 +387,12 @@ const MAX_STEPS: f64 = 10_000.0;
 
 fn slider(fields: &mut Fields<'_>) -> Option<()> {
     let kinds = [("single", ()), ("range", ())];
-    let doc = "`single` for a number, `range` for two: from the first to the second.";
+    let doc = "`single`: one number. `range`: two numbers, from the first to the second.";
     let kind = (fields.key("sliderType", doc)).maybe(|place| place.word("slider type", &kinds));
     let number = |place: Place<'_>| place.number(-1e9..=1e9, "");
     let min = fields.key("min", "The least number.").or(0.0, number);
     let max = fields.key("max", "The greatest number.").or(100.0, number);
-    let step = step(fields, "From number to number.");
+    let step = step(fields, "The distance between two values.");
     kind?;
     steps_fit(fields, min?, max?, step?)
 }
