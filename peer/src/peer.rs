@@ -253,8 +253,12 @@ impl<W: World> Peer<W> {
 
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
-        // Whoever has the whole episode leaves it, which says nothing about the way.
-        let is_done = self.verdict.is_some() || self.session().is_some_and(Session::finished);
+        // Whoever has the whole episode leaves it, which says nothing about the way; what this page has yet to say goes
+        // through the server as well, once the channel is silent.
+        let is_over = self
+            .session()
+            .is_some_and(|session| session.ended().is_some());
+        let is_done = self.verdict.is_some() || is_over;
         if open || !is_done {
             self.net.channel(now.page_us, seat, open);
         }
