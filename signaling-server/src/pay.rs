@@ -16,14 +16,14 @@ use study::payment::{decimals, written};
 
 use crate::store::{self, Identifier, PayState, Payment, SqliteStore};
 
-/// What a file is written for.
+/// The recruiter that a file is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Bulk bonuses of Prolific: participant id and amount.
+    /// Prolific's bulk bonuses: participant id and amount.
     Prolific,
-    /// Bonuses of Mechanical Turk: worker, assignment, amount, reason.
+    /// Mechanical Turk's bonuses: worker, assignment, amount and reason.
     Mturk,
-    /// Whole amounts by the number of the visit, for payment by hand.
+    /// Total amounts by reference number, for payment by hand.
     Plain,
 }
 
