@@ -156,7 +156,7 @@ impl Design {
         })
     }
 
-    /// The name of a treatment: those of its levels, with a slash between.
+    /// The name of a treatment: those of its levels, in the order of the file, with slashes between.
     pub fn treatment_name(&self, treatment: &[usize]) -> String {
         let levels = self.between.iter().zip(treatment);
         let names = levels.filter_map(|(factor, level)| factor.levels.get(*level));
