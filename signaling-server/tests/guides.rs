@@ -6,6 +6,7 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -178,4 +179,70 @@ fn every_test_that_the_page_of_complaints_names_is_one() {
         count += 1;
     }
     assert!(count >= 50, "{count} rows");
+}
+
+/// The columns of each table that a page lists, in order; `A` to `B` stands for a stretch of another table's.
+fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
+    let quoted = |text: &str| -> Vec<String> {
+        let parts = text.split('`').skip(1).step_by(2);
+        parts.map(str::to_owned).collect()
+    };
+    let mut direct: BTreeMap<String, Vec<(Vec<String>, Option<String>)>> = BTreeMap::new();
+    for section in page.split("\n## `").skip(1) {
+        let (name, text) = section.split_once(".csv`").unwrap();
+        let (_, table) = text
+            .split_once("| Column | Meaning |\n| --- | --- |\n")
+            .unwrap();
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let cells = rows.map(|row| {
+            let (names, meaning) = row[1..].split_once('|').unwrap();
+            let of = names.contains("` to `").then(|| {
+                let known = quoted(meaning).into_iter().next().unwrap();
+                known.trim_end_matches(".csv").to_owned()
+            });
+            (quoted(names), of)
+        });
+        direct.insert(name.to_owned(), cells.collect());
+    }
+    fn columns(
+        all: &BTreeMap<String, Vec<(Vec<String>, Option<String>)>>,
+        name: &str,
+    ) -> Vec<String> {
+        let cells = all[name].iter().flat_map(|(names, of)| match of {
+            None => names.clone(),
+            Some(other) => {
+                let other = columns(all, other);
+                let at = |name: &String| other.iter().position(|known| known == name).unwrap();
+                other[at(&names[0])..=at(&names[1])].to_vec()
+            }
+        });
+        cells.collect()
+    }
+    let names = direct.keys().cloned();
+    names
+        .map(|name| (columns(&direct, &name), name))
+        .map(|(all, name)| (name, all))
+        .collect()
+}
+
+#[test]
+fn the_page_of_the_data_lists_every_table_with_its_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("data/episodes")).unwrap();
+    let done = coplay(dir.path(), "coplay export --data data --out tables --seen");
+    assert!({ done }.output().unwrap().status.success());
+    let mut written = BTreeMap::new();
+    for entry in std::fs::read_dir(dir.path().join("tables")).unwrap() {
+        let path = entry.unwrap().path();
+        let header = std::fs::read_to_string(&path).unwrap();
+        let names: Vec<String> = header.trim_end().split(',').map(str::to_owned).collect();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        written.insert(name.to_owned(), names);
+    }
+    let mut listed = listed_columns(include_str!("../../docs/data.md"));
+    for names in listed.values_mut() {
+        // Those are there if a study has factors.
+        names.retain(|name| !name.ends_with("_NAME"));
+    }
+    assert_eq!(listed, written);
 }
