@@ -210,7 +210,6 @@ impl App {
             ServerNews::Open => {
                 let playing = self.play.as_ref().and_then(Play::playing);
                 self.socket.send(&self.credentials.hello(playing));
-                panic_handler::connect(self.socket.raw());
             }
             ServerNews::Message(message) => self.message(message),
             ServerNews::Garbled(error) => {
@@ -410,7 +409,7 @@ impl App {
             self.begin(plan);
         }
         if let Some(play) = &self.play {
-            panic_handler::remember(play.recorder());
+            panic_handler::keep_recorder(play.recorder());
         }
         let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {

@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Element, Event, KeyboardEvent};
+use web_sys::{AbortSignal, Element, Event, KeyboardEvent};
 
 use crate::app::App;
 use crate::shell::credentials::Credentials;
 use crate::shell::inbox::{Inbox, Input};
-use crate::shell::{dom, panic_handler};
+use crate::shell::{dom, lifetime, panic_handler};
 
 /// A participant's page.
 #[wasm_bindgen]
@@ -68,8 +68,9 @@ impl Coplay {
     /// One beat of the Worker.
     pub fn tick(&self) {
         // A page that is busy at a beat has failed: the beats after that must not pile up.
-        if self.page.ask(|_| ()).is_some() {
-            self.page.inbox.send(Input::Tick);
+        match self.page.ask(|_| ()) {
+            Some(()) => self.page.inbox.send(Input::Tick),
+            None => panic_handler::end_failed_page(),
         }
     }
 
@@ -98,9 +99,15 @@ impl Coplay {
         self.page.inbox.send(Input::Printed { code, name });
     }
 
+    /// The signal of the page's end, after which nothing of it goes on. None in a browser without such signals.
+    #[wasm_bindgen(getter)]
+    pub fn signal(&self) -> Option<AbortSignal> {
+        lifetime::signal()
+    }
+
     /// The page failed outside of this module, or inside an environment module: tells the person and the server.
     pub fn fail(&self, message: &str) {
-        panic_handler::fail(message);
+        panic_handler::report_failure(message);
     }
 }
 

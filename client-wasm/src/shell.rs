@@ -7,4 +7,5 @@ pub(crate) mod iframe;
 pub(crate) mod inbox;
 pub(crate) mod layout;
 pub(crate) mod leave_button;
+pub(crate) mod lifetime;
 pub(crate) mod panic_handler;

@@ -14,7 +14,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::episode::module;
 use crate::pages::unmet_requirements::Found;
-use crate::shell::dom;
+use crate::shell::{dom, lifetime};
 
 /// Round trips to the server of which the median is told, and the least of them that say something.
 const PINGS: usize = 9;
@@ -230,8 +230,12 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
+/// Waits. A page that has ended waits for ever.
 async fn pause(ms: f64) {
     let promise = Promise::new(&mut |done, _| {
+        if lifetime::is_over() {
+            return;
+        }
         let window = dom::window();
         // A browser that refuses a timer cannot be waited for.
         if (window.set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms as i32)).is_err()
@@ -242,9 +246,12 @@ async fn pause(ms: f64) {
     JsFuture::from(promise).await.ok();
 }
 
-/// When the next frame is, milliseconds; none if there is none.
+/// When the next frame is, milliseconds; none if there is none. A page that has ended waits for ever.
 async fn frame() -> Option<f64> {
     let promise = Promise::new(&mut |done, _| {
+        if lifetime::is_over() {
+            return;
+        }
         let window = dom::window();
         window.request_animation_frame(&done).ok();
         window

@@ -7,8 +7,8 @@ use protocol::control::{self, ClientMessage};
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
 
-use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input, ServerNews};
+use crate::shell::{dom, panic_handler};
 
 /// Pauses before the next try, milliseconds; the last one repeats.
 const PAUSES_MS: [f64; 6] = [250.0, 500.0, 1_000.0, 2_000.0, 3_000.0, 5_000.0];
@@ -108,11 +108,6 @@ impl Socket {
         self.drop_connection();
     }
 
-    /// The connection itself, for a last message when all else fails.
-    pub(crate) fn raw(&self) -> Option<WebSocket> {
-        self.socket.clone()
-    }
-
     fn drop_connection(&mut self) {
         self.generation += 1;
         if let Some(socket) = self.socket.take() {
@@ -125,7 +120,10 @@ impl Socket {
         self.started_ms = now_ms;
         self.generation += 1;
         match WebSocket::new(&self.url) {
-            Ok(socket) => self.socket = Some(self.subscribe(socket)),
+            Ok(socket) => {
+                panic_handler::keep_socket(socket.clone());
+                self.socket = Some(self.subscribe(socket));
+            }
             Err(_) => self.lost(now_ms),
         }
     }

@@ -3,9 +3,14 @@
 //! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
+use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, Element, Event, EventTarget, HtmlElement, Window};
+use web_sys::{
+    AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, Window,
+};
+
+use super::lifetime;
 
 /// The window.
 pub(crate) fn window() -> Window {
@@ -175,13 +180,39 @@ pub(crate) fn say(element: &Element, content: &str) {
 }
 
 /// Listens for as long as the page lives; the listener goes with its element.
-pub(crate) fn listen<E: wasm_bindgen::convert::FromWasmAbi + 'static>(
+pub(crate) fn listen<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     name: &str,
     listener: impl FnMut(E) + 'static,
 ) {
+    let options = AddEventListenerOptions::new();
+    if let Some(signal) = lifetime::signal() {
+        options.set_signal(&signal);
+    }
+    add_listener(target, name, listener, &options);
+}
+
+/// Listens even when the page has ended.
+pub(crate) fn listen_beyond_end<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+) {
+    add_listener(target, name, listener, &AddEventListenerOptions::new());
+}
+
+fn add_listener<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+    options: &AddEventListenerOptions,
+) {
     let closure = Closure::<dyn FnMut(E)>::new(listener).into_js_value();
     target
-        .add_event_listener_with_callback(name, closure.unchecked_ref())
+        .add_event_listener_with_callback_and_add_event_listener_options(
+            name,
+            closure.unchecked_ref(),
+            options,
+        )
         .expect("a listener can be added");
 }

@@ -11,6 +11,7 @@ use policy::Partners;
 use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Draft, ServerMessage};
 
+use super::lifetime;
 use crate::episode::module::Module;
 
 /// What comes in.
@@ -108,6 +109,10 @@ impl Inbox {
 
     /// Has an input handled now, or after the one that is being handled.
     pub(crate) fn send(&self, input: Input) {
+        // A page that has failed stays busy for ever: nothing may pile up behind it.
+        if lifetime::is_over() {
+            return;
+        }
         self.0.queue.borrow_mut().push_back(input);
         let wake = self.0.wake.borrow().clone();
         if let Some(wake) = wake {

@@ -16,6 +16,7 @@ use web_sys::{
 
 use super::{News, PeerQueue};
 use crate::shell::dom;
+use crate::shell::lifetime::AtEnd;
 
 /// Bytes that may wait in a channel. A datagram that would wait longer is worth nothing: the next one repeats it.
 const MAX_BUFFERED: u32 = 16 * 1024;
@@ -29,6 +30,7 @@ pub(super) struct Connection {
     connection: RtcPeerConnection,
     channel: RtcDataChannel,
     queue: PeerQueue,
+    _at_end: AtEnd,
 }
 
 impl Drop for Connection {
@@ -58,12 +60,18 @@ impl Connection {
         kind.set_id(0);
         let channel = connection.create_data_channel_with_data_channel_dict("datagrams", &kind);
         channel.set_binary_type(RtcDataChannelType::Arraybuffer);
+        let (ended, closed) = (connection.clone(), channel.clone());
+        let at_end = AtEnd::new(move || {
+            closed.close();
+            ended.close();
+        });
         let made = Self {
             to,
             number,
             connection,
             channel,
             queue,
+            _at_end: at_end,
         };
         made.listen_to_channel();
         made.listen_to_connection();
