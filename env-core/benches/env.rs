@@ -13,7 +13,7 @@ use std::time::Instant;
 use env_core::digest::digest;
 use env_core::envs::overcooked::{Overcooked, Params, Rules};
 use env_core::rng::Rng;
-use env_core::{Environment, Instance, Outcome, World};
+use env_core::{BatchObserver, Environment, Instance, Outcome, World};
 
 type State = <Overcooked as Environment>::State;
 /// A way to write the observation of a seat.

@@ -96,7 +96,7 @@ impl Plan {
     ///
     /// Lanes play two agents by the corrected rules in a closed room of at most 255 cells whose things are declared:
     /// floor, loose things, surfaces, sources, sinks and containers with recipes of one ingredient.
-    pub(crate) fn new<W: GridWorld>(grid: &Grid<W>) -> Option<Self> {
+    pub(crate) fn new<W: GridWorld, C>(grid: &Grid<W, C>) -> Option<Self> {
         let tables = grid.tables();
         let ground = &tables.ground.as_ref()?.kinds;
         let walks = WALKS.map(Motion::Walk);

@@ -1,5 +1,6 @@
 //! Hands: what picking up, dropping and toggling do to what an agent faces.
 
+use super::cogrid::CogridRules;
 use super::kind::{EMPTY, KindId};
 use super::motion::Motion;
 use super::reward::{Act, Did};
@@ -41,8 +42,8 @@ enum Effect {
 
 /// Lets an agent act, and says what it did.
 #[inline]
-pub(super) fn act<W: GridWorld, const COGRID: bool>(
-    grid: &Grid<W>,
+pub(super) fn act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
+    grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     seat: usize,
     motion: Motion,
@@ -55,7 +56,7 @@ pub(super) fn act<W: GridWorld, const COGRID: bool>(
         return None;
     }
     if COGRID {
-        if !grid.world.act_cogrid(tables, state, seat, cell, motion) && motion == Motion::Reach {
+        if !C::act(&grid.world, tables, state, seat, cell, motion) && motion == Motion::Reach {
             reach_cogrid(tables, state, seat, cell);
         }
         return None;
@@ -72,8 +73,8 @@ pub(super) fn act<W: GridWorld, const COGRID: bool>(
 }
 
 /// Whether an act of an agent would do something if nobody moved.
-pub(super) fn would_act<W: GridWorld>(
-    grid: &Grid<W>,
+pub(super) fn would_act<W: GridWorld, C>(
+    grid: &Grid<W, C>,
     state: &State<W::Extra>,
     seat: usize,
     motion: Motion,

@@ -174,34 +174,6 @@ pub enum Due {
     Own,
 }
 
-/// What an agent faced before the step, and what it tried: what the rewards of CoGrid look at.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sight {
-    /// Whether it tried to pick up or drop.
-    pub reaches: bool,
-    /// What it held.
-    pub held: KindId,
-    /// Where it looked.
-    pub facing: Direction,
-    /// The kind that it faced; none outside the grid.
-    pub at: Option<KindId>,
-    /// The kind that it stood on.
-    pub on: KindId,
-    /// Contents of the container that it faced, in the order in which they came.
-    pub contents: [KindId; 8],
-    /// How many there were; none if it faced no container.
-    pub count: Option<u8>,
-    /// The timer of that container.
-    pub timer: u8,
-}
-
-impl Sight {
-    /// The contents of the container that it faced.
-    pub fn contents(&self) -> &[KindId] {
-        &self.contents[..usize::from(self.count.unwrap_or(0)).min(8)]
-    }
-}
-
 /// Pays rewards in a step.
 #[derive(Debug)]
 pub struct Pay<'a> {

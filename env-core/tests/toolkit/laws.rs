@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use env_core::conformance::check;
+use env_core::conformance::check_batch;
 use env_core::grid::tables::Hand;
 use env_core::grid::{Agent, KindId, Motion, Rules, State, Tables};
 use env_core::rng::Rng;
@@ -76,13 +76,13 @@ impl Episode {
 
 #[test]
 fn any_world_keeps_the_laws_of_environments() {
-    check::<Anything>(Params::many(24)).unwrap();
+    check_batch::<Anything>(Params::many(24)).unwrap();
     let cogrid = |params: Params| Params {
         rules: Rules::Cogrid,
         generated: false,
         ..params
     };
-    check::<Anything>(Params::many(12).map(cogrid)).unwrap();
+    check_batch::<Anything>(Params::many(12).map(cogrid)).unwrap();
 }
 
 #[test]

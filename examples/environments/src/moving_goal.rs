@@ -2,7 +2,7 @@
 //! a tick, a state, a count and a feature of the world's own.
 
 use env_core::MAX_SEATS;
-use env_core::contract::{FieldSpec, ParamError};
+use env_core::contract::ParamError;
 use env_core::draw::Sprite;
 use env_core::grid::*;
 use serde::{Deserialize, Serialize};
@@ -110,9 +110,8 @@ impl GridWorld for World {
         pay.declared(tables, did);
     }
 
-    fn feature(&self, _: &Tables, name: &str) -> Option<FieldSpec> {
-        let (name, shape) = ((name == "collected").then(|| name.into())?, vec![1]);
-        Some(FieldSpec { name, shape })
+    fn feature(&self, _: &Tables, name: &str) -> Option<OwnFeature> {
+        (name == "collected").then(|| OwnFeature::agent(&[1]))
     }
 
     fn observe(&self, _: &Tables, state: &State<Collected>, _: &str, seat: usize, out: &mut [f32]) {

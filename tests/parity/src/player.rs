@@ -44,7 +44,7 @@ pub(crate) fn play(
 }
 
 fn play_grid<W: Recorded, E: std::fmt::Display>(
-    build: impl Fn(&[u8]) -> Result<Grid<W>, E>,
+    build: impl Fn(&[u8]) -> Result<Grid<W, W::Cogrid>, E>,
     target: &Target,
     recording: &Recording,
     host: &mut dyn Host,
@@ -65,7 +65,7 @@ fn play_grid<W: Recorded, E: std::fmt::Display>(
 }
 
 struct Player<'a, W: Recorded> {
-    grid: Grid<W>,
+    grid: Grid<W, W::Cogrid>,
     target: &'a Target,
     recording: &'a Recording,
 }

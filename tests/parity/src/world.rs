@@ -9,7 +9,9 @@ use env_core::envs::goal_finding::{self, Collected};
 use env_core::envs::kitchen::params::Variant;
 use env_core::envs::kitchen::{self, Cooking, MAX_ORDERS, Order};
 use env_core::envs::search_rescue::{self, Call};
-use env_core::grid::{Agent, Direction, EMPTY, Grid, GridWorld, KindId, State, Tables};
+use env_core::grid::{
+    Agent, CogridRules, Declared, Direction, EMPTY, Grid, GridWorld, KindId, State, Tables,
+};
 
 use crate::recording::{Header, Record};
 
@@ -18,6 +20,9 @@ pub(crate) type Fields = BTreeMap<String, Vec<i64>>;
 
 /// A world of which there are recordings.
 pub(crate) trait Recorded: GridWorld {
+    /// The rules of CoGrid that the recordings were made by.
+    type Cogrid: CogridRules<Self>;
+
     /// What the world adds to the state that a record shows.
     fn read(
         &self,
@@ -68,6 +73,8 @@ fn number<T: TryFrom<i64>>(value: i64, name: &str) -> Result<T> {
 }
 
 impl Recorded for goal_finding::World {
+    type Cogrid = goal_finding::CogridGoals;
+
     fn read(
         &self,
         tables: &Tables,
@@ -102,6 +109,8 @@ impl Recorded for goal_finding::World {
 }
 
 impl Recorded for search_rescue::World {
+    type Cogrid = Declared;
+
     fn read(
         &self,
         _tables: &Tables,
@@ -132,6 +141,8 @@ fn buttons(tables: &Tables, state: &State<kitchen::Extra>) -> Vec<(usize, u8)> {
 }
 
 impl<V: Variant> Recorded for Cooking<V> {
+    type Cogrid = kitchen::CogridKitchen;
+
     fn read(
         &self,
         tables: &Tables,
@@ -217,7 +228,10 @@ impl<V: Variant> Recorded for Cooking<V> {
 }
 
 /// The state that a record shows; its generator is of no matter, because every draw is injected.
-pub(crate) fn read<W: Recorded>(grid: &Grid<W>, record: &Record) -> Result<State<W::Extra>> {
+pub(crate) fn read<W: Recorded>(
+    grid: &Grid<W, W::Cogrid>,
+    record: &Record,
+) -> Result<State<W::Extra>> {
     let tables = grid.tables();
     let mut state = grid.reset(0);
     for (cell, (&kind, &value)) in (0..).zip(record.otm.iter().zip(&record.osm)) {
@@ -325,7 +339,7 @@ fn read_containers<X>(
 
 /// What a record would show of a state, but for the observations.
 pub(crate) fn show<W: Recorded>(
-    grid: &Grid<W>,
+    grid: &Grid<W, W::Cogrid>,
     state: &State<W::Extra>,
     header: &Header,
 ) -> Fields {

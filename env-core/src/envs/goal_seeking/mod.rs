@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Action, FieldSpec, ParamError};
+use crate::contract::{Action, ParamError};
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, Pay, Plan, Reward, Rules,
-    State, Tables, When,
+    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, OwnFeature, Pay, Plan,
+    Reward, Rules, State, Tables, When,
 };
 use crate::rng::Rng;
 pub use map::Map;
@@ -255,11 +255,8 @@ impl GridWorld for World {
         }
     }
 
-    fn feature(&self, _tables: &Tables, name: &str) -> Option<FieldSpec> {
-        (name == "targets").then(|| FieldSpec {
-            name: name.into(),
-            shape: vec![self.values.len() as u32, 3],
-        })
+    fn feature(&self, _tables: &Tables, name: &str) -> Option<OwnFeature> {
+        (name == "targets").then(|| OwnFeature::agent(&[self.values.len() as u32, 3]))
     }
 
     fn features() -> &'static [&'static str] {

@@ -32,7 +32,6 @@ pub(super) fn inventory<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V])
 #[derive(Clone, Debug)]
 pub(super) struct Items {
     slot: [u8; MAX_KINDS],
-    pub(super) len: usize,
 }
 
 impl Items {
@@ -41,10 +40,7 @@ impl Items {
         for (index, &kind) in (0..).zip(kinds) {
             slot[usize::from(kind) % MAX_KINDS] = index;
         }
-        Self {
-            slot,
-            len: kinds.len(),
-        }
+        Self { slot }
     }
 
     #[inline]

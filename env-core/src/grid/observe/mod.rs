@@ -9,9 +9,9 @@
 mod agent;
 mod build;
 mod feature;
-pub mod kitchen;
 mod map;
 mod masks;
+mod own;
 mod pots;
 mod scene;
 mod value;
@@ -30,10 +30,11 @@ use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use build::Builder;
 use feature::{Feature, Part, Reach};
-use kitchen::Now;
+pub use own::{ContainerSet, OwnFeature, Window};
 use scene::{Facts, Scene};
 use value::Forms;
 pub use value::Value;
+pub(crate) use view::made;
 
 /// What a seat observes.
 #[derive(Clone, Debug)]
@@ -54,8 +55,6 @@ pub struct Observer {
     len: usize,
     seats: usize,
     facts: Facts,
-    /// Whether a feature looks at what a kitchen has besides its grid.
-    asks: bool,
     /// CoGrid: where the features of the first two seats have two values less than those of the others.
     gap: Option<usize>,
 }
@@ -100,7 +99,6 @@ impl Observer {
             gap: gap(tables, &each),
             moving: each.iter().filter(laid).cloned().collect(),
             rows: rows(&facts, &each, row, tables.cells),
-            asks: own.iter().chain(&grid).any(|part| part.feature.asks()),
             each,
             own,
             grid,
@@ -288,11 +286,6 @@ impl Observer {
             world,
             state,
             scene: Scene::new(tables, &self.facts, state),
-            now: if self.asks {
-                world.kitchen_now(state)
-            } else {
-                Now::default()
-            },
         }
     }
 
@@ -348,7 +341,6 @@ struct Look<'a, W: GridWorld> {
     world: &'a W,
     state: &'a State<W::Extra>,
     scene: Scene<'a>,
-    now: Now,
 }
 
 impl<W: GridWorld> Look<'_, W> {
@@ -363,7 +355,7 @@ impl<W: GridWorld> Look<'_, W> {
 }
 
 /// What containers take, in the order of the kinds.
-fn ingredients(tables: &Tables) -> Vec<KindId> {
+pub(crate) fn ingredients(tables: &Tables) -> Vec<KindId> {
     let taken = |kind: &KindId| {
         let mut containers = tables.containers.iter();
         containers.any(|container| container.accepts.has(*kind))

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::own::ContainerSet;
 use super::scene::{Facts, Scene};
 use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
@@ -28,11 +29,11 @@ pub(super) fn stage(pot: Fixture<'_>) -> usize {
 }
 
 impl Pots {
-    pub(super) fn new(kinds: KindSet, count: usize, ingredients: Vec<KindId>) -> Self {
+    pub(super) fn new(set: &ContainerSet) -> Self {
         Self {
-            kinds,
-            count,
-            ingredients,
+            kinds: set.kinds,
+            count: set.count,
+            ingredients: set.ingredients.clone(),
         }
     }
 
