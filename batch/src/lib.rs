@@ -65,7 +65,7 @@ pub struct Options {
     pub threads: usize,
     /// When an episode that is over starts anew.
     pub autoreset: Autoreset,
-    /// Whether the caller gives the same observation array each time and leaves it as it is.
+    /// True if the caller gives the same observation array each time and leaves it as it is.
     /// Then a step writes only what may have changed.
     pub in_place: bool,
 }

@@ -1,4 +1,4 @@
-//! What a step, a snapshot and an observation of the cramped room cost on one core.
+//! Measures the cost of a step, a snapshot and an observation of the cramped room on one core.
 //!
 //! Prints one JSON object a line: `{"name", "value", "unit"}`. A figure is the best of many short rounds,
 //! because other work on the machine only ever adds time; results are asserted.

@@ -34,7 +34,7 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// Whether a law holds.
+/// The verdict on a law.
 pub type Verdict = Result<(), Violation>;
 
 fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> Verdict {
@@ -72,7 +72,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The laws, in the order in which they were first looked at.
@@ -86,7 +86,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether every law held.
+    /// Checks whether every law held.
     pub fn is_fine(&self) -> bool {
         self.findings.is_empty()
     }

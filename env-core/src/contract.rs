@@ -22,7 +22,7 @@ pub const MAX_SEATS: usize = 16;
 pub struct ActionSpec {
     /// Name in the field's terms, such as `move_up`.
     pub name: String,
-    /// Whether the action is a press rather than a state that lasts: a press enters one tick only,
+    /// True if the action is a press rather than a state that lasts: a press enters one tick only,
     /// and a peer's prediction never repeats it.
     pub momentary: bool,
     /// Default keys, as `KeyboardEvent.code` values. A study may map others.
@@ -38,14 +38,14 @@ pub struct FieldSpec {
     pub shape: Vec<u32>,
 }
 
-/// What is fixed once the parameters are known.
+/// The facts that the parameters fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Environment id, such as `overcooked`.
     pub id: String,
     /// Semantic version; changes whenever the same log would replay differently.
     pub version: String,
-    /// What a person calls it.
+    /// Name for people.
     pub title: String,
     /// Number of seats, 1 to [`MAX_SEATS`].
     pub seats: u8,
@@ -61,7 +61,7 @@ pub struct Spec {
     pub horizon: u32,
     /// Names of the event kinds that [`Event::kind`] indexes.
     pub events: Vec<String>,
-    /// Whether every value of an observation is a whole number from -128 to 127,
+    /// True if every value of an observation is a whole number from -128 to 127,
     /// so that a batch may give the same numbers in a quarter of the bytes.
     #[serde(default)]
     pub compact: bool,
@@ -106,7 +106,7 @@ pub struct Event {
     pub value: f32,
 }
 
-/// What a step gave. Reused from step to step; cleared by the environment.
+/// The result of a step. Reused from step to step; cleared by the environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Reward per seat; entries past the last seat are 0.
@@ -115,9 +115,9 @@ pub struct Outcome {
     pub terminated: u16,
     /// Bit `s` is set if the horizon cut seat `s` off in this step.
     pub truncated: u16,
-    /// Whether the episode is over for everyone: no further step counts.
+    /// True once the episode is over for everyone: no further step counts.
     pub over: bool,
-    /// What happened, in a fixed order.
+    /// Events, in a fixed order.
     pub events: Vec<Event>,
 }
 
@@ -136,7 +136,7 @@ impl Outcome {
 pub struct ParamError {
     /// The field of the parameters.
     pub field: String,
-    /// What is wrong and how to mend it.
+    /// The fault and how to fix it.
     pub reason: String,
 }
 
@@ -172,7 +172,7 @@ pub trait Environment: Sized {
     /// The pictures that its draw lists name.
     fn sprites() -> &'static [Sprite];
 
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     fn spec(&self) -> Spec;
 
     /// The first state of the episode with this seed.
@@ -219,7 +219,7 @@ pub trait Environment: Sized {
 
 /// A running environment as a session sees it: native ([`crate::Instance`]) or a module in the browser.
 pub trait World {
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     fn spec(&self) -> &Spec;
     /// Starts the episode with this seed.
     fn reset(&mut self, seed: u64);

@@ -28,7 +28,7 @@ pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: Co
     /// Bytes of a fixture in the memory of a state.
     stride: usize,
     blocks: Vec<Block>,
-    /// Whether the blocks hold the instances; the states are then those of when they were taken up.
+    /// True if the blocks hold the instances; the states are then those of when they were taken up.
     active: bool,
     gains: Box<Gains>,
 }

@@ -23,7 +23,7 @@ const ENCORE: usize = 32;
 
 /// A world and what else its kind lets a check look at.
 pub(super) trait Subject: World {
-    /// Whether it stands where another stands.
+    /// Checks whether it stands where another stands.
     fn alike(&mut self, other: &mut Self) -> bool {
         let (mut one, mut two) = (Vec::new(), Vec::new());
         self.state(&mut one);
@@ -158,7 +158,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.note_fault();
     }
 
-    /// Whether no world has broken down.
+    /// Checks whether no world has broken down.
     fn stands(&self) -> bool {
         self.first.fault().is_none() && self.second.fault().is_none()
     }
@@ -283,7 +283,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
     }
 
-    /// What a mask leaves out has no effect.
+    /// Checks that an action which a mask leaves out has no effect.
     fn look_at_masks(&mut self) {
         let spec = self.spec;
         for seat in 0..usize::from(spec.seats) {
@@ -313,7 +313,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
     }
 
-    /// Whether a row of actions does the same as no-ops from here.
+    /// Checks whether a row of actions does the same as no-ops from here.
     fn is_noop(&mut self, row: &[Action]) -> bool {
         let noops = vec![self.spec.noop; usize::from(self.spec.seats)];
         self.first.save(0);

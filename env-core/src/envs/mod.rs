@@ -78,7 +78,7 @@ impl<E: BatchObserver<State: Send> + Send + Sync + 'static> Native for E {}
 
 /// Code that is compiled for each environment.
 pub trait Visitor {
-    /// What comes of a visit.
+    /// The result of a visit.
     type Output;
     /// Works with the environment that was asked for.
     fn visit<E: Native>(self, env: E) -> Self::Output;
@@ -153,7 +153,7 @@ fn mended(error: &str) -> String {
     sentence.or_else(ranged).unwrap_or_else(|| error.into())
 }
 
-/// What the types of numbers are to people.
+/// The types of numbers in words for people.
 const NUMBERS: [(&str, &str); 6] = [
     ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65535"),

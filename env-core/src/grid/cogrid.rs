@@ -13,7 +13,7 @@ use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{Action, MAX_SEATS};
 
-/// What a world does by [`super::Rules::Cogrid`] besides what it declares.
+/// The rules of a world by [`super::Rules::Cogrid`] that its plan does not declare.
 pub trait CogridRules<W: GridWorld>: Debug + Send + Sync + 'static {
     /// Lets an agent act, before the declared uses; true if nothing else is to be tried. Nobody stands in `cell`.
     fn act(
@@ -50,9 +50,9 @@ impl<W: GridWorld> CogridRules<W> for Declared {}
 /// The view and the attempt of an agent before the step, which the rewards of CoGrid look at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sight {
-    /// Whether it tried to pick up or drop.
+    /// True if it tried to pick up or drop.
     pub reaches: bool,
-    /// What it held.
+    /// The kind that it held.
     pub held: KindId,
     /// Where it looked.
     pub facing: Direction,
@@ -75,7 +75,7 @@ impl Sight {
     }
 }
 
-/// What each agent faces and tries, before the step.
+/// Records the view and the attempt of each agent before the step.
 pub(super) fn sights<X>(
     tables: &Tables,
     state: &State<X>,

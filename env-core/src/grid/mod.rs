@@ -48,23 +48,23 @@ pub use reward::{Act, Did, Due, Pay, Reward, When};
 pub use state::{Agent, Direction, Fixture, State};
 pub use tables::Tables;
 
-/// What a grid world is.
+/// A grid world, as its author writes it.
 pub trait GridWorld: Sized + Debug {
     /// Environment id.
     const ID: &'static str;
     /// Semantic version of the rules.
     const VERSION: &'static str;
-    /// What a person calls it.
+    /// Name for people.
     const TITLE: &'static str;
-    /// Whether [`GridWorld::terminated`] may say yes where no kind is terminal.
+    /// True if [`GridWorld::terminated`] may say yes where no kind is terminal.
     const TERMINATES: bool = false;
-    /// Whether the methods of the world put other kinds into cells, besides what the declared uses do.
+    /// True if the methods of the world put other kinds into cells, besides what the declared uses do.
     /// Observations of a world that says no are faster, for what can never change is not written again.
     const CHANGES_GROUND: bool = true;
 
     /// Parameters, read from JSON.
     type Params: Serialize + DeserializeOwned + Default + Clone + Debug;
-    /// What the world adds to the state; `()` for nothing.
+    /// The world's part of the state; `()` for none.
     type Extra: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
 
     /// JSON Schema of the parameters; by default one that says nothing of them.
@@ -89,7 +89,7 @@ pub trait GridWorld: Sized + Debug {
     /// [`ParamError`] with the field that is wrong.
     fn new(params: Self::Params, tables: &Tables) -> Result<Self, ParamError>;
 
-    /// What the world adds to the first state of an episode.
+    /// Gives the world's part of the first state of an episode.
     fn start(&self, tables: &Tables, draws: &mut Draws) -> Self::Extra;
 
     /// Makes the ground of an episode, if the layout is [`Layout::Generated`]: rows of symbols.
@@ -98,12 +98,12 @@ pub trait GridWorld: Sized + Debug {
         Vec::new()
     }
 
-    /// Whether bytes that were read as the extra state may be one.
+    /// Checks whether bytes that were read as the extra state may be one.
     fn valid(&self, _tables: &Tables, _state: &State<Self::Extra>) -> bool {
         true
     }
 
-    /// Whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
+    /// Checks whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
     /// and terminate are left at their defaults, or do nothing else. A batch may then play many instances at once.
     fn is_declared(&self) -> bool {
         false
@@ -131,7 +131,7 @@ pub trait GridWorld: Sized + Debug {
         None
     }
 
-    /// Whether [`GridWorld::act`] would do something.
+    /// Checks whether [`GridWorld::act`] would do something.
     fn may_act(
         &self,
         _tables: &Tables,
@@ -160,7 +160,7 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 
-    /// Whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
+    /// Checks whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
     fn terminated(&self, tables: &Tables, state: &State<Self::Extra>, seat: usize) -> bool {
         tables.terminal.has(state.kind(state.agents[seat].cell))
     }
@@ -170,7 +170,7 @@ pub trait GridWorld: Sized + Debug {
         state.score as i64
     }
 
-    /// Whether an action ever does something here: one that does not has no keys.
+    /// Checks whether an action ever does something here: one that does not has no keys.
     fn is_of_use(&self, _motion: Motion) -> bool {
         true
     }

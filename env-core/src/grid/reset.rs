@@ -161,7 +161,7 @@ fn start_cell(ground: &Ground, placed: &[Agent], draw: impl FnOnce(u32) -> u32) 
     free[draw(free.len() as u32) as usize]
 }
 
-/// Whether a state that was read from bytes may be one of this world: no index is out of its range.
+/// Checks whether a state that was read from bytes may be one of this world: no index is out of its range.
 pub(super) fn valid<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::Extra>) -> bool {
     let tables = &grid.tables;
     let known = |kind: KindId| usize::from(kind) <= tables.kinds.len();

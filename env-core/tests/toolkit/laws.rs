@@ -197,7 +197,7 @@ fn an_agent_with_free_floor_in_front_and_nobody_near_moves() {
     }
 }
 
-/// Whether a row of actions does something else than no-ops would.
+/// Checks whether a row of actions does something else than no-ops would.
 fn matters(episode: &Episode, row: &[Action]) -> bool {
     let after = |row: &[Action]| {
         let (mut state, mut outcome) = (episode.state.clone(), Outcome::default());

@@ -1,4 +1,4 @@
-//! What is refused, where, and with which words: of parameters, of layouts, of plans.
+//! Refusals of parameters, layouts and plans: their place and their words.
 
 use env_core::conformance::check_batch;
 use env_core::contract::{Environment as _, ParamError};

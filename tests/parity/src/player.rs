@@ -199,7 +199,7 @@ impl<W: Recorded> Player<'_, W> {
         Ok(state)
     }
 
-    /// What a step drew, from the state before it.
+    /// Compares the draws of a step, from the state before it.
     fn compare_draws(&self, check: &mut Check<'_>, before: &State<W::Extra>, step: &Step) {
         let seats = step.prio.len();
         let mut rolls = vec![0.0; self.grid.world().rolls()];

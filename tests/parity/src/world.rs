@@ -23,7 +23,7 @@ pub(crate) trait Recorded: GridWorld {
     /// The rules of CoGrid that the recordings were made by.
     type Cogrid: CogridRules<Self>;
 
-    /// What the world adds to the state that a record shows.
+    /// Reads the world's part of the state from a record.
     fn read(
         &self,
         tables: &Tables,
@@ -31,7 +31,7 @@ pub(crate) trait Recorded: GridWorld {
         record: &Record,
     ) -> Result<Self::Extra>;
 
-    /// What a record shows of what the world adds.
+    /// Writes the fields of a record that show the world's part of the state.
     fn show(
         &self,
         tables: &Tables,
@@ -40,7 +40,7 @@ pub(crate) trait Recorded: GridWorld {
         fields: &mut Fields,
     );
 
-    /// What CoGrid draws without a seed: the number that a record has of it.
+    /// The number that CoGrid draws without a seed, as a record has it.
     fn choice(&self, _record: &Record) -> Option<u32> {
         None
     }
@@ -337,7 +337,7 @@ fn read_containers<X>(
     Ok(())
 }
 
-/// What a record would show of a state, but for the observations.
+/// Gives the fields of the record of a state, but for the observations.
 pub(crate) fn show<W: Recorded>(
     grid: &Grid<W, W::Cogrid>,
     state: &State<W::Extra>,

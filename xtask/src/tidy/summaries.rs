@@ -8,18 +8,10 @@ const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"]
 
 /// Folders of crates whose summaries are not rewritten yet.
 const EXEMPT: &[&str] = &[
-    "batch/",
     "client-wasm/",
-    "env-core/",
-    "examples/environments/",
     "formula/",
-    "module/",
-    "onnx/",
     "peer/",
-    "picture/",
-    "policy/",
     "protocol/",
-    "python/",
     "rollback/",
     "signaling-server/",
     "simulation/",
@@ -27,7 +19,6 @@ const EXEMPT: &[&str] = &[
     "survey/",
     "tests/fuzz/",
     "tests/net/",
-    "tests/parity/",
     "xtask/",
 ];
 

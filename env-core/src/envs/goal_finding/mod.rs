@@ -54,7 +54,7 @@ pub struct Params {
     pub tick_hz: u16,
     /// Steps between two moves of the goal; 0 for a goal that stays.
     pub goal_moves_every: u32,
-    /// What is paid.
+    /// The rewards.
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Params {
     pub view_radius: Option<u8>,
 }
 
-/// What is paid, and to whom.
+/// The rewards, and who gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewards {
@@ -70,7 +70,7 @@ pub struct Rewards {
     pub goal: f32,
     /// For taking away the goal in front; nothing by the rules of CoGrid.
     pub collect: f32,
-    /// Whether every agent gets it, or only the one that earned it.
+    /// True if every agent gets it, false if only the one that earned it.
     pub common: bool,
 }
 
@@ -107,7 +107,7 @@ impl Default for Params {
     }
 }
 
-/// What the state has beside the grid.
+/// The part of the state beside the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collected {
     /// Goals that each seat took away with its hands.
@@ -358,7 +358,7 @@ impl GridWorld for World {
     }
 }
 
-/// What agents do by the rules of CoGrid: they collect goals, and nothing else.
+/// The acts by the rules of CoGrid: agents collect goals, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CogridGoals;
 

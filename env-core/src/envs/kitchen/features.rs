@@ -104,7 +104,7 @@ pub(crate) struct KitchenNow {
     pub orders: [Option<ShownOrder>; MAX_ORDERS],
     /// Index into [`KitchenFacts::targets`].
     pub target: u8,
-    /// Whether soup was delivered in the last step.
+    /// True if soup was delivered in the last step.
     pub delivered: bool,
 }
 
@@ -291,7 +291,7 @@ impl KitchenFeatures {
         }
     }
 
-    /// Whether a cell shows which soup is wanted.
+    /// Checks whether a cell shows which soup is wanted.
     fn shows<X>(&self, tables: &Tables, state: &State<X>, cell: u16, kind: KindId) -> bool {
         if !self.switches.has(kind) || self.facts.indicators.has(kind) {
             return self.facts.indicators.has(kind);

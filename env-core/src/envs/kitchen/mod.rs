@@ -34,13 +34,13 @@ pub const MAX_ORDERS: usize = MAX_ROLLS;
 /// An order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What is asked for: 1 onion soup, 2 tomato soup; 0 for a place that is free.
+    /// The soup: 1 onion soup, 2 tomato soup; 0 for a place that is free.
     pub soup: u8,
     /// Steps until it expires; 0 in a place that is free.
     pub left: u16,
 }
 
-/// What a kitchen adds to the state of a grid.
+/// The part of a kitchen's state beside the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extra {
     /// The orders by their places.
@@ -49,7 +49,7 @@ pub struct Extra {
     pub expired: u32,
     /// Which of [`Params::targets`] is wanted.
     pub target: u8,
-    /// Whether soup was delivered in the last step, and another may be wanted now.
+    /// True if soup was delivered in the last step, and another may be wanted now.
     pub delivered: bool,
     /// By the rules of CoGrid: bit `f` is set if fixture `f` is a button that was lit after the last step.
     pub lit: u64,
@@ -88,9 +88,9 @@ pub struct Cooking<V: Variant> {
     features: KitchenFeatures,
     /// How likely a free place gets an order of the first recipe, and of one of the first two.
     spawn: [f32; 2],
-    /// Whether there is nothing but what the rewards declare: no orders, nothing wanted.
+    /// True if there is nothing but what the rewards declare: no orders, nothing wanted.
     plain: bool,
-    /// Whether something happens at the beginning of a step.
+    /// True if something happens at the beginning of a step.
     ticks: bool,
     /// By the rules of CoGrid: the kind of pot that rewards look at.
     paid_pot: KindId,
@@ -115,13 +115,13 @@ impl<V: Variant> Cooking<V> {
         self.targets.get(usize::from(extra.target))
     }
 
-    /// Whether the button in a cell is lit.
+    /// Checks whether the button in a cell is lit.
     fn is_lit(&self, tables: &Tables, state: &State<Extra>, cell: u16) -> bool {
         let button = state.fixture_in(tables, cell);
         button.is_some_and(|index| state.fixture(tables, index).timer() > 0)
     }
 
-    /// Whether the soup that is wanted can be seen anywhere.
+    /// Checks whether the soup that is wanted can be seen anywhere.
     fn is_shown(&self, tables: &Tables, state: &State<Extra>) -> bool {
         (0..tables.cells as u16).any(|cell| match state.kind(cell) {
             EMPTY => false,
@@ -343,7 +343,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
     }
 }
 
-/// What kitchens do by the rules of CoGrid: deliveries that count for orders, buttons, and pay by what was tried.
+/// The rules of kitchens by CoGrid: deliveries that count for orders, buttons, and pay for attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CogridKitchen;
 

@@ -198,7 +198,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         Ok((Feature::Pots(pots), Reach::Each, shape, compact))
     }
 
-    /// Whether a byte holds every time of a container and a switch.
+    /// Checks whether a byte holds every time of a container and a switch.
     fn times_are_short(&self) -> bool {
         let short = |hand: &Hand| !matches!(hand, Hand::Switch(time) if *time > BYTE);
         let mut containers = self.tables.containers.iter();

@@ -25,7 +25,7 @@ pub(super) const LOCAL_VIEW: &str = "local_view";
 pub(super) enum Feature {
     Direction,
     Position,
-    /// Whether such kinds are beside the agent.
+    /// Flags for such kinds beside the agent.
     Beside(KindSet),
     Inventory,
     Items(Items),
@@ -42,7 +42,7 @@ pub(super) enum Feature {
     Map,
 }
 
-/// Whose a feature is.
+/// The owner of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Every agent has one.
@@ -63,7 +63,7 @@ pub(super) struct Part {
     pub(super) len: usize,
     /// Where it begins among the features of the same reach.
     pub(super) start: usize,
-    /// Whether every value is a whole number that a byte holds.
+    /// True if every value is a whole number that a byte holds.
     pub(super) compact: bool,
 }
 
@@ -96,7 +96,7 @@ impl Feature {
         }
     }
 
-    /// Whether [`Self::lay`] says everything.
+    /// Checks whether [`Self::lay`] says everything.
     pub(super) fn is_laid(&self, facts: &Facts) -> bool {
         match self {
             Self::Direction | Self::Position | Self::OneOf(_) => true,

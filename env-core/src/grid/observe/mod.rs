@@ -36,7 +36,7 @@ use value::Forms;
 pub use value::Value;
 pub(crate) use view::made;
 
-/// What a seat observes.
+/// The observation of a seat.
 #[derive(Clone, Debug)]
 pub struct Observer {
     /// Features of each agent.
@@ -47,7 +47,7 @@ pub struct Observer {
     grid: Vec<Part>,
     /// The features of each agent that are not laid.
     moving: Vec<Part>,
-    /// What is laid for an agent in each cell and direction: the features that depend on nothing else, over zeros.
+    /// The values laid for an agent in each cell and direction: the features that depend on nothing else, over zeros.
     rows: Forms,
     /// Lengths of the features of each agent, of the seat alone, and of a whole observation.
     row: usize,
@@ -136,7 +136,7 @@ impl Observer {
         fields.collect()
     }
 
-    /// Whether every value is a whole number from -128 to 127.
+    /// Checks whether every value is a whole number from -128 to 127.
     pub fn is_compact(&self) -> bool {
         self.parts().all(|(_, part)| part.compact)
     }
@@ -307,7 +307,7 @@ fn gap(tables: &Tables, parts: &[Part]) -> Option<usize> {
 }
 
 impl Part {
-    /// Whether a gap is in it.
+    /// Checks whether a gap is in it.
     fn is_gapped(&self, gap: usize) -> bool {
         matches!(self.feature, Feature::Distances) && self.len > GAP && self.start + GAP == gap
     }
@@ -321,7 +321,7 @@ fn place(parts: &mut [Part]) -> usize {
     })
 }
 
-/// What is laid for an agent, `[cell, direction, value]`.
+/// Lays the values of an agent, `[cell, direction, value]`.
 fn rows(facts: &Facts, parts: &[Part], len: usize, cells: usize) -> Forms {
     let mut rows = vec![0; cells * 4 * len];
     for cell in 0..cells {
@@ -354,7 +354,7 @@ impl<W: GridWorld> Look<'_, W> {
     }
 }
 
-/// What containers take, in the order of the kinds.
+/// The ingredients that containers take, in the order of the kinds.
 pub(crate) fn ingredients(tables: &Tables) -> Vec<KindId> {
     let taken = |kind: &KindId| {
         let mut containers = tables.containers.iter();

@@ -29,7 +29,7 @@ pub enum OwnFeature {
         kinds: Vec<KindId>,
         /// Rows and columns of a mask by the rules of CoGrid; by the corrected rules those of the grid.
         cogrid: [usize; 2],
-        /// Whether what lies in a cell counts, or only what the cell is.
+        /// True if what lies in a cell counts, false if only what the cell is.
         lying: bool,
     },
     /// A feature of the whole grid that never changes: 1 at an index.
@@ -41,7 +41,7 @@ pub enum OwnFeature {
     },
     /// `local_view` with channels of the world at the end of each cell. The world writes those alone.
     View {
-        /// What is counted in containers and in what agents hold; [`super::EMPTY`] counts empty slots.
+        /// The ingredients that are counted in containers and in held dishes; [`super::EMPTY`] counts empty slots.
         ingredients: Vec<KindId>,
         /// Number of channels that the world writes.
         channels: usize,

@@ -17,7 +17,7 @@ pub(super) struct Pots {
     kinds: KindSet,
     /// How many are told of.
     pub(super) count: usize,
-    /// What is counted in them.
+    /// The ingredients that are counted in them.
     ingredients: Vec<KindId>,
 }
 
@@ -48,7 +48,7 @@ impl Pots {
         scene.fixtures().filter(move |pot| kinds.has(pot.kind()))
     }
 
-    /// Whether there is one that is empty, partly filled, working, ready, to the right, to the left, below, above:
+    /// Writes whether there is one that is empty, partly filled, working, ready, to the right, to the left, below, above:
     /// `[stage, side]`.
     #[inline]
     pub(super) fn beside<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
@@ -110,7 +110,7 @@ impl Pots {
         }
     }
 
-    /// Whether no pot comes or goes.
+    /// Checks whether no pot comes or goes.
     #[inline]
     fn stay(&self, facts: &Facts) -> bool {
         self.kinds.0 & !facts.lasting.0 == 0

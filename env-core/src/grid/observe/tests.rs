@@ -76,7 +76,7 @@ struct Params {
     rules: Rules,
     seats: usize,
     rows: Vec<String>,
-    /// Whether the ground counts as made anew for each episode.
+    /// True if the ground counts as made anew for each episode.
     generated: bool,
     features: Vec<String>,
     radius: Option<u8>,
@@ -263,7 +263,7 @@ fn fill(env: &Env, state: &mut State<Extra>, index: usize, contents: &[KindId], 
     state.memory[place + SLOTS..][..contents.len()].copy_from_slice(contents);
 }
 
-/// What a seat sees of one feature, after a change of the state.
+/// The shape and values of one feature as a seat sees it, after a change of the state.
 fn see(
     params: Params,
     seat: usize,

@@ -11,7 +11,7 @@ use crate::grid::kind::{KindId, MAX_KINDS};
 use crate::grid::state::Fixture;
 use crate::grid::tables::{Hand, Tables};
 
-/// What CoGrid divides by: the slots of a pot, and the time of the second kind of pot.
+/// Divisors of CoGrid: the slots of a pot, and the time of the second kind of pot.
 const COGRID_CAPACITY: f32 = 3.0;
 const COGRID_TIME: f32 = 20.0;
 
@@ -36,7 +36,7 @@ pub(super) struct View {
     standing: [f32; MAX_KINDS],
     /// The value of each kind that is held.
     held: [f32; MAX_KINDS],
-    /// What each kind is made of, `[kind, made]`.
+    /// The composition of each kind, `[kind, made]`.
     made: Vec<f32>,
     /// The ingredients; by the rules of CoGrid one that the world does not have counts the empty slots.
     ingredients: Vec<KindId>,
@@ -86,7 +86,7 @@ impl View {
         }
     }
 
-    /// Whether the world writes channels of its own.
+    /// Checks whether the world writes channels of its own.
     pub(super) fn has_own_channels(&self) -> bool {
         self.channels.own > 0
     }
@@ -160,7 +160,7 @@ impl View {
         }
     }
 
-    /// Whether it works, whether it is ready, how full it is, the time left, the share of each ingredient.
+    /// Writes whether it works, whether it is ready, how full it is, the time left, the share of each ingredient.
     fn write_pot<V: Value>(&self, scene: &Scene<'_>, pot: Fixture<'_>, out: &mut [V]) {
         let stage = stage(pot);
         let (capacity, time) = match hand(scene.tables, pot.kind()) {
@@ -219,7 +219,7 @@ fn write<V: Value>(values: &[f32], out: &mut [V]) {
     }
 }
 
-/// What each kind is made of: whether there is a plate, whether it is cooked, how many of each ingredient
+/// The composition of each kind: whether there is a plate, whether it is cooked, how many of each ingredient
 /// (by the corrected rules the share of the container).
 pub(crate) fn made(tables: &Tables, ingredients: &[KindId]) -> Vec<f32> {
     let row = 2 + ingredients.len();
