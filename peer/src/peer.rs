@@ -194,7 +194,7 @@ impl<W: World> Peer<W> {
     /// A message of the server; one about another episode is late and void.
     pub fn handle_message(&mut self, now: Now, message: ServerMessage) {
         self.net.heard_server(now.page_us);
-        if era(&message).is_some_and(|era| era != self.plan.era) {
+        if era_of(&message).is_some_and(|era| era != self.plan.era) {
             return;
         }
         match message {
@@ -475,7 +475,7 @@ impl<W: World> Peer<W> {
 }
 
 /// The episode that a message is about, if it says.
-fn era(message: &ServerMessage) -> Option<Era> {
+pub fn era_of(message: &ServerMessage) -> Option<Era> {
     match message {
         ServerMessage::Start { era, .. }
         | ServerMessage::Running { era, .. }

@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 21] = [
+const MAY_KNOW: [(&str, &[&str]); 22] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -18,6 +18,7 @@ const MAY_KNOW: [(&str, &[&str]); 21] = [
     ("policy", &["env-core"]),
     ("onnx", &["env-core", "policy"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
+    ("client-core", &["peer", "protocol"]),
     ("picture", &["env-core"]),
     ("batch", &["env-core"]),
     ("module", &["env-core"]),
