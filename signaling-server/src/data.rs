@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use study::Study;
-use study::stage::Network;
+use study::stage::CompiledModel;
 
 use crate::app::Module;
 use crate::assets::{Assets, Bytes, sha256_hex};
@@ -83,7 +83,7 @@ impl DataDir {
     ///
     /// # Errors
     /// [`DataError::Io`]
-    pub fn keep_network(&self, network: &Network) -> Result<(), DataError> {
+    pub fn keep_network(&self, network: &CompiledModel) -> Result<(), DataError> {
         let path = self.networks().join(format!("{}.network", network.sha256));
         let mut options = OpenOptions::new();
         let kept = write_once(&path, options.write(true), &network.bytes);

@@ -12,8 +12,10 @@ use env_core::contract::ParamError;
 use module::ModuleError;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Deed, Provider};
-use study::stage::Env;
-use study::{EnvFacts, EnvFault, Kind, Outcome, Playable, Problem, Study};
+use study::stage::{CompiledModel, Env, Model};
+use study::{
+    DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Kind, Outcome, Problem, Study,
+};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -115,7 +117,7 @@ impl Server {
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         data.keep_study(&study).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
-        for network in &study.networks {
+        for network in &study.models {
             data.keep_network(network).map_err(anyhow::Error::from)?;
         }
         let stages = env_stages(&study, facts, &modules);
@@ -282,45 +284,49 @@ fn os_random(bytes: &mut [u8]) {
 ///
 /// # Errors
 /// Every [`Problem`].
-pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
-    let read = study::load_on(dir, |hosted| {
-        let playable = hosted.check_env(open_env);
-        let policies = hosted.check_policies(&policy::NAMES, able);
-        match (playable, policies, hosted.lower_models(networks::lower)) {
-            (Ok(playable), Ok(()), Ok(lowered)) => Ok((playable, lowered)),
-            (playable, policies, lowered) => {
-                let found = [playable.err(), policies.err(), lowered.err()];
-                Err(found.into_iter().flatten().flatten().collect())
-            }
-        }
-    });
-    let (mut study, (playable, lowered)) = read?;
-    study.call(lowered);
-    Ok((study, playable))
+pub fn read_study(dir: &Path) -> Result<(Study, EnvFactsByStage), Vec<Problem>> {
+    DraftStudy::read(dir).check(&Build)
 }
 
-/// The policies that can play an environment; none if it cannot be opened.
-fn able(env: &Env) -> Option<Vec<&'static str>> {
-    let world = open_world(env).ok()?;
-    let mut names = policy::NAMES.to_vec();
-    names.retain(|name| policy::by_name(name, world.spec()).is_some());
-    Some(names)
-}
+/// The environments, scripts and models of this build.
+struct Build;
 
-fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
-    let world = open_world(env)?;
-    let spec = world.spec();
-    let actions = spec
-        .actions
-        .iter()
-        .map(|action| action.name.clone())
-        .collect();
-    Ok(EnvFacts {
-        seats: spec.seats,
-        tick_hz: spec.tick_hz,
-        horizon: spec.horizon,
-        actions,
-    })
+impl HostFacts for Build {
+    fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
+        let world = open_world(env)?;
+        let spec = world.spec();
+        let actions = spec
+            .actions
+            .iter()
+            .map(|action| action.name.clone())
+            .collect();
+        Ok(EnvFacts {
+            seats: spec.seats,
+            tick_hz: spec.tick_hz,
+            horizon: spec.horizon,
+            actions,
+        })
+    }
+
+    fn policies(&self) -> Vec<&str> {
+        policy::NAMES.to_vec()
+    }
+
+    fn policies_for(&self, env: &Env) -> Option<Vec<&str>> {
+        let world = open_world(env).ok()?;
+        let mut names = policy::NAMES.to_vec();
+        names.retain(|name| policy::by_name(name, world.spec()).is_some());
+        Some(names)
+    }
+
+    fn compile_model(
+        &self,
+        file: &str,
+        model: &Model,
+        env: &Env,
+    ) -> Result<Option<(String, CompiledModel)>, String> {
+        networks::lower(file, model, env)
+    }
 }
 
 pub(crate) fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
@@ -404,7 +410,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
 }
 
 /// What each env stage of a study plays, with the module of its environment.
-fn env_stages(study: &Study, facts: Playable, modules: &[Module]) -> EnvStages {
+fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[Module]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;

@@ -5,6 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::limits::{MAX_FACTORS, MAX_LEVELS, MAX_QUOTA, MAX_TREATMENTS, MIN_LEVELS};
 use crate::problem::hint;
 use crate::read::Place;
 
@@ -104,18 +105,6 @@ pub struct Level {
     /// What `{{ factor }}` stands for: a text, a number, true or false, or a block of parameters.
     pub value: Value,
 }
-
-/// The most factors of a kind.
-const MAX_FACTORS: usize = 8;
-
-/// The most levels of a factor.
-const MAX_LEVELS: usize = 64;
-
-/// The most treatments.
-const MAX_TREATMENTS: usize = 1_000;
-
-/// The greatest quota, units.
-const MAX_QUOTA: u32 = 1_000_000;
 
 impl Design {
     /// Whether a factor of this name is there.
@@ -361,11 +350,11 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
 }
 
 fn levels(place: &Place<'_>) -> Option<Vec<Level>> {
-    let places = place.list("levels", MAX_LEVELS)?;
-    if places.len() < 2 {
+    if place.item_count() == Some(1) {
         place.wrong("one level only, so nothing varies; write at least two, or no factor");
         return None;
     }
+    let places = place.list_of("levels", MIN_LEVELS..=MAX_LEVELS)?;
     let mut levels: Vec<Level> = Vec::new();
     let mut whole = true;
     for place in &places {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
-use crate::page::{self, Page, Source};
+use crate::limits::MAX_MONEY;
+use crate::outcome::Outcome;
+use crate::page::{self, Page};
 use crate::problem::hint;
 use crate::read::{Fields, Place};
-use crate::stage::Outcome;
 
 /// Whence participants come, and what they are paid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -134,9 +136,6 @@ const DEEDS: [(&str, Deed); 4] = [
     ("return_then_pay", Deed::ReturnThenPay),
     ("screen_out", Deed::ScreenOut),
 ];
-
-/// The greatest amount of money, in any currency.
-const MAX_MONEY: f64 = 100_000.0;
 
 impl Deed {
     /// Every deed and its name.

@@ -184,10 +184,15 @@ impl Page<'_> {
                 let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
                 words.join(", ")
             }
-            Shape::List { what, most, item } => {
+            Shape::List {
+                what,
+                least,
+                most,
+                item,
+            } => {
                 let inner = self.atlas.shape(*item);
                 let inner = self.kind(&format!("{path}[]"), *item, &inner);
-                format!("list of 1 to {most} {what}: {inner}")
+                format!("list of {least} to {most} {what}: {inner}")
             }
             Shape::Map { value, .. } => {
                 let inner = self.atlas.shape(*value);

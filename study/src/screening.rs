@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::formula::{Formula, Type, Types};
-use crate::progress::Refusal;
+use crate::limits::MAX_MEASURED;
+use crate::outcome::{self, Outcome};
 use crate::read::Place;
-use crate::stage::Outcome;
-use crate::stage::outcome;
+use crate::refusal::Refusal;
 use crate::text::{self, Languages, Text};
 
 /// The id of the stage; no stage of a file can have it.
@@ -92,9 +92,6 @@ pub struct Measured {
     pub step_ms: Option<f64>,
 }
 
-/// The greatest number that a page can have measured.
-const MOST: f64 = 1e6;
-
 impl Measured {
     /// The names of what is measured, in the order of tables.
     pub const NAMES: [&str; 11] = [
@@ -134,7 +131,7 @@ impl Measured {
             }
             let value: Value = serde_json::from_str(&answer.value).unwrap_or_default();
             let is_possible = match value.as_f64() {
-                Some(number) => (0.0..=MOST).contains(&number),
+                Some(number) => (0.0..=MAX_MEASURED).contains(&number),
                 // What was not measured is left out.
                 None => !value.is_null(),
             };

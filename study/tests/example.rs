@@ -153,7 +153,7 @@ fn the_documented_forms_load() {
         let stage = yaml_with(&format!("- id: {id}\n    type: survey"));
         folder.write("study.yaml", format!("{head}timeline:\n{stage}"));
         let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-        assert!(study.warnings(&study::Playable::new()).is_empty());
+        assert!(study.warnings(&study::EnvFactsByStage::new()).is_empty());
         let Kind::Survey(survey) = &study.timeline[0].kind else {
             panic!("not a survey")
         };

@@ -224,7 +224,7 @@ impl Hub {
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
             measures_loss: self.measures_loss(game),
-            relay_only: self.study.net.ice == study::terms::Ice::Relay,
+            relay_only: self.study.net.ice == study::disconnect::Ice::Relay,
             life: Life(0),
             running: false,
             rules: header.rules.clone(),

@@ -3,11 +3,11 @@
 use protocol::control::{Answer, Draft};
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
+use crate::folder::Source;
+use crate::limits::{MAX_CHAT_LENGTH, MAX_SEATS};
+use crate::page::{self, Page};
 use crate::read::{Fields, Place};
 use crate::text::{self, Text};
-
-use super::env::MAX_SEATS;
 
 /// Time in which the members of a group write to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,9 +71,6 @@ impl Writing {
     }
 }
 
-/// The longest message that a study can allow, characters.
-pub const MAX_LENGTH: u16 = 2_000;
-
 /// The longest message of a study that does not say, characters.
 const LENGTH: u16 = 500;
 
@@ -116,7 +113,9 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
         "max_length",
         "The maximum length of a message, in characters.",
     );
-    let max_length = max_length.or(LENGTH, |place| place.whole(1..=MAX_LENGTH, "characters"));
+    let max_length = max_length.or(LENGTH, |place| {
+        place.whole(1..=MAX_CHAT_LENGTH, "characters")
+    });
     let doc = "The displayed name of each place in the group, such as `[Red, Blue]`. By default the page shows You \
                and Partner, and numbers several partners.";
     let names = fields.key("names", doc).or(Vec::new(), |place| {

@@ -3,12 +3,11 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
-use crate::progress::Refusal;
-use crate::read::{Fields, Place};
-
-use super::outcome::{self, Outcome};
-use super::{Kind, Stage};
+use crate::folder::Source;
+use crate::outcome::{self, Outcome};
+use crate::page::{self, Page};
+use crate::read::Fields;
+use crate::refusal::Refusal;
 
 /// A text to agree to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,33 +61,6 @@ impl Consent {
         match text.is_some_and(|text| self.page.hashes().any(|hash| hash == text)) {
             true => Ok(true),
             false => Err(Refusal::BadAnswer { name }),
-        }
-    }
-}
-
-/// Reports stages that would record something of a participant before the consent.
-pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    let is_consent = |stage: &Option<Stage>| {
-        matches!(
-            stage,
-            Some(Stage {
-                kind: Kind::Consent(_),
-                ..
-            })
-        )
-    };
-    let Some(last) = stages.iter().rposition(is_consent) else {
-        return;
-    };
-    for (place, stage) in places.iter().zip(stages).take(last) {
-        let records = |kind: &Kind| {
-            matches!(
-                kind,
-                Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_) | Kind::Chat(_)
-            )
-        };
-        if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
-            place.wrong_at("type", "records something of the participant, and a consent stage comes after it; move the consent stage before this one");
         }
     }
 }

@@ -3,9 +3,10 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
-use crate::progress::Refusal;
+use crate::folder::Source;
+use crate::page::{self, Page};
 use crate::read::Fields;
+use crate::refusal::Refusal;
 
 /// What people learn at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

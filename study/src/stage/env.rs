@@ -6,15 +6,17 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bot::{self, Bot};
+use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, Course};
 use crate::canonical::sha256;
+use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
+use crate::folder::{self, Source};
 use crate::formula::Template;
 use crate::keys;
-use crate::page::{self, Page, Source};
+use crate::limits::{MAX_MODULE, MAX_SEATS};
+use crate::page::{self, Page};
 use crate::read::{Fields, Place};
-use crate::terms::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::text::{self, Text};
 
 /// Episodes of an environment.
@@ -133,7 +135,7 @@ pub enum Player {
     /// Another of the group.
     Partner,
     /// An AI partner.
-    Bot(Bot),
+    Bot(AiPartner),
     /// Nobody: the seat does nothing.
     Vacant,
 }
@@ -157,7 +159,7 @@ impl Env {
 
 impl Env {
     /// The AI partners that it names itself.
-    pub(crate) fn bots(&self) -> impl Iterator<Item = &Bot> {
+    pub(crate) fn bots(&self) -> impl Iterator<Item = &AiPartner> {
         let seated = self.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
@@ -167,10 +169,6 @@ impl Env {
 }
 
 const DOC: &str = "Episodes of an environment.";
-
-/// The most seats of an episode.
-#[allow(clippy::cast_possible_truncation, reason = "16")]
-pub(super) const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
@@ -201,7 +199,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                the same for all seats.";
     let input_delay = fields.key("input_delay", doc);
     let input_delay = input_delay.or(InputDelay { min: 0, max: 3 }, |place| {
-        terms::input_delay(&place)
+        disconnect::input_delay(&place)
     });
     let greatest = input_delay.map_or(0, |delay| delay.max);
     let doc = "The prediction window: how many ticks a page can run ahead of a partner's last known input. When it \
@@ -209,7 +207,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                ticks at 60 ticks per second, in proportion at other rates, between 8 and 16.";
     let window = fields
         .key("window", doc)
-        .maybe(|place| terms::window(&place, greatest));
+        .maybe(|place| disconnect::window(&place, greatest));
     let doc = "The keyboard keys of each action. They replace all keys of the environment. Codes are those of \
                `KeyboardEvent.code`, such as `KeyW`, `ArrowUp`, `Space`. A chord joins up to three keys with `+`: \
                `ShiftLeft+KeyW`. The longest chord that is held wins.";
@@ -221,10 +219,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                for `hidden_tab.drop_s`.";
     let on_disconnect = fields.key("on_disconnect", doc);
     let on_disconnect = on_disconnect.or(OnDisconnect::default(), |place| {
-        terms::on_disconnect(source, &place)
+        disconnect::on_disconnect(source, &place)
     });
     let hidden_tab = fields.key("hidden_tab", "The rules for hidden tabs.");
-    let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| terms::hidden_tab(&place));
+    let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| disconnect::hidden_tab(&place));
     // How a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
@@ -325,12 +323,9 @@ fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
     })
 }
 
-/// The largest environment module, bytes; `module::Limits` of the host has the same bound.
-const MAX_MODULE: u64 = 16 << 20;
-
 fn module(source: Source<'_>, place: &Place<'_>) -> Option<ModuleFile> {
     let file = place.file("file")?;
-    let bytes = page::bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
+    let bytes = folder::read_bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
     Some(ModuleFile {
         sha256: sha256(&bytes),
         file,
@@ -376,7 +371,8 @@ fn player(source: Source<'_>, place: &Place<'_>) -> Option<Player> {
     let words = ["self", "partner", "vacant"];
     let word = (place.may(!place.is_block()))
         .then(|| place.word("player", &words.map(|word| (word, word))));
-    let bot = (place.may(place.is_block())).then(|| bot::read(source, place).map(Player::Bot));
+    let bot =
+        (place.may(place.is_block())).then(|| ai_partner::read(source, place).map(Player::Bot));
     match word {
         Some(word) => Some(match word? {
             "self" => Player::Own,

@@ -3,11 +3,10 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
+use crate::outcome::{self, Outcome};
 use crate::problem::hint;
-use crate::progress::Refusal;
 use crate::read::{Fields, Place};
-
-use super::outcome::{self, Outcome};
+use crate::refusal::Refusal;
 
 /// A page of another site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

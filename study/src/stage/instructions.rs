@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
+use crate::folder::Source;
+use crate::limits::MAX_VIEW;
+use crate::page::{self, Page};
 use crate::read::Fields;
-
-use super::MAX_VIEW;
 
 /// Pages to read, back and next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,19 +1,15 @@
 //! The waiting room that makes a group.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
+use crate::folder::Source;
 use crate::formula::Formula;
-use crate::load::Study;
-use crate::page::Source;
-use crate::progress::Progress;
+use crate::limits::MAX_SEATS;
+use crate::outcome::{self, Outcome};
 use crate::read::{Fields, Place};
 use crate::yaml::Node;
 
-use super::bot::{self, Bot};
-use super::env::MAX_SEATS;
-use super::outcome::{self, Outcome};
+use super::ai_partner::{self, AiPartner};
 
 /// The waiting room that makes a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,7 +28,7 @@ pub struct Lobby {
     /// Seconds for which the people of a group wait for each other before a later stage that they play together.
     pub regroup_s: u32,
     /// The AI partner; there if `on_timeout` is `bot` or `ask`.
-    pub bot: Option<Bot>,
+    pub bot: Option<AiPartner>,
     /// The outcome of those who leave without a group.
     #[serde(rename = "else")]
     pub or_else: Outcome,
@@ -57,23 +53,6 @@ pub struct Matching {
     /// The lobby before whose groups come together again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reunite: Option<String>,
-}
-
-impl Matching {
-    /// Whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
-    /// there, such as an answer to a question that was passed over, does not hold.
-    pub fn is_wanted(&self, study: &Study, members: &[&Progress]) -> bool {
-        let Some(wanted) = &self.composition else {
-            return true;
-        };
-        let member = |progress: &&Progress| {
-            let bindings = progress.bindings(study);
-            formula::Value::Record(progress.facts().scope(study, &bindings))
-        };
-        let members: Vec<formula::Value> = members.iter().map(member).collect();
-        let scope = BTreeMap::from([("members".to_owned(), formula::Value::from(members))]);
-        wanted.eval(&scope) == Ok(formula::Value::Bool(true))
-    }
 }
 
 /// Who comes first.
@@ -159,7 +138,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         "The AI partner. Needed with `on_timeout: bot` or `ask`.",
     );
     let there = bot.place.is_some();
-    let bot = bot.maybe(|place| bot::read(source, &place));
+    let bot = bot.maybe(|place| ai_partner::read(source, &place));
     let doc = "The outcome of participants who leave without a group.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));

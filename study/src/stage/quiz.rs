@@ -7,15 +7,13 @@ use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::page::Source;
-use crate::problem::hint;
-use crate::progress::Refusal;
+use crate::folder::Source;
+use crate::limits::{MAX_QUIZ_ITEMS, MIN_QUIZ_CHOICES};
+use crate::outcome::{self, Outcome};
 use crate::read::{Fields, Place};
+use crate::refusal::Refusal;
 use crate::survey::Survey;
 use crate::text::{self, Text};
-
-use super::Stage;
-use super::outcome::{self, Outcome};
 
 /// Questions that have right answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,9 +55,6 @@ pub struct Choice {
 const DOC: &str = "Questions with right answers. All must be right in one attempt. The server checks them; the \
                    right answers are never sent to participants' pages.";
 
-/// The most questions, and the most choices of one.
-const MOST: usize = 50;
-
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> {
     fields.about(DOC);
     let items = fields.key("items", "The questions.");
@@ -91,7 +86,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
 }
 
 fn questions(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Question>> {
-    let places = place.list("questions", MOST)?;
+    let places = place.list("questions", MAX_QUIZ_ITEMS)?;
     let mut names = BTreeSet::new();
     let read: Vec<Option<Question>> = (places.iter())
         .map(|place| question(source, place, &mut names))
@@ -148,13 +143,13 @@ fn question(
 }
 
 fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
-    let places = place.list("choices", MOST)?;
-    if place.may(false) {
-        choice(source, &places[0]);
+    if place.item_count() == Some(1) {
+        place.wrong("one choice only, so nobody can be wrong; write at least two");
         return None;
     }
-    if places.len() < 2 {
-        place.wrong("one choice only, so nobody can be wrong; write at least two");
+    let places = place.list_of("choices", MIN_QUIZ_CHOICES..=MAX_QUIZ_ITEMS)?;
+    if place.may(false) {
+        choice(source, &places[0]);
         return None;
     }
     let mut choices: Vec<Choice> = Vec::new();
@@ -237,35 +232,5 @@ impl Quiz {
         };
         let wrong = self.items.iter().filter(|question| !is_right(question));
         Ok(wrong.map(|question| question.name.as_str()).collect())
-    }
-}
-
-/// Reports quizzes that send people back to a stage that is not before them.
-pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    // A stage that has faults of its own may be the one.
-    let before = |at: usize| {
-        stages[..at]
-            .iter()
-            .map(Option::as_ref)
-            .collect::<Option<Vec<_>>>()
-    };
-    for (at, (place, stage)) in places.iter().zip(stages).enumerate() {
-        let Some(super::Kind::Quiz(quiz)) = stage.as_ref().map(|stage| &stage.kind) else {
-            continue;
-        };
-        let (Some(from), Some(before)) = (&quiz.retry_from, before(at)) else {
-            continue;
-        };
-        let known: Vec<&str> = before.iter().map(|stage| stage.id.as_str()).collect();
-        if !known.contains(&from.as_str()) {
-            let known = match known.is_empty() {
-                true => "none comes before".to_owned(),
-                false => hint(from, &known),
-            };
-            place.wrong_at(
-                "retry_from",
-                format!("there is no stage `{from}` before this one; {known}"),
-            );
-        }
     }
 }

@@ -1,50 +1,36 @@
 //! Reads forms, and says where one has a fault.
 
 mod attention;
+mod choices;
+mod inputs;
 mod kinds;
 mod looks;
+mod part;
 mod parts;
 mod pictures;
 mod rules;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use ::survey::{Condition, MOST};
+use ::survey::MOST;
 use serde_json::{Value, json};
 
 use self::attention::{attention, check_attention};
-use self::kinds::asked;
+use self::kinds::read_own_keys;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
+use self::part::{Part, Reading, Type, condition, pass, texts};
 
-use super::{MAX_ANSWER, Survey};
+use super::Survey;
+use crate::folder::{Source, read_text};
 use crate::formula;
-use crate::media::Media;
-use crate::page::{self, Source};
-use crate::problem::{Problem, Report, hint};
+use crate::limits::MAX_VIEW;
+use crate::page::sanitise::sanitised;
+use crate::problem::{Report, hint};
 use crate::read::{Fields, Place};
-use crate::stage::MAX_VIEW;
 use crate::text;
 use crate::yaml::{self, Data};
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Type {
-    One,
-    Many,
-    Rating,
-    Boolean,
-    Text,
-    Comment,
-    Html,
-    Matrix,
-    Pictures,
-    Ranking,
-    Slider,
-    Texts,
-    Table,
-    Panel,
-}
 
 const TYPES: [(&str, Type); 17] = [
     ("radiogroup", Type::One),
@@ -132,7 +118,7 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
 
 fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
     let file = place.file("JSON file")?;
-    let text = page::text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
+    let text = read_text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
     let report = Report::new(&file);
     // JSON is read as the YAML that it is, because that reader knows the lines; JSON's own reader goes
     // first, because its rules are the stricter ones.
@@ -223,47 +209,6 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
     survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)
-}
-
-/// Where a document is read from, and what is found in it beside what it asks.
-struct Reading<'a> {
-    /// The study folder.
-    dir: &'a Path,
-    /// The file in which the document stands, to whose folder files are relative.
-    file: &'a str,
-    /// What is there for SurveyJS alone.
-    unused: RefCell<Vec<Problem>>,
-    /// The pictures, by how the document names them.
-    pictures: RefCell<BTreeMap<String, Media>>,
-}
-
-/// Lets keys pass that change nothing here, and keeps where they are.
-fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], reading: &Reading<'_>) {
-    let place = fields.whole.clone();
-    for (key, at) in fields.pass(keys) {
-        let message = "changes nothing here, as pages show every form in one way; remove it, or leave it for SurveyJS";
-        let problem = place
-            .report
-            .problem(at, &yaml::join(&place.path, key), message);
-        reading.unused.borrow_mut().push(problem);
-    }
-}
-
-/// What a form is made of, in the order of the document.
-enum Part<'a> {
-    /// An element that asks something, or HTML.
-    Item {
-        name: String,
-        named: Place<'a>,
-        correct: Option<(Value, Place<'a>)>,
-        default: Option<Place<'a>>,
-    },
-    /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
-    Asks {
-        condition: Condition,
-        place: Place<'a>,
-        anything: bool,
-    },
 }
 
 /// Reports names that are there twice, and conditions that ask for what is not there or not asked yet.
@@ -358,16 +303,9 @@ fn sanitise(value: &mut Value) {
 /// Makes HTML harmless, in one language or several.
 fn clean(html: &mut Value) {
     match html {
-        Value::String(text) => *text = page::sanitised(text),
+        Value::String(text) => *text = sanitised(text),
         Value::Object(texts) => texts.values_mut().for_each(clean),
         _ => {}
-    }
-}
-
-/// Reads keys that are texts.
-fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
-    for (key, doc) in keys {
-        let _ = fields.key(key, doc).maybe(|place| localised(&place));
     }
 }
 
@@ -458,7 +396,10 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         let mut asks = true;
         let inner = fields.variants("type", doc, "element type", &TYPES, |kind, fields| {
             asks = !matches!(kind, Type::Html | Type::Panel);
-            asked(kind, fields, reading)
+            match kind {
+                Type::Panel => panel(fields, reading),
+                kind => read_own_keys(kind, fields, reading),
+            }
         });
         let correct = fields.key(
             "correctAnswer",
@@ -485,6 +426,15 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
     })
 }
 
+/// Reads what stands in a panel.
+fn panel<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+    kinds::report_answer_keys(fields);
+    let inner = fields.key("elements", "The elements of the panel.");
+    inner.need("[{type: comment, name: thoughts}]", |place| {
+        elements(&place, reading)
+    })
+}
+
 /// Reports an element of a type that is known and not asked here.
 fn refuse(place: &Place<'_>) -> Option<()> {
     let kind = match place.node.at("type").map(|node| &node.data) {
@@ -498,39 +448,4 @@ fn refuse(place: &Place<'_>) -> Option<()> {
         }
         None => Some(()),
     }
-}
-
-/// Reads a condition; inside is none if there is none.
-fn condition<'a>(
-    fields: &mut Fields<'a>,
-    key: &'static str,
-    doc: &str,
-    anything: bool,
-) -> Option<Option<Part<'a>>> {
-    fields.key(key, doc).maybe(|place| {
-        let text = place.text(::survey::MAX_CONDITION)?;
-        match Condition::read(&text) {
-            Ok(condition) => Some(Part::Asks {
-                condition,
-                place,
-                anything,
-            }),
-            Err(fault) => {
-                formula::report(&place, &text, fault.at, &fault.message);
-                None
-            }
-        }
-    })
-}
-
-/// Text, or text by language.
-fn localised(place: &Place<'_>) -> Option<()> {
-    let texts = (place.may(place.is_block())).then(|| {
-        for (_, text) in place.entries("text by language")? {
-            text.text(MAX_ANSWER)?;
-        }
-        Some(())
-    });
-    let text = (place.may(!place.is_block())).then(|| place.text(MAX_ANSWER).map(drop));
-    text.or(texts).flatten()
 }

@@ -1,18 +1,13 @@
 //! Reads the timeline: stages and blocks, nested as in the file.
 
 use crate::design;
-use crate::page::Source;
+use crate::folder::Source;
+use crate::limits::{MAX_DEPTH, MAX_STAGES, MAX_VISITS};
 use crate::problem::hint;
 use crate::read::{Fields, Place};
 use crate::stage::{self, Kind, Stage};
 
-use super::{Block, ForEach, MAX_VISITS, Node};
-
-/// The most stages of a study.
-const MAX_STAGES: usize = 200;
-
-/// The most blocks in each other.
-const MAX_DEPTH: usize = 8;
+use super::tree::{Block, ForEach, Node};
 
 /// What was read: stages in the order of the file with the places of all, for the checks that follow.
 pub(crate) struct Read<'a> {

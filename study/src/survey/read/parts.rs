@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ::survey::MOST;
 
-use super::kinds::{choices, input, rating, rows_at, written, yes_and_no};
+use super::choices::{choices, rows_at};
+use super::inputs::{input, rating, written, yes_and_no};
+use super::part::{Part, Reading, Type, pass, texts as texts_of};
 use super::rules::validators;
-use super::{Part, Reading, Type, pass, texts as texts_of};
 use crate::read::{Fields, Place};
 
 /// How SurveyJS draws several texts.

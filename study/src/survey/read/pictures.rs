@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ::survey::MOST;
 use serde_json::{Value, json};
 
-use super::kinds::{choices_order, value};
+use super::choices::{choices_order, value};
+use super::part::{Part, Reading, Type, localised, pass};
 use super::rules::validators;
-use super::{Part, Reading, Type, localised, pass};
 use crate::media::{self, Media};
 use crate::read::{Fields, Place};
 

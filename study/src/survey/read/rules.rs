@@ -2,8 +2,9 @@
 
 use ::survey::Pattern;
 
-use super::{MAX_ANSWER, Part, Type, condition, texts};
+use super::part::{Part, Type, condition, texts};
 use crate::read::{Fields, Place};
+use crate::survey::MAX_ANSWER;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Validator {

@@ -1,20 +1,21 @@
 //! Where in the file it stands that an environment cannot be opened, and in what words.
 
-use super::{EnvFault, Hosted};
-use crate::problem::{Report, hint};
-use crate::stage::Env;
-use crate::timeline::{Bindings, fill};
+use super::HostCheck;
+use crate::host::EnvFault;
+use crate::problem::hint;
+use crate::stage::env::Env;
+use crate::timeline::fill;
+use crate::timeline::tree::Bindings;
 use crate::yaml::join;
 
-impl Hosted<'_> {
+impl HostCheck<'_> {
     /// Reports why an environment cannot be opened.
-    pub(super) fn env_fault(
+    pub(super) fn report_env_fault(
         &self,
         index: u16,
         env: &Env,
         fault: &EnvFault,
         bound: &Bindings,
-        report: &Report,
     ) {
         let path = &self.paths[usize::from(index)];
         match fault {
@@ -24,7 +25,6 @@ impl Hosted<'_> {
                 self.fault(
                     &format!("{path}.env"),
                     format!("unknown environment `{}`; {}", env.env, hint(&named, &ids)),
-                    report,
                 );
             }
             EnvFault::Version { found } => {
@@ -32,27 +32,20 @@ impl Hosted<'_> {
                     "version {} of `{}` is not here; write `{}@{found}`, after a look at what changed",
                     env.version, env.env, env.env
                 );
-                self.fault(&format!("{path}.env"), message, report);
+                self.fault(&format!("{path}.env"), message);
             }
             EnvFault::Module { reason } => {
-                self.fault(&format!("{path}.module"), reason.clone(), report);
+                self.fault(&format!("{path}.module"), reason.clone());
             }
             EnvFault::Config { field, reason } => {
-                self.config_fault(index, field, reason, bound, report);
+                self.report_config_fault(index, field, reason, bound);
             }
         }
     }
 
     /// Reports a parameter that is refused: at the value that a name brought there, if it is one alone, else in the
     /// config.
-    fn config_fault(
-        &self,
-        index: u16,
-        field: &str,
-        reason: &str,
-        bound: &Bindings,
-        report: &Report,
-    ) {
+    fn report_config_fault(&self, index: u16, field: &str, reason: &str, bound: &Bindings) {
         let id = self.stage(index).map_or("", |stage| &stage.id);
         let reason = &plain(reason);
         let path = join(&self.paths[usize::from(index)], "config");
@@ -62,7 +55,7 @@ impl Hosted<'_> {
         };
         if let Some(value) = self.brought(index, field, bound) {
             let message = format!("{reason}; it is `config.{field}` of `{id}`");
-            return self.fault(&value, message, report);
+            return self.fault(&value, message);
         }
         let levels = bound
             .iter()
@@ -72,7 +65,7 @@ impl Hosted<'_> {
             true => reason.to_owned(),
             false => format!("{reason} (where {})", levels.join(" and ")),
         };
-        self.fault(&path, reason, report);
+        self.fault(&path, reason);
     }
 
     /// The path of the value that a name brings into a parameter, if one name alone does.

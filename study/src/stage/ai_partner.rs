@@ -6,12 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::canonical::sha256;
-use crate::page::{self, Source};
+use crate::folder::{self, Source};
+use crate::limits::MAX_MODEL;
 use crate::read::Place;
 
 /// An AI partner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bot {
+pub struct AiPartner {
     /// Name of the policy; of one that is a file the name of the file until the host has lowered it
     /// ([`crate::Study::call`]), and then the name under which it plays.
     pub policy: String,
@@ -45,21 +46,18 @@ impl fmt::Debug for Model {
 
 /// What a host has made of a model: what is played.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct CompiledModel {
     /// SHA-256 of its bytes, lower-case hex.
     pub sha256: String,
     /// Its bytes.
     pub bytes: Arc<[u8]>,
 }
 
-/// The largest ONNX model, bytes; the reader of the host has the same bound.
-const MAX_MODEL: u64 = 32 << 20;
-
 /// What the name of an ONNX model ends with.
 const MODEL: &str = ".onnx";
 
 /// Reads an AI partner.
-pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Bot> {
+pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<AiPartner> {
     place.named("bot", |place| {
         let mut fields = place.fields("an AI partner")?;
         let doc = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, `random` \
@@ -93,7 +91,7 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Bot> {
             temperature,
             bytes: bytes.into(),
         });
-        Some(Bot {
+        Some(AiPartner {
             policy,
             disclose: disclose?,
             model,
@@ -107,6 +105,6 @@ fn policy(source: Source<'_>, place: &Place<'_>) -> Option<(String, Option<Vec<u
     if !name.ends_with(MODEL) {
         return Some((name, None));
     }
-    let bytes = page::bytes(source.dir, place, &name, MAX_MODEL, "agent.onnx")?;
+    let bytes = folder::read_bytes(source.dir, place, &name, MAX_MODEL, "agent.onnx")?;
     Some((name, Some(bytes)))
 }

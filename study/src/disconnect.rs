@@ -2,9 +2,10 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::page::Source;
+use crate::folder::Source;
+use crate::limits::MAX_SPECULATION;
 use crate::read::{Fields, Place};
-use crate::stage::{Bot, bot};
+use crate::stage::ai_partner::{self, AiPartner};
 
 /// Bounds between which the input delay is fixed when an episode starts, ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -28,7 +29,7 @@ pub struct OnDisconnect {
     pub second_half: Then,
     /// The AI partner that takes the seat, there if one of the above is `bot`: the stage's own, else the lobby's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bot: Option<Bot>,
+    pub bot: Option<AiPartner>,
 }
 
 /// What happens while a person may still come back.
@@ -145,10 +146,6 @@ impl OnDisconnect {
     }
 }
 
-/// The most ticks of window and input delay together: as many inputs as a page keeps for sending again.
-#[allow(clippy::cast_possible_truncation, reason = "40")]
-const MAX_SPECULATION: u8 = protocol::datagram::MAX_INPUTS as u8;
-
 pub(crate) fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
     let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
     let most = MAX_SPECULATION - greatest_delay;
@@ -201,7 +198,7 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnD
         "bot",
         "The AI partner that takes over. By default that of the lobby.",
     );
-    let bot = bot.maybe(|place| bot::read(source, &place));
+    let bot = bot.maybe(|place| ai_partner::read(source, &place));
     fields.done();
     let (first_half, second_half) = halves?;
     let terms = OnDisconnect {
