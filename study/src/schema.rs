@@ -156,7 +156,7 @@ mod tests {
     fn every_study_that_is_shown_fits_the_schema() {
         validate(WORKED).unwrap();
         validate(include_str!("../../examples/overcooked-dyad/study.yaml")).unwrap();
-        let documents = include_str!("../../docs/study-file.md");
+        let documents = include_str!("../../docs/study-file/first-study.md");
         let shown = documents
             .split("```yaml\n")
             .nth(1)
