@@ -15,10 +15,25 @@ use clap::Parser as _;
 use signaling_server::cli::Cli;
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
-const GUIDES: [(&str, &str); 3] = [
+const GUIDES: [(&str, &str); 9] = [
     ("prolific", include_str!("../../docs/prolific.md")),
     ("mturk", include_str!("../../docs/mturk.md")),
     ("deploy", include_str!("../../docs/deploy.md")),
+    ("designs", include_str!("../../docs/designs.md")),
+    ("laboratory", include_str!("../../docs/laboratory.md")),
+    (
+        "launch-checklist",
+        include_str!("../../docs/launch-checklist.md"),
+    ),
+    (
+        "methods-section",
+        include_str!("../../docs/methods-section.md"),
+    ),
+    ("moving", include_str!("../../docs/moving.md")),
+    (
+        "troubleshooting",
+        include_str!("../../docs/troubleshooting.md"),
+    ),
 ];
 
 /// The fenced blocks of a page in their order: the kind and the text.
@@ -114,26 +129,68 @@ fn every_command_of_the_guides_is_one() {
     assert!(count > 10, "{count}");
 }
 
+/// What `coplay lint` finds of the study that a template becomes with a part of a study file, or with a whole one.
+fn linted(text: &str) -> signaling_server::lint::Linted {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("study");
+    let done = coplay(home.path(), "coplay new overcooked study")
+        .output()
+        .unwrap();
+    assert!(done.status.success());
+    let file = dir.join("study.yaml");
+    let study = match text.starts_with("format: 1\n") {
+        true => text.to_owned(),
+        false => format!("{}\n{text}", std::fs::read_to_string(&file).unwrap()),
+    };
+    std::fs::write(&file, study).unwrap();
+    signaling_server::lint::lint(&dir)
+}
+
 #[test]
 fn every_part_of_a_study_file_in_the_guides_is_clean() {
     for (name, page) in GUIDES {
-        for (_, text) in blocks(page).iter().filter(|(kind, _)| *kind == "yaml") {
-            let home = tempfile::tempdir().unwrap();
-            let dir = home.path().join("study");
-            let done = coplay(home.path(), "coplay new overcooked study")
-                .output()
-                .unwrap();
-            assert!(done.status.success());
-            let file = dir.join("study.yaml");
-            let whole = std::fs::read_to_string(&file).unwrap();
-            std::fs::write(&file, format!("{whole}\n{text}")).unwrap();
-            let linted = signaling_server::lint::lint(&dir);
+        let blocks = blocks(page);
+        for (at, (_, text)) in (0..).zip(&blocks).filter(|(_, block)| block.0 == "yaml") {
+            let linted = linted(text);
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
                 "{name}: {linted}"
             );
+            // What a page says that it tells.
+            if let Some(("text", told)) = blocks.get(at + 1) {
+                let said = linted.to_string();
+                assert!(
+                    said.contains(told.trim_end()),
+                    "{name}: {told} is not in {said}"
+                );
+            }
         }
     }
+}
+
+#[test]
+fn what_participants_read_by_the_page_of_troubles_is_what_pages_say() {
+    let words = include_str!("../../client-wasm/src/messages/words/en.rs");
+    let page = include_str!("../../docs/troubleshooting.md");
+    let quotes = page.split('“').skip(1);
+    let quotes: Vec<&str> = quotes.map(|rest| rest.split('”').next().unwrap()).collect();
+    for sentence in &quotes {
+        assert!(
+            words.contains(&format!("\"{sentence}\"")),
+            "no page says: {sentence}"
+        );
+    }
+    assert!(quotes.len() > 15, "{}", quotes.len());
+}
+
+#[test]
+fn the_citation_names_this_version() {
+    let citation = include_str!("../../CITATION.cff");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(citation.contains(&format!("\nversion: {version}\n")));
+    let page = include_str!("../../docs/methods-section.md");
+    let named = page.matches("(version ").count();
+    assert!(named > 0 && named == page.matches(&format!("(version {version}")).count());
 }
 
 #[test]
