@@ -48,11 +48,13 @@ const start = async () => {
   await init({ module_or_path: "/client_wasm_bg.wasm" });
   const coplay = new Coplay("app");
   window.coplay = coplay;
+  // A page that has failed goes on with nothing.
+  const { signal } = coplay;
   // Without an error object it is a notice of the browser or the fault of an extension.
   addEventListener("error", (event) => {
     if (event.error) coplay.fail(`${event.message} (${event.filename}:${event.lineno})`);
-  });
-  addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)));
+  }, { signal });
+  addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)), { signal });
   const ticker = new Worker("/ticker.js");
   let beaten = performance.now();
   ticker.onmessage = () => {
@@ -66,16 +68,20 @@ const start = async () => {
     seen?.addEventListener(event, () => {
       const covered = Math.max(0, innerHeight - seen.height - seen.offsetTop);
       document.documentElement.style.setProperty("--keyboard", `${covered}px`);
-    });
+    }, { signal });
   }
   // If the worker does not start or is killed, the page beats for itself.
-  setInterval(() => {
+  const beat = setInterval(() => {
     if (performance.now() - beaten > 500) coplay.tick();
   }, 16);
   // What is printed on the keys, where a browser tells.
   navigator.keyboard?.getLayoutMap?.().then(keys => keys.forEach((name, code) => coplay.name_key(code, name))).catch(() => {});
   // A page that holds a lock is not frozen while it is out of sight: the partner plays on.
-  navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(() => {}));
+  navigator.locks?.request(`coplay ${crypto.getRandomValues(new Uint32Array(2)).join("")}`, () => new Promise(release => signal?.addEventListener("abort", release)));
+  signal?.addEventListener("abort", () => {
+    ticker.terminate();
+    clearInterval(beat);
+  });
 };
 
 start().catch((error) => {

@@ -15,7 +15,8 @@ use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
 
-use crate::{Episode, Replica};
+use crate::Episode;
+use crate::Replica;
 
 /// A seat that a person plays.
 pub const PERSON: Controller = Controller::Human;

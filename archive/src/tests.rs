@@ -7,7 +7,7 @@ use protocol::control::{KeyEvent, Misprediction, Timing, Upload};
 use protocol::log::MAX_RECORD;
 
 use super::*;
-use crate::fixtures::{PERSON, ZERO, ai, header, log_of, no_modules, part, played};
+pub(super) use crate::fixtures::{PERSON, ZERO, ai, header, log_of, no_modules, part, played};
 
 const ONE: Seat = Seat(1);
 

@@ -5,7 +5,9 @@ use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
 use server_core::arbiter::{Absorbed, Event, Work};
 
-use crate::{Episode, OpenError, Refused};
+use crate::Episode;
+use crate::OpenError;
+use crate::Refused;
 
 /// Does a piece of work of an episode and reports what became of it; `create` makes the file.
 pub fn perform(

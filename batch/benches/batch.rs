@@ -1,4 +1,4 @@
-//! What a batch of the cramped room costs, on one core and on all, and how the cost grows.
+//! Measures the cost of a batch of the cramped room, on one core and on all, and how it grows.
 //!
 //! Prints one JSON object a line: `{"name", "value", "unit"}`, and for the points of a curve `"series"` and `"x"`
 //! as well. A figure is the best of many short rounds, because other work on the machine only ever adds time.
@@ -87,7 +87,7 @@ fn snapshots(world: &mut dyn World) {
     report("load of a state", load * 1e9, "ns");
 }
 
-/// What a step of a batch writes beside rewards and ends.
+/// The output of a step of a batch beside rewards and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Look {
     Nothing,
@@ -103,7 +103,7 @@ struct Case<'a> {
     threads: usize,
     look: Look,
     in_place: bool,
-    /// Whether masks and infos are written as well.
+    /// True if masks and infos are written as well.
     more: bool,
 }
 

@@ -30,9 +30,9 @@ pub struct Infos<'a> {
 /// Arrays of the caller, row-major. What is not wanted may be left out.
 #[derive(Debug)]
 pub struct Arrays<'a> {
-    /// What each seat observes after the step.
+    /// Observations of each seat after the step.
     pub observations: Observations<'a>,
-    /// What each seat observed last in an episode that ended in this step and started anew in it
+    /// The last observation of each seat in an episode that ended in this step and started anew in it
     /// ([`crate::Autoreset::SameStep`]); the rows of other instances are left as they are.
     pub final_observations: Observations<'a>,
     /// Rewards, `[instance, seat]`.
@@ -182,7 +182,7 @@ impl Observations<'_> {
     }
 }
 
-/// What the lengths of the arrays follow from, for one instance.
+/// Numbers from which the lengths of the arrays follow, for one instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) seats: usize,

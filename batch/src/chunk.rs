@@ -22,7 +22,7 @@ pub(crate) trait Chunk: Send {
     fn observe(&mut self, observations: Observations<'_>, masks: Option<&mut [u8]>);
     /// Replaces `out` by the canonical bytes of the state of an instance.
     fn state(&mut self, instance: usize, out: &mut Vec<u8>);
-    /// What is kept of an instance beside its state.
+    /// The record of an instance beside its state.
     fn episode(&self, instance: usize) -> Episode;
     /// The first instance that broke down, and why; natives do not.
     fn fault(&self) -> Option<(usize, String)> {
@@ -49,7 +49,7 @@ pub(crate) struct OneByOne<I: Instances> {
     shape: Shape,
     pub(crate) autoreset: Autoreset,
     in_place: bool,
-    /// Whether the arrays hold earlier observations: `f32`, compact.
+    /// Flags for arrays that hold earlier observations: `f32`, compact.
     written: [bool; 2],
 }
 
@@ -79,7 +79,7 @@ impl<I: Instances> OneByOne<I> {
         }
     }
 
-    /// Whether an array of observations holds earlier ones.
+    /// Checks whether an array of observations holds earlier ones.
     fn fresh(&self, observations: &Observations<'_>) -> bool {
         self.in_place
             && match observations {

@@ -1,4 +1,4 @@
-//! What a batch keeps of an instance beside its state.
+//! The record that a batch keeps of an instance beside its state.
 
 use env_core::{MAX_SEATS, Outcome};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Episode {
     pub seeds: u64,
     /// Steps so far.
     pub length: u32,
-    /// Whether the episode is over.
+    /// True once the episode is over.
     pub over: bool,
     /// Sum of the rewards so far, by seat; entries past the last seat are 0.
     pub returns: [f32; MAX_SEATS],

@@ -5,7 +5,7 @@ use env_core::envs::Native;
 use env_core::instance::{read_state, write_state};
 use env_core::{Action, Outcome, World};
 
-/// What a batch needs of its instances. The value is shared by the threads; a slot is one instance.
+/// The instances of a batch. The value is shared by the threads; a slot is one instance.
 pub(crate) trait Instances: Send + Sync + 'static {
     /// See [`crate::chunk::Chunk::GRAIN`].
     const GRAIN: usize;

@@ -35,7 +35,7 @@ use arrays::Shape;
 use chunk::OneByOne;
 use env_core::contract::ParamError;
 use env_core::envs::{Native, Visitor, visit};
-use env_core::grid::{Grid, GridWorld};
+use env_core::grid::{CogridRules, Grid, GridWorld};
 use env_core::{Environment as _, World};
 use instances::{Natives, Worlds};
 use lanes::{Lanes, Plan};
@@ -65,7 +65,7 @@ pub struct Options {
     pub threads: usize,
     /// When an episode that is over starts anew.
     pub autoreset: Autoreset,
-    /// Whether the caller gives the same observation array each time and leaves it as it is.
+    /// True if the caller gives the same observation array each time and leaves it as it is.
     /// Then a step writes only what may have changed.
     pub in_place: bool,
 }
@@ -93,10 +93,11 @@ pub fn open(id: &str, params: &str, options: Options) -> Result<Box<dyn Vector>,
         fn visit<E: Native>(self, env: E) -> Self::Output {
             of_environment(env, self.0)
         }
-        fn visit_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
-            self,
-            grid: Grid<W>,
-        ) -> Self::Output {
+        fn visit_grid<W, C>(self, grid: Grid<W, C>) -> Self::Output
+        where
+            W: GridWorld<Extra: Send> + Send + Sync + 'static,
+            C: CogridRules<W>,
+        {
             of_grid(grid, self.0)
         }
     }
@@ -122,10 +123,11 @@ pub fn of_environment<E: Native>(env: E, options: Options) -> Result<Box<dyn Vec
 ///
 /// # Errors
 /// [`ParamError`] for the options.
-pub fn of_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
-    grid: Grid<W>,
-    options: Options,
-) -> Result<Box<dyn Vector>, ParamError> {
+pub fn of_grid<W, C>(grid: Grid<W, C>, options: Options) -> Result<Box<dyn Vector>, ParamError>
+where
+    W: GridWorld<Extra: Send> + Send + Sync + 'static,
+    C: CogridRules<W>,
+{
     let Some(plan) = Plan::new(&grid).filter(|_| options.instances >= FEW) else {
         return of_environment(grid, options);
     };

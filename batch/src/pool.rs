@@ -15,7 +15,7 @@ const SPINS: u32 = 256;
 
 type Job<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// What the threads share.
+/// State that the threads share.
 #[derive(Default)]
 struct Shared {
     /// Counts the jobs; a worker looks for work when it differs from the last that it saw.
@@ -93,7 +93,7 @@ impl Drop for Pool {
     }
 }
 
-/// What a worker does until the pool closes.
+/// Works until the pool closes.
 fn work(shared: &Shared, number: usize) {
     let mut seen = 0;
     loop {

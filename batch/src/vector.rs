@@ -1,4 +1,4 @@
-//! What a caller has of a batch, and how its work is shared among the threads.
+//! The caller's interface to a batch, and the sharing of its work among the threads.
 
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
@@ -39,7 +39,7 @@ pub enum BatchError {
         instance: usize,
         /// The seat.
         seat: usize,
-        /// What was given.
+        /// The value that was given.
         action: Action,
         /// Name of action 0.
         first: String,
@@ -57,7 +57,7 @@ pub enum BatchError {
     /// An instance that does not exist.
     #[error("there is no instance {instance}; this batch has 0 to {last}")]
     Instance {
-        /// What was given.
+        /// The value that was given.
         instance: usize,
         /// The greatest.
         last: usize,
@@ -69,7 +69,7 @@ pub enum BatchError {
 
 /// A batch of instances.
 pub trait Vector: Send {
-    /// What the parameters fix, the same for every instance.
+    /// The spec, the same for every instance.
     fn spec(&self) -> &Spec;
 
     /// Number of instances.
@@ -112,7 +112,7 @@ pub trait Vector: Send {
     /// [`BatchError::Instance`].
     fn state(&mut self, instance: usize, out: &mut Vec<u8>) -> Result<(), BatchError>;
 
-    /// What is kept of an instance beside its state.
+    /// The record of an instance beside its state.
     ///
     /// # Errors
     /// [`BatchError::Instance`].
@@ -148,7 +148,7 @@ pub(crate) struct Batch<C> {
 /// The most chunks of a batch: a few a thread, so that one that is held up delays little.
 const MAX_CHUNKS: usize = MAX_THREADS;
 
-/// What a thread works on, for the first that takes it.
+/// A thread's share of the work, for the first that takes it.
 type Part<'a, C, T> = Mutex<Option<(&'a mut C, T)>>;
 
 impl<I: Instances> Batch<OneByOne<I>> {

@@ -148,7 +148,7 @@ const LAYOUTS: [&[&str]; 5] = [
     &["OU@", "+=+"],
 ];
 
-/// What a step writes when nobody observes.
+/// The output of a step when nobody observes.
 #[derive(Clone, Debug, PartialEq)]
 struct Written {
     rewards: Vec<u32>,

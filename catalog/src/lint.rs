@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_time_of_chats_is_counted() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
         let text = lint(&dir).to_string();
         let part = "episodes last 0.7 min at most, chats 0.1 to 0.5 min, waiting 1.7 min";
         assert!(text.contains(part), "{part} in {text}");

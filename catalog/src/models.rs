@@ -5,7 +5,7 @@ use std::sync::Arc;
 use policy::Partners;
 use policy::network::Choice;
 use study::Study;
-use study::stage::{Env, Model, Network};
+use study::stage::{CompiledModel, Env, Model};
 
 use crate::open_world;
 use protocol::hash::sha256_hex;
@@ -15,7 +15,11 @@ use protocol::hash::sha256_hex;
 ///
 /// # Errors
 /// Why it cannot play, and how to mend it.
-pub fn lower(file: &str, model: &Model, env: &Env) -> Result<Option<(String, Network)>, String> {
+pub fn lower(
+    file: &str,
+    model: &Model,
+    env: &Env,
+) -> Result<Option<(String, CompiledModel)>, String> {
     let Ok(world) = open_world(env) else {
         return Ok(None);
     };
@@ -31,7 +35,7 @@ pub fn lower(file: &str, model: &Model, env: &Env) -> Result<Option<(String, Net
     let name = policy::named(file, &sha256);
     Ok(Some((
         name,
-        Network {
+        CompiledModel {
             sha256,
             bytes: Arc::from(bytes),
         },
@@ -41,7 +45,7 @@ pub fn lower(file: &str, model: &Model, env: &Env) -> Result<Option<(String, Net
 /// The AI partners that the episodes of a study can call, for pages that run in this process.
 pub fn partners(study: &Study) -> Partners {
     let mut partners = Partners::default();
-    for network in &study.networks {
+    for network in &study.models {
         let added = partners.add(&network.sha256, &network.bytes);
         added.expect("what a study plays with was lowered here");
     }

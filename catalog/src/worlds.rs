@@ -5,8 +5,8 @@ use std::path::Path;
 use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
-use study::stage::Env;
-use study::{EnvFacts, EnvFault, Playable, Problem, Study};
+use study::stage::{CompiledModel, Env, Model};
+use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
 use crate::models;
 
@@ -14,45 +14,49 @@ use crate::models;
 ///
 /// # Errors
 /// Every [`Problem`].
-pub fn read_study(dir: &Path) -> Result<(Study, Playable), Vec<Problem>> {
-    let read = study::load_on(dir, |hosted| {
-        let playable = hosted.check_env(open_env);
-        let policies = hosted.check_policies(&policy::NAMES, able);
-        match (playable, policies, hosted.lower_models(models::lower)) {
-            (Ok(playable), Ok(()), Ok(lowered)) => Ok((playable, lowered)),
-            (playable, policies, lowered) => {
-                let found = [playable.err(), policies.err(), lowered.err()];
-                Err(found.into_iter().flatten().flatten().collect())
-            }
-        }
-    });
-    let (mut study, (playable, lowered)) = read?;
-    study.call(lowered);
-    Ok((study, playable))
+pub fn read_study(dir: &Path) -> Result<(Study, EnvFactsByStage), Vec<Problem>> {
+    DraftStudy::read(dir).check(&Build)
 }
 
-/// The policies that can play an environment; none if it cannot be opened.
-fn able(env: &Env) -> Option<Vec<&'static str>> {
-    let world = open_world(env).ok()?;
-    let mut names = policy::NAMES.to_vec();
-    names.retain(|name| policy::by_name(name, world.spec()).is_some());
-    Some(names)
-}
+/// The environments, scripts and models of this build.
+struct Build;
 
-fn open_env(env: &Env) -> Result<EnvFacts, EnvFault> {
-    let world = open_world(env)?;
-    let spec = world.spec();
-    let actions = spec
-        .actions
-        .iter()
-        .map(|action| action.name.clone())
-        .collect();
-    Ok(EnvFacts {
-        seats: spec.seats,
-        tick_hz: spec.tick_hz,
-        horizon: spec.horizon,
-        actions,
-    })
+impl HostFacts for Build {
+    fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
+        let world = open_world(env)?;
+        let spec = world.spec();
+        let actions = spec
+            .actions
+            .iter()
+            .map(|action| action.name.clone())
+            .collect();
+        Ok(EnvFacts {
+            seats: spec.seats,
+            tick_hz: spec.tick_hz,
+            horizon: spec.horizon,
+            actions,
+        })
+    }
+
+    fn policies(&self) -> Vec<&str> {
+        policy::NAMES.to_vec()
+    }
+
+    fn policies_for(&self, env: &Env) -> Option<Vec<&str>> {
+        let world = open_world(env).ok()?;
+        let mut names = policy::NAMES.to_vec();
+        names.retain(|name| policy::by_name(name, world.spec()).is_some());
+        Some(names)
+    }
+
+    fn compile_model(
+        &self,
+        file: &str,
+        model: &Model,
+        env: &Env,
+    ) -> Result<Option<(String, CompiledModel)>, String> {
+        models::lower(file, model, env)
+    }
 }
 
 /// Opens the world that an env stage plays.

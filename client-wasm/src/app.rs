@@ -15,19 +15,18 @@ use protocol::control::{ClientMessage, Draft, Plan, Refusal, ServerMessage};
 use serde_json::Value;
 use web_sys::{Element, HtmlElement};
 
-use crate::controls::Layout;
-use crate::dom;
-use crate::drafts::Drafts;
-use crate::entry::Door;
-use crate::frame;
-use crate::module::{self, Module};
-use crate::pages::{self, Shell};
-use crate::play::Play;
-use crate::post::{Input, Post};
-use crate::rescue;
-use crate::sentences;
-use crate::socket::{News, Socket};
-use crate::sound;
+use crate::episode::controls::Layout;
+use crate::episode::module::{self, Module};
+use crate::episode::play::Play;
+use crate::episode::sound;
+use crate::messages;
+use crate::net::server_socket::Socket;
+use crate::pages::drafts::Drafts;
+use crate::shell::credentials::Credentials;
+use crate::shell::frames::Frames;
+use crate::shell::inbox::{Inbox, Input, ServerNews};
+use crate::shell::layout::{self, Shell};
+use crate::shell::{dom, iframe, panic_handler};
 
 use stages::{Before, Card, Stage};
 
@@ -36,10 +35,11 @@ const OUTCOME_MS: f64 = 6_000.0;
 
 /// The page.
 pub(crate) struct App {
-    post: Post,
+    inbox: Inbox,
+    frames: Frames,
     shell: Shell,
     socket: Socket,
-    door: Door,
+    credentials: Credentials,
     clock: Clock,
     welcomed: bool,
     stopped: bool,
@@ -78,16 +78,22 @@ impl App {
     ///
     /// # Errors
     /// A sentence, if there is no such element.
-    pub(crate) fn new(post: Post, root: &str, url: String, door: Door) -> Result<Self, String> {
-        let spoken = sentences::speak(door.languages());
-        let mut shell = Shell::new(root, &post)?;
+    pub(crate) fn new(
+        inbox: Inbox,
+        root: &str,
+        url: String,
+        credentials: Credentials,
+    ) -> Result<Self, String> {
+        let spoken = messages::speak(credentials.languages());
+        let mut shell = Shell::new(root, &inbox)?;
         shell.speak(spoken);
         shell.turn_to(&connecting());
         Ok(Self {
-            socket: Socket::new(url, post.clone()),
-            post,
+            socket: Socket::new(url, inbox.clone()),
+            frames: Frames::new(inbox.clone()),
+            inbox,
             shell,
-            door,
+            credentials,
             clock: Clock::default(),
             welcomed: false,
             stopped: false,
@@ -118,11 +124,6 @@ impl App {
         (self.play.as_ref()).is_some_and(|play| play.owns(now, code))
     }
 
-    /// Whether frames are wanted.
-    pub(crate) fn is_playing(&self) -> bool {
-        self.play.is_some()
-    }
-
     /// Handles one input.
     pub(crate) fn handle(&mut self, input: Input) {
         match input {
@@ -131,7 +132,7 @@ impl App {
             }
             Input::Socket(..) => {}
             Input::Tick => self.tick(),
-            Input::Frame(at_ms) => self.with_play(|play, now| play.frame(now, at_ms)),
+            Input::Frame(at_ms) => self.frame(at_ms),
             Input::Loaded(era, loaded) => self.loaded(era, *loaded),
             Input::Key { code, down, at_ms } => {
                 self.with_play(|play, now| play.key(now, &code, down, at_ms));
@@ -196,19 +197,26 @@ impl App {
         }
     }
 
-    fn news(&mut self, news: News) {
+    /// Draws. Frames are wanted for as long as an episode is on the page.
+    fn frame(&mut self, at_ms: f64) {
+        self.with_play(|play, now| play.frame(now, at_ms));
+        if self.play.is_some() {
+            self.frames.request();
+        }
+    }
+
+    fn news(&mut self, news: ServerNews) {
         match news {
-            News::Open => {
+            ServerNews::Open => {
                 let playing = self.play.as_ref().and_then(Play::playing);
-                self.socket.send(&self.door.hello(playing));
-                rescue::connect(self.socket.raw());
+                self.socket.send(&self.credentials.hello(playing));
             }
-            News::Message(message) => self.message(message),
-            News::Garbled(error) => {
+            ServerNews::Message(message) => self.message(message),
+            ServerNews::Garbled(error) => {
                 self.trouble(&format!("a message that cannot be read: {error}"))
             }
-            News::OtherVersion => self.refused(Refusal::OldPage),
-            News::Closed => self.closed(),
+            ServerNews::OtherVersion => self.refused(Refusal::OldPage),
+            ServerNews::Closed => self.closed(),
         }
     }
 
@@ -221,9 +229,9 @@ impl App {
         }
         match self.stage {
             _ if self.is_at_end() => {}
-            Some(_) => self.shell.notice(Some(sentences::say().reconnecting)),
+            Some(_) => self.shell.notice(Some(messages::say().reconnecting)),
             None if self.socket.failures() > 2 => {
-                self.shell.notice(Some(sentences::say().no_server))
+                self.shell.notice(Some(messages::say().no_server))
             }
             None => {}
         }
@@ -245,20 +253,20 @@ impl App {
                 modules,
             } => {
                 modules.into_iter().for_each(module::fetch_ahead);
-                sentences::speak([language.as_str()]);
+                messages::speak([language.as_str()]);
                 self.shell.speak(&language);
                 self.shell.offer(&language, &languages);
                 self.shell.name(&title, &contact);
                 self.welcome(session);
             }
             ServerMessage::Refused { why } => self.refused(why),
-            ServerMessage::Preview { title } => self.stop(&title, sentences::say().preview, None),
+            ServerMessage::Preview { title } => self.stop(&title, messages::say().preview, None),
             // The last page has nothing more to lose.
             ServerMessage::Superseded if self.is_at_end() => self.socket.stop(),
             ServerMessage::Superseded => self.stop(
-                sentences::say().elsewhere,
-                sentences::say().superseded,
-                Some(sentences::say().play_here),
+                messages::say().elsewhere,
+                messages::say().superseded,
+                Some(messages::say().play_here),
             ),
             ServerMessage::Clock { sent_us, server_us } => {
                 let now_us = dom::page_us();
@@ -323,10 +331,10 @@ impl App {
     }
 
     fn welcome(&mut self, token: String) {
-        self.door.welcomed(token);
+        self.credentials.welcomed(token);
         self.socket.welcomed();
-        if let Some(address) = self.door.window() {
-            return self.offer(&frame::gate(&self.post, address));
+        if let Some(address) = self.credentials.window() {
+            return self.offer(&iframe::gate(&self.inbox, address));
         }
         self.welcomed = true;
         self.shell.notice(None);
@@ -339,18 +347,18 @@ impl App {
     fn refused(&mut self, why: Refusal) {
         match why {
             // The server comes back; the socket goes on trying.
-            Refusal::Stopping => self.shell.notice(Some(sentences::refusal(why))),
-            Refusal::UnknownLink if self.door.forget() => self.socket.lost(dom::page_ms()),
+            Refusal::Stopping => self.shell.notice(Some(messages::refusal(why))),
+            Refusal::UnknownLink if self.credentials.forget() => self.socket.lost(dom::page_ms()),
             Refusal::OldPage | Refusal::Malformed | Refusal::Full => {
-                let heading = sentences::say().cannot_go_on;
+                let heading = messages::say().cannot_go_on;
                 self.stop(
                     heading,
-                    sentences::refusal(why),
-                    Some(sentences::say().reload),
+                    messages::refusal(why),
+                    Some(messages::say().reload),
                 );
             }
             Refusal::UnknownLink | Refusal::Incomplete => {
-                self.stop(sentences::say().cannot_go_on, sentences::refusal(why), None)
+                self.stop(messages::say().cannot_go_on, messages::refusal(why), None)
             }
         }
     }
@@ -367,7 +375,7 @@ impl App {
         if !self.stopped {
             return;
         }
-        self.door.stay();
+        self.credentials.stay();
         self.stopped = false;
         self.socket.start();
         self.shell.turn_to(&connecting());
@@ -380,7 +388,7 @@ impl App {
         self.shell.may_leave(false);
         (self.play, self.card) = (None, Card::Plain);
         self.shell.notice(None);
-        let page = pages::message(heading, sentence);
+        let page = layout::message(heading, sentence);
         if let Some(label) = reload {
             let actions = dom::make("div.actions");
             dom::fill(&actions, &[&dom::button("primary", label, dom::reload)]);
@@ -401,16 +409,16 @@ impl App {
             self.begin(plan);
         }
         if let Some(play) = &self.play {
-            rescue::remember(play.recorder());
+            panic_handler::keep_recorder(play.recorder());
         }
-        let post = self.post.clone();
+        let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let partners = module::partners(&networks).await;
             let loaded = match partners {
                 Ok(partners) => module::load(&url, &params).await.map(|it| (it, partners)),
                 Err(error) => Err(error),
             };
-            post.send(Input::Loaded(era, Box::new(loaded)));
+            inbox.send(Input::Loaded(era, Box::new(loaded)));
         });
     }
 
@@ -422,12 +430,12 @@ impl App {
         }
         self.card = Card::Plain;
         if dom::document().hidden() {
-            dom::document().set_title(sentences::say().matched_title);
+            dom::document().set_title(messages::say().matched_title);
         }
-        let play = Play::new(self.post.clone(), plan, self.now());
-        self.shell.turn_to(&play.scene.whole);
+        let play = Play::new(self.inbox.clone(), plan, self.now());
+        self.shell.turn_to(&play.screen.whole);
         self.play = Some(play);
-        crate::handle::animate(self.post.clone());
+        self.frames.request();
     }
 
     fn loaded(&mut self, era: Era, loaded: Result<(Module, Partners), String>) {
@@ -443,7 +451,7 @@ impl App {
         self.layout = layout;
         if let Err(error) = outcome {
             self.trouble(&error);
-            self.shell.notice(Some(sentences::say().no_module));
+            self.shell.notice(Some(messages::say().no_module));
         }
     }
 
@@ -491,7 +499,7 @@ impl App {
     /// Something failed that the person can only meet by loading the page again.
     fn broken(&mut self, error: &str) {
         self.trouble(error);
-        self.shell.notice(Some(sentences::say().broken));
+        self.shell.notice(Some(messages::say().broken));
     }
 
     fn trouble(&self, error: &str) {
@@ -502,5 +510,5 @@ impl App {
 }
 
 fn connecting() -> HtmlElement {
-    pages::message(sentences::say().moment, sentences::say().connecting)
+    layout::message(messages::say().moment, messages::say().connecting)
 }

@@ -1,199 +1,29 @@
-//! The pages around the episodes: bar and notices.
+//! The pages between the episodes, one module for each kind of stage.
 //!
-//! Each page is made once, when its stage begins, and removed with it. This module must not know
-//! where in the study a participant is; the server does.
+//! Each page is made once, when its stage begins, and removed with it.
 
-use web_sys::{Element, HtmlElement};
+pub mod drafts;
+pub mod unmet_requirements;
 
-use crate::leave::Leave;
-use crate::post::Post;
-use crate::{dom, entry, sentences};
-
-/// The most stages that have a dot each.
-const MOST_DOTS: u16 = 10;
-
-/// The frame that all pages share.
-pub(crate) struct Shell {
-    bar: HtmlElement,
-    title: HtmlElement,
-    progress: HtmlElement,
-    languages: HtmlElement,
-    notice: HtmlElement,
-    contact: HtmlElement,
-    leave: Leave,
-    root: Element,
-    page: Option<Element>,
-    name: String,
-    /// Whom to write to.
-    whom: String,
-}
-
-impl Shell {
-    /// Builds the frame inside the element with this id.
-    ///
-    /// # Errors
-    /// A sentence, if there is no such element.
-    pub(crate) fn new(root: &str, post: &Post) -> Result<Self, String> {
-        let root = dom::document()
-            .get_element_by_id(root)
-            .ok_or_else(|| format!("the page has no #{root}"))?;
-        root.set_text_content(None);
-        let bar = dom::make("header.bar.early");
-        let title = dom::make("strong.title");
-        let progress = dom::make("div.progress");
-        dom::set(&progress, "role", "img");
-        let languages = dom::make("nav.languages");
-        let leave = Leave::new(post, &bar);
-        dom::fill(&bar, &[&title, &progress, &languages, &leave.button]);
-        let notice = dom::make("div.notice");
-        dom::set(&notice, "role", "alert");
-        notice.set_hidden(true);
-        let contact = dom::make("footer.contact");
-        dom::fill(&root, &[&bar, &notice, &contact]);
-        Ok(Self {
-            bar,
-            title,
-            progress,
-            languages,
-            notice,
-            contact,
-            leave,
-            root,
-            page: None,
-            name: String::new(),
-            whom: String::new(),
-        })
-    }
-
-    /// Names the study, and whom to write to.
-    pub(crate) fn name(&mut self, title: &str, contact: &str) {
-        title.clone_into(&mut self.name);
-        dom::say(&self.title, title);
-        dom::document().set_title(title);
-        contact.clone_into(&mut self.whom);
-        self.contact(contact);
-    }
-
-    /// Says what is always there in the language of the page, which is that of the tag.
-    pub(crate) fn speak(&self, language: &str) {
-        if let Some(html) = dom::document().document_element() {
-            dom::set(&html, "lang", language);
-        }
-        dom::set(&self.languages, "aria-label", sentences::say().languages);
-        dom::say(&self.leave.button, sentences::say().leave);
-    }
-
-    /// Offers the other languages of the study, each by its own name.
-    pub(crate) fn offer(&self, language: &str, all: &[String]) {
-        self.languages.set_text_content(None);
-        for other in all.iter().filter(|other| *other != language) {
-            let Some(address) = entry::in_language(other) else {
-                continue;
-            };
-            let name = sentences::language_name(other).map(str::to_owned);
-            let name = name.or_else(|| dom::language_name(other));
-            let link = dom::text("a", name.as_ref().unwrap_or(other));
-            for (attribute, value) in [("href", &address), ("lang", other), ("hreflang", other)] {
-                dom::set(&link, attribute, value);
-            }
-            dom::fill(&self.languages, &[&link]);
-        }
-    }
-
-    /// Says whom to write to.
-    fn contact(&self, contact: &str) {
-        self.contact.set_text_content(None);
-        let is_mail = contact.contains('@') && !contact.contains(char::is_whitespace);
-        let whom = dom::text(if is_mail { "a" } else { "span" }, contact);
-        if is_mail {
-            dom::set(&whom, "href", &format!("mailto:{contact}"));
-        }
-        dom::fill(
-            &self.contact,
-            &[&dom::text("span", sentences::say().contact), &whom],
-        );
-    }
-
-    /// The study's title.
-    pub(crate) fn title(&self) -> &str {
-        &self.name
-    }
-
-    /// Shows how far the participant is: a dot for each stage, or a bar where there are many.
-    pub(crate) fn progress(&self, index: u16, count: u16) {
-        self.progress.set_text_content(None);
-        let words = sentences::progress(index + 1, count);
-        dom::set(&self.progress, "aria-label", &words);
-        if count > MOST_DOTS {
-            let done = dom::make("i.part");
-            let part = 100.0 * f64::from(index + 1) / f64::from(count);
-            // A style that the browser refuses costs only the picture.
-            (done.style().set_property("--part", &format!("{part}%"))).ok();
-            return dom::fill(&self.progress, &[&done]);
-        }
-        for stage in 0..count {
-            let dot = dom::make(match stage {
-                _ if stage < index => "i.done",
-                _ if stage == index => "i.now",
-                _ => "i",
-            });
-            dom::fill(&self.progress, &[&dot]);
-        }
-    }
-
-    /// Replaces the page. The focus goes to its heading, so that a screen reader begins there.
-    pub(crate) fn turn_to(&mut self, page: &Element) {
-        if let Some(old) = self.page.replace(page.clone()) {
-            old.remove();
-        }
-        self.root.insert_before(page, Some(&self.contact)).ok();
-        // A page that says by itself whom to write to needs nobody to say it again.
-        let said = page.text_content().unwrap_or_default();
-        let is_said = !self.whom.is_empty() && said.contains(&self.whom);
-        dom::show(&self.contact, !is_said);
-        focus_heading(page);
-        dom::window().scroll_to_with_x_and_y(0.0, 0.0);
-    }
-
-    /// Offers the way out, or does not.
-    pub(crate) fn may_leave(&self, may: bool) {
-        // Before, not all of it would be there, and what is there would move.
-        self.bar.class_list().remove_1("early").ok();
-        self.leave.show(may);
-    }
-
-    /// Says something above the page, or nothing.
-    pub(crate) fn notice(&self, sentence: Option<&str>) {
-        dom::say(&self.notice, sentence.unwrap_or_default());
-        dom::show(&self.notice, sentence.is_some());
-    }
-}
-
-/// Lets a screen reader begin at the heading of a page.
-pub(crate) fn focus_heading(page: &Element) {
-    if let Ok(Some(heading)) = page.query_selector("h1") {
-        dom::set(&heading, "tabindex", "-1");
-        let heading: HtmlElement = wasm_bindgen::JsCast::unchecked_into(heading);
-        heading.focus().ok();
-    }
-}
-
-/// Puts a heading before a text that has none. Nobody sees it: the bar has the same words.
-pub(crate) fn ensure_heading(page: &Element, heading: &str) {
-    if let Ok(None) = page.query_selector("h1")
-        && let Some(first) = page.first_child()
-    {
-        page.insert_before(&dom::text("h1.sr-only", heading), Some(&first))
-            .ok();
-    }
-}
-
-/// A page that only says something.
-pub(crate) fn message(heading: &str, sentence: &str) -> HtmlElement {
-    let card = dom::make("section.card");
-    dom::fill(
-        &card,
-        &[&dom::text("h1", heading), &dom::text("p", sentence)],
-    );
-    card
-}
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod chat;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod consent;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod debrief;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod end;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod external;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod form;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod instructions;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod lobby;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod regroup;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod rest;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod screening;

@@ -18,39 +18,39 @@ pub use args::{DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs,
     after_help = "\
 Examples:
   coplay new overcooked my-study
-      Begin a study from a template; `coplay new` lists them.
+      Create a study from a template; `coplay new` lists the templates.
   coplay dev my-study
-      Try it on this machine: open the two printed links in two windows, and change the study while it runs.
+      Try it on this machine. Open the two printed links in two windows, and edit the study while it runs.
   coplay lint my-study
-      Check it, and say what it is.
+      Check it, and show a summary.
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40 --url http://lab.example.edu:8080
-      Run it for participants, who each get one of 40 links.
+      Run it for participants. Each gets one of 40 links.
   coplay verify --data /srv/my-study
-      Simulate every stored episode again and compare.
+      Simulate every recorded episode again, and compare.
   coplay export --data /srv/my-study --out tables
       Write the data as CSV tables.
   coplay pay --data /srv/my-study --csv prolific --out bonuses.csv --mark-paid
-      Write the file of bonuses that Prolific takes, and remember that they are paid.
+      Write Prolific's bonus file, and mark the payments in it as paid.
   coplay new environment my_env && coplay env check my_env.wasm
-      Write an environment, and check the module that it is built into.
+      Create an environment from a template, and check the compiled module.
 
-The log goes to the standard error; RUST_LOG=debug says more, RUST_LOG=error less.
-Exit codes: 0 done, 1 something failed or did not verify, 2 the command line or the study file is wrong."
+The log goes to standard error. RUST_LOG=debug shows more, RUST_LOG=error less.
+Exit codes: 0 success; 1 a failure, or data that do not verify; 2 an error in the command line or the study file."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Check a study: everything that is wrong or odd, and what the study is.
+    /// Check a study: report faults and warnings, and show a summary.
     #[command(after_help = "\
-Each fault is told with file, line, column, field, what is wrong and how to mend it, all in one run.
-A study without faults is told in figures: stages, seats, treatments, orders, outcomes and what they pay, time.
-Exits with 0 if the study can run, also with warnings, and with 2 if it has faults.
+Reports all faults in one run, each with file, line, column, key, cause and fix.
+For a study without faults, shows a summary: stages, seats, treatments, orders, outcomes with their pay, and duration.
+Exits with 0 if the study can run, even with warnings, and with 2 if it has faults.
 
 Examples:
   coplay lint my-study
@@ -63,9 +63,9 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Print the JSON Schema of study files, for editors.
+    /// Print the JSON Schema of the study file, for editors.
     #[command(after_help = "\
-An editor that knows JSON Schema completes, explains and checks the keys of a study file that begins with
+Editors that support JSON Schema complete, explain and check the keys, if the study file begins with
   # yaml-language-server: $schema=study.schema.json
 
 Example:
@@ -73,65 +73,67 @@ Example:
     Schema,
     /// Try a study on this machine.
     #[command(after_help = "\
-Opens on 127.0.0.1 only and prints participant links, and one to a page that says who is where; a page without a
-link gets a new session too. Change the study while it runs: it is loaded anew and pages follow; faults are printed
-and shown on the pages, and what ran before goes on until they are mended.
-The data are for trying alone. They stay over restarts, and begin anew when stages, blocks or factors change.
+Listens on 127.0.0.1 only. Prints participant links, and a link to a page that shows where everybody is. Opening the
+address without a link starts a new session.
+You can edit the study while it runs: saved changes are loaded, and open pages update. Faults are printed and shown on
+the pages; the last version without faults keeps running until you fix them.
+These data are for trials only. They survive restarts, and are reset when stages, blocks or factors change.
 
 Examples:
   coplay dev my-study
   coplay dev my-study --fresh
-      Throw the data of earlier trials away first.
+      Delete the data of earlier trials first.
   coplay dev my-study --port 0 --data /tmp/trial
-      On a free port, with the data somewhere else.
+      Use a free port and another data folder.
   coplay dev my-study --json | head -1
-      One JSON line for scripts: {\"url\":…,\"links\":[…],\"admin\":…,\"data\":…,\"turn_port\":…}")]
+      Print one JSON line for scripts: {\"url\":…,\"links\":[…],\"admin\":…,\"data\":…,\"turn_port\":…}")]
     Dev(DevArgs),
     /// Run a study for participants.
     #[command(after_help = "\
-Put a web server with TLS in front of it, so that nobody on the way reads answers or links.
-Name the address that participants use with --url: the printed links begin with it.
-Open port 3478, UDP and TCP, in the firewall: pages find their partners through it, and where a network lets
-nothing else pass, their inputs travel through it. It needs no other port and reaches no other machine.
-Without it, pages that cannot reach each other play through the web server's port, with more delay.
+Put a web server with TLS in front, so that nobody on the network can read answers or links.
+Give the public address with --url: the printed links begin with it.
+Open port 3478, UDP and TCP, in the firewall. Pages use it to find a direct connection to each other; where a network
+blocks direct connections, their inputs travel through it. The program needs no other port, and contacts no other
+machine. Without this port, pages that cannot reach each other play through the web server, with more delay.
 
 Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
-      Where study.example.edu is another machine than this one, and pages may reach little but port 443.")]
+      If study.example.edu is another machine than this one, and participants' networks block most ports except 443.")]
     Serve(ServeArgs),
-    /// Have bots take part in a study, with faults, before people do.
+    /// Rehearse a study: let bots take part, with faults, before people do.
     #[command(after_help = "\
-Starts the real server on this machine and sends bots through the real protocol: they read, agree, answer quizzes and
-surveys, wait, play, and reach the last page, while scripts of --faults go wrong for half of them. Time goes faster than
-life, as fast as the machine keeps up with. Then every session is held against the data: it has a declared outcome, every
-answer that was acknowledged is in the tables, every episode verifies, nobody was assigned anew.
-The report tells outcomes, treatments, how long the study takes and how long people wait at the arrival rate.
-Exits with 1, and the trace of the session, if one is stuck or the data have something else.
-Bots play through the server, not by WebRTC. With --browsers the first sessions are real pages in a headless Chromium,
-which click, type and press keys, and reach each other by WebRTC; time then goes as in life while they are there.
-Ctrl-C stops it and leaves nothing behind, no browser either.
+Starts the real server on this machine, and lets bots take part by the real protocol: they read, agree, answer quizzes
+and surveys, wait, play, and reach the last page. Half of them follow a script of --faults in which something goes wrong.
+Time runs faster than real time, as fast as the machine allows.
+Then every session is compared with the data: it has a declared outcome, every acknowledged answer is in the tables,
+every episode verifies, and no assignment has changed.
+The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
+Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
+Bots play through the server, not by WebRTC. With --browsers, the first sessions are real pages in a headless Chromium,
+which click, type and press keys, and reach each other by WebRTC; meanwhile, time runs at real speed.
+Ctrl-C stops the rehearsal and leaves nothing behind.
 
-Faults: none, all, or some of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
-slow-network, withdraw, idle, malformed (a share of the sessions each), and server (it is killed and started again).
+Faults: none, all, or a list of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
+slow-network, withdraw, idle, malformed (an equal share of the sessions each), and server (killed and restarted).
 
 Examples:
   coplay rehearse my-study
-      200 sessions with every fault.
+      Run 200 sessions with every fault.
   coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
-      How long people wait if four come in a minute.
+      See how long people wait if four arrive per minute.
   coplay rehearse my-study --browsers 2 --sessions 8 --faults none
-      Two real pages and six bots.
+      Use two real pages and six bots.
   coplay rehearse my-study --data trial && coplay export --data trial --out tables
-      Tables to write the analysis with.
+      Get tables to write your analysis with.
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
     Rehearse(RehearseArgs),
     /// Write the data as CSV tables.
     #[command(after_help = "\
-Writes a table for each kind of thing: sessions, pages, responses, screening, groups, lobby, chat; episodes, seats, steps
-(a row for each tick and seat), keys, events, presence and routes. docs/data.md describes every column.
-The server may be running. Episodes that cannot be simulated here are left out and named; it then exits with 1.
+Writes one CSV file per table: sessions, pages, responses, screening, groups, lobby, chat, episodes, seats, steps (one
+row per tick and seat), keys, events, presence and routes. docs/data.md describes every column.
+The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
 
 Examples:
   coplay export --data coplay-data --out tables
@@ -140,20 +142,20 @@ Examples:
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,
-        /// Folder for the tables; it is made if it is not there.
+        /// Folder for the tables; created if missing.
         #[arg(long)]
         out: PathBuf,
-        /// Write also what each page showed, a row for each frame: up to 60 rows a second and person.
+        /// Also write what each page showed: one row per frame, up to 60 rows per second and person.
         #[arg(long)]
         seen: bool,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
     },
-    /// Simulate every stored episode again and compare.
+    /// Simulate every recorded episode again, and compare.
     #[command(after_help = "\
-Compares each recorded digest, score and end with a fresh simulation, and says what differs.
-Exits with 1 if anything does.
+Compares each recorded digest, score and end with a new simulation, and reports differences.
+Exits with 1 if there are any.
 
 Example:
   coplay verify --data coplay-data --json")]
@@ -165,68 +167,69 @@ Example:
         #[arg(long)]
         json: bool,
     },
-    /// Say who is paid what, and write the file that a recruiter takes.
+    /// Show the payments due, and write the recruiter's bonus file.
     #[command(after_help = "\
-What a session is paid is computed once, when it ends: base, bonus (from the scores of the server's own simulation) and
-time, by the rule of its outcome in the study file. This command pays nothing by itself: it shows what is due, and with
---csv writes what a provider does not pay by its own approval. With --mark-paid those payments are never written again.
-The file must not be there yet; until it is whole it has the ending .part. The server may be running.
+The payment of a session is computed once, when the session ends, by the rule of its outcome in the study file: base,
+bonus (from the scores of the server's own simulation) and time.
+This command transfers no money. It shows what is due. --csv writes the amounts that the recruiter does not already pay
+with the approval; --mark-paid marks them as paid, so that they are never written again.
+The file must not exist yet; it ends in .part until it is complete. The server may be running.
 
 Examples:
   coplay pay --data /srv/my-study
-      What would be paid: outcome, base, bonus, time and total of every session, and the median wage.
+      Show outcome, base, bonus, time and total of every session, and the median hourly wage.
   coplay pay --data /srv/my-study --csv prolific --out bonuses.csv --mark-paid
-      Then paste the lines of bonuses.csv into Bulk bonus payments on Prolific.
+      Write the bonuses. Then paste the lines of bonuses.csv into Bulk bonus payments on Prolific.
   coplay pay --data /srv/my-study --verify C7K3QX2M
-      What a completion code, or the number of a visit, stands for; exits with 1 if nobody has it.")]
+      Look up a completion code or a reference number. Exits with 1 if nobody has it.")]
     Pay(PayArgs),
-    /// Erase what a study keeps no longer.
+    /// Delete data that is past its retention period.
     #[command(after_help = "\
-A study with `retention_days` keeps what was recorded of somebody for so many days after they were last there. Then
-whom a recruiter calls how, answers, chat, what was measured, and the logs of episodes are erased; that they were
-there, their treatment, how their way ended and what they are paid stays. A running server does this by itself, when
-it starts and every day. This command does it where no server runs, and with --dry-run only says what it would erase.
+If a study sets `retention_days`, the data of a participant are erased that many days after their last activity:
+recruiters' identifiers, answers, chat, measurements, and the logs of episodes. The session itself, its treatment,
+outcome and payment stay. A running server does this at its start and every day. This command does it while no server
+runs; with --dry-run it only shows what it would erase.
 
 Examples:
   coplay retain my-study --data /srv/my-study --dry-run
   coplay retain my-study --data /srv/my-study --json | jq .sessions")]
     Retain(RetainArgs),
-    /// Look at environments and check them.
+    /// List, show and check environments.
     Env {
-        /// What to do.
+        /// The command.
         #[command(subcommand)]
         command: EnvCommand,
     },
-    /// Begin a study or an environment from a template; without one, list them.
+    /// Create a study or an environment from a template; without a name, list the templates.
     #[command(after_help = "\
 Examples:
   coplay new
   coplay new overcooked my-study && coplay dev my-study")]
     New {
-        /// What to begin with.
+        /// The template.
         #[command(subcommand)]
         what: Option<NewCommand>,
     },
 }
 
-/// What to do with environments.
+/// The commands about environments.
 #[derive(Debug, Subcommand)]
 pub enum EnvCommand {
-    /// List the environments of this program.
+    /// List the built-in environments.
     List {
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
     },
-    /// Show parameters, actions, observation and events of an environment.
+    /// Show the parameters, actions, observations and events of an environment.
     #[command(after_help = "\
 Examples:
   coplay env show overcooked
   coplay env show overcooked@2.0.0
-      The way a study names it.
+      Name and version, as in a study file.
   coplay env show my_env.wasm --params '{\"horizon\": 50}' --json")]
     Show {
-        /// An id, such as overcooked, or the file of a module.
+        /// Id of a built-in environment, such as overcooked, or the file of a module.
         environment: String,
         /// Parameters as a JSON object, instead of the defaults.
         #[arg(
@@ -240,20 +243,20 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Check that an environment keeps the laws that studies and training rely on.
+    /// Check that an environment follows the rules that studies and training rely on.
     #[command(after_help = "\
-Plays random episodes in two instances side by side and compares them at every step: the same seed gives the
-same episode, a saved state comes back, the digest is the hash of the state, observations are whole, nothing
-leaks from episode to episode, and so on. Each law is told with the first seed and step that broke it.
-A module runs within limits: one that loops, grows or lies is stopped, and told of.
-Exits with 1 if a law is broken.
+Plays random episodes in two instances side by side, and compares them at every step: the same seed gives the
+same episode, a saved state can be restored, the digest is the hash of the state, observations are complete, nothing
+leaks from one episode to the next, and so on. Reports each broken rule with the first seed and step that broke it.
+A module runs within limits: endless loops, unbounded memory and wrong answers are stopped and reported.
+Exits with 1 if a rule is broken.
 
 Examples:
   coplay env check my_env.wasm
   coplay env check my_env.wasm --params '{\"horizon\": 50}' --episodes 100 --seed 7
   coplay env check overcooked --json")]
     Check {
-        /// An id, such as overcooked, or the file of a module.
+        /// Id of a built-in environment, such as overcooked, or the file of a module.
         environment: String,
         /// Parameters as a JSON object, instead of the defaults.
         #[arg(
@@ -266,7 +269,7 @@ Examples:
         /// Number of episodes.
         #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
         episodes: u32,
-        /// Seed of the first episode; the next has the next number.
+        /// Seed of the first episode; each further episode uses the next number.
         #[arg(long, default_value_t = 0)]
         seed: u64,
         /// Print one JSON object for scripts.
@@ -275,52 +278,52 @@ Examples:
     },
 }
 
-/// What to start.
+/// The templates.
 #[derive(Debug, Subcommand)]
 pub enum NewCommand {
-    /// Write a study in which two people cook together.
+    /// Create a study in which two people cook together.
     Overcooked {
-        /// Folder to write; it must be empty or not there yet.
+        /// Folder to create; it must be empty or missing.
         dir: PathBuf,
     },
-    /// Write a study in which one person plays in stages.
+    /// Create a study in which one person plays several stages.
     Solo {
-        /// Folder to write; it must be empty or not there yet.
+        /// Folder to create; it must be empty or missing.
         dir: PathBuf,
     },
-    /// Write the smallest study: consent, a form, a last page.
+    /// Create the smallest study: consent, a form, a last page.
     Survey {
-        /// Folder to write; it must be empty or not there yet.
+        /// Folder to create; it must be empty or missing.
         dir: PathBuf,
     },
-    /// Write a small, complete environment to begin with.
+    /// Create a small, complete environment to start from.
     #[command(after_help = "\
-It can be built and checked as it is, and its README says how. The folder must be empty or not there yet.
+It can be built and checked at once; its README explains how. The folder must be empty or missing.
 
 Examples:
   coplay new environment my_env
   coplay new environment games/tag --name tag --language c")]
     Environment {
-        /// Folder to write.
+        /// Folder to create.
         dir: PathBuf,
-        /// Id of the environment: small letters, digits and underscores [default: the folder's name].
+        /// Id of the environment: lower-case letters, digits and underscores [default: the folder's name].
         #[arg(long)]
         name: Option<String>,
-        /// Language to write it in.
+        /// Programming language.
         #[arg(long, value_enum, default_value_t = Language::Rust)]
         language: Language,
-        /// Checkout of Coplay that a Rust environment is built with [default: the one around this folder].
+        /// Checkout of Coplay to build a Rust environment with [default: the checkout that contains this folder].
         #[arg(long, value_name = "PATH")]
         coplay: Option<PathBuf>,
     },
 }
 
-/// Languages that there is a template in.
+/// Languages with a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     /// Rust, with env-core.
     Rust,
-    /// C, with nothing but the interface.
+    /// C, with the module interface alone.
     C,
 }
 

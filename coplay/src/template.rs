@@ -29,8 +29,6 @@ pub struct Written {
     dir: PathBuf,
     language: Language,
     name: String,
-    /// Where the Rust template looks for Coplay, if that is not known.
-    unknown: bool,
 }
 
 /// Writes the template of a language into a folder that is empty or not there.
@@ -38,7 +36,8 @@ pub struct Written {
 /// around the working folder.
 ///
 /// # Errors
-/// The name cannot be an id, the folder has files, `coplay` is no checkout, or writing fails.
+/// The name cannot be an id, the folder has files, `coplay` is no checkout, there is none for a Rust environment, or
+/// writing fails. Of a refused environment no file is written.
 pub fn write(
     dir: &Path,
     name: Option<&str>,
@@ -55,12 +54,9 @@ pub fn write(
         "{} is there already and not empty; name a new folder",
         dir.display()
     );
-    let mut unknown = false;
     match language {
         Language::Rust => {
-            let env_core = env_core(dir, coplay)?;
-            unknown = env_core.is_none();
-            let path = env_core.unwrap_or_else(|| "../coplay/env-core".into());
+            let path = env_core(dir, coplay)?.with_context(|| no_checkout(dir))?;
             let manifest = MANIFEST.replace("ENV_CORE", &path.to_string_lossy().replace('\\', "/"));
             put(dir, "Cargo.toml", &manifest, &name)?;
             put(dir, "src/lib.rs", LIB, &name)?;
@@ -82,8 +78,19 @@ pub fn write(
         dir: dir.to_owned(),
         language,
         name,
-        unknown,
     })
+}
+
+/// The refusal of a Rust environment that has no checkout to be built with.
+fn no_checkout(dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "a Rust environment is built with the source code of Coplay, and no folder around {dir} or around this one has it; \
+         nothing was written. Name the folder of the source code (the one with `env-core` in it):\n\
+         \x20 coplay new environment {dir} --coplay PATH\n\
+         or write the environment in C, which needs no source code of Coplay:\n\
+         \x20 coplay new environment {dir} --language c"
+    )
 }
 
 /// The id: what was named, or what the folder is called.
@@ -188,7 +195,6 @@ impl fmt::Display for Written {
             dir,
             language,
             name,
-            unknown,
         } = self;
         let dir = dir.display();
         let (build, module) = match language {
@@ -204,13 +210,6 @@ impl fmt::Display for Written {
             ),
         };
         writeln!(f, "Wrote the environment `{name}` into {dir}.\n")?;
-        if *unknown {
-            writeln!(
-                f,
-                "Where is the checkout of Coplay? None was found around this folder: write its path into {dir}/Cargo.toml\n\
-                 (the line `env-core`), or begin again with --coplay PATH.\n"
-            )?;
-        }
         write!(f, "  cd {dir}\n  {build}\n  coplay env check {module}")
     }
 }

@@ -296,3 +296,37 @@ fn an_environment_is_shown_by_the_name_that_a_study_gives_it() {
         assert!(said.contains(part), "{said}");
     }
 }
+
+#[test]
+fn a_rust_environment_without_the_source_code_is_refused_with_what_helps() {
+    let dir = tempfile::tempdir().unwrap();
+    let new = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coplay"));
+        let args = [&["new", "environment", "my_env"], more].concat();
+        command.args(args).current_dir(&dir).output().unwrap()
+    };
+    let done = new(&[]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(done.stdout.is_empty());
+    assert!(!dir.path().join("my_env").exists(), "nothing was written");
+    let told = |line: &str| said.lines().any(|known| known.trim() == line);
+    assert!(
+        told("coplay new environment my_env --coplay PATH"),
+        "{said}"
+    );
+    assert!(told("coplay new environment my_env --language c"), "{said}");
+    // What it tells to do, it does.
+    let done = new(&["--language", "c"]);
+    assert_eq!(done.status.code(), Some(0));
+    assert!(dir.path().join("my_env/my_env.c").exists());
+    std::fs::remove_dir_all(dir.path().join("my_env")).unwrap();
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let done = new(&["--coplay", path(&checkout)]);
+    assert_eq!(done.status.code(), Some(0));
+    let manifest = std::fs::read_to_string(dir.path().join("my_env/Cargo.toml")).unwrap();
+    let line = manifest.lines().find(|line| line.starts_with("env-core"));
+    let env_core = line.unwrap().split('"').nth(1).unwrap();
+    let env_core = dir.path().join("my_env").join(env_core);
+    assert!(env_core.join("Cargo.toml").exists(), "{env_core:?}");
+}

@@ -6,6 +6,7 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,10 +15,25 @@ use clap::Parser as _;
 use coplay::cli::Cli;
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
-const GUIDES: [(&str, &str); 3] = [
+const GUIDES: [(&str, &str); 9] = [
     ("prolific", include_str!("../../docs/prolific.md")),
     ("mturk", include_str!("../../docs/mturk.md")),
     ("deploy", include_str!("../../docs/deploy.md")),
+    ("designs", include_str!("../../docs/designs.md")),
+    ("laboratory", include_str!("../../docs/laboratory.md")),
+    (
+        "launch-checklist",
+        include_str!("../../docs/launch-checklist.md"),
+    ),
+    (
+        "methods-section",
+        include_str!("../../docs/methods-section.md"),
+    ),
+    ("moving", include_str!("../../docs/moving.md")),
+    (
+        "troubleshooting",
+        include_str!("../../docs/troubleshooting.md"),
+    ),
 ];
 
 /// The fenced blocks of a page in their order: the kind and the text.
@@ -113,26 +129,68 @@ fn every_command_of_the_guides_is_one() {
     assert!(count > 10, "{count}");
 }
 
+/// What `coplay lint` finds of the study that a template becomes with a part of a study file, or with a whole one.
+fn linted(text: &str) -> catalog::lint::Linted {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("study");
+    let done = coplay(home.path(), "coplay new overcooked study")
+        .output()
+        .unwrap();
+    assert!(done.status.success());
+    let file = dir.join("study.yaml");
+    let study = match text.starts_with("format: 1\n") {
+        true => text.to_owned(),
+        false => format!("{}\n{text}", std::fs::read_to_string(&file).unwrap()),
+    };
+    std::fs::write(&file, study).unwrap();
+    catalog::lint::lint(&dir)
+}
+
 #[test]
 fn every_part_of_a_study_file_in_the_guides_is_clean() {
     for (name, page) in GUIDES {
-        for (_, text) in blocks(page).iter().filter(|(kind, _)| *kind == "yaml") {
-            let home = tempfile::tempdir().unwrap();
-            let dir = home.path().join("study");
-            let done = coplay(home.path(), "coplay new overcooked study")
-                .output()
-                .unwrap();
-            assert!(done.status.success());
-            let file = dir.join("study.yaml");
-            let whole = std::fs::read_to_string(&file).unwrap();
-            std::fs::write(&file, format!("{whole}\n{text}")).unwrap();
-            let linted = catalog::lint::lint(&dir);
+        let blocks = blocks(page);
+        for (at, (_, text)) in (0..).zip(&blocks).filter(|(_, block)| block.0 == "yaml") {
+            let linted = linted(text);
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
                 "{name}: {linted}"
             );
+            // What a page says that it tells.
+            if let Some(("text", told)) = blocks.get(at + 1) {
+                let said = linted.to_string();
+                assert!(
+                    said.contains(told.trim_end()),
+                    "{name}: {told} is not in {said}"
+                );
+            }
         }
     }
+}
+
+#[test]
+fn what_participants_read_by_the_page_of_troubles_is_what_pages_say() {
+    let words = include_str!("../../client-wasm/src/messages/words/en.rs");
+    let page = include_str!("../../docs/troubleshooting.md");
+    let quotes = page.split('“').skip(1);
+    let quotes: Vec<&str> = quotes.map(|rest| rest.split('”').next().unwrap()).collect();
+    for sentence in &quotes {
+        assert!(
+            words.contains(&format!("\"{sentence}\"")),
+            "no page says: {sentence}"
+        );
+    }
+    assert!(quotes.len() > 15, "{}", quotes.len());
+}
+
+#[test]
+fn the_citation_names_this_version() {
+    let citation = include_str!("../../CITATION.cff");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(citation.contains(&format!("\nversion: {version}\n")));
+    let page = include_str!("../../docs/methods-section.md");
+    let named = page.matches("(version ").count();
+    assert!(named > 0 && named == page.matches(&format!("(version {version}")).count());
 }
 
 #[test]
@@ -178,4 +236,70 @@ fn every_test_that_the_page_of_complaints_names_is_one() {
         count += 1;
     }
     assert!(count >= 50, "{count} rows");
+}
+
+/// The columns of each table that a page lists, in order; `A` to `B` stands for a stretch of another table's.
+fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
+    let quoted = |text: &str| -> Vec<String> {
+        let parts = text.split('`').skip(1).step_by(2);
+        parts.map(str::to_owned).collect()
+    };
+    let mut direct: BTreeMap<String, Vec<(Vec<String>, Option<String>)>> = BTreeMap::new();
+    for section in page.split("\n## `").skip(1) {
+        let (name, text) = section.split_once(".csv`").unwrap();
+        let (_, table) = text
+            .split_once("| Column | Meaning |\n| --- | --- |\n")
+            .unwrap();
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let cells = rows.map(|row| {
+            let (names, meaning) = row[1..].split_once('|').unwrap();
+            let of = names.contains("` to `").then(|| {
+                let known = quoted(meaning).into_iter().next().unwrap();
+                known.trim_end_matches(".csv").to_owned()
+            });
+            (quoted(names), of)
+        });
+        direct.insert(name.to_owned(), cells.collect());
+    }
+    fn columns(
+        all: &BTreeMap<String, Vec<(Vec<String>, Option<String>)>>,
+        name: &str,
+    ) -> Vec<String> {
+        let cells = all[name].iter().flat_map(|(names, of)| match of {
+            None => names.clone(),
+            Some(other) => {
+                let other = columns(all, other);
+                let at = |name: &String| other.iter().position(|known| known == name).unwrap();
+                other[at(&names[0])..=at(&names[1])].to_vec()
+            }
+        });
+        cells.collect()
+    }
+    let names = direct.keys().cloned();
+    names
+        .map(|name| (columns(&direct, &name), name))
+        .map(|(all, name)| (name, all))
+        .collect()
+}
+
+#[test]
+fn the_page_of_the_data_lists_every_table_with_its_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("data/episodes")).unwrap();
+    let done = coplay(dir.path(), "coplay export --data data --out tables --seen");
+    assert!({ done }.output().unwrap().status.success());
+    let mut written = BTreeMap::new();
+    for entry in std::fs::read_dir(dir.path().join("tables")).unwrap() {
+        let path = entry.unwrap().path();
+        let header = std::fs::read_to_string(&path).unwrap();
+        let names: Vec<String> = header.trim_end().split(',').map(str::to_owned).collect();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        written.insert(name.to_owned(), names);
+    }
+    let mut listed = listed_columns(include_str!("../../docs/data.md"));
+    for names in listed.values_mut() {
+        // Those are there if a study has factors.
+        names.retain(|name| !name.ends_with("_NAME"));
+    }
+    assert_eq!(listed, written);
 }

@@ -143,7 +143,7 @@ fn rows(study: &Study) -> Vec<u16> {
     let mut world = env_core::envs::open("overcooked", PARAMS).unwrap();
     let noop = world.spec().noop;
     world.reset(4);
-    let mut partner = networks::partners(study)
+    let mut partner = models::partners(study)
         .open(&name(study), world.spec())
         .unwrap();
     partner.reset(1, 4);
@@ -162,10 +162,10 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     let study = read("{policy: agent.onnx, temperature: 0.5, every_ticks: 2}");
     let home = tempfile::tempdir().unwrap();
     let data = DataDir::open(home.path()).unwrap();
-    for network in &study.networks {
-        data.keep_network(network).unwrap();
+    for network in &study.models {
+        data.store_model(network).unwrap();
     }
-    data.keep_own_module("overcooked", b"module").unwrap();
+    data.store_module("overcooked", b"module".into()).unwrap();
     let mut episode = Episode::create(&data.episodes(), header(&name(&study))).unwrap();
     let upload = Upload {
         era: Era(1),
@@ -189,7 +189,7 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     // Another network under the name is noticed, and a missing one is said.
     let kept = data
         .networks()
-        .join(format!("{}.network", study.networks[0].sha256));
+        .join(format!("{}.network", study.models[0].sha256));
     let mut bytes = fs::read(&kept).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&kept, bytes).unwrap();
@@ -197,7 +197,7 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     fs::remove_file(&kept).unwrap();
     let report = verify(home.path()).await.unwrap();
     assert!(
-        format!("{report:?}").contains(&study.networks[0].sha256),
+        format!("{report:?}").contains(&study.models[0].sha256),
         "{report:?}"
     );
 }

@@ -130,7 +130,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
 
     let home = tempfile::tempdir().unwrap();
     let data = DataDir::open(home.path()).unwrap();
-    let module = data.keep_own_module("counter", &counter()).unwrap();
+    let module = data.store_module("counter", counter().into()).unwrap();
     let mut episode = Episode::create(&data.episodes(), header(&module.hash)).unwrap();
     let upload = Upload {
         era: Era(1),

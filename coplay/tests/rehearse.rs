@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 fn study() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal")
 }
 
 fn rehearse(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {

@@ -14,15 +14,16 @@ use serde_json::Value;
 use study::payment::{decimals, written};
 
 use store::{Identifier, PayState, Payment, SqliteStore};
+use study::plural::count;
 
 /// The reader of a payment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaymentFormat {
-    /// Bulk bonuses of Prolific: participant id and amount.
+    /// Prolific's bulk bonuses: participant id and amount.
     Prolific,
-    /// Bonuses of Mechanical Turk: worker, assignment, amount, reason.
+    /// Mechanical Turk's bonuses: worker, assignment, amount and reason.
     Mturk,
-    /// Whole amounts by the number of the visit, for payment by hand.
+    /// Total amounts by reference number, for payment by hand.
     Plain,
 }
 
@@ -54,9 +55,9 @@ pub struct Ledger {
     pub in_file: BTreeMap<String, u64>,
     /// What the provider pays of the same people by its own approval.
     pub by_approval: BTreeMap<String, u64>,
-    /// Whether a file was asked for.
+    /// Whether the study says what its outcomes pay.
     #[serde(skip)]
-    is_ordered: bool,
+    has_recruitment: bool,
     /// Payments that were marked as paid.
     pub marked: usize,
 }
@@ -70,7 +71,6 @@ pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Le
     let payments = store.payments().await?;
     let studies = store.studies().await?;
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
-    ledger.is_ordered = order.is_some();
     if let Some(order) = order {
         write(&store, order, &mut ledger).await?;
     }
@@ -178,10 +178,16 @@ impl Ledger {
             file: None,
             in_file: BTreeMap::new(),
             by_approval: BTreeMap::new(),
-            is_ordered: false,
+            has_recruitment: study.is_none_or(has_recruitment),
             marked: 0,
         }
     }
+}
+
+/// Whether a study in canonical form has a block `recruitment`: with it, every outcome is listed.
+fn has_recruitment(study: &str) -> bool {
+    let study: Result<Value, _> = serde_json::from_str(study);
+    study.is_ok_and(|study| study["recruitment"]["outcomes"].is_object())
 }
 
 /// What is due in all, by currency, in its smallest unit.
@@ -264,9 +270,6 @@ async fn write(
             "{} is there already, and may hold payments of an earlier run; name another file with --out",
             path.display()
         );
-    }
-    if paid.is_empty() {
-        return Ok(());
     }
     let failed = || format!("cannot write {}", part.display());
     let file = OpenOptions::new().write(true).create_new(true).open(&part);
@@ -379,7 +382,8 @@ impl fmt::Display for Ledger {
                 "{:<11} {:<14} {:<15} {minutes:>8.1} {base:>8} {bonus:>8} {time:>8} {total:>9} {currency:<4} {:<7}",
                 payment.participant,
                 what.outcome.name(),
-                what.deed.name(),
+                // Without `recruitment` there is no recruiter to be told anything.
+                what.code.as_ref().map_or("-", |_| what.deed.name()),
                 payment.state.name(),
             )?;
         }
@@ -405,27 +409,23 @@ impl fmt::Display for Ledger {
         for warning in &self.warnings {
             writeln!(f, "warning: {warning}")?;
         }
-        match &self.file {
-            None if self.due.values().all(|due| *due == 0) => {
-                write!(f, "Nothing is due; nothing was written or marked.")
-            }
-            None if self.is_ordered => write!(f, "Nothing was written or marked."),
-            None => write!(
-                f,
-                "Nothing was written or marked; `--csv` writes what is due."
-            ),
-            Some((path, lines)) if self.marked == 0 => write!(
-                f,
-                "{}: {lines} lines; nothing is marked as paid, `--mark-paid` does that in the run that writes the file",
-                path.display()
-            ),
-            Some((path, lines)) => write!(
-                f,
-                "{}: {lines} lines; {} payments are marked as paid",
-                path.display(),
-                self.marked
-            ),
+        if let Some((path, lines)) = &self.file {
+            write!(f, "{}: {}. ", path.display(), count(*lines, "line"))?;
         }
+        let is_due = self.due.values().any(|due| *due > 0);
+        f.write_str(match (&self.file, self.marked) {
+            (_, 1) => "1 payment is marked as paid.",
+            (_, marked) if marked > 0 => return write!(f, "{marked} payments are marked as paid."),
+            _ if !self.has_recruitment => {
+                "Nothing is due: the study file has no `recruitment`, so no outcome pays anything."
+            }
+            _ if !is_due => "Nothing is due.",
+            (None, _) => "Nothing was written or marked; `--csv` writes what is due.",
+            (Some((_, 0)), _) => "Nothing is marked as paid.",
+            (Some(_), _) => {
+                "Nothing is marked as paid; `--mark-paid` does that in the run that writes the file."
+            }
+        })
     }
 }
 

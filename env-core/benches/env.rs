@@ -1,4 +1,4 @@
-//! What a step, a snapshot and an observation of the cramped room cost on one core.
+//! Measures the cost of a step, a snapshot and an observation of the cramped room on one core.
 //!
 //! Prints one JSON object a line: `{"name", "value", "unit"}`. A figure is the best of many short rounds,
 //! because other work on the machine only ever adds time; results are asserted.
@@ -13,7 +13,7 @@ use std::time::Instant;
 use env_core::digest::digest;
 use env_core::envs::overcooked::{Overcooked, Params, Rules};
 use env_core::rng::Rng;
-use env_core::{Environment, Instance, Outcome, World};
+use env_core::{BatchObserver, Environment, Instance, Outcome, World};
 
 type State = <Overcooked as Environment>::State;
 /// A way to write the observation of a seat.

@@ -77,7 +77,7 @@ pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut Outcome) -> 
     bytes.is_empty().then_some(())
 }
 
-/// What lies behind the exports of a module: one instance, and the two buffers of its messages.
+/// The state behind the exports of a module: one instance, and the two buffers of its messages.
 ///
 /// It trusts no number of its caller: what is out of range is ignored, clamped or answered by an error.
 #[derive(Debug)]

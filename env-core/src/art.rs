@@ -131,7 +131,7 @@ const fn fits(pattern: &str, name: &str) -> bool {
     k == name.len()
 }
 
-/// What agents are.
+/// The look of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Cooks: `cook_*`; with `chef_*`, seats 0 and 1 are drawn in one piece.

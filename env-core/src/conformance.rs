@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use crate::contract::{Environment, World};
 use crate::envs::build;
 use crate::instance::Instance;
-use play::{Play, Subject};
+use crate::observer::BatchObserver;
+use play::{CloserLook, Play, Subject, look_closer};
 
 /// Seeds of the episodes that [`check`] plays for each set of parameters.
 pub const SEEDS: [u64; 4] = [0, 1, 0x5eed, u64::MAX];
@@ -33,7 +34,7 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// Whether a law holds.
+/// The verdict on a law.
 pub type Verdict = Result<(), Violation>;
 
 fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> Verdict {
@@ -71,7 +72,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The laws, in the order in which they were first looked at.
@@ -85,7 +86,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether every law held.
+    /// Checks whether every law held.
     pub fn is_fine(&self) -> bool {
         self.findings.is_empty()
     }
@@ -125,13 +126,14 @@ pub fn check_world(
     seeds: &[u64],
     progress: &mut dyn FnMut(&Report),
 ) -> Report {
-    play_all(open, sprites, seeds, progress)
+    play_all(open, sprites, seeds, |_, _, _, _| Ok(()), progress)
 }
 
 fn play_all<W: Subject + ?Sized>(
     open: &mut dyn FnMut() -> Result<Box<W>, String>,
     sprites: usize,
     seeds: &[u64],
+    look: CloserLook<W>,
     progress: &mut dyn FnMut(&Report),
 ) -> Report {
     let mut report = Report::default();
@@ -154,7 +156,7 @@ fn play_all<W: Subject + ?Sized>(
             break;
         }
         report.note("the spec is sound", (seed, 0), None);
-        Play::new(&mut *first, &mut *second, &spec, sprites, &mut report).run(seed);
+        Play::new(&mut *first, &mut *second, &spec, sprites, look, &mut report).run(seed);
         report.episodes += 1;
         progress(&report);
         // An instance that broke down stays so: the next episode gets another.
@@ -171,6 +173,24 @@ fn play_all<W: Subject + ?Sized>(
 /// # Panics
 /// Where the environment itself does, which is a violation too.
 pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> Verdict {
+    check_looking::<E>(variants, |_, _, _, _| Ok(()))
+}
+
+/// Checks an environment as [`check`] does, and that a batch observes the same.
+///
+/// # Errors
+/// The first [`Violation`].
+///
+/// # Panics
+/// Where the environment itself does, which is a violation too.
+pub fn check_batch<E: BatchObserver>(variants: impl IntoIterator<Item = E::Params>) -> Verdict {
+    check_looking::<E>(variants, look_closer)
+}
+
+fn check_looking<E: Environment>(
+    variants: impl IntoIterator<Item = E::Params>,
+    look: CloserLook<Instance<E>>,
+) -> Verdict {
     statics::<E>()?;
     E::new(E::Params::default()).map(drop).or_else(|error| {
         law(false, "the default parameters are accepted", || {
@@ -212,7 +232,8 @@ pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> V
             Ok(env) => Ok(Box::new(Instance::new(env))),
             Err(violation) => Err(violation.to_string()),
         };
-        let report = play_all(&mut instance, E::sprites().len(), &SEEDS, &mut |_| ());
+        let sprites = E::sprites().len();
+        let report = play_all(&mut instance, sprites, &SEEDS, look, &mut |_| ());
         if let Some(finding) = report.findings.into_iter().next() {
             let Finding {
                 seed, step, what, ..

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+use core::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -21,7 +22,7 @@ pub const MAX_SEATS: usize = 16;
 pub struct ActionSpec {
     /// Name in the field's terms, such as `move_up`.
     pub name: String,
-    /// Whether the action is a press rather than a state that lasts: a press enters one tick only,
+    /// True if the action is a press rather than a state that lasts: a press enters one tick only,
     /// and a peer's prediction never repeats it.
     pub momentary: bool,
     /// Default keys, as `KeyboardEvent.code` values. A study may map others.
@@ -37,14 +38,14 @@ pub struct FieldSpec {
     pub shape: Vec<u32>,
 }
 
-/// What is fixed once the parameters are known.
+/// The facts that the parameters fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Environment id, such as `overcooked`.
     pub id: String,
     /// Semantic version; changes whenever the same log would replay differently.
     pub version: String,
-    /// What a person calls it.
+    /// Name for people.
     pub title: String,
     /// Number of seats, 1 to [`MAX_SEATS`].
     pub seats: u8,
@@ -60,8 +61,8 @@ pub struct Spec {
     pub horizon: u32,
     /// Names of the event kinds that [`Event::kind`] indexes.
     pub events: Vec<String>,
-    /// Whether every value of an observation is a whole number from -128 to 127,
-    /// so that [`Environment::observe_compact`] gives the same numbers in a quarter of the bytes.
+    /// True if every value of an observation is a whole number from -128 to 127,
+    /// so that a batch may give the same numbers in a quarter of the bytes.
     #[serde(default)]
     pub compact: bool,
 }
@@ -73,6 +74,14 @@ impl Spec {
             .iter()
             .map(|f| f.shape.iter().product::<u32>() as usize)
             .sum()
+    }
+
+    /// The least and the greatest value that an observation may have.
+    pub fn observation_range(&self) -> RangeInclusive<f32> {
+        match self.compact {
+            true => f32::from(i8::MIN)..=f32::from(i8::MAX),
+            false => f32::NEG_INFINITY..=f32::INFINITY,
+        }
     }
 
     /// The action that a peer predicts after `last`: the same again, or the no-op after a press.
@@ -97,7 +106,7 @@ pub struct Event {
     pub value: f32,
 }
 
-/// What a step gave. Reused from step to step; cleared by the environment.
+/// The result of a step. Reused from step to step; cleared by the environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Reward per seat; entries past the last seat are 0.
@@ -106,9 +115,9 @@ pub struct Outcome {
     pub terminated: u16,
     /// Bit `s` is set if the horizon cut seat `s` off in this step.
     pub truncated: u16,
-    /// Whether the episode is over for everyone: no further step counts.
+    /// True once the episode is over for everyone: no further step counts.
     pub over: bool,
-    /// What happened, in a fixed order.
+    /// Events, in a fixed order.
     pub events: Vec<Event>,
 }
 
@@ -127,7 +136,7 @@ impl Outcome {
 pub struct ParamError {
     /// The field of the parameters.
     pub field: String,
-    /// What is wrong and how to mend it.
+    /// The fault and how to fix it.
     pub reason: String,
 }
 
@@ -163,7 +172,7 @@ pub trait Environment: Sized {
     /// The pictures that its draw lists name.
     fn sprites() -> &'static [Sprite];
 
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     fn spec(&self) -> Spec;
 
     /// The first state of the episode with this seed.
@@ -176,45 +185,6 @@ pub trait Environment: Sized {
 
     /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
     fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]);
-
-    /// Brings an observation up to date: `out` holds an earlier one of the same seat, under the same parameters.
-    /// Equal to [`Environment::observe`], which it is by default; an environment may leave out what never changes.
-    fn refresh(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
-        self.observe(state, seat, out);
-    }
-
-    /// Writes the observation of a seat, a byte a value; only where [`Spec::compact`] says so.
-    fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
-        let mut values = alloc::vec![0.0; out.len()];
-        self.observe(state, seat, &mut values);
-        for (byte, value) in out.iter_mut().zip(values) {
-            *byte = value as i8;
-        }
-    }
-
-    /// [`Environment::refresh`] for the compact form.
-    fn refresh_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
-        self.observe_compact(state, seat, out);
-    }
-
-    /// Writes the observations of so many seats at once, `[seat, value]`; an environment may share work among them.
-    /// Equal to [`Environment::observe`] for each or, if `fresh` (`out` holds earlier ones), [`Environment::refresh`].
-    fn observe_all(&self, state: &Self::State, seats: usize, fresh: bool, out: &mut [f32]) {
-        let rows = out.chunks_exact_mut((out.len() / seats).max(1)).enumerate();
-        rows.for_each(|(seat, out)| match fresh {
-            true => self.refresh(state, seat, out),
-            false => self.observe(state, seat, out),
-        });
-    }
-
-    /// [`Environment::observe_all`] for the compact form.
-    fn observe_all_compact(&self, state: &Self::State, seats: usize, fresh: bool, out: &mut [i8]) {
-        let rows = out.chunks_exact_mut((out.len() / seats).max(1)).enumerate();
-        rows.for_each(|(seat, out)| match fresh {
-            true => self.refresh_compact(state, seat, out),
-            false => self.observe_compact(state, seat, out),
-        });
-    }
 
     /// The actions that may have an effect for a seat: bit `a` for action `a`; the no-op is always among them.
     fn mask(&self, _state: &Self::State, _seat: usize) -> u64 {
@@ -249,7 +219,7 @@ pub trait Environment: Sized {
 
 /// A running environment as a session sees it: native ([`crate::Instance`]) or a module in the browser.
 pub trait World {
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     fn spec(&self) -> &Spec;
     /// Starts the episode with this seed.
     fn reset(&mut self, seed: u64);

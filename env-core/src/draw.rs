@@ -18,7 +18,7 @@ pub struct Sprite {
     pub svg: &'static str,
 }
 
-/// What an item looks like.
+/// The look of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Shape {
     /// The sprite with this index in the environment's list.
@@ -44,7 +44,7 @@ pub enum Shape {
     },
     /// Text centred in the box; the height of the box is the font size.
     Text {
-        /// What it says.
+        /// The words.
         text: String,
         /// Colour, `0xRRGGBBAA`.
         color: u32,
@@ -65,7 +65,7 @@ pub struct Item {
     pub w: f32,
     /// Height, cells.
     pub h: f32,
-    /// What it looks like.
+    /// Its look.
     pub shape: Shape,
 }
 

@@ -22,7 +22,7 @@ pub use export::{Export, Type};
 
 /// Runs the code of one module instance.
 pub trait Engine {
-    /// Whether the module has this export. It has all that are not optional.
+    /// Checks whether the module has this export. It has all that are not optional.
     fn has(&self, export: Export) -> bool;
     /// Calls an export: the argument is cut to its type, the result is widened with its sign; 0 stands for none.
     ///
@@ -49,7 +49,7 @@ pub enum ModuleError {
     Fault {
         /// The export that was called.
         call: &'static str,
-        /// What happened, and how to mend it.
+        /// The fault, and how to fix it.
         what: String,
     },
 }
@@ -68,7 +68,7 @@ impl ModuleError {
     }
 }
 
-/// What a host accepts from a module.
+/// The bounds within which a host accepts a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageLimits {
     /// The longest message of a module but for its facts, bytes.
@@ -96,10 +96,10 @@ pub struct Sprite {
     pub svg: String,
 }
 
-/// What a module says of itself.
+/// A module's facts about itself.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Facts {
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     pub spec: Spec,
     /// JSON Schema of the parameters.
     pub params_schema: serde_json::Value,
@@ -167,7 +167,7 @@ impl<E: Engine> Guest<E> {
         Ok(guest)
     }
 
-    /// What the module says of itself.
+    /// The module's facts about itself.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -21,7 +21,9 @@ pub mod envs;
 pub mod grid;
 pub mod guest;
 pub mod instance;
+pub mod observer;
 pub mod rng;
 
 pub use contract::{Action, Environment, Event, MAX_SEATS, Outcome, Policy, Spec, World};
 pub use instance::Instance;
+pub use observer::BatchObserver;

@@ -32,7 +32,7 @@ static AROUND_IT: AtomicU32 = AtomicU32::new(0);
 
 struct Counter(u8);
 
-/// What it counted, and a part that its bytes leave out.
+/// The count, and a part that its bytes leave out.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct State {
     steps: u32,

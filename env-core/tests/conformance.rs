@@ -1,6 +1,6 @@
 //! Every environment keeps the laws, with every kind of parameters.
 
-use env_core::conformance::check;
+use env_core::conformance::check_batch;
 use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::goal_seeking::{self, GoalSeeking};
 use env_core::envs::kitchen::layouts;
@@ -15,7 +15,7 @@ const RULES: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
 fn overcooked_keeps_the_laws() {
     let classic = layouts::CLASSIC[..6].iter();
     let kinds = classic.flat_map(|(layout, _)| RULES.map(|rules| (*layout, rules)));
-    check::<Overcooked>(kinds.map(|(layout, rules)| overcooked::Params {
+    check_batch::<Overcooked>(kinds.map(|(layout, rules)| overcooked::Params {
         layout: layout.into(),
         rules,
         horizon: 150,
@@ -68,7 +68,7 @@ fn overcooked_keeps_the_laws_with_orders_crowds_and_turns() {
     let kinds = RULES
         .into_iter()
         .flat_map(|rules| [1, 3, 5].map(|seats| (rules, seats)));
-    check::<Overcooked>(kinds.map(|(rules, seats)| {
+    check_batch::<Overcooked>(kinds.map(|(rules, seats)| {
         overcooked::Params {
             layout: "cramped_mixed_kitchen".into(),
             rules,
@@ -93,7 +93,7 @@ fn overcooked_v2_keeps_the_laws() {
     let kinds = layouts::V2
         .iter()
         .flat_map(|(layout, _)| RULES.map(|rules| (*layout, rules)));
-    check::<OvercookedV2>(kinds.map(|(layout, rules)| overcooked_v2::Params {
+    check_batch::<OvercookedV2>(kinds.map(|(layout, rules)| overcooked_v2::Params {
         layout: layout.into(),
         rules,
         horizon: 120,
@@ -109,7 +109,7 @@ fn goal_finding_keeps_the_laws() {
     let kinds = [grid::Rules::Cogrid, grid::Rules::Corrected]
         .into_iter()
         .flat_map(|rules| [(rules, 0), (rules, 3)]);
-    check::<GoalFinding>(kinds.map(|(rules, goal_moves_every)| goal_finding::Params {
+    check_batch::<GoalFinding>(kinds.map(|(rules, goal_moves_every)| goal_finding::Params {
         rules,
         goal_moves_every,
         features: ["agent_position", "goals_collected"].map(Into::into).into(),
@@ -120,7 +120,7 @@ fn goal_finding_keeps_the_laws() {
 
 #[test]
 fn goal_seeking_keeps_the_laws() {
-    check::<GoalSeeking>([1, 3].map(|seats| goal_seeking::Params {
+    check_batch::<GoalSeeking>([1, 3].map(|seats| goal_seeking::Params {
         seats,
         ..goal_seeking::Params::default()
     }))
@@ -135,7 +135,7 @@ fn search_rescue_keeps_the_laws() {
         (grid::Rules::Corrected, "two_rooms", 3),
         (grid::Rules::Corrected, search_rescue::GENERATED, 4),
     ];
-    check::<SearchRescue>(kinds.map(|(rules, layout, seats)| search_rescue::Params {
+    check_batch::<SearchRescue>(kinds.map(|(rules, layout, seats)| search_rescue::Params {
         rules,
         layout: Chart::named(layout),
         seats,

@@ -1,4 +1,4 @@
-//! What the corrected rules mend of CoGrid 0.3.2 in Overcooked, fix by fix, and what both rules share.
+//! Shows each fix of CoGrid 0.3.2 in Overcooked by the corrected rules, and what both rules share.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod kitchen;
@@ -22,7 +22,7 @@ fn layout(name: &str) -> Params {
     }
 }
 
-/// Whether an observation shows an object type at a place; `mask` counts CoGrid's ten masks.
+/// Checks whether an observation shows an object type at a place; `mask` counts CoGrid's ten masks.
 fn shows(
     scene: &Scene<env_core::envs::kitchen::params::First>,
     mask: usize,

@@ -1,4 +1,4 @@
-//! What the corrected rules mend of CoGrid 0.3.2 in Overcooked V2, fix by fix.
+//! Shows each fix of CoGrid 0.3.2 in Overcooked V2 by the corrected rules.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod kitchen;

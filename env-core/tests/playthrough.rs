@@ -80,7 +80,7 @@ fn timers<V: Variant>(env: &Kitchens<V>, state: &State) -> Vec<u8> {
     fixtures.map(|fixture| fixture.timer()).collect()
 }
 
-/// What a person would see change.
+/// The parts of a state that a person would see change.
 fn seen<V: Variant>(env: &Kitchens<V>, state: &State) -> impl PartialEq + use<V> {
     let mut cells = String::new();
     picture(env, state, &mut cells);

@@ -3,9 +3,9 @@
 use env_core::draw::DrawList;
 use env_core::envs::{Native, Visitor, visit};
 use env_core::grid::state::Direction;
-use env_core::grid::{Grid, GridWorld, State};
+use env_core::grid::{CogridRules, Grid, GridWorld, State};
 use env_core::rng::Rng;
-use env_core::{Action, Environment as _, Outcome};
+use env_core::{Action, BatchObserver as _, Environment as _, Outcome};
 
 const STATES: u64 = 400;
 
@@ -20,7 +20,11 @@ impl Visitor for Change {
         unreachable!("every environment here is a grid")
     }
 
-    fn visit_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(self, grid: Grid<W>) -> u64 {
+    fn visit_grid<W, C>(self, grid: Grid<W, C>) -> u64
+    where
+        W: GridWorld<Extra: Send> + Send + Sync + 'static,
+        C: CogridRules<W>,
+    {
         let taken = (0..STATES).filter(|&seed| {
             let (mut rng, mut state) = (Rng::new(seed), grid.reset(seed));
             for _ in 0..rng.below(60) {
@@ -42,7 +46,11 @@ impl Visitor for Change {
     }
 }
 
-fn step<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, rng: &mut Rng) {
+fn step<W: GridWorld, C: CogridRules<W>>(
+    grid: &Grid<W, C>,
+    state: &mut State<W::Extra>,
+    rng: &mut Rng,
+) {
     let (seats, actions) = (grid.tables().seats, grid.tables().motions.len() as u32);
     let row: Vec<Action> = (0..seats).map(|_| rng.below(actions) as Action).collect();
     let mut outcome = Outcome::default();
@@ -51,7 +59,11 @@ fn step<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, rng: &mut Rng
 }
 
 /// Changes an agent, a byte of the memory, or the clock.
-fn change<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, rng: &mut Rng) {
+fn change<W: GridWorld, C: CogridRules<W>>(
+    grid: &Grid<W, C>,
+    state: &mut State<W::Extra>,
+    rng: &mut Rng,
+) {
     let tables = grid.tables();
     let byte = match rng.flip() {
         true => rng.below(tables.kinds.len() as u32 + 2) as u8,
@@ -72,7 +84,7 @@ fn change<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, rng: &mut R
     }
 }
 
-fn look<W: GridWorld>(grid: &Grid<W>, state: &State<W::Extra>) {
+fn look<W: GridWorld, C: CogridRules<W>>(grid: &Grid<W, C>, state: &State<W::Extra>) {
     let (spec, seats) = (grid.spec(), grid.tables().seats);
     let mut values = vec![0.0; spec.observation_len()];
     let mut bytes = vec![0; values.len()];

@@ -28,7 +28,7 @@ pub use interpreter::Interpreter;
 /// A running environment inside a module.
 pub type Module = Guest<Interpreter>;
 
-/// What a module may use before it is stopped.
+/// The resources that a module may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest file, bytes.

@@ -31,13 +31,13 @@ pub enum OnnxError {
     Node {
         /// Its name and operator.
         node: String,
-        /// What is wrong and how to mend it.
+        /// The fault and how to fix it.
         why: String,
     },
     /// Something is wrong with the inputs and outputs.
     #[error("{0}")]
     Whole(String),
-    /// What it becomes cannot be played.
+    /// The lowered model cannot be played.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// It does not play the environment.

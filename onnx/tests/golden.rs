@@ -137,7 +137,7 @@ fn a_model_that_is_cut_or_changed_never_panics() {
 /// A model that takes fields as large as in kitchens with two pots.
 const CLONE: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 
-/// What the clone takes of an observation, put together by hand.
+/// The clone's input from an observation, put together by hand.
 fn taken(network: &Network, spec: &Spec, seen: &[f32]) -> Vec<f32> {
     let mut taken = Vec::new();
     for own in &network.fields {

@@ -122,6 +122,11 @@ impl Chat {
         })
     }
 
+    /// The time at which a message is to be sent, page clock, microseconds; `None` if none waits.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.queue.front().map(|_| self.due_us)
+    }
+
     /// What is written and not known to be durable, with what stands in the field: each text under the number that its
     /// message has or will have.
     pub fn unsent(&self, typed: &str) -> Vec<(u32, String)> {

@@ -53,12 +53,17 @@ pub struct Clock {
 impl Clock {
     /// Whether it is time to ask the server; if so, the question counts as asked.
     pub fn ask(&mut self, page_us: u64) -> bool {
-        let pause = if self.is_set() { STEADY_US } else { QUICK_US };
-        let due = self.asked_us.is_none_or(|asked| page_us >= asked + pause);
+        let due = page_us >= self.poll_timeout();
         if due {
             self.asked_us = Some(page_us);
         }
         due
+    }
+
+    /// The time of the next question, page clock, microseconds; 0 for now.
+    pub fn poll_timeout(&self) -> u64 {
+        let pause_us = if self.is_set() { STEADY_US } else { QUICK_US };
+        self.asked_us.map_or(0, |asked_us| asked_us + pause_us)
     }
 
     /// Takes the server's answer to the question sent at `sent_us`, come at `received_us`.

@@ -27,4 +27,6 @@ pub mod probe;
 pub mod recorder;
 
 pub use effects::{Effect, Now, Status, Verdict};
-pub use peer::Peer;
+pub use env_core::World;
+pub use peer::{Peer, era_of};
+pub use policy::Partners;

@@ -1,16 +1,18 @@
 //! How datagrams travel to one peer: over the data channel while it carries, else through the server.
 //!
-//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row, and no longer when it falls silent. One that
-//! falls silent again and again has to carry for longer and longer before that, so that the way does not flap.
-//! Packets are idempotent: for a second after a switch they travel both ways, and a channel that is open but not
-//! trusted is tried with every packet, because otherwise neither side would learn that it carries again.
+//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row. Silence alone does not end that: a page that
+//! a busy machine does not run is as silent as a dead channel, and either page may be it. So packets travel both ways
+//! during a silence, and a channel is given up once that many came through the server while it brought nothing.
+//! One that is given up again and again has to carry for longer and longer before it is trusted, so that the way does
+//! not flap. Packets are idempotent: for a second after a switch they travel both ways, too, and a channel that is open
+//! but not trusted is tried with every packet, because otherwise neither side would learn that it carries again.
 //! This module must not know of WebRTC or sockets; it is told what opened, closed and came.
 
 use protocol::control::Link;
 
 /// How long the data channel has to come up before play starts through the server, microseconds.
 pub const DIRECT_WITHIN_US: u64 = 5_000_000;
-/// A channel is trusted after so many packets in a row.
+/// A channel is trusted after this many packets in a row, and given up after as many that came through the server alone.
 const TRUSTED_AFTER: u32 = 5;
 /// How long a channel that lost trust twice must carry without a silence, microseconds; twice as long the next time.
 const PROVEN_AFTER_US: u64 = 1_000_000;
@@ -39,7 +41,7 @@ pub struct Ways {
 /// The two ways to one peer.
 #[derive(Debug)]
 pub struct PeerLink {
-    /// Silence of this length is the end of trust.
+    /// Without a packet for this long, a channel is silent.
     silent_us: u64,
     open: bool,
     /// Whether a channel was given up before it ever carried.
@@ -54,6 +56,9 @@ pub struct PeerLink {
     trusted_us: u64,
     /// When a packet last came over the channel, or when it opened.
     direct_us: u64,
+    /// Packets that came through the server since then, and when the first of them came.
+    relayed: u32,
+    relayed_us: u64,
     /// When a packet last came either way.
     heard_us: Option<u64>,
     both_until_us: u64,
@@ -76,6 +81,8 @@ impl PeerLink {
             lost: 0,
             trusted_us: 0,
             direct_us: 0,
+            relayed: 0,
+            relayed_us: 0,
             heard_us: None,
             both_until_us: 0,
             // The first attempt is given the time of two, because nothing carried before it.
@@ -92,32 +99,50 @@ impl PeerLink {
 
     /// The data channel opened.
     pub fn opened(&mut self, now_us: u64) {
-        self.distrust(now_us);
-        (self.open, self.failed, self.direct_us) = (true, false, now_us);
+        self.distrust(now_us, now_us);
+        (self.open, self.failed) = (true, false);
+        (self.direct_us, self.relayed) = (now_us, 0);
     }
 
     /// The data channel closed, or will not open.
     pub fn closed(&mut self, now_us: u64) {
-        self.distrust(now_us);
+        self.distrust(now_us, now_us);
         (self.open, self.failed) = (false, true);
     }
 
     /// A packet came.
     pub fn heard(&mut self, now_us: u64, over: Link) {
         self.heard_us = Some(now_us);
-        if over == Link::Relay || !self.open {
-            return;
+        match over {
+            Link::Direct if self.open => self.heard_direct(now_us),
+            Link::Direct => {}
+            Link::Relay => self.heard_relayed(now_us),
         }
+    }
+
+    fn heard_direct(&mut self, now_us: u64) {
         let gap_us = now_us.saturating_sub(self.direct_us);
         if self.row == 0 || gap_us > self.silent_us {
             (self.row, self.row_us) = (0, now_us);
         }
         self.row += 1;
-        self.direct_us = now_us;
+        (self.direct_us, self.relayed) = (now_us, 0);
         let is_proven = now_us.saturating_sub(self.row_us) >= self.proven_us();
         if !self.trusted && self.row >= TRUSTED_AFTER && is_proven {
             (self.trusted, self.trusted_us) = (true, now_us);
             self.both_until_us = now_us + BOTH_US;
+        }
+    }
+
+    /// The other page is awake, and is heard through the server: a channel that brings nothing meanwhile does not carry.
+    fn heard_relayed(&mut self, now_us: u64) {
+        if self.relayed == 0 {
+            self.relayed_us = now_us;
+        }
+        self.relayed += 1;
+        let is_alone = now_us.saturating_sub(self.relayed_us) > self.silent_us;
+        if self.relayed >= TRUSTED_AFTER && is_alone {
+            self.distrust(now_us, self.direct_us + self.silent_us);
         }
     }
 
@@ -127,20 +152,18 @@ impl PeerLink {
     }
 
     /// The ways for a packet now.
-    pub fn ways(&mut self, now_us: u64) -> Ways {
-        if self.trusted && now_us.saturating_sub(self.direct_us) > self.silent_us {
-            self.distrust(now_us);
-        }
+    pub fn ways(&self, now_us: u64) -> Ways {
+        let is_sure = self.trusted && !self.is_channel_silent(now_us);
         Ways {
             direct: self.open,
-            relay: !self.trusted || now_us < self.both_until_us,
+            relay: !is_sure || now_us < self.both_until_us,
         }
     }
 
     /// Whether the channel is to be built anew now; if so, it counts as done.
     pub fn rebuild(&mut self, now_us: u64) -> bool {
-        let silent = now_us.saturating_sub(self.direct_us) > self.silent_us;
-        let due = !self.trusted && (!self.open || silent) && now_us >= self.rebuild_us;
+        let is_dead = !self.open || self.is_channel_silent(now_us);
+        let due = !self.trusted && is_dead && now_us >= self.rebuild_us;
         if due {
             self.pause_us = (2 * self.pause_us).min(PAUSE_MAX_US);
             self.rebuild_us = now_us + self.pause_us;
@@ -149,7 +172,7 @@ impl PeerLink {
         due
     }
 
-    /// How packets travel, as of the last call of [`PeerLink::ways`].
+    /// How packets travel: over the channel as long as it is trusted.
     pub fn link(&self) -> Link {
         if self.trusted {
             Link::Direct
@@ -189,11 +212,16 @@ impl PeerLink {
         }
     }
 
-    fn distrust(&mut self, now_us: u64) {
+    fn is_channel_silent(&self, now_us: u64) -> bool {
+        now_us.saturating_sub(self.direct_us) > self.silent_us
+    }
+
+    /// Trusts the channel no more, which has been dead since `dead_us`.
+    fn distrust(&mut self, now_us: u64, dead_us: u64) {
         self.row = 0;
         if std::mem::replace(&mut self.trusted, false) {
             self.pause_us = REBUILT_AFTER_US;
-            self.rebuild_us = now_us + REBUILT_AFTER_US;
+            self.rebuild_us = dead_us + REBUILT_AFTER_US;
             let is_kept = now_us.saturating_sub(self.trusted_us) >= KEPT_US;
             self.lost = if is_kept { 1 } else { self.lost + 1 };
         }
@@ -245,12 +273,12 @@ mod tests {
         let mut link = link();
         link.opened(0);
         let mut changes_us = Vec::new();
-        // A silence every two seconds, on a machine that has too much to do.
+        // A silence every two seconds, in which the other page is heard through the server.
         for k in 1..60 * SECOND_US / PERIOD_US {
             let now_us = k * PERIOD_US;
-            if now_us % (2 * SECOND_US) > 2 * SILENT_US {
-                link.heard(now_us, Link::Direct);
-            }
+            let is_silent = now_us % (2 * SECOND_US) <= 3 * SILENT_US;
+            let over = if is_silent { Link::Relay } else { Link::Direct };
+            link.heard(now_us, over);
             assert!(link.ways(now_us).relay || link.link() == Link::Direct);
             if link.change().is_some() {
                 changes_us.push(now_us);
@@ -262,6 +290,24 @@ mod tests {
             link.heard(60 * SECOND_US + k * PERIOD_US, Link::Direct);
         }
         assert_eq!(link.change(), Some(Link::Direct));
+    }
+
+    #[test]
+    fn a_page_that_is_heard_by_neither_way_again_and_again_is_no_lost_channel() {
+        let mut link = trusted(0);
+        assert_eq!(link.change(), Some(Link::Direct));
+        // A silence every two seconds, on a machine that has too much to do.
+        for k in 6..60 * SECOND_US / PERIOD_US {
+            let now_us = k * PERIOD_US;
+            let is_silent = (now_us + SECOND_US) % (2 * SECOND_US) <= 3 * SILENT_US;
+            if !is_silent {
+                link.heard(now_us, Link::Direct);
+            }
+            let silent_us = now_us - link.direct_us;
+            assert!(link.ways(now_us).relay || silent_us <= SILENT_US);
+            assert!(!link.rebuild(now_us));
+            assert_eq!(link.change(), None, "after {now_us} us");
+        }
     }
 
     #[test]
@@ -282,19 +328,27 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_channel_gives_way_at_once_and_comes_back_after_five_in_a_row() {
+    fn a_silent_channel_is_helped_at_once_given_up_once_the_relay_is_heard_and_comes_back_after_five_in_a_row()
+     {
         let mut link = trusted(0);
         let last_us = 5 * PERIOD_US;
         assert_eq!(link.change(), Some(Link::Direct));
-        link.ways(last_us + SILENT_US);
-        assert_eq!(link.link(), Link::Direct);
         let both = Ways {
             direct: true,
             relay: true,
         };
-        assert_eq!(link.ways(last_us + SILENT_US + 1), both);
+        let silent_us = last_us + SILENT_US + 1;
+        assert_eq!(link.ways(silent_us), both);
+        assert_eq!(link.change(), None, "nobody is heard by any way");
+        // The other page helps itself likewise.
+        let mut now_us = silent_us;
+        while link.link() == Link::Direct {
+            link.heard(now_us, Link::Relay);
+            now_us += PERIOD_US;
+        }
+        assert!((SILENT_US..SILENT_US + 3 * PERIOD_US).contains(&(now_us - silent_us)));
+        assert_eq!(link.ways(now_us), both);
         assert_eq!(link.change(), Some(Link::Relay));
-        let mut now_us = last_us + 2 * SILENT_US;
         // Four packets, a gap, and four again are not five in a row.
         for gap_us in [PERIOD_US; 3].into_iter().chain([SILENT_US + 1]) {
             link.heard(now_us, Link::Direct);
@@ -307,6 +361,24 @@ mod tests {
         assert_eq!(link.link(), Link::Relay);
         link.heard(now_us, Link::Direct);
         assert_eq!(link.link(), Link::Direct);
+    }
+
+    #[test]
+    fn packets_that_waited_for_a_sleeping_page_say_nothing_against_its_channel() {
+        let mut link = trusted(0);
+        // Those that came through the server are taken first, all at once.
+        let awake_us = 5 * PERIOD_US + 2 * SILENT_US;
+        (0..30).for_each(|_| link.heard(awake_us, Link::Relay));
+        link.heard(awake_us, Link::Direct);
+        // Now and then one comes that way alone.
+        for k in 1..SECOND_US / PERIOD_US {
+            let now_us = awake_us + k * PERIOD_US;
+            link.heard(now_us, Link::Relay);
+            if k % 8 == 0 {
+                link.heard(now_us, Link::Direct);
+            }
+            assert_eq!(link.link(), Link::Direct);
+        }
     }
 
     #[test]
@@ -344,7 +416,9 @@ mod tests {
     fn a_dead_channel_is_built_anew_after_five_seconds_and_then_less_often() {
         let mut link = trusted(0);
         let dead_us = 5 * PERIOD_US + SILENT_US + 1;
-        link.ways(dead_us);
+        for k in 0..20 {
+            link.heard(dead_us + k * PERIOD_US, Link::Relay);
+        }
         let rebuilt: Vec<u64> = (0..120)
             .map(|k| dead_us + k * 500_000)
             .filter(|&now_us| link.rebuild(now_us))

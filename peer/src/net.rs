@@ -294,7 +294,6 @@ impl Net {
             return;
         }
         for other in self.others.iter_mut().filter(|other| other.is_person) {
-            other.link.ways(now_us);
             if other.link.rebuild(now_us) {
                 let seat = other.seat;
                 self.effects.push_back(Effect::Connect { seat });

@@ -194,7 +194,7 @@ impl<W: World> Peer<W> {
     /// A message of the server; one about another episode is late and void.
     pub fn handle_message(&mut self, now: Now, message: ServerMessage) {
         self.net.heard_server(now.page_us);
-        if era(&message).is_some_and(|era| era != self.plan.era) {
+        if era_of(&message).is_some_and(|era| era != self.plan.era) {
             return;
         }
         match message {
@@ -253,8 +253,12 @@ impl<W: World> Peer<W> {
 
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
-        // Whoever has the whole episode leaves it, which says nothing about the way.
-        let is_done = self.verdict.is_some() || self.session().is_some_and(Session::finished);
+        // Whoever has the whole episode leaves it, which says nothing about the way; what this page has yet to say goes
+        // through the server as well, once the channel is silent.
+        let is_over = self
+            .session()
+            .is_some_and(|session| session.ended().is_some());
+        let is_done = self.verdict.is_some() || is_over;
         if open || !is_done {
             self.net.channel(now.page_us, seat, open);
         }
@@ -471,7 +475,7 @@ impl<W: World> Peer<W> {
 }
 
 /// The episode that a message is about, if it says.
-fn era(message: &ServerMessage) -> Option<Era> {
+pub fn era_of(message: &ServerMessage) -> Option<Era> {
     match message {
         ServerMessage::Start { era, .. }
         | ServerMessage::Running { era, .. }

@@ -1,4 +1,4 @@
-//! What a picture of the cramped room costs on one core, as pixels and as a file.
+//! Measures the cost of a picture of the cramped room on one core, as pixels and as a file.
 //!
 //! Prints one JSON object a line: `{"name", "value", "unit"}`. A figure is the best of many rounds,
 //! because other work on the machine only ever adds time; every picture is asserted to show something else.

@@ -32,7 +32,7 @@ pub enum PictureError {
     Sprite {
         /// Its name.
         name: String,
-        /// What is wrong and how to mend it.
+        /// The fault and how to fix it.
         reason: String,
     },
     /// A picture with no pixels, or too many.

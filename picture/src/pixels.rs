@@ -1,4 +1,4 @@
-//! Draw lists to pixels, by the rules of the canvas in `client-wasm/src/view.rs`.
+//! Draw lists to pixels, by the rules of the canvas in `client-wasm/src/episode/view.rs`.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ const KEPT: usize = 1 << 24;
 const LARGE: f32 = 1_048_576.0;
 /// An item with a place or a side beyond this, in pixels, is not drawn.
 const FARTHEST: f32 = 4.0 * MAX_SIDE as f32;
-/// What stands for a sprite that does not exist.
+/// The colour in place of a sprite that does not exist.
 const MISSING: u32 = 0x9999_9955;
 
 /// An opaque picture.

@@ -35,7 +35,7 @@ const ELEMENTS: [&str; 22] = [
 /// The most shapes of a sprite, references counted as often as they are used.
 const MAX_SHAPES: usize = 10_000;
 
-/// What is drawn into the box of an item.
+/// A picture that is drawn into the box of an item.
 pub(crate) struct Sprite {
     pub(crate) tree: Tree,
 }
@@ -112,7 +112,7 @@ fn options() -> Options<'static> {
     options
 }
 
-/// What is left of a number of shapes after this group; `None` for nothing.
+/// Subtracts the shapes of this group from a number of shapes; `None` if there are more.
 fn shapes(group: &Group, left: usize) -> Option<usize> {
     group
         .children()

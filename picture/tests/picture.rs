@@ -1,4 +1,4 @@
-//! What a renderer makes of draw lists: the right pixels, the same bytes, and no harm from what a module may send.
+//! Checks that a renderer draws the right pixels and the same bytes, and takes no harm from what a module may send.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::BTreeSet;

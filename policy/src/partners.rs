@@ -34,7 +34,7 @@ impl Partners {
         Ok(())
     }
 
-    /// Whether it has what is needed for a name, or nothing is.
+    /// Checks whether it has everything that a name needs.
     pub fn knows(&self, name: &str) -> bool {
         sha256_of(name).is_none_or(|sha256| self.0.contains_key(sha256))
     }

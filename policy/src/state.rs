@@ -1,4 +1,4 @@
-//! What every policy's state is made of: random numbers, slots to keep it in, and its digest.
+//! Parts of every policy's state: random numbers, slots to keep it in, and its digest.
 
 use env_core::contract::StateError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

@@ -7,7 +7,7 @@ use crate::saved::Saved;
 
 /// Why a call was refused.
 pub(crate) enum Refused {
-    /// What was asked for is wrong.
+    /// The caller asked for something wrong.
     Call(String),
     /// The module of someone else broke down.
     Module { instance: usize, fault: String },
@@ -19,7 +19,7 @@ impl<E: std::error::Error> From<E> for Refused {
     }
 }
 
-/// Who plays one seat in each instance.
+/// The policies that play one seat, an instance each.
 type Players = Vec<Box<dyn Policy>>;
 
 /// A batch and its partners.
@@ -37,7 +37,7 @@ pub(crate) struct Engine {
     streams: Vec<u64>,
     /// The instances whose episode started anew in the last step.
     restarted: Vec<bool>,
-    /// What a partner observes, where the array holds bytes.
+    /// The observation of a partner, where the array holds bytes.
     row: Vec<f32>,
 }
 

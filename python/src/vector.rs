@@ -121,7 +121,7 @@ impl Vector {
         })
     }
 
-    /// What the parameters fix, as JSON.
+    /// The spec, as JSON.
     fn spec(&self) -> PyResult<String> {
         serde_json::to_string(&self.spec).map_err(value)
     }

@@ -68,7 +68,7 @@ impl Source {
     }
 }
 
-/// What a step gave: rewards, terminated and truncated seats as bits, whether the episode is over,
+/// The result of a step: rewards, terminated and truncated seats as bits, whether the episode is over,
 /// and the sums of the events' values, `[seat, kind]`.
 type Step<'py> = (Vec<f32>, u16, u16, bool, Bound<'py, PyArray2<f32>>);
 
@@ -85,7 +85,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// What the parameters fix.
+    /// The facts that the parameters fix.
     pub(crate) fn facts(&self) -> &Spec {
         &self.spec
     }
@@ -172,7 +172,7 @@ impl World {
         })
     }
 
-    /// What the parameters fix, as JSON.
+    /// The spec, as JSON.
     fn spec(&self) -> PyResult<String> {
         serde_json::to_string(&self.spec).map_err(value)
     }
@@ -216,7 +216,7 @@ impl World {
         Ok(step)
     }
 
-    /// What a seat observes, in a new array.
+    /// The observation of a seat, in a new array.
     fn observe<'py>(
         &mut self,
         py: Python<'py>,
@@ -238,7 +238,7 @@ impl World {
         Ok(PyArray1::from_vec(py, mask))
     }
 
-    /// Whether the episode is over.
+    /// Checks whether the episode is over.
     #[getter]
     fn over(&self) -> bool {
         self.episode.over

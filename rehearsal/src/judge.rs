@@ -401,7 +401,7 @@ fn cells(
             Unit::Group => of_groups.collect(),
         };
         for (unit, draw, has_ai) in of_unit {
-            if let Some(cell) = cell(draw) {
+            if let Some(cell) = cell(study, draw) {
                 let (_, all, _) = units.entry(unit).or_insert((cell, true, has_ai));
                 *all &= completed;
             }
@@ -435,11 +435,12 @@ fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
 }
 
 /// The name of what a unit has; none if nothing varies.
-fn cell(draw: &Draw) -> Option<String> {
-    let levels = draw.levels.values().cloned();
+fn cell(study: &Study, draw: &Draw) -> Option<String> {
+    let factors = study.design.between.iter().map(|it| it.name.as_str());
+    let treatment = Some(draw.treatment_name(factors)).filter(|name| !name.is_empty());
     let sequences = draw.sequences.iter();
     let sequences = sequences.map(|(factor, row)| format!("{factor} #{}", row + 1));
-    let names: Vec<String> = levels.chain(sequences).collect();
+    let names: Vec<String> = treatment.into_iter().chain(sequences).collect();
     (!names.is_empty()).then(|| names.join("/"))
 }
 
@@ -466,6 +467,39 @@ mod tests {
     fn kept(stage: &str, value: &str) -> Visit {
         let item = ("item".to_owned(), value.to_owned());
         (stage.to_owned(), BTreeMap::from([item]))
+    }
+
+    #[test]
+    fn a_treatment_has_the_name_that_the_study_gives_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "format: 1
+study: {id: s, version: '1', title: S, contact: c@example.edu}
+design:
+  between: {speed: {levels: [slow, fast]}, light: {levels: [dim, bright]}}
+  within: {room: {levels: [a, b], order: latin}}
+timeline:
+  - for_each: room
+    when: speed == 'slow' || light == 'dim'
+    block: [{id: ask, type: survey, surveyjs: {elements: [{type: comment, name: q}]}}]
+";
+        std::fs::write(dir.path().join(study::FILE), text).unwrap();
+        let study = study::load(dir.path()).unwrap();
+        let level = |factor: &str, level: &str| (factor.to_owned(), level.to_owned());
+        let draw = Draw {
+            levels: [level("light", "dim"), level("speed", "fast")].into(),
+            sequences: [("room".to_owned(), 1)].into(),
+            ..Draw::default()
+        };
+        assert_eq!(cell(&study, &draw).as_deref(), Some("fast/dim/room #2"));
+        let names = study.design.treatments().into_iter();
+        let names: Vec<String> = names
+            .map(|cell| study.design.treatment_name(&cell))
+            .collect();
+        assert_eq!(
+            names,
+            ["slow/dim", "slow/bright", "fast/dim", "fast/bright"]
+        );
+        assert_eq!(cell(&study, &Draw::default()), None);
     }
 
     #[test]

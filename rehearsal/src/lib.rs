@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use study::assign::Rng;
-use study::{Assignment, Kind, Playable, Study};
+use study::{Assignment, EnvFactsByStage, Kind, Study};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -102,7 +102,11 @@ pub async fn rehearse(options: &Options) -> Result<Report, StartError> {
     Ok(rehearsed(options, study, &facts).await?)
 }
 
-async fn rehearsed(options: &Options, study: Study, facts: &Playable) -> anyhow::Result<Report> {
+async fn rehearsed(
+    options: &Options,
+    study: Study,
+    facts: &EnvFactsByStage,
+) -> anyhow::Result<Report> {
     can_be_rehearsed(&study)?;
     let scratch = tempfile::tempdir().context("a temporary folder")?;
     let data = match &options.data {
@@ -207,7 +211,7 @@ impl Rehearsal {
     async fn open(
         options: &Options,
         study: Arc<Study>,
-        facts: &Playable,
+        facts: &EnvFactsByStage,
         place: Place,
         chromium: Option<Chromium>,
     ) -> anyhow::Result<Self> {

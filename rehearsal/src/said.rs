@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_message_of_no_stage_at_which_one_writes_or_out_of_order_is_found() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
         let (study, _) = catalog::read_study(&folder).unwrap();
         let beside = Message {
             stage_id: "play".to_owned(),

@@ -10,7 +10,7 @@ use axum::Router;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Deed, Provider};
 use study::stage::Env;
-use study::{EnvFacts, Kind, Outcome, Playable, Study};
+use study::{EnvFacts, EnvFactsByStage, Kind, Outcome, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -106,8 +106,8 @@ impl Server {
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         data.store_study(&study).map_err(anyhow::Error::from)?;
         let modules = keep_modules(&study, &data, &options.assets)?;
-        for network in &study.networks {
-            data.store_model(network).map_err(anyhow::Error::from)?;
+        for model in &study.models {
+            data.store_model(model).map_err(anyhow::Error::from)?;
         }
         let stages = env_stages(&study, facts, &modules);
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
@@ -284,7 +284,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
 }
 
 /// What each env stage of a study plays, with the module of its environment.
-fn env_stages(study: &Study, facts: Playable, modules: &[EnvModule]) -> EnvStages {
+fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;

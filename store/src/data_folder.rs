@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use study::Study;
-use study::stage::Network;
+use study::stage::CompiledModel;
 
 use protocol::hash::sha256_hex;
 
@@ -98,7 +98,7 @@ impl DataDir {
     ///
     /// # Errors
     /// [`DataError::Io`]
-    pub fn store_model(&self, network: &Network) -> Result<(), DataError> {
+    pub fn store_model(&self, network: &CompiledModel) -> Result<(), DataError> {
         let path = self.networks().join(format!("{}.network", network.sha256));
         let mut options = OpenOptions::new();
         let kept = write_once(&path, options.write(true), &network.bytes);

@@ -11,8 +11,13 @@ use protocol::control::Answer;
 use serde::Serialize;
 use study::{OnWithdraw, Study};
 
+use crate::Answers;
+use crate::NewEpisode;
+use crate::NewSession;
+use crate::Place;
+use crate::SqliteStore;
+use crate::StoreError;
 use crate::data_folder::DataDir;
-use crate::{Answers, NewEpisode, NewSession, Place, SqliteStore, StoreError};
 use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
 };

@@ -9,15 +9,15 @@ use study::Study;
 use crate::Session;
 use crate::data_folder::DataDir;
 
-/// What becomes of participants who are on their way through another version of the study.
+/// The rule for participants who are in the middle of another version of the study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStudyChange {
-    /// Do not start: they can finish only with the study as it was.
+    /// Do not start: They can finish only with the old version.
     #[default]
     Refuse,
-    /// They go on in the new version, which must have the same stages and blocks; texts and parameters may differ.
+    /// Continue them in the new version. Stages and blocks must be the same; texts and parameters can differ.
     Carry,
-    /// Their sessions end with the outcome technical.
+    /// End their sessions with the outcome `technical`.
     End,
 }
 

@@ -58,26 +58,31 @@ pub enum OnWithdraw {
 /// Reads it.
 pub(crate) fn read(place: &Place<'_>) -> Option<About> {
     let mut fields = place.fields("what the study is")?;
-    let id = fields.key("id", "Names the study in data and files.");
+    let id = fields.key("id", "The name of the study in data and files.");
     let id = id.need("my-study", |place| place.id());
-    let version = fields.key("version", "The researcher's own count of versions.");
+    let version = fields.key("version", "Your own version number.");
     let version = version.need("1.0.0", |place| place.text(40));
-    let doc = "The language of the texts, such as `en` or `pt-BR`; where a text is given by language, this one must be there.";
+    let doc = "The main language of the study, such as `en` or `pt-BR`. Every text by language must include it.";
     let language = fields
         .key("language", doc)
         .or("en".to_owned(), |place| text::language(&place));
     let own = language.as_deref().unwrap_or("en");
-    let doc = "The languages that participants can choose from, `language` among them. Every page and every text by language must be there in each. By default those that the title is given in and every page is there in.";
+    let doc = "The languages that participants can choose, including `language`. Every page and every text by \
+               language must exist in each. By default the languages in which the title and all pages exist.";
     let languages = fields
         .key("languages", doc)
         .or(Vec::new(), |place| text::languages(&place, own));
     let all = languages.as_deref().unwrap_or_default();
     let known = Languages { own, all };
-    let title = fields.key("title", "What participants read at the top of the page.");
+    let title = fields.key("title", "The title at the top of every page.");
     let title = title.need("Cooking together", |place| text::read(&place, known, 200));
-    let contact = fields.key("contact", "Whom participants can write to.");
+    let contact = fields.key(
+        "contact",
+        "The contact for participants, such as an e-mail address.",
+    );
     let contact = contact.need("lab@example.edu", |place| place.text(200));
-    let doc = "The number that the ethics board gave the study; it is kept with the study in the data folder.";
+    let doc =
+        "The protocol number of the ethics board. It is stored with the study in the data folder.";
     let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
     let keeping = keeping(&mut fields);
     fields.done();
@@ -96,19 +101,21 @@ pub(crate) fn read(place: &Place<'_>) -> Option<About> {
 fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
     let days = fields.key(
         "retention_days",
-        "Days after which what was recorded is erased.",
+        "The retention period, in days. Recorded data are erased this many days after the participant was last \
+         seen; outcome and payment stay. By default nothing is erased.",
     );
     let days = days.maybe(|place| place.whole(1..=36_500, "days"));
     let ways = [
         ("erase_own", OnWithdraw::EraseOwn),
         ("erase_group", OnWithdraw::EraseGroup),
     ];
-    let doc = "What is erased when a participant withdraws. `erase_own`, also if nothing is said: what was recorded of them; partners keep their own \
-               part of what they played together. `erase_group`: the episodes of their groups too.";
+    let doc = "What is erased when a participant withdraws. `erase_own`: the participant's own data; partners keep \
+               their part of shared episodes. `erase_group`: also the episodes of their groups. By default \
+               `erase_own`.";
     let withdraw = fields
         .key("on_withdraw", doc)
         .maybe(|place| place.word("choice", &ways));
-    let doc = "Hours after which a session that was left cannot be taken up again.";
+    let doc = "The time after which an abandoned session ends as `timed_out`, in hours.";
     let hours = fields
         .key("expires_h", doc)
         .maybe(|place| place.whole(1..=8_760, "hours"));

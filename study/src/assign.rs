@@ -26,6 +26,17 @@ pub struct Draw {
     pub sequences: BTreeMap<String, u16>,
 }
 
+impl Draw {
+    /// The name of the treatment by these factors, as [`Design::treatment_name`] has it: their levels with slashes
+    /// between, in the order of the factors.
+    pub fn treatment_name<'a>(&self, factors: impl IntoIterator<Item = &'a str>) -> String {
+        let levels = factors
+            .into_iter()
+            .filter_map(|name| self.levels.get(name).map(String::as_str));
+        levels.collect::<Vec<_>>().join("/")
+    }
+}
+
 /// What was drawn for a participant, and for each group that they were in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {

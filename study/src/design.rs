@@ -5,6 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::limits::{MAX_FACTORS, MAX_LEVELS, MAX_QUOTA, MAX_TREATMENTS, MIN_LEVELS};
 use crate::problem::hint;
 use crate::read::Place;
 
@@ -105,18 +106,6 @@ pub struct Level {
     pub value: Value,
 }
 
-/// The most factors of a kind.
-const MAX_FACTORS: usize = 8;
-
-/// The most levels of a factor.
-const MAX_LEVELS: usize = 64;
-
-/// The most treatments.
-const MAX_TREATMENTS: usize = 1_000;
-
-/// The greatest quota, units.
-const MAX_QUOTA: u32 = 1_000_000;
-
 impl Design {
     /// Whether a factor of this name is there.
     pub fn has(&self, name: &str) -> bool {
@@ -156,7 +145,7 @@ impl Design {
         })
     }
 
-    /// The name of a treatment: those of its levels, with a slash between.
+    /// The name of a treatment: those of its levels, in the order of the file, with slashes between.
     pub fn treatment_name(&self, treatment: &[usize]) -> String {
         let levels = self.between.iter().zip(treatment);
         let names = levels.filter_map(|(factor, level)| factor.levels.get(*level));
@@ -169,23 +158,24 @@ impl Design {
 pub(crate) fn read(place: &Place<'_>) -> Option<Design> {
     let mut fields = place.fields("the design")?;
     let units = [("participant", Unit::Participant), ("group", Unit::Group)];
-    let doc = "To whom levels and orders are given: every `participant`, when they enter, or every `group`, when it is made.";
+    let doc = "The unit of assignment. `participant`: each participant on entry. `group`: each group when it is \
+               made.";
     let unit = fields
         .key("unit", doc)
         .or(Unit::Participant, |place| place.word("unit", &units));
-    let doc =
-        "From which everything is drawn; without it the server draws a seed once and keeps it.";
+    let doc = "The seed of all random assignments. By default the server draws one at the first start and stores it.";
     let seed = fields
         .key("seed", doc)
         .maybe(|place| place.whole(0..=i64::MAX, "").map(i64::unsigned_abs));
-    let doc = "How many units are wanted that complete the study: in all, or by treatment. Without it as many as come.";
+    let doc = "The number of units that should complete the study: one number in total, or a number per treatment. \
+               By default there is no limit.";
     let quota = fields.key("quota", doc).place;
-    let doc = "Factors of which a unit gets one level, by name.";
+    let doc = "Between-subjects factors, by name. Each unit gets one level.";
     let between = fields
         .key("between", doc)
         .maybe(|place| between(&place))
         .map(Option::unwrap_or_default);
-    let doc = "Factors of which a unit gets every level, by name.";
+    let doc = "Within-subjects factors, by name. Each unit gets every level.";
     let within = fields
         .key("within", doc)
         .maybe(|place| within(&place))
@@ -310,12 +300,13 @@ fn between(place: &Place<'_>) -> Option<Vec<Between>> {
     ];
     factors(place, |name, place| {
         let mut fields = place.fields("a factor")?;
-        let doc = "The levels: texts, numbers, or blocks of parameters with a `name`.";
+        let doc =
+            "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
             .need("[slow, fast]", |place| levels(&place));
-        let doc = "How a unit's level is chosen. `least_filled`: that of the treatment which the fewest units have. `random`: any, \
-                   evenly. `block`: by permuted blocks.";
+        let doc = "How a unit's level is chosen. `least_filled`: by the treatment with the fewest units. `random`: \
+                   each level with equal probability. `block`: by permuted blocks.";
         let assign = fields.key("assign", doc);
         let assign = assign.or(Assign::LeastFilled, |place| {
             place.word("way to assign", &choices)
@@ -338,12 +329,14 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
     ];
     factors(place, |name, place| {
         let mut fields = place.fields("a factor")?;
-        let doc = "The levels: texts, numbers, or blocks of parameters with a `name`.";
+        let doc =
+            "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
             .need("[slow, fast]", |place| levels(&place));
-        let doc = "In which order. `fixed`: that of the file. `random`: any, evenly. `latin`: a row of a Latin square. `williams`: \
-                   a row of a Williams design. Rows are least-filled first.";
+        let doc = "The order of the levels for each unit. `fixed`: as listed. `random`: shuffled. `latin`: a row of \
+                   a Latin square. `williams`: a row of a Williams design. The row with the fewest units is used \
+                   first.";
         let order = fields
             .key("order", doc)
             .or(Order::Random, |place| place.word("order", &choices));
@@ -357,11 +350,11 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
 }
 
 fn levels(place: &Place<'_>) -> Option<Vec<Level>> {
-    let places = place.list("levels", MAX_LEVELS)?;
-    if places.len() < 2 {
+    if place.item_count() == Some(1) {
         place.wrong("one level only, so nothing varies; write at least two, or no factor");
         return None;
     }
+    let places = place.list_of("levels", MIN_LEVELS..=MAX_LEVELS)?;
     let mut levels: Vec<Level> = Vec::new();
     let mut whole = true;
     for place in &places {

@@ -19,6 +19,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 mod types;
+mod usage;
 
 use std::ops::Range;
 

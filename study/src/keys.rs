@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::MAX_CHORD;
 use crate::problem::{hint, nearest};
 use crate::read::Place;
-
-/// The most keys of a chord.
-const MAX_CHORD: usize = 3;
 
 /// Reads which keys and chords mean which action: none twice, and only keys that there are.
 pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {

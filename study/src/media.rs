@@ -9,15 +9,10 @@ use pulldown_cmark_escape::escape_html;
 use serde::Serialize;
 
 use crate::canonical::sha256;
-use crate::page;
+use crate::folder;
+use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
 use crate::read::Place;
-
-/// The longest picture, bytes.
-const MAX_PICTURE: u64 = 8 * 1024 * 1024;
-
-/// The longest video, bytes.
-const MAX_VIDEO: u64 = 64 * 1024 * 1024;
 
 /// Where pages find media on their own server.
 pub const FOLDER: &str = "/media/";
@@ -174,7 +169,7 @@ fn one(dir: &Path, place: &Place<'_>, file: &str) -> Option<Media> {
     } else {
         MAX_PICTURE
     };
-    let bytes = page::bytes(dir, place, file, limit, "kitchen.png")?;
+    let bytes = folder::read_bytes(dir, place, file, limit, "kitchen.png")?;
     if !kind.fits(&bytes) {
         let ending = kind.row().0;
         place.wrong(format!(

@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::assign;
-use crate::check::Playable;
 use crate::design::{Order, Quota, Unit};
-use crate::load::{FILE, Study};
+use crate::host::EnvFactsByStage;
+use crate::outcome::Outcome;
 use crate::problem::{Problem, Report};
 use crate::recruitment::Provider;
-use crate::stage::{Chat, Kind, OnTimeout, Outcome};
-use crate::timeline;
+use crate::stage::chat::Chat;
+use crate::stage::lobby::OnTimeout;
+use crate::stage::{Kind, Stage};
+use crate::study::{FILE, Study};
+use crate::timeline::tree::most;
 use crate::yaml::Data;
 
 /// What a study is, in figures.
@@ -111,7 +114,7 @@ pub struct Chats {
 
 impl Study {
     /// What it is, in figures. `playable` is what [`Study::check_env`] gave.
-    pub fn outline(&self, playable: &Playable) -> Outline {
+    pub fn outline(&self, playable: &EnvFactsByStage) -> Outline {
         let quota = match &self.design.quota {
             Quota::None => None,
             Quota::Total(count) => Some(*count),
@@ -146,11 +149,11 @@ impl Study {
 
     /// The most that a route can come to, where each stage counts as much as `weight` says.
     fn most(&self, weight: impl Fn(u16) -> f64) -> f64 {
-        timeline::most(&self.tree, &self.design, &weight)
+        most(&self.tree, &self.design, &weight)
     }
 
     fn parts(&self) -> Vec<Part> {
-        let part = |(index, stage): (u16, &crate::Stage)| {
+        let part = |(index, stage): (u16, &Stage)| {
             let env = match &stage.kind {
                 Kind::Env(env) => Some(env),
                 _ => None,
@@ -214,7 +217,7 @@ impl Study {
     }
 
     /// Seconds that the episodes of a visit last at most.
-    fn seconds(&self, stage: u16, playable: &Playable) -> f64 {
+    fn seconds(&self, stage: u16, playable: &EnvFactsByStage) -> f64 {
         let Some(Kind::Env(env)) = self
             .timeline
             .get(usize::from(stage))
@@ -273,7 +276,7 @@ impl Study {
     }
 
     /// What is odd, though not wrong. `playable` is what [`Study::check_env`] gave.
-    pub fn warnings(&self, playable: &Playable) -> Vec<Problem> {
+    pub fn warnings(&self, playable: &EnvFactsByStage) -> Vec<Problem> {
         let report = Report::new(FILE);
         let warn =
             |path: &str, message: String| report.add(self.source.locate(path), path, message);
@@ -294,7 +297,7 @@ impl Study {
             self.recruitment.provider,
             Provider::Prolific | Provider::Mturk
         );
-        let asks = |stage: &crate::Stage| matches!(stage.kind, Kind::Consent(_));
+        let asks = |stage: &Stage| matches!(stage.kind, Kind::Consent(_));
         if is_paid && !self.timeline.iter().any(asks) {
             let message = "nobody is asked for consent; let the timeline begin with a stage of `type: consent`";
             warn("timeline", message.to_owned());
@@ -328,7 +331,7 @@ impl Study {
         }
     }
 
-    fn warn_of_time(&self, playable: &Playable, warn: &impl Fn(&str, String)) {
+    fn warn_of_time(&self, playable: &EnvFactsByStage, warn: &impl Fn(&str, String)) {
         let wage = &self.recruitment.wage;
         let Some(minutes) = wage.minutes else {
             return;

@@ -1,29 +1,24 @@
 //! Markdown pages: read from the study folder, turned into sanitised HTML once, when the study is loaded.
 
 mod markup;
+pub(crate) mod sanitise;
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use crate::canonical::sha256;
+use crate::folder::{Source, read_text, translations_of};
+use crate::limits::MAX_PAGE;
 use crate::media::{self, Media};
 use crate::problem::{At, Report};
 use crate::read::Place;
-use crate::text::{self, Languages};
+use crate::text;
 use crate::yaml::{Data, Node};
 
-/// The longest Markdown file, bytes.
-pub(crate) const MAX_PAGE: u64 = 64 * 1024;
-
-/// Where a study is read from, and the languages of its texts.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub dir: &'a Path,
-    pub languages: Languages<'a>,
-}
+use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 
 /// A page of the study, in its language and perhaps in others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,7 +115,7 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
     let usual = prose(source, place, &file);
     let mut languages = BTreeMap::new();
     let mut whole = true;
-    for (language, file) in beside_in(source.dir, &file) {
+    for (language, file) in translations_of(source.dir, &file) {
         match prose(source, place, &file) {
             Some(prose) => drop(languages.insert(language, prose)),
             None => whole = false,
@@ -142,7 +137,7 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
 }
 
 fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
-    let markdown = text(source.dir, place, file, MAX_PAGE, "how.md")?;
+    let markdown = read_text(source.dir, place, file, MAX_PAGE, "how.md")?;
     if markdown.trim().is_empty() {
         place.wrong(format!(
             "`{file}` is empty; write what participants shall read"
@@ -154,117 +149,6 @@ fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
     place.report.absorb(report);
     Some(prose)
 }
-
-/// The files that are named as this one with a language before the ending, such as `how.de.md` for `how.md`.
-fn beside_in(dir: &Path, file: &str) -> Vec<(String, String)> {
-    let Some((stem, ending)) = file.rsplit_once('.') else {
-        return Vec::new();
-    };
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let own = name(stem);
-    let folder = &file[..stem.len() - own.len()];
-    let language = |found: &String| {
-        let inner = found.strip_prefix(&own)?.strip_prefix('.')?;
-        let tag = inner.strip_suffix(ending)?.strip_suffix('.')?;
-        text::is_language(tag).then(|| (tag.to_owned(), format!("{folder}{found}")))
-    };
-    beside(&dir.join(file))
-        .iter()
-        .filter_map(language)
-        .collect()
-}
-
-/// Reads a text file of the study folder.
-pub(crate) fn text(
-    dir: &Path,
-    place: &Place<'_>,
-    file: &str,
-    limit: u64,
-    example: &str,
-) -> Option<String> {
-    match String::from_utf8(bytes(dir, place, file, limit, example)?) {
-        Ok(text) => Some(text.trim_start_matches('\u{feff}').to_owned()),
-        Err(_) => {
-            place.wrong(format!("`{file}` is not UTF-8 text; save it as UTF-8"));
-            None
-        }
-    }
-}
-
-/// Reads a file of the study folder.
-pub(crate) fn bytes(
-    dir: &Path,
-    place: &Place<'_>,
-    file: &str,
-    limit: u64,
-    example: &str,
-) -> Option<Vec<u8>> {
-    let path = Path::new(file);
-    if file.contains('\\')
-        || !path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)))
-    {
-        place.wrong(format!("`{file}` is not inside the study folder; name a file like `{example}` or `pages/{example}`"));
-        return None;
-    }
-    let path = dir.join(path);
-    match std::fs::metadata(&path) {
-        Ok(facts) if facts.is_dir() => place.wrong(format!("`{file}` is a folder; name a file")),
-        Ok(facts) if facts.len() > limit => {
-            place.wrong(format!(
-                "`{file}` has {} bytes; the limit is {limit}",
-                facts.len()
-            ));
-        }
-        Ok(_) => match std::fs::read(&path) {
-            Ok(bytes) => return Some(bytes),
-            Err(error) => place.wrong(format!("`{file}` cannot be read: {error}")),
-        },
-        Err(_) => {
-            let names = beside(&path);
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            let longer = |found: &&&str| {
-                found
-                    .strip_prefix(&*name)
-                    .is_some_and(|rest| rest.starts_with('.'))
-            };
-            let near = names.iter().find(longer).copied();
-            let near = near.or_else(|| crate::problem::nearest(&name, &names));
-            let hint = near
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
-            place.wrong(format!(
-                "there is no file `{file}` in the study folder{hint}"
-            ));
-        }
-    }
-    None
-}
-
-/// Names of the files beside a path.
-fn beside(path: &Path) -> Vec<String> {
-    let entries = path
-        .parent()
-        .and_then(|folder| std::fs::read_dir(folder).ok());
-    let names = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name());
-    let mut names: Vec<String> = names
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
-/// Where links may lead.
-const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
@@ -363,20 +247,6 @@ fn block<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
     html
 }
 
-/// Whether a link is one that [`sanitised`] leaves.
-fn leads_somewhere(address: &str) -> bool {
-    let address = address.to_ascii_lowercase();
-    SCHEMES
-        .iter()
-        .any(|scheme| address.starts_with(&format!("{scheme}:")))
-}
-
-fn leads_nowhere(address: &str) -> String {
-    format!(
-        "the link to `{address}` leads nowhere, as pages of a study are read one after the other; write a whole address, such as https://example.edu"
-    )
-}
-
 /// Where a byte of a text stands.
 fn locate(text: &str, offset: usize) -> At {
     let before = &text[..offset];
@@ -398,36 +268,6 @@ fn below(at: At, lines: usize) -> At {
             column: 1,
         },
     }
-}
-
-/// HTML without what could run, load from elsewhere or restyle anything.
-pub(crate) fn sanitised(html: &str) -> String {
-    cleaner().clean(html).to_string()
-}
-
-fn cleaner() -> ammonia::Builder<'static> {
-    let is_media = |element: &str, attribute: &str, value: &str| match (element, attribute) {
-        ("img" | "video" | "track", "src") => value.starts_with(media::FOLDER),
-        // A link without a scheme leads to the study's own server, which has nothing but the study.
-        ("a", "href") => value.contains(':'),
-        _ => true,
-    };
-    let mut cleaner = ammonia::Builder::default();
-    cleaner
-        .rm_tags(["map", "area"])
-        .add_tags(["video", "track"])
-        .add_tag_attributes(
-            "video",
-            ["src", "controls", "playsinline", "preload", "aria-label"],
-        )
-        .add_tag_attributes("track", ["src", "kind", "default"])
-        .url_schemes(SCHEMES.into())
-        .url_relative(ammonia::UrlRelative::PassThrough)
-        .attribute_filter(move |element, attribute, value| {
-            is_media(element, attribute, value).then(|| value.into())
-        })
-        .set_tag_attribute_value("a", "target", "_blank");
-    cleaner
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use crate::assign::{self, Rng};
 use crate::formula::Formula;
-use crate::load::Study;
+use crate::limits::MAX_AMOUNT;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::recruitment::{Deed, Provider};
-use crate::stage::Outcome;
+use crate::study::Study;
 
 /// What a participant is paid, and what they take along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,9 +45,6 @@ pub struct Payment {
     /// What a person should look at: a rule that had no value.
     pub note: Option<String>,
 }
-
-/// The greatest amount, in units of the currency.
-const MAX_AMOUNT: f64 = 1_000_000.0;
 
 /// Decimals of a currency.
 ///

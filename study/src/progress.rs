@@ -5,6 +5,8 @@
 mod event;
 mod facts;
 mod handle;
+mod matching;
+mod way_out;
 
 use std::collections::BTreeMap;
 
@@ -13,15 +15,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assign::{Assignment, Draw};
-use crate::load::Study;
+use crate::outcome::Outcome;
 use crate::screening::Measured;
 use crate::stage::course::Seeding;
-use crate::stage::{Kind, Outcome, Rest, Stage};
+use crate::stage::env::Rest;
+use crate::stage::{Kind, Stage};
+use crate::study::Study;
 use crate::survey::Shown;
 use crate::text;
-use crate::timeline::{self, Bindings, Visit};
+use crate::timeline::route::{Visit, route};
+use crate::timeline::tree::Bindings;
 
-pub use event::{Event, Refusal, Step};
+pub use crate::refusal::Refusal;
+pub use event::{Event, Step};
 pub use facts::{Episode, Facts, Partners};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
@@ -250,7 +256,7 @@ impl Progress {
 
     /// Length of the route, as far as it is drawn.
     pub fn count(&self, study: &Study) -> u16 {
-        timeline::route(study, &self.assignment).len() as u16
+        route(study, &self.assignment).len() as u16
     }
 
     /// Index of the current stage.
@@ -268,7 +274,7 @@ impl Progress {
 
     /// What names stand for at the current visit.
     pub fn bindings(&self, study: &Study) -> Bindings {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let visit = route.get(usize::from(self.at));
         visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
     }
@@ -276,7 +282,7 @@ impl Progress {
     /// What people who wait in a lobby must have in common to become a group, as canonical JSON: the names of the levels
     /// at the lobby, and each visit that they will make together.
     pub fn company(&self, study: &Study) -> String {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let is_together = |visit: &Visit<'_>| study.is_together(visit.stage);
         let here = route.iter().skip(usize::from(self.at));
@@ -298,7 +304,7 @@ impl Progress {
 
     /// Whether a stage is still ahead, or is the current one.
     pub fn leads_to(&self, study: &Study, stage: u16) -> bool {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let mut ahead = route.iter().skip(usize::from(self.at));
         self.outcome(study).is_none() && ahead.any(|visit| visit.stage == stage)
     }
@@ -306,7 +312,7 @@ impl Progress {
     /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
     /// the end.
     pub fn round(&self, study: &Study) -> Option<Round> {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let here = usize::from(self.at);
         let passed = route.iter().take(here + 1).rposition(is_lobby)?;
@@ -358,7 +364,7 @@ impl Progress {
         if let (StageView::End { outcome, page, .. }, Some(own)) = (&mut view, self.outcome(study))
         {
             own.name().clone_into(outcome);
-            if let Some(own) = crate::stage::way_out(study, own) {
+            if let Some(own) = way_out::way_out(study, own) {
                 *page = own.html(self.language(study)).to_owned();
             }
         }

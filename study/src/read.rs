@@ -292,14 +292,33 @@ impl<'a> Place<'a> {
         matches!(self.node.data, Data::Map(_))
     }
 
+    /// The number of items of a list; `None` of anything else.
+    pub(crate) fn item_count(&self) -> Option<usize> {
+        match &self.node.data {
+            Data::List(items) => Some(items.len()),
+            _ => None,
+        }
+    }
+
     /// A list that is not empty.
     pub(crate) fn list(&self, what: &str, limit: usize) -> Option<Vec<Place<'a>>> {
+        self.list_of(what, 1..=limit)
+    }
+
+    /// A list with so many items.
+    pub(crate) fn list_of(
+        &self,
+        what: &str,
+        count: RangeInclusive<usize>,
+    ) -> Option<Vec<Place<'a>>> {
+        let (least, most) = (*count.start(), *count.end());
         if let Some(sketch) = self.sketch {
             let item = self.inside(self.node, String::new());
             let at = item.sketch.map_or(0, |item| item.at);
             sketch.tell(Shape::List {
                 what: what.to_owned(),
-                most: limit,
+                least,
+                most,
                 item: at,
             });
             return Some(vec![item]);
@@ -307,9 +326,9 @@ impl<'a> Place<'a> {
         let Data::List(items) = &self.node.data else {
             return self.expected(&format!("a list of {what} (lines that start with `- `)"));
         };
-        if items.is_empty() || items.len() > limit {
+        if !count.contains(&items.len()) {
             self.wrong(format!(
-                "{} {what}; there must be 1 to {limit}",
+                "{} {what}; there must be {least} to {most}",
                 items.len()
             ));
             return None;

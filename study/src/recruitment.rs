@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
-use crate::page::{self, Page, Source};
+use crate::limits::MAX_MONEY;
+use crate::outcome::Outcome;
+use crate::page::{self, Page};
 use crate::problem::hint;
 use crate::read::{Fields, Place};
-use crate::stage::Outcome;
 
 /// Whence participants come, and what they are paid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -135,9 +137,6 @@ const DEEDS: [(&str, Deed); 4] = [
     ("screen_out", Deed::ScreenOut),
 ];
 
-/// The greatest amount of money, in any currency.
-const MAX_MONEY: f64 = 100_000.0;
-
 impl Deed {
     /// Every deed and its name.
     pub const ALL: [(&'static str, Self); 4] = DEEDS;
@@ -164,17 +163,20 @@ pub(crate) fn read(
 ) -> Option<Recruitment> {
     let types = money(facts);
     let mut fields = place.fields("whence participants come")?;
-    let doc = "Whence participants come. `none`: by links that are handed out. `prolific`: reads `PROLIFIC_PID`, `STUDY_ID` \
-               and `SESSION_ID`. `mturk`: reads `workerId`, `assignmentId` and `hitId`. `parameters`: reads those below. \
-               `kiosk`: one after the other at the same computer.";
+    let doc = "Where participants come from. `none`: participant links that you hand out. `prolific`: reads \
+               `PROLIFIC_PID`, `STUDY_ID` and `SESSION_ID`. `mturk`: reads `workerId`, `assignmentId` and `hitId`. \
+               `parameters`: reads the URL parameters below. `kiosk`: one participant after another at the same \
+               computer.";
     let provider = fields.key("provider", doc);
     let provider = provider.or(Provider::None, |place| place.word("provider", &PROVIDERS));
-    let doc = "By what it means, the name of a parameter of the link; `participant` is the one that names the person.";
+    let doc = "Maps our names to the URL parameters of your recruiter: `{participant: pid}` reads `?pid=…`. \
+               `participant` is the one that identifies the person.";
     let parameters = fields
         .key("parameters", doc)
         .maybe(|place| parameters(&place).map(|parameters| (parameters, place)));
     let wage = wage(&mut fields);
-    let doc = "Every way out that is not as usual: what the recruiter is told, and what is paid.";
+    let doc =
+        "Outcomes that differ from the default: what the recruiter is told, and what is paid.";
     let outcomes = fields
         .key("outcomes", doc)
         .or(BTreeMap::new(), |place| outcomes(source, &place, &types));
@@ -218,25 +220,31 @@ fn parameters(place: &Place<'_>) -> Option<BTreeMap<String, String>> {
 }
 
 fn wage(fields: &mut Fields<'_>) -> Option<Wage> {
-    let currency = fields.key("currency", "The currency, by its three letters: `GBP`.");
+    let currency = fields.key("currency", "The currency as three letters, such as `GBP`.");
     let currency = currency.maybe(|place| currency_of(&place));
     let mut money = |key, doc| {
         fields
             .key(key, doc)
             .maybe(|place| place.number(0.0..=MAX_MONEY, ""))
     };
-    let base = money("base", "What all get who come to a way out that pays it.");
+    let base = money(
+        "base",
+        "The base payment, for outcomes whose `pay` includes `base`.",
+    );
     let rate = money(
         "time_rate_per_hour",
-        "What an hour is paid to those whose way out pays the time.",
+        "The hourly rate, for outcomes whose `pay` includes `time`.",
     );
     let floor = money(
         "floor_per_hour",
-        "The median wage an hour under which lint, rehearsal and server warn.",
+        "The minimum hourly wage. `coplay lint` warns if `base` for `minutes` is lower. `coplay pay` warns if the \
+         median wage of completed sessions is lower; there, the default with `provider: prolific` is GBP 6 or USD \
+         8.",
     );
     let minutes = fields.key(
         "minutes",
-        "Minutes that the study takes, as people are told before.",
+        "The duration that you promise to participants, in minutes. `coplay lint` warns if the study can last \
+         longer.",
     );
     let minutes = minutes.maybe(|place| place.number(0.5..=1_440.0, "minutes"));
     Some(Wage {
@@ -287,20 +295,20 @@ fn outcomes(
 
 fn way_out(source: Source<'_>, place: &Place<'_>, types: &Types) -> Option<WayOut> {
     let mut fields = place.fields("a way out")?;
-    let doc = "What the recruiter is told. `approve`: the submission is approved. `return`: the participant is asked to \
-               return it. `return_then_pay`: the same, and the pay follows as a bonus. `screen_out`: the participant is \
-               screened out within the study.";
+    let doc = "What happens to the submission. `approve`: it is approved. `return`: the participant is asked to \
+               return it. `return_then_pay`: the same, and the pay follows as a bonus. `screen_out`: the \
+               participant is screened out within the study.";
     let deed = fields
         .key("do", doc)
         .need("approve", |place| place.word("deed", &DEEDS));
-    let doc = "What is paid: `none`; `base`; `time`, by the rate an hour; or a formula over `base`, `bonus` and `time`.";
+    let doc = "The pay: `none`, or a formula over `base`, `bonus` and `time`, such as `base + bonus`. `time` is the \
+               duration of the session at `time_rate_per_hour`.";
     let pay = fields
         .key("pay", doc)
         .need("base + bonus", |place| pay_of(&place, types));
-    let doc = "The completion code, if the recruiter has given one; otherwise one is drawn from the seed of the study.";
+    let doc = "The completion code. By default the server derives one from the seed of the study.";
     let code = fields.key("code", doc).maybe(|place| code_of(&place));
-    let doc =
-        "What participants read who come to this way out; otherwise the program brings a page.";
+    let doc = "The last page for this outcome. By default a built-in page.";
     let page = fields
         .key("file", doc)
         .maybe(|place| page::read(source, &place));

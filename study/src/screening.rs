@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::formula::{Formula, Type, Types};
-use crate::progress::Refusal;
+use crate::limits::MAX_MEASURED;
+use crate::outcome::{self, Outcome};
 use crate::read::Place;
-use crate::stage::Outcome;
-use crate::stage::outcome;
+use crate::refusal::Refusal;
 use crate::text::{self, Languages, Text};
 
 /// The id of the stage; no stage of a file can have it.
@@ -92,9 +92,6 @@ pub struct Measured {
     pub step_ms: Option<f64>,
 }
 
-/// The greatest number that a page can have measured.
-const MOST: f64 = 1e6;
-
 impl Measured {
     /// The names of what is measured, in the order of tables.
     pub const NAMES: [&str; 11] = [
@@ -134,7 +131,7 @@ impl Measured {
             }
             let value: Value = serde_json::from_str(&answer.value).unwrap_or_default();
             let is_possible = match value.as_f64() {
-                Some(number) => (0.0..=MOST).contains(&number),
+                Some(number) => (0.0..=MAX_MEASURED).contains(&number),
                 // What was not measured is left out.
                 None => !value.is_null(),
             };
@@ -238,35 +235,36 @@ const ABILITIES: [(&str, Ability); 5] = [
 /// Reads the block.
 pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>) -> Option<Screening> {
     let mut fields = place.fields("who can take part")?;
-    let device = fields.key("device", "Which devices; without it any.");
+    let device = fields.key("device", "The allowed devices. By default all.");
     let device = device.or(Vec::new(), |place| words(&place, "device", &DEVICES));
-    let browser = fields.key("browser", "What the browser must be able to do.");
+    let browser = fields.key("browser", "Required abilities of the browser.");
     let browser = browser.or(Vec::new(), |place| words(&place, "ability", &ABILITIES));
     let window = fields.key("min_window", "The smallest window, in CSS pixels.");
     let window = window.maybe(|place| window_of(&place));
     let rtt = fields.key(
         "max_rtt_ms",
-        "The longest round trip to the server, the median of several, in milliseconds.",
+        "The longest round trip to the server, in milliseconds. The page measures a median.",
     );
     let rtt = rtt.maybe(|place| place.whole(1..=5_000, "milliseconds"));
     let fps = fields.key("min_fps", "The lowest frame rate, in frames per second.");
     let fps = fps.maybe(|place| place.whole(1..=240, "frames per second"));
-    let doc = "The longest step of the slowest environment of the study, the median of several, in milliseconds.";
+    let doc = "The longest computing time of one step of the study's slowest environment, in milliseconds. The page \
+               measures a median.";
     let step = fields
         .key("max_step_ms", doc)
         .maybe(|place| place.number(0.01..=1_000.0, "milliseconds"));
-    let doc = "A formula over all that is measured that holds for those who can take part.";
+    let doc = "A formula over all measured values. Participants can take part only if it holds.";
     let formula = fields.key("formula", doc);
     let has_formula = formula.place.is_some();
     let formula = formula.maybe(|place| Formula::read(&place, &Measured::types(), &Type::Bool));
-    let doc =
-        "What those are told for whom the formula does not hold, and what they can do about it.";
+    let doc = "The message for participants for whom the formula does not hold: what they can do about it.";
     let explain = fields
         .key("explain", doc)
         .maybe(|place| text::read(&place, languages, 500));
-    let attempts = fields.key("attempts", "How often somebody may try.");
+    let attempts = fields.key("attempts", "The number of attempts.");
     let attempts = attempts.or(3, |place| place.whole(1..=20, "attempts"));
-    let doc = "How the way of those ended who cannot take part; they are told why.";
+    let doc =
+        "The outcome of participants who do not meet the requirements. The page tells them why.";
     let or_else = fields
         .key("else", doc)
         .or(Outcome::Ineligible, |place| outcome::read(&place));
@@ -306,12 +304,8 @@ fn words<T: Copy>(place: &Place<'_>, what: &str, known: &[(&str, T)]) -> Option<
 fn window_of(place: &Place<'_>) -> Option<Window> {
     let mut fields = place.fields("the size of a window")?;
     let pixels = |place: Place<'_>| place.whole(100..=10_000, "pixels");
-    let width = fields
-        .key("width", "From left to right.")
-        .need("1024", pixels);
-    let height = fields
-        .key("height", "From top to bottom.")
-        .need("640", pixels);
+    let width = fields.key("width", "The width.").need("1024", pixels);
+    let height = fields.key("height", "The height.").need("640", pixels);
     fields.done();
     Some(Window {
         width: width?,

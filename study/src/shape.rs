@@ -35,9 +35,10 @@ pub(crate) enum Shape {
     Flag,
     /// One of some words.
     Word(Vec<String>),
-    /// A list of 1 to `most` items.
+    /// A list of `least` to `most` items.
     List {
         what: String,
+        least: usize,
         most: usize,
         item: usize,
     },
@@ -194,8 +195,10 @@ fn shape(atlas: &Atlas, at: usize) -> Value {
         } => number(whole, from, to),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Word(words) => json!({ "enum": words }),
-        Shape::List { most, item, .. } => {
-            json!({ "type": "array", "items": shape(atlas, item), "minItems": 1, "maxItems": most })
+        Shape::List {
+            least, most, item, ..
+        } => {
+            json!({ "type": "array", "items": shape(atlas, item), "minItems": least, "maxItems": most })
         }
         Shape::Map { value, .. } => {
             json!({ "type": "object", "additionalProperties": shape(atlas, value) })

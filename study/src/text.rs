@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::limits::MAX_LANGUAGES;
 use crate::read::Place;
-
-/// The most languages of a study.
-const MAX_LANGUAGES: usize = 40;
 
 /// The languages of a study's texts.
 #[derive(Clone, Copy)]

@@ -2,9 +2,10 @@
 
 mod folder;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use folder::Folder;
+use folder::{Folder, opening};
 use study::assign::{self, Assignment, Counts, Draw};
 use study::design::Unit;
 use study::{EnvFacts, EnvFault, Progress, Study};
@@ -244,36 +245,33 @@ fn names_stand_for_the_levels_that_were_drawn() {
 
 #[test]
 fn every_combination_of_levels_is_checked_against_the_environment() {
-    let study = good("combinations", LAYOUTS, PLAYED);
+    let folder = write("combinations", LAYOUTS, PLAYED);
+    let seen = RefCell::new(BTreeSet::new());
     let facts = |hz: u16| EnvFacts {
         seats: 1,
         tick_hz: hz,
         horizon: 900,
         actions: Vec::new(),
     };
-    let mut seen = BTreeSet::new();
-    let all = study.check_env(|env| {
-        seen.insert(env.config.to_string());
+    let open_all = |env: &study::stage::Env| {
+        seen.borrow_mut().insert(env.config.to_string());
         Ok(facts(
             env.config["tick_hz"].as_u64().expect("a number") as u16
         ))
-    });
+    };
+    let all = folder.check(&opening(&open_all));
     let all = all.expect("good environments");
-    assert_eq!((seen.len(), all.len()), (6, 6));
+    assert_eq!((seen.borrow().len(), all.len()), (6, 6));
     assert!(all.iter().all(|((stage, params), facts)| *stage == 0
         && params.contains(&format!("\"tick_hz\":{}", facts.tick_hz))));
-    let problems = study.check_env(|env| match &env.config["layout"] {
+    let told = folder.check(&opening(&|env| match &env.config["layout"] {
         layout if layout == "hall" => Err(EnvFault::Config {
             field: "layout".into(),
             reason: "no such kitchen".into(),
         }),
         _ => Ok(facts(5)),
-    });
-    let told: Vec<String> = problems
-        .expect_err("a fault")
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    }));
+    let told = told.expect_err("a fault");
     assert_eq!(
         told,
         [
@@ -292,8 +290,7 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
                 Ok(facts(5))
             }
         };
-        let problems = study.check_env(open).expect_err("a fault");
-        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+        folder.check(&opening(&open)).expect_err("a fault")
     };
     assert_eq!(
         told(&|_| true),

@@ -43,36 +43,109 @@ fn the_example_loads() {
     );
 }
 
-/// The blocks of a kind in the documentation, in order.
-fn blocks(kind: &str) -> Vec<&'static str> {
+/// The pages about the study file: name and text.
+fn pages() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/study-file");
+    let entries = std::fs::read_dir(folder).expect("the pages about the study file");
+    let mut pages: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.expect("a page").path();
+            let name = path.file_stem().expect("a name").to_string_lossy().into();
+            (name, std::fs::read_to_string(&path).expect("a page"))
+        })
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// The blocks of a kind in a page, in order.
+fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
     let fence = format!("```{kind}\n");
-    let parts = include_str!("../../docs/study-file.md")
-        .split(fence.as_str())
-        .skip(1);
+    let parts = page.split(fence.as_str()).skip(1);
     parts
         .map(|part| part.split("```").next().unwrap_or_default())
         .collect()
 }
 
-/// The block of YAML in the documentation that has this in it.
-fn yaml_with(words: &str) -> &'static str {
-    let found = blocks("yaml").into_iter().find(|text| text.contains(words));
-    found.unwrap_or_else(|| panic!("no example with {words}"))
+/// The blocks of YAML in a page about the study file.
+fn yaml_of(name: &str) -> Vec<String> {
+    let (_, page) = (pages().into_iter())
+        .find(|(known, _)| known == name)
+        .unwrap_or_else(|| panic!("no page {name}"));
+    let found = blocks(&page, "yaml");
+    found.into_iter().map(str::to_owned).collect()
+}
+
+/// The whole study of the first page.
+fn whole() -> String {
+    yaml_of("first-study").swap_remove(0)
+}
+
+/// The blocks at the top of a study file: key and text.
+fn sections(text: &str) -> Vec<(String, String)> {
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if !line.starts_with([' ', '#']) {
+            let (key, _) = line.split_once(':').expect("a key");
+            sections.push((key.to_owned(), String::new()));
+        }
+        let (_, section) = sections.last_mut().expect("a key comes first");
+        *section += line;
+        section.push('\n');
+    }
+    sections
+}
+
+/// The whole study with these blocks instead of its own.
+fn study_with(parts: &str) -> String {
+    let mut all = sections(&whole());
+    for (key, text) in sections(parts) {
+        match all.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, own)) => *own = text,
+            None => all.push((key, text)),
+        }
+    }
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+/// A folder with the study and every page that it names.
+fn folder_of(name: &str, study: &str) -> Folder {
+    let folder = Folder::new(name);
+    for word in study.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))) {
+        if let Some(stem) = word.strip_suffix(".md") {
+            folder.write(word, "# A page\n");
+            folder.write(&format!("{stem}.de.md"), "# Eine Seite\n");
+        }
+    }
+    folder.write("study.yaml", study);
+    folder
+}
+
+fn load(name: &str, parts: &str) -> study::Study {
+    let folder = folder_of(name, &study_with(parts));
+    study::load(&folder.path).unwrap_or_else(|problems| panic!("{name}: {problems:#?}\n{parts}"))
+}
+
+#[test]
+fn every_part_of_a_study_file_in_the_pages_loads_without_a_warning() {
+    let mut count = 0;
+    for (name, page) in pages() {
+        // The one page that shows faults; another test compares them.
+        let shown = blocks(&page, "yaml").into_iter();
+        for (index, text) in shown.filter(|text| !text.contains("titel:")).enumerate() {
+            let study = load(&format!("page-{name}-{index}"), text);
+            let warnings = study.warnings(&study::EnvFactsByStage::new());
+            assert!(warnings.is_empty(), "{name}: {warnings:?}\n{text}");
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
 }
 
 #[test]
 fn the_documented_keys_load() {
-    let whole = blocks("yaml")[0];
-    let (head, rest) = whole.split_once("    keys:\n").expect("keys");
-    let (_, tail) = rest.split_once("    on_disconnect:").expect("what follows");
-    let folder = Folder::new("documented-keys");
-    let keys = yaml_with("capture: press");
-    folder.write(
-        "study.yaml",
-        format!("{head}{keys}    on_disconnect:{tail}"),
-    );
-    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let Kind::Env(env) = &study.timeline[2].kind else {
+    let study = load("documented-keys", &yaml_of("controls")[0]);
+    let Kind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
     assert_eq!(env.keys["pick_up_or_drop"], ["Space", "ShiftLeft+KeyE"]);
@@ -81,9 +154,7 @@ fn the_documented_keys_load() {
 
 #[test]
 fn the_documented_study_loads() {
-    let folder = Folder::new("documented");
-    folder.write("study.yaml", blocks("yaml")[0]);
-    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let study = load("documented", "");
     assert_eq!(
         (study.title.usual(), study.timeline.len()),
         ("Cooking together", 5)
@@ -92,47 +163,33 @@ fn the_documented_study_loads() {
 
 #[test]
 fn the_documented_screening_loads() {
-    let folder = Folder::new("documented-screening");
-    let text = format!("{}\n{}", blocks("yaml")[0], yaml_with("min_fps: 30"));
-    folder.write("study.yaml", &text);
-    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let study = load("documented-screening", &yaml_of("screening")[0]);
     let screening = study.screening().expect("it is asked for");
     assert_eq!((screening.attempts, screening.min_fps), (3, Some(30)));
 }
 
 #[test]
 fn the_documented_block_and_design_load() {
-    let whole = blocks("yaml")[0];
-    let (block, design) = (yaml_with("- id: rounds"), yaml_with("unit: participant"));
-    let recruitment = yaml_with("currency: GBP");
-    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
-    let folder = Folder::new("documented-block");
-    let visits = |text: String| {
-        folder.write("study.yaml", &text);
-        let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-        study.timeline.len()
-    };
-    assert_eq!(visits(format!("{whole}\n{recruitment}")), 5);
+    let visits = |name: &str, parts: &str| load(name, parts).timeline.len();
+    let (blocks, design) = (&yaml_of("blocks")[0], &yaml_of("designs")[0]);
+    assert_eq!(visits("documented-pay", &yaml_of("pay")[0]), 5);
     // A stage that the program brings ends the way.
-    assert_eq!(visits(format!("{head}timeline:\n{block}")), 3);
-    let by_design = block
+    assert_eq!(visits("documented-block", blocks), 4);
+    assert_eq!(visits("documented-design", design), 2);
+    let (design, _) = design.split_once("timeline:\n").expect("a timeline");
+    let by_design = blocks
         .replace(
             "for_each: {layout: [cramped_room, coordination_ring]}",
             "for_each: layout",
         )
         .replace("horizon: 300", "horizon: \"{{ horizon }}\"");
-    assert_eq!(visits(format!("{head}{design}timeline:\n{by_design}")), 3);
+    let by_design = format!("{design}{by_design}");
+    assert_eq!(visits("documented-block-by-design", &by_design), 4);
 }
 
 #[test]
 fn the_documented_episodes_load() {
-    let whole = blocks("yaml")[0];
-    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
-    let folder = Folder::new("documented-episodes");
-    folder.write("rest.md", "# A rest\n");
-    let text = format!("{head}timeline:\n{}", yaml_with("- id: train"));
-    folder.write("study.yaml", &text);
-    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let study = load("documented-episodes", &yaml_of("episodes")[0]);
     let Kind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
@@ -146,14 +203,8 @@ fn the_documented_episodes_load() {
 
 #[test]
 fn the_documented_forms_load() {
-    let whole = blocks("yaml")[0];
-    let (head, _) = whole.split_once("timeline:\n").expect("a timeline");
-    let names_of = |id: &str| {
-        let folder = Folder::new(&format!("documented-form-{id}"));
-        let stage = yaml_with(&format!("- id: {id}\n    type: survey"));
-        folder.write("study.yaml", format!("{head}timeline:\n{stage}"));
-        let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-        assert!(study.warnings(&study::Playable::new()).is_empty());
+    let names_of = |page: &str| {
+        let study = load(&format!("documented-{page}"), &yaml_of(page)[0]);
         let Kind::Survey(survey) = &study.timeline[0].kind else {
             panic!("not a survey")
         };
@@ -161,19 +212,23 @@ fn the_documented_forms_load() {
         names.join(" ")
     };
     assert_eq!(
-        names_of("about"),
+        names_of("form-conditions"),
         "played which which-Comment liked age code"
     );
-    assert_eq!(names_of("tools"), "you share order each");
+    assert_eq!(names_of("forms"), "you share order each");
 }
 
 #[test]
 fn the_documented_errors_are_the_ones_reported() {
+    let pages = pages();
+    let (_, page) = (pages.iter())
+        .find(|(name, _)| name == "checking")
+        .expect("the page");
     let folder = Folder::new("documented-errors");
-    folder.write("study.yaml", yaml_with("titel:"));
+    folder.write("study.yaml", blocks(page, "yaml")[0]);
     let problems = study::load(&folder.path).expect_err("a study with faults");
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told, blocks("text")[0].lines().collect::<Vec<_>>());
+    assert_eq!(told, blocks(page, "text")[0].lines().collect::<Vec<_>>());
 }
 
 #[test]
@@ -231,26 +286,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
 
 #[test]
 fn the_composition_of_the_page_is_a_formula_that_a_lobby_takes() {
-    let rules: String = yaml_with("composition:")
-        .lines()
-        .map(|line| format!("    {line}\n"))
-        .collect();
-    let text = format!(
-        "format: 1
-study: {{id: pairs, version: 1.0.0, title: Pairs, contact: lab@example.edu}}
-timeline:
-  - {{id: intake, type: survey, surveyjs: {{elements: [{{type: text, name: role}}]}}}}
-  - id: lobby
-    type: lobby
-    group_size: 2
-    timeout_s: 60
-    on_timeout: wait
-{rules}  - {{id: play, type: env, env: overcooked@2.0.0, players: [self, partner]}}
-"
-    );
-    let folder = Folder::new("example-composition");
-    folder.write("study.yaml", &text);
-    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let study = load("documented-composition", &yaml_of("matching")[0]);
     let lobby = study.lobby(1).expect("the lobby");
     assert!(lobby.matching.composition.is_some());
 }

@@ -4,11 +4,11 @@ mod folder;
 
 use std::collections::BTreeMap;
 
-use folder::{Folder, STUDY};
+use folder::{Folder, Host, STUDY, opening};
 use proptest::prelude::*;
 use protocol::control::{Answer, Draft, EndReason, StageView};
-use study::stage::Bot;
-use study::terms::{Ice, Meanwhile, OnDisconnect, Then};
+use study::disconnect::{Ice, Meanwhile, OnDisconnect, Then};
+use study::stage::{AiPartner, Env};
 use study::{Draw, EnvFacts, EnvFault, Episode, Event, Outcome, Progress, Refusal, Step, Study};
 
 fn small(name: &str) -> Study {
@@ -353,15 +353,17 @@ fn facts() -> EnvFacts {
 
 #[test]
 fn environments_are_checked_at_the_lines_of_their_fields() {
-    let study = small("env");
-    let good = study.check_env(|env| {
+    let folder = Folder::new("env");
+    folder.write("study.yaml", STUDY);
+    let good = folder.check(&opening(&|env| {
         assert_eq!(
             (env.env.as_str(), env.version.as_str()),
             ("overcooked", "2.0.0")
         );
         Ok(facts())
-    });
+    }));
     let good = good.expect("a good environment");
+    let study = study::load(&folder.path).expect("a good study");
     let study::Kind::Env(env) = &study.timeline[2].kind else {
         panic!("not an env stage")
     };
@@ -372,12 +374,8 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     );
 
     let told = |result: Result<EnvFacts, EnvFault>| {
-        let problems = study.check_env(|_| result.clone()).expect_err("a fault");
-        problems
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("\n")
+        let problems = folder.check(&opening(&|_| result.clone()));
+        problems.expect_err("a fault").join("\n")
     };
     let config = |field: &str| EnvFault::Config {
         field: field.into(),
@@ -431,36 +429,51 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     );
 }
 
+/// The problems of a study beside the scripts that a host has, and those of them that can play.
+fn check_policies(
+    folder: &Folder,
+    policies: &[&'static str],
+    able: Option<&[&'static str]>,
+) -> Result<(), Vec<String>> {
+    let open = |env: &Env| {
+        assert_eq!(env.env, "overcooked");
+        Ok(facts())
+    };
+    let host = Host {
+        open: &open,
+        policies,
+        able,
+    };
+    folder.check(&host).map(drop)
+}
+
 #[test]
 fn policies_are_checked_at_their_line() {
-    let study = small("policies");
-    let told = |known: &[&'static str], able: Option<&[&'static str]>| {
-        study.check_policies(known, |env| {
-            assert_eq!(env.env, "overcooked");
-            able.map(<[_]>::to_vec)
-        })
-    };
+    let folder = Folder::new("policies");
+    folder.write("study.yaml", STUDY);
+    let told = |known: &[&'static str], able| check_policies(&folder, known, able);
     assert!(told(&["cook", "idle"], Some(&["cook"])).is_ok());
     assert!(told(&["cook", "idle"], None).is_ok());
     let problems = told(&["cook", "idle", "random"], Some(&["idle", "random"]))
         .expect_err("a policy that cannot play");
     assert_eq!(
-        problems[0].to_string(),
+        problems[0],
         "study.yaml:17:11: timeline[1].bot.policy: `cook` cannot play `overcooked`, the environment that follows; \
          take one that can: idle, random"
     );
     let problems = told(&["cooks", "idle"], Some(&[])).expect_err("an unknown policy");
     assert_eq!(
-        problems[0].to_string(),
+        problems[0],
         "study.yaml:17:11: timeline[1].bot.policy: unknown policy `cook`; did you mean `cooks`? Known here: cooks, idle"
     );
 }
 
 /// The small study with other terms for a person who is gone.
-fn with_terms(name: &str, terms: &str) -> Study {
+fn with_terms(name: &str, terms: &str) -> (Study, Folder) {
     let folder = Folder::new(name);
     folder.write("study.yaml", STUDY.replace("{grace_s: 15}", terms));
-    study::load(&folder.path).expect("a good study")
+    let study = study::load(&folder.path).expect("a good study");
+    (study, folder)
 }
 
 fn terms(study: &Study) -> &OnDisconnect {
@@ -473,7 +486,7 @@ fn terms(study: &Study) -> &OnDisconnect {
 #[test]
 fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
     let bot = |policy: &str, disclose| {
-        Some(Bot {
+        Some(AiPartner {
             policy: policy.into(),
             disclose,
             model: None,
@@ -482,7 +495,7 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
     let usual = small("no-taker");
     assert_eq!(*terms(&usual), OnDisconnect::default());
 
-    let lobbys = with_terms("lobbys-taker", "{grace_s: 5, meanwhile: hold, then: bot}");
+    let (lobbys, folder) = with_terms("lobbys-taker", "{grace_s: 5, meanwhile: hold, then: bot}");
     let wanted = OnDisconnect {
         grace_s: 5,
         meanwhile: Meanwhile::Hold,
@@ -491,10 +504,8 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
         bot: bot("cook", true),
     };
     assert_eq!(*terms(&lobbys), wanted);
-    assert!(lobbys.check_policies(&["cook"], |_| None).is_ok());
-    let problems = lobbys
-        .check_policies(&["idle"], |_| None)
-        .expect_err("an unknown policy");
+    assert_eq!(check_policies(&folder, &["cook"], None), Ok(()));
+    let problems = check_policies(&folder, &["idle"], None).expect_err("an unknown policy");
     assert_eq!(
         problems.len(),
         1,
@@ -502,7 +513,7 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
     );
 
     let halves = "{meanwhile: bot, first_half: technical, second_half: partner_left, bot: {policy: idle, disclose: false}}";
-    let own = with_terms("own-taker", halves);
+    let (own, folder) = with_terms("own-taker", halves);
     let wanted = OnDisconnect {
         grace_s: 15,
         meanwhile: Meanwhile::Bot,
@@ -511,12 +522,10 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
         bot: bot("idle", false),
     };
     assert_eq!(*terms(&own), wanted);
-    let problems = own
-        .check_policies(&["cook", "idle"], |_| Some(vec!["cook"]))
+    let problems = check_policies(&folder, &["cook", "idle"], Some(&["cook"]))
         .expect_err("a policy that cannot play");
-    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        problems,
         [
             "study.yaml:29:93: timeline[2].on_disconnect.bot.policy: `idle` cannot play `overcooked`, the environment \
              of this stage; take one that can: cook"
@@ -543,6 +552,6 @@ fn the_network_is_open_unless_the_study_closes_it() {
         "{}",
         strict.canonical
     );
-    let needs = [usual, relay, strict.net].map(study::terms::Net::needs_turn);
+    let needs = [usual, relay, strict.net].map(study::disconnect::Net::needs_turn);
     assert_eq!(needs, [false, false, true]);
 }

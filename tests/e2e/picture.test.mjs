@@ -42,7 +42,7 @@ async function opened(browser) {
 
 /** In the page: what the canvas shows of a list, beside PNG files: for each the worst cell. */
 async function compare({ sprites, list, files, scale, far }) {
-  const { default: init, Still } = await import('/client_wasm.js');
+  const { default: init, StaticPicture } = await import('/client_wasm.js');
   await init();
   const bytes = base64 => Uint8Array.from(atob(base64), char => char.charCodeAt(0));
   const images = await Promise.all(files.map(async file => {
@@ -54,7 +54,7 @@ async function compare({ sprites, list, files, scale, far }) {
   const canvas = document.createElement('canvas');
   canvas.style = `display: block; width: ${width}px; height: ${height}px`;
   document.body.replaceChildren(canvas);
-  const still = new Still(canvas, sprites);
+  const still = new StaticPicture(canvas, sprites);
   while (!still.is_complete()) await new Promise(requestAnimationFrame);
   still.show(bytes(list));
   const shown = canvas.getContext('2d').getImageData(0, 0, width, height).data;

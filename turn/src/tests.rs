@@ -1,20 +1,16 @@
 //! The relay, against a TURN client that somebody else wrote: by hand in virtual time, and over real sockets.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use turn_client_proto::api::{
     TransmitBuild, TurnClientApi as _, TurnConfig, TurnEvent, TurnRecvRet,
 };
 use turn_client_proto::client::TurnClient;
-use turn_client_proto::tcp::TurnClientTcp;
 use turn_client_proto::udp::TurnClientUdp;
 use turn_types::attribute::XorPeerAddress;
 use turn_types::message::{ALLOCATE, CREATE_PERMISSION};
-use turn_types::stun::attribute::XorMappedAddress;
 use turn_types::stun::message::{
-    BINDING, Message, MessageWrite as _, MessageWriteExt as _, MessageWriteVec,
+    Message, MessageWrite as _, MessageWriteExt as _, MessageWriteVec,
 };
 use turn_types::{Instant, TransportType, TurnCredentials};
 

@@ -37,14 +37,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 /// Builds `dist/` and then the server that embeds it.
 pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
     page(workspace, dev)?;
-    let mut cargo = workspace.cargo(&[
-        "build",
-        "--release",
-        "-p",
-        "signaling-server",
-        "--bin",
-        "coplay",
-    ]);
+    let mut cargo = workspace.cargo(&["build", "--release", "-p", "coplay", "--bin", "coplay"]);
     run("building the server", &mut cargo)
 }
 

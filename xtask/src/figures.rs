@@ -42,7 +42,12 @@ impl Figure {
         })
     }
 
-    fn shown(&self) -> String {
+    /// Its row in a table: group, name and unit, as cells.
+    pub(crate) fn row(&self) -> String {
+        format!("{} | {} | {}", self.group, self.name, self.unit)
+    }
+
+    pub(crate) fn shown(&self) -> String {
         let digits = match self.value.abs() {
             size if size >= 100.0 || size.fract() == 0.0 => 0,
             size if size >= 10.0 => 1,
@@ -135,6 +140,26 @@ pub(crate) fn section(document: &str, title: &str, body: &str) -> String {
     text
 }
 
+/// Replaces the body of a section where it stands, or puts the section at the end of the document.
+pub(crate) fn replace_section(document: &str, title: &str, body: &str) -> String {
+    let title = format!("## {title}");
+    let mut parts: Vec<String> = document
+        .trim_end()
+        .split("\n## ")
+        .enumerate()
+        .map(|(at, part)| format!("{}{}", if at > 0 { "## " } else { "" }, part.trim_end()))
+        .collect();
+    let new = format!("{title}\n\n{}", body.trim_end());
+    match parts
+        .iter_mut()
+        .find(|part| part.lines().next() == Some(title.as_str()))
+    {
+        Some(part) => *part = new,
+        None => parts.push(new),
+    }
+    parts.join("\n\n") + "\n"
+}
+
 /// What the machine is: processor, cores, memory.
 pub(crate) fn machine() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -180,6 +205,16 @@ mod tests {
         assert_eq!(figure(92.54).shown(), "92.5");
         assert_eq!(figure(0.1234).shown(), "0.123");
         assert_eq!(figure(2.0).shown(), "2");
+    }
+
+    #[test]
+    fn a_section_is_replaced_where_it_stands() {
+        let page = "# Page\n\n## One\n\nOld.\n\n## Two\n\nKept.\n";
+        let new = "# Page\n\n## One\n\nNew.\n\n## Two\n\nKept.\n";
+        assert_eq!(replace_section(page, "One", "New.\n"), new);
+        assert_eq!(replace_section(new, "One", "New."), new);
+        let more = replace_section(page, "Three", "More.");
+        assert_eq!(more, format!("{page}\n## Three\n\nMore.\n"));
     }
 
     #[test]

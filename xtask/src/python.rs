@@ -17,7 +17,8 @@ cargo xtask python
 
 Builds the wheel of the Python package (release), installs it into .venv with what
 its tests need, and runs them: the official tests of Gymnasium and PettingZoo, short
-runs of Stable-Baselines3 and TorchRL, every snippet of docs/python.md, the types.
+runs of Stable-Baselines3 and TorchRL, every snippet of docs/python.md, the example
+python/examples/clone_cook.py with little training, the types.
 The first time it fetches some gigabytes of PyTorch.
 
 COPLAY_PYTHON   the Python to make .venv with, instead of the python3 in PATH";
@@ -53,6 +54,7 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
         pytest.env("COPLAY_MODULES", folder);
     }
     counted(&mut pytest, count)?;
+    example(workspace, &venv)?;
     let mut stubtest = venv.command(workspace, "stubtest");
     run(
         "comparing the stubs with the native module",
@@ -63,7 +65,32 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
         "checking the types",
         mypy.current_dir(workspace.root.join("python")),
     )?;
-    count.passed += 2;
+    count.passed += 3;
+    Ok(())
+}
+
+/// Runs the example that trains a model, with so little training that it takes seconds, and looks for the model.
+fn example(workspace: &Workspace, venv: &Venv) -> Result<()> {
+    let model = workspace.target.join("clone_cook.onnx");
+    if model.exists() {
+        fs::remove_file(&model).with_context(|| format!("removing {}", model.display()))?;
+    }
+    let mut python = venv.command(workspace, "python");
+    python.arg("python/examples/clone_cook.py").arg(&model);
+    python.args(["--rounds", "2", "--episodes", "1", "--steps", "100"]);
+    let told = output(python.args(["--scored", "1"])).context("running clone_cook.py")?;
+    for kitchen in ["cramped_room", "counter_circuit"] {
+        if !told.contains(kitchen) {
+            bail!("clone_cook.py tells no scores of {kitchen}:\n{told}");
+        }
+    }
+    let written = fs::metadata(&model).context("clone_cook.py wrote no model")?;
+    if written.len() < 10_000 {
+        bail!(
+            "clone_cook.py wrote {} bytes, which are no model",
+            written.len()
+        );
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::workspace::{Workspace, become_program};
 
 /// The study that has every kind of stage.
-const STUDY: &str = "signaling-server/tests/rehearsal";
+const STUDY: &str = "tests/rehearsal";
 
 /// What the kill test is made with, unless something else is asked for.
 const DEFAULTS: [(&str, &str); 4] = [
@@ -21,7 +21,7 @@ const DEFAULTS: [(&str, &str); 4] = [
 pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
     let workspace = Workspace::find()?;
-    let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "signaling-server"]);
+    let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
     coplay.args(["--bin", "coplay", "--", "rehearse"]);
     coplay.arg(workspace.root.join(STUDY));
     for (name, value) in DEFAULTS {

@@ -1,24 +1,44 @@
 //! `tidy`: the rules of the house that no compiler knows. Each is a pure function with a test.
 
+mod circles;
 mod crates;
+mod house;
+mod names;
 mod pages;
+mod rust;
+mod summaries;
 mod texts;
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::path::PathBuf;
+use std::{fmt, fs};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use rust::RustFile;
 
+use crate::figures::{machine, object, table};
 use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output};
 
 const HELP: &str = "\
-cargo xtask tidy
+cargo xtask tidy [--figures [--build] [--json] [--write] [--root DIR]]
 
 Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which crate may
-know which, that every path and link in the documents exists, that every environment
-has its page, that modules open with their purpose, file lengths, left-over markers,
-and that no path of a developer's machine and no registry host is in the tree.";
+know which, and does; that every path and link in the documents exists, that every
+environment has its page, that modules open with their purpose, file lengths, left-over
+markers; that no path of a developer's machine and no registry host is in the tree; that
+no doc summary begins with What, Who, Whom, Whose, Whence or Whether; and that a public
+type has its name to itself, or a row in docs/glossary.md that says why not.
+
+--figures     measures instead: the third-party crates of each crate, its share of the
+              Rust, its largest circle of imports, names, summaries, long functions, files
+--build       with them, the time of a build from nothing of simulation, server and
+              client: minutes, on an idle machine
+--root DIR    another checkout
+--json        one object: machine, date, figures [{group, name, value, unit}]
+--write       a column of docs/testing.md, by commit";
+
+const PAGE: &str = "docs/testing.md";
 
 /// A rule that is broken.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,19 +86,28 @@ impl fmt::Display for Finding {
 /// The files of the repository by path: the text, or nothing where there is none.
 pub(crate) type Tree = BTreeMap<String, Option<String>>;
 
+/// Its Rust files by path.
+type RustFiles = BTreeMap<String, RustFile>;
+
 /// `cargo xtask tidy`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
-    let Some(_) = Options::parse(
-        parser,
-        Takes {
-            help: HELP,
-            ..Takes::default()
-        },
-    )?
-    else {
+    let takes = Takes {
+        help: HELP,
+        switches: &["figures", "build", "json", "write"],
+        values: &["root"],
+        ..Takes::default()
+    };
+    let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
     };
-    check(&Workspace::find()?)
+    let own = Workspace::find()?;
+    if !options.has("figures") {
+        return check(&own);
+    }
+    match options.value("root") {
+        Some(root) => figures(&Workspace::at(Some(PathBuf::from(root)))?, &own, &options),
+        None => figures(&own, &own, &options),
+    }
 }
 
 /// Checks every rule.
@@ -87,9 +116,12 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 /// A rule is broken; each place is on stderr.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tree = tree(workspace)?;
-    let mut findings = crates::arrows(&workspace.metadata);
+    let (files, mut findings) = rust_files(&tree);
+    findings.extend(crates::arrows(&workspace.metadata));
     findings.extend(pages::check(&tree));
     findings.extend(texts::check(&tree));
+    findings.extend(summaries::check(&files));
+    findings.extend(names::check(&tree, &files, &workspace.folders()));
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -99,6 +131,45 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     }
     eprintln!("    {} files are tidy", tree.len());
     Ok(())
+}
+
+/// Measures a workspace; what is to be kept of it is written into our own page.
+fn figures(workspace: &Workspace, own: &Workspace, options: &Options) -> Result<()> {
+    let tree = tree(workspace)?;
+    let (files, _) = rust_files(&tree);
+    let figures = house::measure(workspace, &tree, &files, options.has("build"))?;
+    let date = output(own.command("date").args(["-u", "+%Y-%m-%d"]))?;
+    let (machine, date) = (machine(), date.trim());
+    if options.has("json") {
+        println!("{}", object(&figures, &machine, date));
+    } else {
+        println!("{machine}, {date}\n{}", table(&figures));
+    }
+    if options.has("write") {
+        let commit = ["rev-parse", "--short", "HEAD"];
+        let commit = output(workspace.command("git").args(commit))?;
+        let title = format!("{}, {date}", commit.trim());
+        let file = own.root.join(PAGE);
+        let page = fs::read_to_string(&file).with_context(|| format!("reading {PAGE}"))?;
+        fs::write(&file, house::record(&page, &figures, &title))?;
+        eprintln!("    {PAGE} has them as {title}");
+    }
+    Ok(())
+}
+
+/// Reads the Rust files of a tree, and finds those that are none.
+fn rust_files(tree: &Tree) -> (RustFiles, Vec<Finding>) {
+    let (mut files, mut findings) = (RustFiles::new(), Vec::new());
+    for (path, text) in tree {
+        let Some(text) = text.as_ref().filter(|_| path.ends_with(".rs")) else {
+            continue;
+        };
+        match RustFile::read(text) {
+            Ok(file) => drop(files.insert(path.clone(), file)),
+            Err(error) => findings.push(Finding::new(path, 1, error.to_string())),
+        }
+    }
+    (files, findings)
 }
 
 /// What git has, and what it would take.
@@ -114,7 +185,7 @@ fn tree(workspace: &Workspace) -> Result<Tree> {
     let mut tree = Tree::new();
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         // A file that was deleted and not yet committed is in the list, but not there.
-        if let Ok(bytes) = std::fs::read(workspace.root.join(name)) {
+        if let Ok(bytes) = fs::read(workspace.root.join(name)) {
             tree.insert(name.to_owned(), String::from_utf8(bytes).ok());
         }
     }

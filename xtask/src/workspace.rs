@@ -25,12 +25,17 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo.
+    /// Asks cargo about the workspace that this program is of.
     pub(crate) fn find() -> Result<Self> {
+        Self::at(env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from))
+    }
+
+    /// Asks cargo about the workspace around a folder, or around where the caller stands.
+    pub(crate) fn at(folder: Option<PathBuf>) -> Result<Self> {
         let mut cargo = Command::new(cargo_program());
         cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
-        if let Some(manifest) = env::var_os("CARGO_MANIFEST_DIR") {
-            cargo.current_dir(manifest);
+        if let Some(folder) = folder {
+            cargo.current_dir(folder);
         }
         let metadata: Value = serde_json::from_str(&output(&mut cargo)?)?;
         let folder = |key: &str| {
@@ -86,6 +91,16 @@ impl Workspace {
                     folder.strip_prefix(&self.root).ok()?.to_owned(),
                 ))
             })
+    }
+
+    /// Names of the crates and their folders as they stand in a [`Tree`](crate::tidy::Tree), by name.
+    pub(crate) fn folders(&self) -> Vec<(&str, String)> {
+        let mut folders: Vec<_> = self
+            .packages()
+            .map(|(name, folder)| (name, folder.to_string_lossy().replace('\\', "/")))
+            .collect();
+        folders.sort();
+        folders
     }
 
     /// The release build of the server.

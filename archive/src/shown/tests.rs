@@ -1,9 +1,5 @@
-use std::collections::VecDeque;
-
-use protocol::control::{Timing, Upload};
-use protocol::log::Header;
-use protocol::{Controller, Tick};
-use rollback::Session;
+use protocol::Tick;
+use protocol::control::Timing;
 
 use super::super::{Episode, Replica};
 use super::*;

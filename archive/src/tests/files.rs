@@ -127,7 +127,7 @@ fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
 "actions":[{"name":"wait","momentary":false,"keys":[]},{"name":"count","momentary":true,"keys":["Space"]}],"noop":0,
 "observation":[{"name":"sum","shape":[1]}],"tick_hz":10,"horizon":20,"events":[]},"params_schema":{},"sprites":[]}"#;
     let escaped: String = facts.bytes().map(|byte| format!("\\{byte:02x}")).collect();
-    let text = include_str!("../../../../module/tests/hosted/counter.wat")
+    let text = include_str!("../../../module/tests/hosted/counter.wat")
         .replace("FACTS", &escaped)
         .replace("LENGTH", &facts.len().to_string());
     let open = |text: &str, controller: Controller| {
@@ -237,7 +237,7 @@ fn tired_module() -> Vec<u8> {
         "actions":[{"name":"wait","momentary":false,"keys":[]}],"noop":0,"observation":[{"name":"sum","shape":[1]}],
         "tick_hz":4,"horizon":20,"events":[]},"params_schema":{},"sprites":[]}"#;
     let bytes: String = facts.bytes().map(|byte| format!("\\{byte:02x}")).collect();
-    let counter = include_str!("../../../../module/tests/hosted/counter.wat");
+    let counter = include_str!("../../../module/tests/hosted/counter.wat");
     let step = "(local $action i32) (local $over i32)";
     let tired =
         format!("{step} (if (i32.eq (i32.load (i32.const 16)) (i32.const 3)) (then unreachable))");

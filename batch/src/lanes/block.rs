@@ -17,7 +17,7 @@ pub(super) struct Bytes(pub(super) [u8; LANES]);
 impl Bytes {
     pub(super) const ZERO: Self = Self([0; LANES]);
 
-    /// Whether any lane has a byte that is not 0.
+    /// Checks whether any lane has a byte that is not 0.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.0.iter().fold(0, |any, &byte| any | byte) != 0
@@ -39,7 +39,7 @@ impl Bytes {
     }
 }
 
-/// What a container holds.
+/// The contents of a container.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contents {
     pub(super) count: Bytes,
@@ -55,9 +55,9 @@ pub(super) struct Block {
     /// The number of the direction.
     pub(super) facing: [Bytes; 2],
     pub(super) held: [Bytes; 2],
-    /// What lies in each place of the plan.
+    /// The thing in each place of the plan.
     pub(super) lying: Vec<Bytes>,
-    /// What each container of the plan holds.
+    /// The contents of each container of the plan.
     pub(super) pots: Vec<Contents>,
     pub(super) steps: [u32; LANES],
     pub(super) score: [f32; LANES],
@@ -184,7 +184,7 @@ impl Block {
     }
 }
 
-/// Whether a state is one that play can reach from a first one: lanes know no others.
+/// Checks whether a state is one that play can reach from a first one: lanes know no others.
 fn fits<X>(plan: &Plan, stride: usize, state: &State<X>) -> bool {
     let thing = |kind: u8| kind == EMPTY || plan.things.has(kind);
     let floor = |cell: u16| {

@@ -10,7 +10,7 @@ mod step;
 
 use env_core::Action;
 use env_core::contract::StateError;
-use env_core::grid::{Grid, GridWorld};
+use env_core::grid::{CogridRules, Grid, GridWorld};
 
 use crate::Autoreset;
 use crate::arrays::{Arrays, Infos, Observations};
@@ -22,20 +22,20 @@ pub(crate) use plan::Plan;
 use step::Gains;
 
 /// Instances of a grid that may be played in lanes.
-pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static> {
-    one_by_one: OneByOne<Natives<Grid<W>>>,
+pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> {
+    one_by_one: OneByOne<Natives<Grid<W, C>>>,
     plan: Plan,
     /// Bytes of a fixture in the memory of a state.
     stride: usize,
     blocks: Vec<Block>,
-    /// Whether the blocks hold the instances; the states are then those of when they were taken up.
+    /// True if the blocks hold the instances; the states are then those of when they were taken up.
     active: bool,
     gains: Box<Gains>,
 }
 
-impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Lanes<W> {
+impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes<W, C> {
     /// Takes up instances that are stepped one by one until lanes are of use.
-    pub(crate) fn new(one_by_one: OneByOne<Natives<Grid<W>>>, plan: Plan) -> Self {
+    pub(crate) fn new(one_by_one: OneByOne<Natives<Grid<W, C>>>, plan: Plan) -> Self {
         let records = one_by_one
             .slots
             .first()
@@ -207,7 +207,7 @@ fn step_avx2(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gain
     step::step(plan, block, actions, gains);
 }
 
-impl<W: GridWorld<Extra: Send> + Send + Sync + 'static> Chunk for Lanes<W> {
+impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Chunk for Lanes<W, C> {
     const GRAIN: usize = LANES;
 
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>) {

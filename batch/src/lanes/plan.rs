@@ -1,4 +1,4 @@
-//! What lanes can play, and the tables of a grid in the form in which lanes read them.
+//! Finds the grids that lanes can play, and lays their tables out as lanes read them.
 
 use env_core::grid::{Act, Due, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, Rules, Tables};
 use env_core::grid::{state::Direction, tables::Hand};
@@ -46,7 +46,7 @@ pub(super) struct Pot {
     pub(super) dishes: Vec<Dish>,
 }
 
-/// What a reward is paid for: act, item and the kind that it is done to.
+/// The acts that a reward is paid for: act, item and the kind that it is done to.
 #[derive(Clone, Debug)]
 pub(super) struct Wage {
     pub(super) does: Vec<(u8, KindId, KindId)>,
@@ -96,7 +96,7 @@ impl Plan {
     ///
     /// Lanes play two agents by the corrected rules in a closed room of at most 255 cells whose things are declared:
     /// floor, loose things, surfaces, sources, sinks and containers with recipes of one ingredient.
-    pub(crate) fn new<W: GridWorld>(grid: &Grid<W>) -> Option<Self> {
+    pub(crate) fn new<W: GridWorld, C>(grid: &Grid<W, C>) -> Option<Self> {
         let tables = grid.tables();
         let ground = &tables.ground.as_ref()?.kinds;
         let walks = WALKS.map(Motion::Walk);
@@ -257,7 +257,7 @@ impl Plan {
         })
     }
 
-    /// Whether an act with an item can be done to a kind at all.
+    /// Checks whether an act with an item can be done to a kind at all.
     fn happens(&self, tables: &Tables, act: u8, item: KindId, at: KindId) -> bool {
         const TAKE: u8 = code(Act::Take);
         const DROP: u8 = code(Act::Drop);

@@ -13,15 +13,15 @@ use super::plan::{Plan, Pot, REACH, Wage, code};
 /// No cell: what a hand that does not act faces.
 const NOWHERE: u8 = 255;
 
-/// What a step of a block gave.
+/// The gains of a step of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Gains {
     pub(super) rewards: [[f32; LANES]; 2],
     /// Bit `w` for reward `w`, by seat.
     pub(super) earned: [[u32; LANES]; 2],
-    /// Whether any lane got anything.
+    /// True if any lane got anything.
     pub(super) any: bool,
-    /// Whether the horizon is reached.
+    /// Lanes that have reached the horizon.
     pub(super) over: Bytes,
 }
 
@@ -34,7 +34,7 @@ impl Gains {
     };
 }
 
-/// What the hands of a seat do.
+/// The acts of a seat's hands.
 struct Deeds {
     act: Bytes,
     item: Bytes,

@@ -4,15 +4,16 @@ use protocol::control::{Answer, ClientMessage, Draft, StageView};
 use survey::Form;
 
 use super::App;
-use crate::farewell::Last;
-use crate::form::Questions;
-use crate::instructions::Instructions;
-use crate::lobby::Lobby;
-use crate::pages;
-use crate::regroup::Regroup;
-use crate::rest::Rest;
-use crate::screening::Screening;
-use crate::{agree, chat, debrief, dom, external, sentences};
+use crate::messages;
+use crate::pages::end::Last;
+use crate::pages::form::Questions;
+use crate::pages::instructions::Instructions;
+use crate::pages::lobby::Lobby;
+use crate::pages::regroup::Regroup;
+use crate::pages::rest::Rest;
+use crate::pages::screening::Screening;
+use crate::pages::{chat, consent, debrief, external};
+use crate::shell::{dom, layout};
 
 /// A stage as the server told it.
 #[derive(Clone, PartialEq)]
@@ -121,7 +122,7 @@ impl App {
         if !self.is_done_sent {
             self.send_done();
         } else if self.done.take().is_some() {
-            self.shell.notice(Some(sentences::say().not_taken));
+            self.shell.notice(Some(messages::say().not_taken));
         }
     }
 
@@ -133,7 +134,7 @@ impl App {
     }
 
     fn show(&mut self, stage: Stage, before: &Before) {
-        let notice = before.again.then_some(sentences::say().quiz_again);
+        let notice = before.again.then_some(messages::say().quiz_again);
         self.shell.notice(notice);
         let found = match std::mem::replace(&mut self.card, Card::Plain) {
             Card::Screening(screening) => screening.found(),
@@ -150,22 +151,22 @@ impl App {
         let draft = before.draft.as_ref();
         let page = match &stage.view {
             StageView::Consent { page, sha256 } => {
-                agree::consent(&self.post, self.shell.title(), page, sha256)
+                consent::consent(&self.inbox, self.shell.title(), page, sha256)
             }
             StageView::Instructions { pages, min_s } => {
                 let (title, pages) = (self.shell.title(), pages.clone());
-                let card = Instructions::new(&self.post, title, pages, *min_s, draft);
+                let card = Instructions::new(&self.inbox, title, pages, *min_s, draft);
                 let page = card.page.clone();
                 self.card = Card::Instructions(card);
                 page
             }
-            StageView::External { .. } => external::external(&self.post, &stage.view),
+            StageView::External { .. } => external::external(&self.inbox, &stage.view),
             StageView::Debrief {
                 page,
                 allow_withdraw,
-            } => debrief::debrief(&self.post, self.shell.title(), page, *allow_withdraw),
+            } => debrief::debrief(&self.inbox, self.shell.title(), page, *allow_withdraw),
             StageView::Lobby { .. } => {
-                let lobby = Lobby::new(&self.post, self.since_ms);
+                let lobby = Lobby::new(&self.inbox, self.since_ms);
                 let page = lobby.page.clone();
                 self.card = Card::Lobby(lobby);
                 page
@@ -183,26 +184,24 @@ impl App {
                 min_ms,
                 max_ms,
             } => {
-                let rest = Rest::new(&self.post, self.shell.title(), page, *round, *score);
+                let rest = Rest::new(&self.inbox, self.shell.title(), page, *round, *score);
                 let rest = rest.left(self.since_ms, *min_ms, *max_ms);
                 let page = rest.page.clone();
                 self.card = Card::Rest(rest);
                 page
             }
             StageView::Chat { page } => {
-                let card = chat::Card::new(&self.post, page);
+                let card = chat::Card::new(&self.inbox, page);
                 let page = card.page.clone();
                 self.card = Card::Chat(card);
                 page
             }
-            StageView::Env => {
-                pages::message(sentences::say().get_ready, sentences::say().preparing)
-            }
+            StageView::Env => layout::message(messages::say().get_ready, messages::say().preparing),
             StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
                 match Form::read(surveyjs) {
                     Ok(form) => {
                         let hint = attempt(&stage.view);
-                        let card = Questions::new(&self.post, form, hint, draft);
+                        let card = Questions::new(&self.inbox, form, hint, draft);
                         let page = card.page.clone();
                         self.card = Card::Questions(card);
                         page
@@ -217,7 +216,7 @@ impl App {
                 lacks,
                 attempts,
             } => {
-                let card = Screening::new(&self.post, trials, lacks, *attempts, found);
+                let card = Screening::new(&self.inbox, trials, lacks, *attempts, found);
                 let page = card.page.clone();
                 self.card = Card::Screening(card);
                 page
@@ -311,7 +310,7 @@ fn attempt(view: &StageView) -> Option<String> {
     match view {
         StageView::Quiz {
             attempt, attempts, ..
-        } if *attempts > 1 => Some(sentences::attempt(*attempt, *attempts)),
+        } if *attempts > 1 => Some(messages::attempt(*attempt, *attempts)),
         _ => None,
     }
 }

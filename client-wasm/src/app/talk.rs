@@ -5,8 +5,8 @@ use protocol::control::{Answer, Draft, ServerMessage};
 
 use super::App;
 use super::stages::Card;
-use crate::chat::Pane;
-use crate::dom;
+use crate::pages::chat::Pane;
+use crate::shell::dom;
 
 impl App {
     /// Takes a message of the server about it; false if it is about something else.
@@ -42,7 +42,7 @@ impl App {
             card.show(now_us, chat, is_connected);
         }
         let play = self.play.as_mut();
-        if let Some(pane) = play.and_then(|play| play.scene.chat.as_mut()) {
+        if let Some(pane) = play.and_then(|play| play.screen.chat.as_mut()) {
             pane.show(chat, is_connected);
         }
     }
@@ -68,7 +68,7 @@ impl App {
     fn pane(&self) -> Option<&Pane> {
         match &self.card {
             Card::Chat(card) => Some(&card.pane),
-            _ => self.play.as_ref()?.scene.chat.as_ref(),
+            _ => self.play.as_ref()?.screen.chat.as_ref(),
         }
     }
 
@@ -76,7 +76,7 @@ impl App {
     pub(crate) fn may_write(&self) -> bool {
         self.play
             .as_ref()
-            .is_some_and(|play| play.scene.chat.is_some())
+            .is_some_and(|play| play.screen.chat.is_some())
     }
 
     /// The person turns to the chat.

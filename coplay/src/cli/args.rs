@@ -1,4 +1,4 @@
-//! What the larger commands are told, and how words of the command line are read.
+//! Arguments of the larger commands, and how the command line is read.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
 use store::study_version::OnStudyChange;
 
-/// What `coplay dev` is told.
+/// Arguments of `coplay dev`.
 #[derive(Debug, Args)]
 pub struct DevArgs {
     /// The study and its data.
@@ -18,21 +18,21 @@ pub struct DevArgs {
     /// Port on 127.0.0.1; 0 takes a free one.
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Throw the data of earlier trials away first.
+    /// Delete the data of earlier trials first.
     #[arg(long)]
     pub fresh: bool,
-    /// Leave the study as it is when its folder changes.
+    /// Do not reload the study when its files change.
     #[arg(long)]
     pub no_reload: bool,
     /// STUN and TURN.
     #[command(flatten)]
     pub turn: TurnArgs,
-    /// Print one JSON line on the standard output instead of text.
+    /// Print one JSON line to standard output instead of text.
     #[arg(long)]
     pub json: bool,
 }
 
-/// What `coplay serve` is told.
+/// Arguments of `coplay serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The study and its data.
@@ -41,20 +41,20 @@ pub struct ServeArgs {
     /// Address and port to listen on.
     #[arg(long, value_name = "ADDR", value_parser = listener)]
     pub listen: SocketAddr,
-    /// Address under which participants reach the server, for the printed links.
+    /// Public address of the server, for the printed links.
     #[arg(long, value_parser = address)]
     pub url: Option<String>,
     /// STUN and TURN.
     #[command(flatten)]
     pub turn: TurnArgs,
-    /// Let people in without a link: everyone who opens the address gets a session. There is room for 10,000 who
-    /// have not finished, also those who never come back.
+    /// Let people in without a link: everybody who opens the address gets a session. There is room for 10,000
+    /// unfinished sessions, including abandoned ones.
     #[arg(long)]
     pub open: bool,
-    /// What becomes of participants who are on their way through another version of the study.
+    /// What to do with participants who are in the middle of another version of the study.
     #[arg(long, value_enum, default_value_t = Changed::Refuse)]
     pub changed: Changed,
-    /// Print one JSON line on the standard output instead of text.
+    /// Print one JSON line to standard output instead of text.
     #[arg(long)]
     pub json: bool,
     /// Run by a clock whose pace is told on the standard input, and stop at its end: for rehearsals.
@@ -62,7 +62,7 @@ pub struct ServeArgs {
     pub paced: bool,
 }
 
-/// What `coplay rehearse` is told.
+/// Arguments of `coplay rehearse`.
 #[derive(Debug, Args)]
 pub struct RehearseArgs {
     /// Folder that holds study.yaml, such as examples/overcooked-dyad.
@@ -71,28 +71,28 @@ pub struct RehearseArgs {
     /// Number of sessions.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub sessions: u32,
-    /// What goes wrong: none, all, or names with commas between.
+    /// Faults to include: none, all, or names separated by commas.
     #[arg(long, default_value = "all", value_name = "NAMES")]
     pub faults: Faults,
-    /// How often the server is killed, if that is among the faults.
+    /// How many times the server is killed, if `server` is among the faults.
     #[arg(long, default_value_t = 3)]
     pub kills: u32,
-    /// People who come in a minute, on average.
+    /// Average number of people who arrive per minute.
     #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = positive)]
     pub arrivals_per_min: f64,
-    /// What bots and faults are drawn from.
+    /// Seed of bots and faults.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many times as fast as life time goes at most.
+    /// Maximum speed, as a multiple of real time.
     #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
     pub speed: f64,
-    /// So many sessions, the first ones, are real pages in a headless Chromium.
+    /// Use real pages in a headless Chromium for this many sessions, the first ones.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
     pub browsers: u32,
-    /// The Chromium or Chrome for them, instead of $COPLAY_CHROMIUM or the first in PATH.
+    /// Chromium or Chrome to use [default: $COPLAY_CHROMIUM, otherwise the first in PATH].
     #[arg(long, value_name = "PROGRAM")]
     pub chromium: Option<PathBuf>,
-    /// A new data folder that is kept, instead of one that is removed.
+    /// Keep the data in this new folder, instead of deleting them at the end.
     #[arg(long)]
     pub data: Option<PathBuf>,
     /// Print one JSON object for scripts.
@@ -100,25 +100,25 @@ pub struct RehearseArgs {
     pub json: bool,
 }
 
-/// What `coplay pay` is told.
+/// Arguments of `coplay pay`.
 #[derive(Debug, Args)]
 pub struct PayArgs {
     /// Data folder.
     #[arg(long, default_value = "coplay-data")]
     pub data: PathBuf,
-    /// Only show what would be paid; this is the default.
+    /// Only show the payments; this is the default.
     #[arg(long, conflicts_with_all = ["csv", "out", "mark_paid"])]
     pub dry_run: bool,
-    /// Write what is due as a file of this kind.
+    /// Write the payments that are due, in this format.
     #[arg(long, value_enum, requires = "out")]
     pub csv: Option<Recruiter>,
-    /// The file to write.
+    /// File to write.
     #[arg(long, value_name = "FILE", requires = "csv")]
     pub out: Option<PathBuf>,
-    /// Count what is in the file as paid from now on.
+    /// Mark the payments in the file as paid.
     #[arg(long, requires = "csv")]
     pub mark_paid: bool,
-    /// Say what a completion code, or the number of a visit, stands for.
+    /// Look up a completion code or a reference number.
     #[arg(long, value_name = "CODE", conflicts_with_all = ["csv", "dry_run"])]
     pub verify: Option<String>,
     /// Print one JSON object for scripts.
@@ -126,7 +126,7 @@ pub struct PayArgs {
     pub json: bool,
 }
 
-/// What `coplay retain` is told.
+/// Arguments of `coplay retain`.
 #[derive(Debug, Args)]
 pub struct RetainArgs {
     /// Folder that holds study.yaml.
@@ -135,7 +135,7 @@ pub struct RetainArgs {
     /// Data folder.
     #[arg(long, default_value = "coplay-data")]
     pub data: PathBuf,
-    /// Only say what would be erased; a server may be running.
+    /// Only show what would be erased; a server may be running.
     #[arg(long)]
     pub dry_run: bool,
     /// Print one JSON object for scripts.
@@ -143,16 +143,16 @@ pub struct RetainArgs {
     pub json: bool,
 }
 
-/// The STUN and TURN server, through which pages find and reach each other.
+/// Arguments of the STUN and TURN server, through which pages find and reach each other.
 #[derive(Clone, Debug, Args)]
 pub struct TurnArgs {
-    /// Port of the STUN and TURN server, UDP and TCP [default: 3478, for dev any that is free].
+    /// Port of the STUN and TURN server, UDP and TCP [default: 3478; for dev a free port].
     #[arg(long, value_name = "PORT")]
     pub turn_port: Option<u16>,
-    /// Name or address under which pages reach that port [default: the host of the printed links].
+    /// Host name or address of that port, as participants reach it [default: the host of the printed links].
     #[arg(long, value_name = "HOST")]
     pub turn_host: Option<String>,
-    /// Have no STUN and TURN server.
+    /// Run no STUN and TURN server.
     #[arg(long, conflicts_with_all = ["turn_port", "turn_host"])]
     pub no_turn: bool,
 }
@@ -163,13 +163,13 @@ pub struct StudyArgs {
     /// Folder that holds study.yaml, such as examples/overcooked-dyad.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
-    /// Data folder; it is made if it is not there [default: coplay-data, for dev coplay-dev-data].
+    /// Data folder; created if missing [default: coplay-data; for dev coplay-dev-data].
     #[arg(long)]
     pub data: Option<PathBuf>,
-    /// Participant links to have that nobody has finished.
+    /// Number of unfinished participant links to have ready.
     #[arg(long, default_value_t = 2)]
     pub links: usize,
-    /// Folder of a built front end, instead of the one in this program.
+    /// Folder of a built front end, instead of the built-in one.
     #[arg(long)]
     pub dist: Option<PathBuf>,
 }

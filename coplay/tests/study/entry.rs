@@ -1,6 +1,6 @@
 //! How people come in: by Prolific, Mechanical Turk, mapped parameters, a label, or at the same computer one by one.
 
-use dataset::pay::{self, Format, Order};
+use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Entry, Onward, Refusal, ServerMessage};
 use signaling_server::server::Options;
 use store::SqliteStore;
@@ -74,8 +74,8 @@ async fn who_comes_from_prolific_again_has_the_same_session_and_goes_back_with_t
     server.stop().await;
     assert_eq!(sessions(&host).await, 2);
 
-    let order = Order {
-        format: Format::Prolific,
+    let order = PaymentOrder {
+        format: PaymentFormat::Prolific,
         out: host.dir.path().join("bonus.csv"),
         mark: true,
     };

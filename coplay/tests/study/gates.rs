@@ -275,3 +275,51 @@ async fn who_withdraws_gets_a_receipt_and_their_answers_are_gone() {
     let position = &store.sessions().await.unwrap()[0].position;
     assert!(!position.contains("\"fun\""), "{position}");
 }
+
+const TOLD: &str = "format: 1
+study: {id: told, version: 1.0.0, title: Told, contact: lab@example.edu, on_withdraw: erase_own}
+timeline:
+  - {id: ask, type: survey, surveyjs: {elements: [{type: comment, name: plan, title: Plan?}]}}
+  - {id: debrief, type: debrief, file: how.md, allow_withdraw: true}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+/// How often a word stands in the files of a data folder, whatever they are.
+fn count_in_files(folder: &std::path::Path, word: &str) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let found = entries.map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return count_in_files(&path, word);
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let windows = bytes.windows(word.len());
+        windows.filter(|found| *found == word.as_bytes()).count()
+    });
+    found.sum()
+}
+
+#[tokio::test]
+async fn of_what_is_withdrawn_no_byte_is_left_in_the_data_folder() {
+    const WORDS: &str = "a plan that nobody else would write";
+    let host = Host::new();
+    std::fs::write(host.dir.path().join("study/study.yaml"), TOLD).unwrap();
+    let server = host.start().await;
+    let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    page.stage().await;
+    page.done(0, vec![answer("plan", format!("\"{WORDS}\""))])
+        .await;
+    page.stage().await;
+    assert!(count_in_files(&host.data(), WORDS) > 0, "it was stored");
+    page.done(1, vec![answer("withdraw", "true".to_owned())])
+        .await;
+    assert!(matches!(page.stage().await, StageView::End { outcome, .. } if outcome == "withdrew"));
+    assert_eq!(
+        count_in_files(&host.data(), WORDS),
+        0,
+        "while the server still runs"
+    );
+    server.stop().await;
+    host.start().await.stop().await;
+    assert_eq!(count_in_files(&host.data(), WORDS), 0, "after a restart");
+}

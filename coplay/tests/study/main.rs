@@ -25,7 +25,7 @@ use futures_util::SinkExt as _;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use protocol::{Life, Seat};
 use signaling_server::server::{Options, Server};
-use store::study_version::Changed;
+use store::study_version::OnStudyChange;
 use tokio_tungstenite::tungstenite::Message;
 
 use game::meet;
@@ -250,25 +250,25 @@ async fn a_study_that_changed_under_people_on_their_way_is_not_served_unless_tol
     };
 
     change(&host, "title: About the round", "title: The round");
-    let said = refusal(Changed::Refuse).await;
+    let said = refusal(OnStudyChange::Refuse).await;
     assert!(
         said.contains("one participant is on the way") && said.contains("--changed carry"),
         "{said}"
     );
-    drop(Server::start(with(Changed::Carry)).await.unwrap());
-    drop(Server::start(with(Changed::Refuse)).await.unwrap());
+    drop(Server::start(with(OnStudyChange::Carry)).await.unwrap());
+    drop(Server::start(with(OnStudyChange::Refuse)).await.unwrap());
 
     change(
         &host,
         "timeline:\n",
         "timeline:\n  - {id: more, type: instructions, pages: [how.md]}\n",
     );
-    let said = refusal(Changed::Refuse).await;
+    let said = refusal(OnStudyChange::Refuse).await;
     assert!(!said.contains("--changed carry"), "{said}");
-    let said = refusal(Changed::Carry).await;
+    let said = refusal(OnStudyChange::Carry).await;
     assert!(said.contains("other stages, blocks or factors"), "{said}");
-    let server = Server::start(with(Changed::End)).await.unwrap();
+    let server = Server::start(with(OnStudyChange::End)).await.unwrap();
     assert!(!server.links.contains(&link), "the session is over");
     drop(server);
-    drop(Server::start(with(Changed::Refuse)).await.unwrap());
+    drop(Server::start(with(OnStudyChange::Refuse)).await.unwrap());
 }

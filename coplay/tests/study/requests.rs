@@ -4,7 +4,7 @@
 //! Sources: the issue trackers of Empirica, JATOS, psiTurk, jsPsych, reVISit and Dallinger, and the manuals of oTree.
 
 use dataset::export::export;
-use dataset::pay::{self, Format, Order};
+use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{
     Answer, Ask, Choice, ClientMessage, Entry, Plan, ServerMessage, StageView, Waiting,
 };
@@ -107,8 +107,8 @@ async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_
     let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", pid)])).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
     server.stop().await;
-    let order = Order {
-        format: Format::Prolific,
+    let order = PaymentOrder {
+        format: PaymentFormat::Prolific,
         out: host.dir.path().join("pay.csv"),
         mark: false,
     };
@@ -260,8 +260,8 @@ async fn all_who_end_alike_read_one_code_and_the_payments_name_the_recruiters_id
     }
     assert_ne!(receipts[0], receipts[1], "the number is each one's own");
     server.stop().await;
-    let order = Order {
-        format: Format::Prolific,
+    let order = PaymentOrder {
+        format: PaymentFormat::Prolific,
         out: host.dir.path().join("pay.csv"),
         mark: true,
     };

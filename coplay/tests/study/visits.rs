@@ -1,6 +1,8 @@
 //! How visits end: outcomes, codes, payments, and the files that recruiters take.
 
-use dataset::pay::{self, Format, Order};
+use std::process::Command;
+
+use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Answer, Entry, Farewell, StageView};
 use store::PayState;
 
@@ -116,8 +118,8 @@ async fn what_is_due_is_written_and_marked_once() {
     assert_eq!(ledger.due["GBP"], 524);
     assert_eq!(ledger.payments[0].state, PayState::Due);
 
-    let order = |name: &str, mark| Order {
-        format: Format::Plain,
+    let order = |name: &str, mark| PaymentOrder {
+        format: PaymentFormat::Plain,
         out: host.dir.path().join(name),
         mark,
     };
@@ -163,6 +165,153 @@ async fn what_is_due_is_written_and_marked_once() {
     assert_eq!(told("CDON").await, "nobody has the code CDON");
     let none = "CWITH is the code of `withdrew`, which nobody has yet";
     assert_eq!(told("CWITH").await, none);
+}
+
+/// Runs `coplay pay` on the data of a host: what it prints, if it goes well.
+fn command(host: &Host, more: &[&str]) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .arg("pay")
+        .arg("--data")
+        .arg(host.data())
+        .args(more)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        done.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    said
+}
+
+#[tokio::test]
+async fn a_file_without_payments_is_written_and_said_to_be_empty() {
+    let host = host(PAID);
+    let server = host.start().await;
+    let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    page.stage().await;
+    page.done(0, Vec::new()).await;
+    assert_eq!(end(&mut page).await.0, "no_consent");
+    server.stop().await;
+    for (format, header) in [
+        ("plain", "receipt,participant_id,outcome,currency,amount\n"),
+        ("mturk", "WorkerId,AssignmentId,BonusAmount,Reason\n"),
+        // The lines are pasted, so there is no header.
+        ("prolific", ""),
+    ] {
+        let out = host.dir.path().join(format!("{format}.csv"));
+        let file = out.to_str().unwrap();
+        let said = command(&host, &["--csv", format, "--out", file, "--mark-paid"]);
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), header);
+        let last = said.lines().last().unwrap();
+        assert_eq!(last, format!("{file}: no lines. Nothing is due."));
+    }
+}
+
+#[tokio::test]
+async fn a_study_without_recruitment_approves_and_pays_nobody() {
+    let (head, rest) = PAID.split_once("recruitment:").unwrap();
+    let (_, timeline) = rest.split_once("timeline:").unwrap();
+    let timeline = timeline.split("bonus:").next().unwrap();
+    let host = host(&format!("{head}timeline:{timeline}"));
+    let server = host.start().await;
+    complete(&server, 0).await;
+    server.stop().await;
+    let said = command(&host, &[]);
+    assert!(
+        said.contains(" completed ") && !said.contains("approve"),
+        "{said}"
+    );
+    let last = said.lines().last().unwrap();
+    let why = "Nothing is due: the study file has no `recruitment`, so no outcome pays anything.";
+    assert_eq!(last, why);
+}
+
+/// A cell of each row of a table, by the name of its column.
+fn column(file: &std::path::Path, name: &str) -> Vec<String> {
+    let mut table = csv::Reader::from_path(file).unwrap();
+    let names = table.headers().unwrap().clone();
+    let at = names.iter().position(|known| known == name).unwrap();
+    let rows = table.records().map(Result::unwrap);
+    rows.map(|row| row[at].to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_treatment_has_the_name_that_lint_tells_and_a_quota_takes() {
+    // Not in the order of the alphabet.
+    let design = "design:
+  quota: {slow/dim: 9, slow/bright: 9, fast/dim: 9, fast/bright: 9}
+  between: {speed: {levels: [slow, fast]}, light: {levels: [dim, bright]}}
+timeline:";
+    let bonus = "bonus: '(speed == \"slow\" && light == \"dim\" ? 0.37 : 0.3) *";
+    let text = PAID.replace("timeline:", design);
+    let text = text
+        .replace("bonus: 0.37 *", bonus)
+        .replace("fun\n", "fun'\n");
+    let host = host(&text);
+    let lint = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .arg("lint")
+        .arg(host.dir.path().join("study"))
+        .arg("--json")
+        .output()
+        .unwrap();
+    let lint: serde_json::Value = serde_json::from_slice(&lint.stdout).unwrap();
+    let told = &lint["outline"]["treatments"];
+    let server = host.start().await;
+    for link in 0..2 {
+        complete(&server, link).await;
+    }
+    server.stop().await;
+    let out = host.dir.path().join("out");
+    dataset::export::export(&host.data(), &out, false)
+        .await
+        .unwrap();
+    let file = out.join("sessions.csv");
+    let (speeds, lights) = (column(&file, "level_speed"), column(&file, "level_light"));
+    for (row, treatment) in column(&file, "treatment").into_iter().enumerate() {
+        assert_eq!(treatment, format!("{}/{}", speeds[row], lights[row]));
+        assert!(
+            told.as_array()
+                .unwrap()
+                .contains(&treatment.as_str().into()),
+            "{treatment} is not in {told}"
+        );
+    }
+    assert_eq!(speeds.len(), 2);
+}
+
+#[tokio::test]
+async fn a_consent_is_one_row_with_the_hash_of_its_text() {
+    let host = host(PAID);
+    let server = host.start().await;
+    let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+    let StageView::Consent { sha256, .. } = page.stage().await else {
+        panic!("not a consent")
+    };
+    let agreed = Answer {
+        name: "agreed".to_owned(),
+        value: format!("\"{sha256}\""),
+    };
+    page.done(0, vec![agreed]).await;
+    page.stage().await;
+    server.stop().await;
+    let out = host.dir.path().join("out");
+    dataset::export::export(&host.data(), &out, false)
+        .await
+        .unwrap();
+    let file = out.join("responses.csv");
+    for (name, wanted) in [
+        ("stage_id", "consent"),
+        ("item", "agreed"),
+        ("value", &*sha256),
+        ("correct", ""),
+        ("flag", ""),
+    ] {
+        assert_eq!(column(&file, name), [wanted], "{name}");
+    }
+    let text = std::fs::read(host.dir.path().join("study/how.md")).unwrap();
+    assert_eq!(sha256, protocol::hash::sha256_hex(&text));
 }
 
 #[tokio::test]

@@ -19,15 +19,53 @@ fn place() -> Place {
     }
 }
 
-fn table(path: &Path) -> Vec<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_path(path)
-        .unwrap();
-    reader
-        .records()
-        .map(|row| row.unwrap().iter().map(str::to_owned).collect())
-        .collect()
+/// A table that was written: the names of its columns, and the cells of each row by them.
+struct Cells {
+    names: Vec<String>,
+    rows: Vec<BTreeMap<String, String>>,
+}
+
+impl Cells {
+    fn read(path: &Path) -> Self {
+        let mut reader = csv::Reader::from_path(path).unwrap();
+        let names: Vec<String> = reader
+            .headers()
+            .unwrap()
+            .iter()
+            .map(str::to_owned)
+            .collect();
+        let rows = reader.records().map(Result::unwrap).map(|row| {
+            let cells = row.iter().map(str::to_owned);
+            names.iter().cloned().zip(cells).collect()
+        });
+        Self {
+            rows: rows.collect(),
+            names,
+        }
+    }
+
+    /// The cells of a column, from the first row to the last.
+    fn column(&self, name: &str) -> Vec<&str> {
+        self.rows.iter().map(|row| row[name].as_str()).collect()
+    }
+
+    /// Some cells of a row, by the names of their columns with spaces between.
+    fn cells(&self, row: usize, names: &str) -> Vec<&str> {
+        let names = names.split(' ');
+        names.map(|name| self.rows[row][name].as_str()).collect()
+    }
+
+    /// The cells of a row that are not empty, with their names, but for those that every table of episodes begins with.
+    fn filled(&self, row: usize) -> String {
+        let own = self
+            .names
+            .iter()
+            .filter(|name| !KEYS.contains(&name.as_str()));
+        let cells = own.map(|name| (name, &self.rows[row][name]));
+        let cells = cells.filter(|(_, cell)| !cell.is_empty());
+        let cells = cells.map(|(name, cell)| format!("{name}={cell}"));
+        cells.collect::<Vec<_>>().join(" ")
+    }
 }
 
 #[tokio::test]
@@ -61,43 +99,31 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     );
     assert_eq!(summary.skipped.len(), 1);
     assert!(summary.skipped[0].path.ends_with("e-3.coplay"));
-    let rows = table(&summary.steps_path);
-    assert_eq!(rows[0], [&KEYS[..], &STEP_COLUMNS].concat());
-    assert_eq!(rows.len(), 35);
-    let first: Vec<_> = rows[1].iter().map(String::as_str).collect();
+    let steps = Cells::read(&summary.steps_path);
+    assert_eq!(steps.names, [&KEYS[..], &STEP_COLUMNS].concat());
+    assert_eq!(steps.rows.len(), 34);
+    let keys = "study_id version stage_id group_id episode_id participant_id seat";
     assert_eq!(
-        first[..10],
-        [
-            "overcooked-dyad",
-            "1",
-            "play",
-            "G-1",
-            "e-1",
-            "P-A",
-            "0",
-            "human",
-            "false",
-            "0"
-        ]
+        steps.cells(0, keys),
+        ["overcooked-dyad", "1", "play", "G-1", "e-1", "P-A", "0"]
     );
-    let bot: Vec<_> = rows[2].iter().map(String::as_str).collect();
-    assert_eq!(bot[5..10], ["", "1", "idle", "true", "0"]);
-    let actions: Vec<u16> = rows[1..25]
-        .iter()
-        .map(|row| row[10].parse().unwrap())
-        .collect();
+    assert_eq!(
+        steps.cells(0, "controller is_bot tick"),
+        ["human", "false", "0"]
+    );
+    assert_eq!(
+        steps.cells(1, "participant_id seat controller is_bot tick"),
+        ["", "1", "idle", "true", "0"]
+    );
+    let actions = steps.column("action").into_iter().take(24);
+    let actions: Vec<u16> = actions.map(|action| action.parse().unwrap()).collect();
     assert_eq!(actions, all.rows);
     // The second episode still runs.
-    assert_eq!(
-        (rows[1][16].as_str(), rows[25][16].as_str()),
-        ("played", "")
-    );
+    let ended_on = steps.column("ended_on");
+    assert_eq!((ended_on[0], ended_on[24]), ("played", ""));
     // The horizon cuts both seats off, on the last tick alone.
-    let truncated: Vec<_> = rows[1..]
-        .iter()
-        .filter(|row| row[15] == "true")
-        .map(|row| row[9].as_str())
-        .collect();
+    let truncated = steps.rows.iter().filter(|row| row["truncated"] == "true");
+    let truncated: Vec<_> = truncated.map(|row| row["tick"].as_str()).collect();
     assert_eq!(truncated, ["11", "11"]);
 }
 
@@ -129,14 +155,8 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     ended.unwrap();
     let summary = export(data.path(), &out, false).await.unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 0));
-    let rows = table(&summary.steps_path);
-    assert!(rows[1..].iter().all(|row| row[16] == "technical"));
-    assert_eq!(rows.len(), 11);
-}
-
-/// The columns of a row after the ones that it begins with.
-fn rest(row: &[String]) -> Vec<&str> {
-    row[KEYS.len()..].iter().map(String::as_str).collect()
+    let steps = Cells::read(&summary.steps_path);
+    assert_eq!(steps.column("ended_on"), ["technical"; 10]);
 }
 
 #[tokio::test]
@@ -169,26 +189,30 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let rows = table(&summary.steps_path);
-    let second = rows[1..].iter().skip(1).step_by(2);
-    let controllers: Vec<_> = second
-        .map(|row| (row[7].as_str(), row[8].as_str()))
-        .collect();
-    assert_eq!(controllers[..3], [("human", "false"); 3]);
-    assert_eq!(controllers[3..12], [("vacant", "false"); 9]);
-    assert_eq!(controllers[12..], [("idle", "true"); 3]);
-    let first = rows[1..].iter().step_by(2);
-    assert!(first.into_iter().all(|row| row[7] == "human"));
-    let events = table(&summary.events_path);
-    assert_eq!(events.len(), 3);
-    assert_eq!(events[1][4..7], ["e-1", "P-B", "1"]);
+    let steps = Cells::read(&summary.steps_path);
+    let of = |seat: &'static str| {
+        let rows = steps.rows.iter().filter(move |row| row["seat"] == seat);
+        rows.map(|row| (row["controller"].as_str(), row["is_bot"].as_str()))
+            .collect::<Vec<_>>()
+    };
+    let second = of("1");
+    assert_eq!(second[..3], [("human", "false"); 3]);
+    assert_eq!(second[3..12], [("vacant", "false"); 9]);
+    assert_eq!(second[12..], [("idle", "true"); 3]);
+    assert_eq!(of("0"), [("human", "false"); 15]);
+    let events = Cells::read(&summary.events_path);
+    assert_eq!(events.rows.len(), 2);
     assert_eq!(
-        rest(&events[1]),
-        ["1", "change", "3", "", "", "", "", "", "vacant"]
+        events.cells(0, "episode_id participant_id seat"),
+        ["e-1", "P-B", "1"]
     );
     assert_eq!(
-        rest(&events[2]),
-        ["2", "change", "12", "", "", "", "", "", "idle"]
+        events.filled(0),
+        "life=1 kind=change tick=3 controller=vacant"
+    );
+    assert_eq!(
+        events.filled(1),
+        "life=2 kind=change tick=12 controller=idle"
     );
 }
 
@@ -213,13 +237,18 @@ async fn a_seat_has_its_place_in_the_study() {
         .await
         .unwrap();
     assert_eq!(summary.seats, 2);
-    let seats = table(&summary.seats_path);
-    assert_eq!(seats[0], [&KEYS[..], &SEAT_COLUMNS].concat());
-    let row = rest(&seats[1]);
-    assert_eq!(row[..3], ["5", "2", "3"]);
-    assert_eq!(row[7..10], ["turns", "4", "human"]);
-    assert_eq!(row[11..], ["3", "0", "false"]);
-    assert_eq!(rest(&seats[2])[0], "", "an AI partner makes no visit");
+    let seats = Cells::read(&summary.seats_path);
+    assert_eq!(seats.names, [&KEYS[..], &SEAT_COLUMNS].concat());
+    assert_eq!(
+        seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
+        ["5", "2", "3", "turns", "4", "human"]
+    );
+    assert_eq!(seats.cells(0, "ticks score success"), ["3", "0", "false"]);
+    assert_eq!(
+        seats.column("visit"),
+        ["5", ""],
+        "an AI partner makes no visit"
+    );
 }
 
 #[tokio::test]
@@ -296,81 +325,69 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let keys = table(&summary.keys_path);
-    assert_eq!(keys[0][..7], KEYS);
-    assert_eq!(summary.keys, 2);
-    let action = keys[1][10].as_str();
+    let keys = Cells::read(&summary.keys_path);
+    assert_eq!(keys.names[..7], KEYS);
+    assert_eq!((summary.keys, keys.rows.len()), (2, 2));
+    let action = keys.column("action_name")[0];
     assert!(!action.is_empty());
+    let key = format!("life=0 tick=2 action=1 action_name={action}");
     assert_eq!(
-        rest(&keys[1]),
-        ["0", "2", "1", action, "true", "480000", "510000", "310000"]
+        keys.filled(0),
+        format!("{key} down=true at_us=480000 shown_us=510000 frame_us=310000")
     );
-    assert_eq!(
-        rest(&keys[2]),
-        ["0", "2", "1", action, "false", "480000", "", ""]
-    );
-    let events = table(&summary.events_path);
-    let found: Vec<Vec<&str>> = events[1..].iter().map(|row| rest(row)).collect();
+    assert_eq!(keys.filled(1), format!("{key} down=false at_us=480000"));
+    let events = Cells::read(&summary.events_path);
+    let found: Vec<String> = (0..events.rows.len())
+        .map(|row| events.filled(row))
+        .collect();
     let names = |action: usize| {
         let world = env_core::envs::open(&header.env, &header.params).unwrap();
         world.spec().actions[action].name.clone()
     };
-    let (predicted, actual) = (names(0), names(2));
+    let (predicted, actual, told) = (names(0), names(2), names(played.into()));
     assert_eq!(
         found,
         [
-            ["0", "diverged", "8", "", "", "", "", "", ""],
-            ["0", "rollback", "3", "2", "", "", "", "", ""],
-            [
-                "0",
-                "misprediction",
-                "1",
-                "",
-                "33",
-                "0",
-                &predicted,
-                &actual,
-                ""
-            ],
-            ["0", "hold", "4", "", "120", "", "", "", ""],
-            ["0", "delay", "6", "", "75", "", "", "", ""],
-            ["0", "hidden", "5", "4", "", "", "", "", ""],
-            ["0", "windowed", "0", "", "", "", "", "", ""],
-            ["0", "fullscreen", "3", "", "", "", "", "", ""],
-            ["0", "round_trip", "", "", "31", "0", "", "", ""],
-            ["0", "refused", "", "4", "", "", "", "", ""],
-            ["0", "equivocation", "", "1", "", "", "", "", ""],
-            [
-                "0",
-                "equivocation",
-                "3",
-                "",
-                "",
-                "0",
-                &predicted,
-                &names(played.into()),
-                ""
-            ],
+            "life=0 kind=diverged tick=8",
+            "life=0 kind=rollback tick=3 count=2",
+            &format!(
+                "life=0 kind=misprediction tick=1 ms=33 other_seat=0 predicted={predicted} actual={actual}"
+            ),
+            "life=0 kind=hold tick=4 ms=120",
+            "life=0 kind=delay tick=6 ms=75",
+            "life=0 kind=hidden tick=5 count=4",
+            "life=0 kind=windowed tick=0",
+            "life=0 kind=fullscreen tick=3",
+            "life=0 kind=round_trip ms=31 other_seat=0",
+            "life=0 kind=refused count=4",
+            "life=0 kind=equivocation count=1",
+            &format!(
+                "life=0 kind=equivocation tick=3 other_seat=0 predicted={predicted} actual={told}"
+            ),
         ]
     );
-    assert_eq!(events[12][6], "1");
+    assert_eq!(events.column("seat")[11], "1");
     assert_eq!(summary.events, 12);
-    let presence = table(&summary.presence_path);
-    assert_eq!(presence.len(), 3);
-    assert_eq!(presence[1][4..7], ["e-1", "P-B", "1"]);
-    assert_eq!(rest(&presence[1]), ["1700000000001500", "1", "gone"]);
+    let presence = Cells::read(&summary.presence_path);
+    let whose = "episode_id participant_id seat";
+    assert_eq!(presence.cells(0, whose), ["e-1", "P-B", "1"]);
     assert_eq!(
-        rest(&presence[2]),
-        ["1700000002501000", "2501", "returning"]
+        [presence.filled(0), presence.filled(1)],
+        [
+            "at_us=1700000000001500 at_ms=1 presence=gone",
+            "at_us=1700000002501000 at_ms=2501 presence=returning"
+        ]
     );
-    let routes = table(&summary.routes_path);
-    assert_eq!((summary.routes, routes.len()), (2, 3));
-    assert_eq!(routes[0][7..], ["other_seat", "at_us", "at_ms", "link"]);
-    assert_eq!(routes[1][4..7], ["e-1", "P-B", "1"]);
-    assert_eq!(rest(&routes[1]), ["0", "1699999999998500", "-2", "relay"]);
+    assert_eq!(presence.rows.len(), 2);
+    let routes = Cells::read(&summary.routes_path);
+    assert_eq!((summary.routes, routes.rows.len()), (2, 2));
+    assert_eq!(routes.cells(0, whose), ["e-1", "P-B", "1"]);
     assert_eq!(
-        rest(&routes[2]),
-        ["0", "1700000001495000", "1495", "direct"]
+        [routes.filled(0), routes.filled(1)],
+        [
+            "other_seat=0 at_us=1699999999998500 at_ms=-2 link=relay",
+            "other_seat=0 at_us=1700000001495000 at_ms=1495 link=direct"
+        ]
     );
     assert!(summary.to_string().contains("routes.csv: 2 rows"));
 }
@@ -391,22 +408,25 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     assert_eq!((summary.seen, summary.seen_path), (None, None));
     assert!(!out.join("seen.csv").exists());
     let summary = export(data.path(), &out, true).await.unwrap();
-    let rows = table(&summary.seen_path.clone().unwrap());
-    assert_eq!(rows[0], [&KEYS[..], &SEEN_COLUMNS].concat());
-    assert_eq!(summary.seen, Some(rows.len() as u64 - 1));
+    let frames = Cells::read(&summary.seen_path.clone().unwrap());
+    assert_eq!(frames.names, [&KEYS[..], &SEEN_COLUMNS].concat());
+    assert_eq!(summary.seen, Some(frames.rows.len() as u64));
     assert!(summary.to_string().contains("seen.csv"));
-    let first = rows[1..].iter().filter(|row| row[6] == "0");
-    let digests: Vec<_> = first.map(|row| row[15].clone()).collect();
+    let first = frames.rows.iter().filter(|row| row["seat"] == "0");
+    let digests: Vec<_> = first.map(|row| row["digest"].clone()).collect();
     let shown = pages[0].shown.iter().map(|digest| format!("{digest:016x}"));
     assert_eq!(digests, shown.collect::<Vec<_>>());
     // 50 ms apart; at first nobody has anything of the other.
-    assert_eq!(rest(&rows[1])[..5], ["0", "0", "1", "0", "1 0"]);
-    assert_eq!(rows[2][8], "50");
-    let names: Vec<_> = rows[1..].iter().map(|row| (&row[12], &row[13])).collect();
+    assert_eq!(
+        frames.cells(0, "life at_ms tick changes have"),
+        ["0", "0", "1", "0", "1 0"]
+    );
+    assert_eq!(frames.column("at_ms")[1], "50");
     assert!(
-        names
+        frames
+            .rows
             .iter()
-            .all(|(ahead, wish)| (*ahead == "0") == wish.is_empty())
+            .all(|row| (row["ahead"] == "0") == row["wish"].is_empty())
     );
 }
 
@@ -488,12 +508,11 @@ async fn responses_have_a_row_for_each_item() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let rows = table(&summary.responses_path);
-    assert_eq!((summary.responses, rows.len()), (4, 5));
-    assert_eq!(rows[0], RESPONSE_COLUMNS);
-    let values: Vec<_> = rows[1..].iter().map(|row| row[8].as_str()).collect();
+    let responses = Cells::read(&summary.responses_path);
+    assert_eq!((summary.responses, responses.rows.len()), (4, 4));
+    assert_eq!(responses.names, RESPONSE_COLUMNS);
     assert_eq!(
-        values,
+        responses.column("value"),
         [
             "with, comma and \"quote\"\nand line",
             "4",
@@ -501,26 +520,26 @@ async fn responses_have_a_row_for_each_item() {
             "not json"
         ]
     );
-    assert_eq!((&rows[1][9][..], &rows[1][10][..]), ("", ""));
-    assert_eq!((&rows[2][9][..], &rows[2][10][..]), ("false", "attention"));
-    assert_eq!(rows[1][..3], ["dyad", "2", "P-A"]);
-    assert!(rows[1][3].starts_with("S-") && rows[1][13].ends_with('Z') && rows[1][6] == "7");
+    assert_eq!(responses.cells(0, "correct flag"), ["", ""]);
+    assert_eq!(responses.cells(1, "correct flag"), ["false", "attention"]);
     assert_eq!(
-        [&rows[1][11], &rows[3][11]],
+        responses.cells(0, "study_id version participant_id visit"),
+        ["dyad", "2", "P-A", "7"]
+    );
+    let first = &responses.rows[0];
+    assert!(first["session_id"].starts_with("S-") && first["at"].ends_with('Z'));
+    let shown = responses.column("shown");
+    assert_eq!(
+        [shown[0], shown[2]],
         ["", "[\"b\",\"a\"]"],
         "the order that was drawn"
     );
-    assert_eq!(rows[1][12], "1500", "the time on all pages");
-    let pages = table(&summary.pages_path);
-    assert_eq!(
-        (summary.pages, &pages[0][..]),
-        (2, &PAGE_COLUMNS.map(str::to_owned)[..])
-    );
-    let times: Vec<_> = pages[1..]
-        .iter()
-        .map(|row| (&row[7][..], &row[8][..]))
-        .collect();
-    assert_eq!(times, [("0", "1000"), ("1", "500")]);
+    assert_eq!(first["elapsed_ms"], "1500", "the time on all pages");
+    let pages = Cells::read(&summary.pages_path);
+    assert_eq!(pages.names, PAGE_COLUMNS);
+    assert_eq!((summary.pages, pages.rows.len()), (2, 2));
+    assert_eq!(pages.cells(0, "page elapsed_ms"), ["0", "1000"]);
+    assert_eq!(pages.cells(1, "page elapsed_ms"), ["1", "500"]);
     let bytes = fs::read_to_string(&summary.responses_path).unwrap();
     assert!(!bytes.contains("secret"));
 }

@@ -11,6 +11,7 @@ use study::payment::written;
 use study::{Draw, Progress};
 
 use super::{Summary, Table};
+use protocol::hash::sha256_hex;
 use store::{Episode, Payment, Session, SqliteStore, reason_name};
 
 const SESSION_COLUMNS: [&str; 19] = [
@@ -58,6 +59,8 @@ pub(super) struct Designs {
     between: BTreeSet<String>,
     /// Of the factors within them.
     within: BTreeSet<String>,
+    /// The factors between participants in the order of the file, by the hash of the study.
+    in_order: BTreeMap<String, Vec<String>>,
 }
 
 impl Designs {
@@ -69,19 +72,25 @@ impl Designs {
         let studies = store.studies().await?;
         store.close().await;
         let mut designs = Self::default();
-        for study in studies {
-            let study: Value = serde_json::from_str(&study).context("a stored study is damaged")?;
-            for (kind, names) in [
-                ("between", &mut designs.between),
-                ("within", &mut designs.within),
-            ] {
-                let factors = study["design"][kind].as_array().into_iter().flatten();
-                names.extend(
-                    factors.filter_map(|factor| factor["name"].as_str().map(str::to_owned)),
-                );
-            }
+        for canonical in studies {
+            let study: Value =
+                serde_json::from_str(&canonical).context("a stored study is damaged")?;
+            let between = names(&study["design"]["between"]);
+            let hash = sha256_hex(canonical.as_bytes());
+            designs.in_order.insert(hash, between.collect());
+            designs.between.extend(names(&study["design"]["between"]));
+            designs.within.extend(names(&study["design"]["within"]));
         }
         Ok(designs)
+    }
+
+    /// The treatment of a session, named as in its study.
+    fn treatment_name(&self, session: &Session, draw: &Draw) -> String {
+        match self.in_order.get(&session.study_hash) {
+            Some(factors) => draw.treatment_name(factors.iter().map(String::as_str)),
+            // A folder of before the studies were stored.
+            None => draw.treatment_name(draw.levels.keys().map(String::as_str)),
+        }
     }
 
     fn of_sessions(&self) -> BTreeSet<String> {
@@ -94,6 +103,12 @@ impl Designs {
         let factors = self.between.union(&self.within);
         factors.map(|name| format!("level_{name}")).collect()
     }
+}
+
+/// The names of a list of factors.
+fn names(factors: &Value) -> impl Iterator<Item = String> {
+    let factors = factors.as_array().into_iter().flatten();
+    factors.filter_map(|factor| factor["name"].as_str().map(str::to_owned))
 }
 
 /// Writes `sessions.csv`.
@@ -113,7 +128,12 @@ pub(super) async fn sessions(
             let joined = groups
                 .get(&session.participant)
                 .map_or(&[][..], Vec::as_slice);
-            rows.push(session_row(&session, payments.get(&session.id), joined)?);
+            rows.push(session_row(
+                &session,
+                payments.get(&session.id),
+                joined,
+                designs,
+            )?);
         }
         store.close().await;
     }
@@ -126,6 +146,7 @@ fn session_row(
     session: &Session,
     payment: Option<&Payment>,
     groups: &[String],
+    designs: &Designs,
 ) -> anyhow::Result<Row> {
     let damaged = || format!("the place of {} is damaged", session.participant);
     let progress: Progress = serde_json::from_str(&session.position).with_context(damaged)?;
@@ -144,7 +165,7 @@ fn session_row(
         let amount = ended.filter(|_| !currency.is_empty()).map(amount);
         amount.map_or(String::new(), |amount| written(amount, &currency))
     };
-    let levels = draw.map(|draw| draw.levels.values().map(String::as_str).collect::<Vec<_>>());
+    let treatment = draw.map(|draw| designs.treatment_name(session, draw));
     let fixed = vec![
         session.study.clone(),
         session.study_version.clone(),
@@ -166,7 +187,7 @@ fn session_row(
             .to_owned(),
         ended.map_or(String::new(), |what| what.receipt.clone()),
         session.erased_at.clone().unwrap_or_default(),
-        levels.unwrap_or_default().join("/"),
+        treatment.unwrap_or_default(),
     ];
     Ok((fixed, draw.map(columns).unwrap_or_default()))
 }

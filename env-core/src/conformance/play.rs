@@ -11,6 +11,7 @@ use crate::contract::{Action, Environment, MAX_SEATS, Outcome, Spec, World};
 use crate::digest::Fnv1a;
 use crate::draw::DrawList;
 use crate::instance::Instance;
+use crate::observer::BatchObserver;
 use crate::rng::Rng;
 
 /// Steps that are played past the end.
@@ -22,17 +23,12 @@ const ENCORE: usize = 32;
 
 /// A world and what else its kind lets a check look at.
 pub(super) trait Subject: World {
-    /// Whether it stands where another stands.
+    /// Checks whether it stands where another stands.
     fn alike(&mut self, other: &mut Self) -> bool {
         let (mut one, mut two) = (Vec::new(), Vec::new());
         self.state(&mut one);
         other.state(&mut two);
         one == two && self.digest() == other.digest()
-    }
-
-    /// Checks other ways to the observation `now` of a seat; `earlier` is one of the same seat.
-    fn look_closer(&mut self, _seat: usize, _earlier: &[f32], _now: &[f32]) -> Verdict {
-        Ok(())
     }
 }
 
@@ -42,35 +38,44 @@ impl<E: Environment> Subject for Instance<E> {
     fn alike(&mut self, other: &mut Self) -> bool {
         self.current() == other.current() && self.digest() == other.digest()
     }
+}
 
-    fn look_closer(&mut self, seat: usize, earlier: &[f32], now: &[f32]) -> Verdict {
-        let (env, state) = (self.env(), self.current());
-        let mut values = earlier.to_vec();
-        env.refresh(state, seat, &mut values);
-        law(
-            values == now,
-            "an observation brought up to date is the observation",
-            || format!("seat {seat}"),
-        )?;
-        if !env.spec().compact {
-            return Ok(());
-        }
-        let wide = |bytes: &[i8]| bytes.iter().zip(now).all(|(&b, &v)| f32::from(b) == v);
-        let mut bytes = vec![0x55; now.len()];
-        env.observe_compact(state, seat, &mut bytes);
-        law(
-            wide(&bytes),
-            "the compact observation has the same numbers",
-            || format!("seat {seat}"),
-        )?;
-        bytes = earlier.iter().map(|&value| value as i8).collect();
-        env.refresh_compact(state, seat, &mut bytes);
-        law(
-            wide(&bytes),
-            "a compact observation brought up to date is the observation",
-            || format!("seat {seat}"),
-        )
+/// A check of other ways to the observation `now` of a seat; `earlier` is one of the same seat.
+pub(super) type CloserLook<W> = fn(&W, usize, earlier: &[f32], now: &[f32]) -> Verdict;
+
+/// The ways in which a batch observes.
+pub(super) fn look_closer<E: BatchObserver>(
+    world: &Instance<E>,
+    seat: usize,
+    earlier: &[f32],
+    now: &[f32],
+) -> Verdict {
+    let (env, state) = (world.env(), world.current());
+    let mut values = earlier.to_vec();
+    env.refresh(state, seat, &mut values);
+    law(
+        values == now,
+        "an observation brought up to date is the observation",
+        || format!("seat {seat}"),
+    )?;
+    if !env.spec().compact {
+        return Ok(());
     }
+    let wide = |bytes: &[i8]| bytes.iter().zip(now).all(|(&b, &v)| f32::from(b) == v);
+    let mut bytes = vec![0x55; now.len()];
+    env.observe_compact(state, seat, &mut bytes);
+    law(
+        wide(&bytes),
+        "the compact observation has the same numbers",
+        || format!("seat {seat}"),
+    )?;
+    bytes = earlier.iter().map(|&value| value as i8).collect();
+    env.refresh_compact(state, seat, &mut bytes);
+    law(
+        wide(&bytes),
+        "a compact observation brought up to date is the observation",
+        || format!("seat {seat}"),
+    )
 }
 
 /// An episode.
@@ -81,6 +86,7 @@ pub(super) struct Play<'a, W: ?Sized> {
     second: &'a mut W,
     spec: &'a Spec,
     sprites: usize,
+    look: CloserLook<W>,
     report: &'a mut Report,
     seed: u64,
     step: u32,
@@ -99,6 +105,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         second: &'a mut W,
         spec: &'a Spec,
         sprites: usize,
+        look: CloserLook<W>,
         report: &'a mut Report,
     ) -> Self {
         // Nothing has been seen yet: zeros are no earlier observation.
@@ -108,6 +115,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             second,
             spec,
             sprites,
+            look,
             report,
             seed: 0,
             step: 0,
@@ -150,7 +158,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.note_fault();
     }
 
-    /// Whether no world has broken down.
+    /// Checks whether no world has broken down.
     fn stands(&self) -> bool {
         self.first.fault().is_none() && self.second.fault().is_none()
     }
@@ -269,13 +277,13 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             || format!("seat {seat}"),
         );
         if values.len() == self.seen[seat].len() {
-            let verdict = self.first.look_closer(seat, &self.seen[seat], &values);
+            let verdict = (self.look)(self.first, seat, &self.seen[seat], &values);
             self.group("every way to an observation gives the same", verdict);
             self.seen[seat] = values;
         }
     }
 
-    /// What a mask leaves out has no effect.
+    /// Checks that an action which a mask leaves out has no effect.
     fn look_at_masks(&mut self) {
         let spec = self.spec;
         for seat in 0..usize::from(spec.seats) {
@@ -305,7 +313,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
     }
 
-    /// Whether a row of actions does the same as no-ops from here.
+    /// Checks whether a row of actions does the same as no-ops from here.
     fn is_noop(&mut self, row: &[Action]) -> bool {
         let noops = vec![self.spec.noop; usize::from(self.spec.seats)];
         self.first.save(0);

@@ -16,8 +16,9 @@ use serde_json::Value;
 
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
-use crate::grid::{Grid, GridWorld, unknown};
+use crate::grid::{CogridRules, Grid, GridWorld, unknown};
 use crate::instance::Instance;
+use crate::observer::BatchObserver;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
 use overcooked::Overcooked;
@@ -70,23 +71,22 @@ pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError>
     visit(id, params, Open)
 }
 
-/// What [`visit`] asks of an environment: several threads may step states of it at once.
-pub trait Native: Environment<State: Send> + Send + Sync + 'static {}
+/// An environment that [`visit`] hands out: several threads may step states of it at once, and a batch observes it.
+pub trait Native: BatchObserver<State: Send> + Send + Sync + 'static {}
 
-impl<E: Environment<State: Send> + Send + Sync + 'static> Native for E {}
+impl<E: BatchObserver<State: Send> + Send + Sync + 'static> Native for E {}
 
 /// Code that is compiled for each environment.
 pub trait Visitor {
-    /// What comes of a visit.
+    /// The result of a visit.
     type Output;
     /// Works with the environment that was asked for.
     fn visit<E: Native>(self, env: E) -> Self::Output;
     /// Works with an environment that is a grid.
-    fn visit_grid<W: GridWorld<Extra: Send> + Send + Sync + 'static>(
-        self,
-        grid: Grid<W>,
-    ) -> Self::Output
+    fn visit_grid<W, C>(self, grid: Grid<W, C>) -> Self::Output
     where
+        W: GridWorld<Extra: Send> + Send + Sync + 'static,
+        C: CogridRules<W>,
         Self: Sized,
     {
         self.visit(grid)
@@ -153,7 +153,7 @@ fn mended(error: &str) -> String {
     sentence.or_else(ranged).unwrap_or_else(|| error.into())
 }
 
-/// What the types of numbers are to people.
+/// The types of numbers in words for people.
 const NUMBERS: [(&str, &str); 6] = [
     ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65535"),

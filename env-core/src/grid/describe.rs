@@ -68,7 +68,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     things(tables, state, out)
 }
 
-/// What an agent faces.
+/// Tells the thing in front of an agent.
 fn ahead<X>(tables: &Tables, state: &State<X>, seat: usize) -> String {
     let own = state.agents[seat];
     let front = tables.front(own.cell, own.facing);
@@ -123,14 +123,14 @@ fn condition(tables: &Tables, fixture: Fixture<'_>) -> String {
     format!("{has} ({})", list(next(tables, container, fixture), "or"))
 }
 
-/// What a container makes, without what it is taken with: a pot makes soup, not a plate of soup.
+/// The result of a container, without the thing that takes it: a pot makes soup, not a plate of soup.
 fn inside<'a>(tables: &Tables, with: KindSet, made: &'a str) -> &'a str {
     let vessels = (1..=tables.kinds.len() as KindId).filter(|&kind| with.has(kind));
     let strip = |kind| made.strip_prefix(words(tables, kind))?.strip_prefix(" of ");
     vessels.into_iter().find_map(strip).unwrap_or(made)
 }
 
-/// What is in a container, several of a kind together.
+/// Tells the contents of a container, several of a kind together.
 fn counted(tables: &Tables, contents: &[KindId]) -> Vec<String> {
     let firsts = contents.iter().enumerate();
     let firsts = firsts.filter(|&(at, kind)| !contents[..at].contains(kind));
@@ -152,7 +152,7 @@ fn plural(noun: &str) -> String {
     format!("{noun}{}", if ends { "es" } else { "s" })
 }
 
-/// What can go into a container that is not full, without articles.
+/// The kinds that a container which is not full still takes, without articles.
 fn next<'a>(tables: &'a Tables, container: &Container, fixture: Fixture<'_>) -> Vec<&'a str> {
     let fits = |&kind: &KindId| {
         container.accepts.has(kind) && container.after(fixture.contents(), kind).is_some()
@@ -214,7 +214,7 @@ fn things<X>(tables: &Tables, state: &State<X>, out: &mut String) -> Result {
     Ok(())
 }
 
-/// What others are called: two are partners, more have numbers.
+/// The name of another agent: two are partners, more have numbers.
 fn partner(tables: &Tables, seat: usize) -> String {
     if tables.seats == 2 {
         "your partner".into()

@@ -104,7 +104,7 @@ impl Pictures {
         }
     }
 
-    /// What stands for a thing of a kind: its picture, or a block of its colour.
+    /// The shape of a thing of a kind: its picture, or a block of its colour.
     pub fn shape(&self, tables: &Tables, kind: KindId) -> Option<Shape> {
         let declared = tables.kind(kind)?;
         let look = self.looks[usize::from(kind) - 1];
@@ -149,7 +149,7 @@ impl Pictures {
         }
     }
 
-    /// What stands in a cell, and what it holds.
+    /// Draws the thing in a cell and its contents.
     fn thing<X>(&self, tables: &Tables, state: &State<X>, cell: u16, out: &mut DrawList) {
         let kind = state.kind(cell);
         let Some(declared) = tables.kind(kind).filter(|kind| !kind.is_floor()) else {
@@ -186,7 +186,7 @@ impl Pictures {
         }
     }
 
-    /// What is in a container, and how far it is.
+    /// Draws the contents of a container and its progress.
     fn contents<X>(&self, tables: &Tables, state: &State<X>, cell: u16, out: &mut DrawList) {
         let Some(index) = state.fixture_in(tables, cell) else {
             return;

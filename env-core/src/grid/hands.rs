@@ -1,5 +1,6 @@
 //! Hands: what picking up, dropping and toggling do to what an agent faces.
 
+use super::cogrid::CogridRules;
 use super::kind::{EMPTY, KindId};
 use super::motion::Motion;
 use super::reward::{Act, Did};
@@ -8,7 +9,7 @@ use super::step::SLOTS;
 use super::tables::{Container, Dish, Hand, Tables};
 use super::{Grid, GridWorld};
 
-/// What an act is going to do.
+/// The effect of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// The hand takes the thing of the cell.
@@ -31,7 +32,7 @@ enum Effect {
         result: KindId,
         idle: u8,
     },
-    /// What the hand holds is gone.
+    /// The thing in the hand is gone.
     Deliver,
     /// The fixture is lit for so many steps.
     Light { fixture: usize, time: u8 },
@@ -41,8 +42,8 @@ enum Effect {
 
 /// Lets an agent act, and says what it did.
 #[inline]
-pub(super) fn act<W: GridWorld, const COGRID: bool>(
-    grid: &Grid<W>,
+pub(super) fn act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
+    grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     seat: usize,
     motion: Motion,
@@ -55,7 +56,7 @@ pub(super) fn act<W: GridWorld, const COGRID: bool>(
         return None;
     }
     if COGRID {
-        if !grid.world.act_cogrid(tables, state, seat, cell, motion) && motion == Motion::Reach {
+        if !C::act(&grid.world, tables, state, seat, cell, motion) && motion == Motion::Reach {
             reach_cogrid(tables, state, seat, cell);
         }
         return None;
@@ -71,9 +72,9 @@ pub(super) fn act<W: GridWorld, const COGRID: bool>(
     Some(apply(tables, state, seat, cell, effect))
 }
 
-/// Whether an act of an agent would do something if nobody moved.
-pub(super) fn would_act<W: GridWorld>(
-    grid: &Grid<W>,
+/// Checks whether an act of an agent would do something if nobody moved.
+pub(super) fn would_act<W: GridWorld, C>(
+    grid: &Grid<W, C>,
     state: &State<W::Extra>,
     seat: usize,
     motion: Motion,
@@ -92,7 +93,7 @@ pub(super) fn would_act<W: GridWorld>(
         || decide::<_, 1>(tables, state, seat, cell, motion).is_some()
 }
 
-/// What an act does `AHEAD` steps from now, when timers have run on.
+/// Decides the effect of an act `AHEAD` steps from now, when timers have run on.
 #[inline]
 fn decide<X, const AHEAD: u8>(
     tables: &Tables,
@@ -172,7 +173,7 @@ fn reach_container<X, const AHEAD: u8>(
 }
 
 impl Tables {
-    /// What a fixture is making or has made, if it is a container that is full.
+    /// The dish that a fixture is making or has made, if it is a container that is full.
     pub fn dish(&self, fixture: Fixture<'_>) -> Option<&Dish> {
         match self.hands[usize::from(fixture.kind()) & 63] {
             Hand::Container(index) => self.containers[usize::from(index)].dish(fixture.contents()),
@@ -182,14 +183,14 @@ impl Tables {
 }
 
 impl Container {
-    /// What is made of contents that are complete, in any order.
+    /// The dish of complete contents, in any order.
     pub fn dish(&self, contents: &[KindId]) -> Option<&Dish> {
         let (sorted, count) = sorted(contents, None);
         let made = |dish: &&Dish| dish.ingredients == sorted[..count];
         self.dishes.iter().find(made)
     }
 
-    /// What comes of contents that are complete.
+    /// The result of complete contents.
     pub fn result(&self, contents: &[KindId]) -> Option<KindId> {
         self.dish(contents).map(|dish| dish.result)
     }
@@ -363,7 +364,7 @@ fn reach_cogrid<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16
     state.agents[seat].held = now;
 }
 
-/// What the hand holds after reaching the container that CoGrid has wired.
+/// Reaches the container that CoGrid has wired, and gives the kind that the hand holds then.
 fn reach_wired<X>(
     tables: &Tables,
     state: &mut State<X>,

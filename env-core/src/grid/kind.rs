@@ -22,7 +22,7 @@ impl KindSet {
     /// The empty hand alone.
     pub const EMPTY_HAND: Self = Self(1);
 
-    /// Whether a kind is in the set.
+    /// Checks whether a kind is in the set.
     #[inline]
     pub const fn has(self, kind: KindId) -> bool {
         self.0 >> (kind & 63) & 1 == 1
@@ -65,7 +65,7 @@ pub struct Recipe {
     pub time: u8,
 }
 
-/// What a pick-up-or-drop or a toggle does to a thing of a kind.
+/// The effect of a pick-up-or-drop or a toggle on a thing of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Use {
     /// Nothing.
@@ -83,9 +83,9 @@ pub enum Use {
     Container {
         /// How many ingredients it holds, 1 to 8.
         capacity: u8,
-        /// What a hand must hold to take the result, which replaces it.
+        /// The kinds of which a hand must hold one to take the result, which replaces it.
         with: Names,
-        /// What can be made.
+        /// The recipes.
         recipes: Vec<Recipe>,
     },
     /// It consumes things of these kinds.
@@ -97,9 +97,9 @@ pub enum Use {
     },
     /// A toggle with one of `with` in the hand turns it into another kind.
     Becomes {
-        /// What the hand must hold; [`Names::EmptyHand`] for nothing.
+        /// The kinds of which the hand must hold one; [`Names::EmptyHand`] for nothing.
         with: Names,
-        /// Whether the hand keeps it.
+        /// True if the hand keeps it.
         keeps: bool,
         /// Name of the kind that it becomes; empty for none at all.
         into: String,
@@ -113,13 +113,13 @@ pub struct Kind {
     pub name: String,
     /// Its symbol in layouts, if it has one.
     pub symbol: Option<char>,
-    /// Whether agents can stand on it.
+    /// True if agents can stand on it.
     pub walkable: bool,
-    /// Whether it is a wall: part of the ground that nothing ever changes.
+    /// True if it is a wall: part of the ground that nothing ever changes.
     pub wall: bool,
-    /// Whether an agent that stands on it is done.
+    /// True if an agent that stands on it is done.
     pub terminal: bool,
-    /// What a hand can do with it.
+    /// The acts that hands can do with it.
     pub usage: Use,
     /// Name of its picture; without one it is a block in its colour.
     pub sprite: Option<String>,
@@ -131,7 +131,7 @@ pub struct Kind {
     pub lit: Option<String>,
     /// Colour, `0xRRGGBBAA`, where there is no picture.
     pub color: u32,
-    /// What people call it, with its article: `an onion`.
+    /// Name for people, with its article: `an onion`.
     pub words: String,
 }
 
@@ -210,13 +210,13 @@ impl Kind {
         self
     }
 
-    /// Whether it is a part of the floor, which is neither told nor drawn: agents walk on it, and it has
+    /// Checks whether it is a part of the floor, which is neither told nor drawn: agents walk on it, and it has
     /// neither picture nor symbol.
     pub fn is_floor(&self) -> bool {
         self.walkable && self.sprite.is_none() && self.symbol.is_none()
     }
 
-    /// Whether it is as high as a counter: it throws a shadow on the floor, and hides what is behind.
+    /// Checks whether it is as high as a counter: it throws a shadow on the floor, and hides what is behind.
     pub fn is_raised(&self) -> bool {
         self.wall || self.on.is_some()
     }

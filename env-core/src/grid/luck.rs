@@ -30,7 +30,7 @@ pub struct Injected {
     pub choice: Option<u32>,
 }
 
-/// What the next step will draw by the rules of CoGrid: its key, the uniform numbers, and the rank of each seat.
+/// The draws of the next step by the rules of CoGrid: its key, the uniform numbers, and the rank of each seat.
 /// A world draws uniform numbers in every step, or none at all.
 pub fn preview(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX_SEATS]) {
     let mut draws = draws.clone();

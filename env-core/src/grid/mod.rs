@@ -5,6 +5,7 @@
 //! through the methods that have a default. Two sets of rules: [`Rules::Cogrid`] plays field for field like
 //! CoGrid 0.3.2, [`Rules::Corrected`] mends its artefacts.
 
+pub mod cogrid;
 pub mod describe;
 pub mod draw;
 mod hands;
@@ -26,41 +27,44 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+use core::marker::PhantomData;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::contract::{Action, Environment, FieldSpec, Outcome, ParamError, Spec};
+use crate::contract::{Action, Environment, Outcome, ParamError, Spec};
 use crate::draw::{DrawList, Sprite};
+use crate::observer::BatchObserver;
 use crate::rng::Rng;
 
+pub use cogrid::{CogridRules, Declared, Sight};
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
 pub use layout::{Chart, Ground};
 pub use luck::{Draws, Injected, Luck};
 pub use motion::{ActionSet, Motion};
 use observe::Observer;
-pub use observe::kitchen::{Kitchen, Now, Order};
+pub use observe::{ContainerSet, OwnFeature, Window};
 pub use plan::{Layout, Plan, Rules};
-pub use reward::{Act, Did, Due, Pay, Reward, Sight, When};
+pub use reward::{Act, Did, Due, Pay, Reward, When};
 pub use state::{Agent, Direction, Fixture, State};
 pub use tables::Tables;
 
-/// What a grid world is.
+/// A grid world, as its author writes it.
 pub trait GridWorld: Sized + Debug {
     /// Environment id.
     const ID: &'static str;
     /// Semantic version of the rules.
     const VERSION: &'static str;
-    /// What a person calls it.
+    /// Name for people.
     const TITLE: &'static str;
-    /// Whether [`GridWorld::terminated`] may say yes where no kind is terminal.
+    /// True if [`GridWorld::terminated`] may say yes where no kind is terminal.
     const TERMINATES: bool = false;
-    /// Whether the methods of the world put other kinds into cells, besides what the declared uses do.
+    /// True if the methods of the world put other kinds into cells, besides what the declared uses do.
     /// Observations of a world that says no are faster, for what can never change is not written again.
     const CHANGES_GROUND: bool = true;
 
     /// Parameters, read from JSON.
     type Params: Serialize + DeserializeOwned + Default + Clone + Debug;
-    /// What the world adds to the state; `()` for nothing.
+    /// The world's part of the state; `()` for none.
     type Extra: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
 
     /// JSON Schema of the parameters; by default one that says nothing of them.
@@ -85,7 +89,7 @@ pub trait GridWorld: Sized + Debug {
     /// [`ParamError`] with the field that is wrong.
     fn new(params: Self::Params, tables: &Tables) -> Result<Self, ParamError>;
 
-    /// What the world adds to the first state of an episode.
+    /// Gives the world's part of the first state of an episode.
     fn start(&self, tables: &Tables, draws: &mut Draws) -> Self::Extra;
 
     /// Makes the ground of an episode, if the layout is [`Layout::Generated`]: rows of symbols.
@@ -94,12 +98,12 @@ pub trait GridWorld: Sized + Debug {
         Vec::new()
     }
 
-    /// Whether bytes that were read as the extra state may be one.
+    /// Checks whether bytes that were read as the extra state may be one.
     fn valid(&self, _tables: &Tables, _state: &State<Self::Extra>) -> bool {
         true
     }
 
-    /// Whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
+    /// Checks whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
     /// and terminate are left at their defaults, or do nothing else. A batch may then play many instances at once.
     fn is_declared(&self) -> bool {
         false
@@ -127,23 +131,11 @@ pub trait GridWorld: Sized + Debug {
         None
     }
 
-    /// Whether [`GridWorld::act`] would do something.
+    /// Checks whether [`GridWorld::act`] would do something.
     fn may_act(
         &self,
         _tables: &Tables,
         _state: &State<Self::Extra>,
-        _seat: usize,
-        _cell: u16,
-        _motion: Motion,
-    ) -> bool {
-        false
-    }
-
-    /// The acts of the world's own by the rules of CoGrid; true if nothing else is to be tried.
-    fn act_cogrid(
-        &self,
-        _tables: &Tables,
-        _state: &mut State<Self::Extra>,
         _seat: usize,
         _cell: u16,
         _motion: Motion,
@@ -168,20 +160,7 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 
-    /// Pays by the rules of CoGrid, at the end of the step: by default the declared rewards.
-    /// `sights` is what each seat faced before the step, `before` the extra state as it was then.
-    fn earn_cogrid(
-        &self,
-        tables: &Tables,
-        state: &mut State<Self::Extra>,
-        sights: &[Sight],
-        _before: &Self::Extra,
-        pay: &mut Pay<'_>,
-    ) {
-        step::earn_cogrid(tables, state, sights, pay);
-    }
-
-    /// Whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
+    /// Checks whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
     fn terminated(&self, tables: &Tables, state: &State<Self::Extra>, seat: usize) -> bool {
         tables.terminal.has(state.kind(state.agents[seat].cell))
     }
@@ -191,23 +170,13 @@ pub trait GridWorld: Sized + Debug {
         state.score as i64
     }
 
-    /// What the features of a kitchen need to know; none for a world that is no kitchen.
-    fn kitchen(&self, _tables: &Tables) -> Option<Kitchen> {
-        None
-    }
-
-    /// The orders of a kitchen, and which soup it wants, now.
-    fn kitchen_now(&self, _state: &State<Self::Extra>) -> Now {
-        Now::default()
-    }
-
-    /// Whether an action ever does something here: one that does not has no keys.
+    /// Checks whether an action ever does something here: one that does not has no keys.
     fn is_of_use(&self, _motion: Motion) -> bool {
         true
     }
 
-    /// A feature of the world's own: its shape for one seat, if it knows the name.
-    fn feature(&self, _tables: &Tables, _name: &str) -> Option<FieldSpec> {
+    /// A feature that the world adds to those of the toolkit, if it knows the name.
+    fn feature(&self, _tables: &Tables, _name: &str) -> Option<OwnFeature> {
         None
     }
 
@@ -216,7 +185,7 @@ pub trait GridWorld: Sized + Debug {
         &[]
     }
 
-    /// Writes a feature of the world's own for a seat.
+    /// Writes a feature of the world for a seat; of `local_view` only the channels that the world added.
     fn observe(
         &self,
         _tables: &Tables,
@@ -246,9 +215,9 @@ pub trait GridWorld: Sized + Debug {
 #[serde(deny_unknown_fields)]
 pub struct NoParams {}
 
-/// A grid world as an environment.
+/// A grid world as an environment; `C` is what it does by the rules of CoGrid besides what it declares.
 #[derive(Debug)]
-pub struct Grid<W: GridWorld> {
+pub struct Grid<W: GridWorld, C = Declared> {
     world: W,
     tables: Tables,
     observer: Observer,
@@ -256,9 +225,10 @@ pub struct Grid<W: GridWorld> {
     horizon: u32,
     tick_hz: u16,
     rewards: Vec<Reward>,
+    cogrid: PhantomData<C>,
 }
 
-impl<W: GridWorld> Grid<W> {
+impl<W: GridWorld, C> Grid<W, C> {
     /// The world.
     pub fn world(&self) -> &W {
         &self.world
@@ -275,7 +245,7 @@ impl<W: GridWorld> Grid<W> {
     }
 }
 
-impl<W: GridWorld> Environment for Grid<W> {
+impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
     const ID: &'static str = W::ID;
     const VERSION: &'static str = W::VERSION;
 
@@ -296,6 +266,7 @@ impl<W: GridWorld> Environment for Grid<W> {
             horizon: plan.horizon,
             tick_hz: plan.tick_hz,
             rewards: plan.rewards,
+            cogrid: PhantomData,
         })
     }
 
@@ -340,31 +311,6 @@ impl<W: GridWorld> Environment for Grid<W> {
     fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
         self.observer
             .observe(&self.world, &self.tables, state, seat, out);
-    }
-
-    fn refresh(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
-        self.observer
-            .refresh(&self.world, &self.tables, state, seat, out);
-    }
-
-    fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
-        self.observer
-            .observe(&self.world, &self.tables, state, seat, out);
-    }
-
-    fn refresh_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
-        self.observer
-            .refresh(&self.world, &self.tables, state, seat, out);
-    }
-
-    fn observe_all(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [f32]) {
-        self.observer
-            .observe_all(&self.world, &self.tables, state, fresh, out);
-    }
-
-    fn observe_all_compact(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [i8]) {
-        self.observer
-            .observe_all(&self.world, &self.tables, state, fresh, out);
     }
 
     fn mask(&self, state: &Self::State, seat: usize) -> u64 {
@@ -425,6 +371,33 @@ impl<W: GridWorld> Environment for Grid<W> {
         injected.choice = draws.get(seats + luck::MAX_ROLLS).copied();
         let said = injected != Injected::default();
         state.injected = said.then(|| Box::new(injected));
+    }
+}
+
+impl<W: GridWorld, C: CogridRules<W>> BatchObserver for Grid<W, C> {
+    fn refresh(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
+        self.observer
+            .refresh(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        self.observer
+            .observe(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn refresh_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
+        self.observer
+            .refresh(&self.world, &self.tables, state, seat, out);
+    }
+
+    fn observe_all(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [f32]) {
+        self.observer
+            .observe_all(&self.world, &self.tables, state, fresh, out);
+    }
+
+    fn observe_all_compact(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [i8]) {
+        self.observer
+            .observe_all(&self.world, &self.tables, state, fresh, out);
     }
 }
 

@@ -19,7 +19,7 @@ pub enum ActionSet {
     Rotation,
 }
 
-/// What an action does.
+/// The effect of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Motion {
     /// Nothing.
@@ -36,7 +36,7 @@ pub enum Motion {
     Toggle,
 }
 
-/// What an action does, in one byte and without branches: random actions would mislead every prediction.
+/// The effect of an action, in one byte and without branches: random actions would mislead every prediction.
 ///
 /// Bits 0 and 1: quarters clockwise, added to the part of the direction that bits 2 and 3 keep (0 for none, 3 for
 /// all); bit 4: the agent steps; bit 5: it uses its hands.
@@ -69,20 +69,20 @@ impl Move {
         Direction::of((facing as u8 & self.0 >> 2) + (self.0 & 3))
     }
 
-    /// Whether the agent steps.
+    /// Checks whether the agent steps.
     #[inline]
     pub(super) fn steps(self) -> bool {
         self.0 & Self::STEPS != 0
     }
 
-    /// Whether it uses its hands.
+    /// Checks whether it uses its hands.
     #[inline]
     pub(super) fn acts(self) -> bool {
         self.0 & Self::ACTS != 0
     }
 }
 
-/// What the actions of a set do, in order.
+/// The effects of the actions of a set, in order.
 ///
 /// Source: CoGrid 0.3.2, `core/actions.py:77-93`.
 pub(super) fn motions(set: ActionSet) -> Vec<Motion> {

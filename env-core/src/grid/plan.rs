@@ -1,4 +1,4 @@
-//! What a grid world declares.
+//! Declares a grid world.
 
 use alloc::format;
 use alloc::string::String;
@@ -47,7 +47,7 @@ impl Layout {
     }
 }
 
-/// What a grid world declares.
+/// The declaration of a grid world.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Which rules hold.

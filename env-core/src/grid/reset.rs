@@ -17,7 +17,7 @@ use super::{Grid, GridWorld};
 use crate::contract::{MAX_SEATS, ParamError};
 use crate::rng::{Rng, numpy};
 
-pub(super) fn reset<W: GridWorld>(grid: &Grid<W>, seed: u64) -> State<W::Extra> {
+pub(super) fn reset<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> State<W::Extra> {
     let tables = &grid.tables;
     let mut rng = Rng::new(seed);
     let made;
@@ -47,7 +47,7 @@ pub(super) fn reset<W: GridWorld>(grid: &Grid<W>, seed: u64) -> State<W::Extra> 
 }
 
 /// The ground that the world makes; one that breaks its own plan is free floor.
-fn generated<W: GridWorld>(grid: &Grid<W>, rng: &mut Rng) -> Ground {
+fn generated<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Ground {
     let tables = &grid.tables;
     make(grid, rng).unwrap_or_else(|_| Ground {
         rows: tables.rows,
@@ -58,14 +58,14 @@ fn generated<W: GridWorld>(grid: &Grid<W>, rng: &mut Rng) -> Ground {
 }
 
 /// Checks the ground that the world makes for a seed.
-pub(super) fn check<W: GridWorld>(grid: &Grid<W>, seed: u64) -> Result<(), ParamError> {
+pub(super) fn check<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> Result<(), ParamError> {
     match &grid.tables.ground {
         Some(_) => Ok(()),
         None => make(grid, &mut Rng::new(seed)).map(drop),
     }
 }
 
-fn make<W: GridWorld>(grid: &Grid<W>, rng: &mut Rng) -> Result<Ground, ParamError> {
+fn make<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Result<Ground, ParamError> {
     let (tables, plan) = (&grid.tables, "the plan says");
     let ground = Ground::read(&grid.world.generate(rng), &tables.kinds)?;
     let count = |of: &dyn Fn(KindId) -> bool| ground.kinds.iter().filter(|&&kind| of(kind)).count();
@@ -161,8 +161,8 @@ fn start_cell(ground: &Ground, placed: &[Agent], draw: impl FnOnce(u32) -> u32) 
     free[draw(free.len() as u32) as usize]
 }
 
-/// Whether a state that was read from bytes may be one of this world: no index is out of its range.
-pub(super) fn valid<W: GridWorld>(grid: &Grid<W>, state: &State<W::Extra>) -> bool {
+/// Checks whether a state that was read from bytes may be one of this world: no index is out of its range.
+pub(super) fn valid<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::Extra>) -> bool {
     let tables = &grid.tables;
     let known = |kind: KindId| usize::from(kind) <= tables.kinds.len();
     if state.memory.len() != tables.fixture_place(tables.fixtures)

@@ -9,7 +9,7 @@ use super::state::Direction;
 use super::tables::Tables;
 use crate::contract::{Event, Outcome, ParamError};
 
-/// What an agent did to what it faces.
+/// An act of an agent on the thing in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Took a thing: from the floor, a surface or a source.
@@ -31,9 +31,9 @@ pub enum Act {
 /// An act that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Did {
-    /// Who did it.
+    /// The seat.
     pub seat: u8,
-    /// What was done.
+    /// The act.
     pub act: Act,
     /// The thing that changed hands; what the hand held, for a toggle.
     pub item: KindId,
@@ -68,11 +68,11 @@ pub struct Reward {
     pub name: String,
     /// When it is paid.
     pub when: When,
-    /// What it is worth.
+    /// Its worth.
     pub worth: f32,
-    /// Whether every agent gets it, or only the one that earned it.
+    /// True if every agent gets it, false if only the one that earned it.
     pub common: bool,
-    /// Whether it counts for the score.
+    /// True if it counts for the score.
     pub scored: bool,
     /// Where the agent must look for it, if that matters.
     pub facing: Option<Direction>,
@@ -138,18 +138,18 @@ impl Reward {
 pub struct Wage {
     /// When it is paid.
     pub due: Due,
-    /// What it is worth.
+    /// Its worth.
     pub worth: f32,
-    /// Whether every agent gets it.
+    /// True if every agent gets it.
     pub common: bool,
-    /// Whether it counts for the score.
+    /// True if it counts for the score.
     pub scored: bool,
     /// Where the agent must look.
     pub facing: Option<Direction>,
 }
 
 impl Wage {
-    /// Whether an agent that looks there is paid.
+    /// Checks whether an agent that looks there is paid.
     #[inline]
     pub(super) fn is_for(&self, facing: Direction) -> bool {
         self.facing.is_none_or(|direction| direction == facing)
@@ -174,34 +174,6 @@ pub enum Due {
     Own,
 }
 
-/// What an agent faced before the step, and what it tried: what the rewards of CoGrid look at.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sight {
-    /// Whether it tried to pick up or drop.
-    pub reaches: bool,
-    /// What it held.
-    pub held: KindId,
-    /// Where it looked.
-    pub facing: Direction,
-    /// The kind that it faced; none outside the grid.
-    pub at: Option<KindId>,
-    /// The kind that it stood on.
-    pub on: KindId,
-    /// Contents of the container that it faced, in the order in which they came.
-    pub contents: [KindId; 8],
-    /// How many there were; none if it faced no container.
-    pub count: Option<u8>,
-    /// The timer of that container.
-    pub timer: u8,
-}
-
-impl Sight {
-    /// The contents of the container that it faced.
-    pub fn contents(&self) -> &[KindId] {
-        &self.contents[..usize::from(self.count.unwrap_or(0)).min(8)]
-    }
-}
-
 /// Pays rewards in a step.
 #[derive(Debug)]
 pub struct Pay<'a> {
@@ -209,7 +181,7 @@ pub struct Pay<'a> {
     pub(super) seats: usize,
     /// Seats that were done before the step: nothing is paid to them.
     pub(super) done: u16,
-    /// What counts for the score.
+    /// Pay that counts for the score.
     pub(super) scored: f32,
     /// Where the agent looks whose act is paid.
     pub(super) facing: Direction,

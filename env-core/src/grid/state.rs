@@ -58,7 +58,7 @@ pub struct Agent {
     pub cell: u16,
     /// Where it looks.
     pub facing: Direction,
-    /// What it holds; [`EMPTY`] for nothing.
+    /// The kind that it holds; [`EMPTY`] for nothing.
     pub held: KindId,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Fixture<'a> {
         self.bytes[COUNT]
     }
 
-    /// What it holds, in the order in which it came.
+    /// Its contents, in the order in which they came.
     #[inline]
     pub fn contents(&self) -> &'a [u8] {
         &self.bytes[FIXTURE_HEAD..FIXTURE_HEAD + usize::from(self.count())]
@@ -125,13 +125,13 @@ impl<'a> Fixture<'a> {
         &self.bytes[FIXTURE_HEAD..stride]
     }
 
-    /// Whether it is full and its time is up.
+    /// Checks whether it is full and its time is up.
     #[inline]
     pub fn ready(&self) -> bool {
         self.count() == self.capacity() && self.timer() == 0
     }
 
-    /// Whether it is full and its time is not up.
+    /// Checks whether it is full and its time is not up.
     #[inline]
     pub fn working(&self) -> bool {
         self.count() == self.capacity() && self.timer() > 0
@@ -143,7 +143,7 @@ impl<'a> Fixture<'a> {
 pub struct State<X> {
     /// Steps done.
     pub steps: u32,
-    /// What rewards that count for the score have paid before the end.
+    /// Sum of the rewards that count for the score, paid before the end.
     pub score: f32,
     /// Bit `s` is set if seat `s` is done.
     pub done: u16,
@@ -156,7 +156,7 @@ pub struct State<X> {
     pub draws: Draws,
     /// The draws of the next step, if a recording says them.
     pub injected: Option<Box<Injected>>,
-    /// What the world adds.
+    /// The world's part.
     pub extra: X,
 }
 
@@ -197,7 +197,7 @@ impl<X> State<X> {
         self.memory[usize::from(cell)] = kind;
     }
 
-    /// What lies on the surface in a cell.
+    /// The kind that lies on the surface in a cell.
     #[inline]
     pub fn value(&self, tables: &Tables, cell: u16) -> u8 {
         self.memory[tables.cells + usize::from(cell)]
@@ -250,7 +250,7 @@ impl<X> State<X> {
             .position(|fixture| fixture.cell() == cell && fixture.kind() != EMPTY)
     }
 
-    /// Whether an agent stands in a cell.
+    /// Checks whether an agent stands in a cell.
     #[inline]
     pub fn occupied(&self, tables: &Tables, cell: u16) -> bool {
         // Every agent is looked at, so that nothing depends on a branch.

@@ -2,18 +2,19 @@
 //!
 //! Source: CoGrid 0.3.2, `core/pipeline/step.py:122-244`; what [`super::Rules::Corrected`] mends is marked "CoGrid:".
 
-use super::kind::{KindId, KindSet};
+use super::cogrid::{self, CogridRules};
+use super::kind::KindSet;
 use super::luck::Luck;
-use super::motion::{Motion, Move};
-use super::reward::{Act, Due, Pay, Sight};
+use super::motion::Move;
+use super::reward::{Due, Pay};
 use super::state::{CAPACITY, COUNT, Direction, FIXTURE_HEAD, State, TIMER};
 use super::tables::Tables;
 use super::{Grid, GridWorld, hands, movement};
 use crate::contract::{Action, MAX_SEATS, Outcome};
 
 /// Advances the state by one step; the two sets of rules are compiled apart.
-pub(super) fn step<W: GridWorld>(
-    grid: &Grid<W>,
+pub(super) fn step<W: GridWorld, C: CogridRules<W>>(
+    grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     actions: &[Action],
     outcome: &mut Outcome,
@@ -22,12 +23,12 @@ pub(super) fn step<W: GridWorld>(
     let everyone = everyone(grid.tables.seats);
     if grid.tables.is_cogrid() {
         // CoGrid: the world goes on after the end, unpaid.
-        advance::<W, true, ANY>(grid, state, actions, outcome);
+        advance::<W, C, true, ANY>(grid, state, actions, outcome);
     } else if state.done != everyone {
         if grid.tables.seats == 2 {
-            advance::<W, false, 2>(grid, state, actions, outcome);
+            advance::<W, C, false, 2>(grid, state, actions, outcome);
         } else {
-            advance::<W, false, ANY>(grid, state, actions, outcome);
+            advance::<W, C, false, ANY>(grid, state, actions, outcome);
         }
     }
     finish(grid, state, outcome);
@@ -43,8 +44,8 @@ pub(super) fn everyone(seats: usize) -> u16 {
 }
 
 #[inline]
-fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
-    grid: &Grid<W>,
+fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usize>(
+    grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     actions: &[Action],
     outcome: &mut Outcome,
@@ -69,7 +70,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
     let injected = state.injected.take();
     let mut luck = Luck::new(&mut state.draws, injected);
     let before = if COGRID {
-        Some((sights(tables, state, actions), state.extra.clone()))
+        Some((cogrid::sights(tables, state, actions), state.extra.clone()))
     } else {
         None
     };
@@ -85,7 +86,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
             continue;
         }
         let motion = tables.motion_of(actions, seat);
-        let did = hands::act::<W, COGRID>(grid, state, seat, motion);
+        let did = hands::act::<W, C, COGRID>(grid, state, seat, motion);
         if let Some(did) = did {
             pay.facing = state.agents[seat].facing;
             grid.world.earn(tables, state, &did, &mut pay);
@@ -94,8 +95,7 @@ fn advance<W: GridWorld, const COGRID: bool, const SEATS: usize>(
     state.steps = state.steps.saturating_add(1);
     if let Some((sights, extra)) = &before {
         let sights = &sights[..seats];
-        grid.world
-            .earn_cogrid(tables, state, sights, extra, &mut pay);
+        C::earn(&grid.world, tables, state, sights, extra, &mut pay);
         pay.settle(tables);
     } else {
         if tables.stands {
@@ -145,64 +145,9 @@ fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
     }
 }
 
-/// What each agent faces and tries, before the step.
-fn sights<X>(tables: &Tables, state: &State<X>, actions: &[Action]) -> [Sight; MAX_SEATS] {
-    let mut sights = [Sight::default(); MAX_SEATS];
-    for (seat, sight) in sights[..tables.seats].iter_mut().enumerate() {
-        let agent = state.agents[seat];
-        let front = tables.front(agent.cell, agent.facing);
-        *sight = Sight {
-            reaches: tables.motion_of(actions, seat) == Motion::Reach,
-            held: agent.held,
-            facing: agent.facing,
-            at: (front != agent.cell).then(|| state.kind(front)),
-            on: state.kind(agent.cell),
-            ..Sight::default()
-        };
-        if let Some(index) = state
-            .fixture_in(tables, front)
-            .filter(|_| front != agent.cell)
-        {
-            let fixture = state.fixture(tables, index);
-            let contents: &[KindId] = fixture.contents();
-            sight.contents[..contents.len()].copy_from_slice(contents);
-            (sight.count, sight.timer) = (Some(fixture.count()), fixture.timer());
-        }
-    }
-    sights
-}
-
-/// Pays the declared rewards by the rules of CoGrid: by the state before the step, whatever the act achieved.
-pub(super) fn earn_cogrid<X>(
-    tables: &Tables,
-    _state: &State<X>,
-    sights: &[Sight],
-    pay: &mut Pay<'_>,
-) {
-    for (index, wage) in tables.wages.iter().enumerate() {
-        for (seat, sight) in sights.iter().enumerate() {
-            let due = match wage.due {
-                Due::Does {
-                    act: Act::Toggle, ..
-                }
-                | Due::Own => false,
-                Due::Does { item, at, .. } => {
-                    sight.reaches
-                        && item.has(sight.held)
-                        && sight.at.is_some_and(|kind| at.has(kind))
-                }
-                Due::Stands(on) => on.has(sight.on),
-            };
-            if due && wage.is_for(sight.facing) {
-                pay.give(tables, index, seat as u8, wage.worth);
-            }
-        }
-    }
-}
-
 /// Ends the episode of seats that are terminated or truncated.
 #[inline]
-fn finish<W: GridWorld>(grid: &Grid<W>, state: &mut State<W::Extra>, outcome: &mut Outcome) {
+fn finish<W: GridWorld, C>(grid: &Grid<W, C>, state: &mut State<W::Extra>, outcome: &mut Outcome) {
     let seats = grid.tables.seats;
     if W::TERMINATES || grid.tables.terminal != KindSet::default() {
         for seat in 0..seats {

@@ -16,7 +16,7 @@ use crate::contract::{Action, ActionSpec, ParamError};
 pub struct Dish {
     /// The ingredients, sorted.
     pub ingredients: Vec<KindId>,
-    /// What comes out.
+    /// The result.
     pub result: KindId,
     /// Steps until it is ready.
     pub time: u8,
@@ -29,11 +29,11 @@ pub struct Container {
     pub kind: KindId,
     /// How many ingredients it holds.
     pub capacity: u8,
-    /// What a hand must hold to take the result.
+    /// The kinds of which a hand must hold one to take the result.
     pub with: KindSet,
-    /// What can go in.
+    /// The kinds that can go in.
     pub accepts: KindSet,
-    /// What can be made.
+    /// The recipes.
     pub dishes: Vec<Dish>,
     /// Its timer while it is not full: the longest time of its recipes.
     pub idle: u8,
@@ -62,11 +62,11 @@ pub enum Hand {
     Switch(u8),
     /// A toggle turns it into another kind.
     Becomes {
-        /// What the hand must hold.
+        /// The kinds of which the hand must hold one.
         with: KindSet,
-        /// Whether the hand keeps it.
+        /// True if the hand keeps it.
         keeps: bool,
-        /// What it becomes.
+        /// The kind that it becomes.
         into: KindId,
     },
 }
@@ -88,7 +88,7 @@ pub struct Tables {
     pub ground: Option<Ground>,
     /// The kinds; the first has the number 1.
     pub kinds: Vec<Kind>,
-    /// What a hand can do, by kind.
+    /// The acts that hands can do, by kind.
     pub hands: [Hand; MAX_KINDS],
     /// Kinds that agents can stand on.
     pub walkable: KindSet,
@@ -98,7 +98,7 @@ pub struct Tables {
     pub terminal: KindSet,
     /// The containers, in the order of their kinds.
     pub containers: Vec<Container>,
-    /// What each action does.
+    /// The effect of each action.
     pub motions: Vec<Motion>,
     /// The same for the hot path.
     pub(super) moves: [Move; MOVES],
@@ -106,7 +106,7 @@ pub struct Tables {
     pub noop: Action,
     /// The rewards, their names resolved.
     pub wages: Vec<Wage>,
-    /// Whether a reward is paid for standing somewhere.
+    /// True if a reward is paid for standing somewhere.
     pub(super) stands: bool,
     /// By the rules of CoGrid: the container that hands reach, [`EMPTY`] for none.
     pub(super) wired: KindId,
@@ -247,13 +247,13 @@ impl Tables {
         (usize::from(cell) / cols, usize::from(cell) % cols)
     }
 
-    /// Whether the rules of CoGrid hold.
+    /// Checks whether the rules of CoGrid hold.
     #[inline]
     pub fn is_cogrid(&self) -> bool {
         self.rules == Rules::Cogrid
     }
 
-    /// What the action of a seat does; what is out of range or missing does nothing.
+    /// The effect of a seat's action; one that is out of range or missing does nothing.
     #[inline]
     pub(super) fn move_of(&self, actions: &[Action], seat: usize) -> Move {
         let action = actions.get(seat).copied().unwrap_or(Action::MAX);
@@ -371,7 +371,7 @@ impl Tables {
         })
     }
 
-    /// Whether a kind has a record in the memory of a state.
+    /// Checks whether a kind has a record in the memory of a state.
     pub(super) fn is_fixture(&self, kind: KindId) -> bool {
         matches!(
             self.hands[usize::from(kind)],

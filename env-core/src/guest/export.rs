@@ -72,7 +72,7 @@ exports! {
 }
 
 impl Export {
-    /// Whether a module may leave it out: without a mask, every action is allowed.
+    /// Checks whether a module may leave it out: without a mask, every action is allowed.
     pub fn is_optional(self) -> bool {
         self == Self::Mask
     }

@@ -1,4 +1,4 @@
-//! What the tests of kitchens share: states that are set up cell by cell, and steps told in words.
+//! Shared parts of the tests of kitchens: states that are set up cell by cell, and steps told in words.
 #![allow(dead_code, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -9,7 +9,7 @@ use env_core::{Environment, Outcome};
 
 pub(crate) type State = grid::State<Extra>;
 
-/// What happened in a step: the name of each event with its seat and value, and the reward of each seat.
+/// The events of a step: the name of each with its seat and value, and the reward of each seat.
 pub(crate) type Told = (Vec<(String, u8, f32)>, Vec<f32>);
 
 /// A kitchen with a state.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use env_core::digest::digest;
-use env_core::grid::{Grid, GridWorld, State};
+use env_core::grid::{CogridRules, Grid, GridWorld, State};
 use env_core::{Environment, Outcome};
 
 /// One sign a step: `^v<>` moves, `x` picks up or drops, `t` toggles, `.` waits.
@@ -20,7 +20,7 @@ pub(crate) fn actions(play: &[&str], step: usize) -> Vec<u16> {
 }
 
 /// A grid as rows of symbols, agents by the way that they look.
-fn picture<W: GridWorld>(grid: &Grid<W>, state: &State<W::Extra>) -> String {
+fn picture<W: GridWorld, C: CogridRules<W>>(grid: &Grid<W, C>, state: &State<W::Extra>) -> String {
     let tables = grid.tables();
     let sign = |cell: u16| {
         let agent = state.agents[..tables.seats]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use env_core::conformance::check;
+use env_core::conformance::check_batch;
 use env_core::grid::tables::Hand;
 use env_core::grid::{Agent, KindId, Motion, Rules, State, Tables};
 use env_core::rng::Rng;
@@ -76,13 +76,13 @@ impl Episode {
 
 #[test]
 fn any_world_keeps_the_laws_of_environments() {
-    check::<Anything>(Params::many(24)).unwrap();
+    check_batch::<Anything>(Params::many(24)).unwrap();
     let cogrid = |params: Params| Params {
         rules: Rules::Cogrid,
         generated: false,
         ..params
     };
-    check::<Anything>(Params::many(12).map(cogrid)).unwrap();
+    check_batch::<Anything>(Params::many(12).map(cogrid)).unwrap();
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn an_agent_with_free_floor_in_front_and_nobody_near_moves() {
     }
 }
 
-/// Whether a row of actions does something else than no-ops would.
+/// Checks whether a row of actions does something else than no-ops would.
 fn matters(episode: &Episode, row: &[Action]) -> bool {
     let after = |row: &[Action]| {
         let (mut state, mut outcome) = (episode.state.clone(), Outcome::default());

@@ -1,6 +1,6 @@
-//! What is refused, where, and with which words: of parameters, of layouts, of plans.
+//! Refusals of parameters, layouts and plans: their place and their words.
 
-use env_core::conformance::check;
+use env_core::conformance::check_batch;
 use env_core::contract::{Environment as _, ParamError};
 use env_core::envs::{build, open};
 use env_core::grid::{
@@ -336,7 +336,7 @@ fn a_state_whose_empty_places_are_not_fresh_is_refused() {
 fn a_ground_that_breaks_its_plan_is_found_by_conformance() {
     let verdict = |rows: &[&str]| {
         let rows = rows.iter().map(|&row| row.into()).collect();
-        check::<Given>([Params {
+        check_batch::<Given>([Params {
             rows,
             ..Params::default()
         }])

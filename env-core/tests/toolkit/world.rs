@@ -20,7 +20,7 @@ pub(crate) struct Params {
     pub seats: usize,
     pub rules: Rules,
     pub actions: ActionSet,
-    /// Whether the ground is made anew for each episode.
+    /// True if the ground is made anew for each episode.
     pub generated: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Params {
 pub(crate) struct World {
     seed: u64,
     seats: usize,
-    /// Whether hands can carry a kind.
+    /// Flags by kind: true if hands can carry it.
     items: Vec<bool>,
     symbols: Vec<char>,
 }

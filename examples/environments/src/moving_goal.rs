@@ -2,7 +2,7 @@
 //! a tick, a state, a count and a feature of the world's own.
 
 use env_core::MAX_SEATS;
-use env_core::contract::{FieldSpec, ParamError};
+use env_core::contract::ParamError;
 use env_core::draw::Sprite;
 use env_core::grid::*;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ pub type MovingGoal = Grid<World>;
 /// Steps between two jumps.
 const JUMPS_EVERY: u32 = 10;
 
-/// What the plan fixes.
+/// The facts that the plan fixes.
 #[derive(Debug)]
 pub struct World {
     goal: KindId,
 }
 
-/// What the state has beside the grid.
+/// The part of the state beside the grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
     /// Goals by seat.
@@ -104,15 +104,14 @@ impl GridWorld for World {
         state.set_kind(free[chosen as usize], self.goal);
     }
 
-    /// What an agent collects is counted, and paid as it is declared.
+    /// Counts each goal that an agent collects, and pays it as it is declared.
     fn earn(&self, tables: &Tables, state: &mut State<Collected>, did: &Did, pay: &mut Pay<'_>) {
         state.extra.goals[usize::from(did.seat)] += u16::from(did.at == self.goal);
         pay.declared(tables, did);
     }
 
-    fn feature(&self, _: &Tables, name: &str) -> Option<FieldSpec> {
-        let (name, shape) = ((name == "collected").then(|| name.into())?, vec![1]);
-        Some(FieldSpec { name, shape })
+    fn feature(&self, _: &Tables, name: &str) -> Option<OwnFeature> {
+        (name == "collected").then(|| OwnFeature::agent(&[1]))
     }
 
     fn observe(&self, _: &Tables, state: &State<Collected>, _: &str, seat: usize, out: &mut [f32]) {

@@ -19,7 +19,7 @@ pub struct Params {
     pub seats: u8,
     /// Rounds of an episode.
     pub rounds: u32,
-    /// What a coin that is given becomes, for all together.
+    /// Factor by which a given coin grows, for all together.
     pub factor: f32,
 }
 
@@ -44,9 +44,9 @@ pub struct PublicGoods {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     rounds: u32,
-    /// What everybody gave in the last round.
+    /// Contribution of each seat in the last round.
     given: [u16; MAX_SEATS],
-    /// What everybody has earned.
+    /// Earnings of each seat.
     earned: [f32; MAX_SEATS],
 }
 

@@ -64,7 +64,7 @@ impl Default for Params {
     }
 }
 
-/// What the parameters fix.
+/// The facts that the parameters fix.
 #[derive(Debug)]
 pub struct World {
     gate: KindId,

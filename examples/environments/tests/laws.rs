@@ -1,6 +1,6 @@
 //! The examples keep the laws, and do what their page says.
 
-use env_core::conformance::check;
+use env_core::conformance::{check, check_batch};
 use env_core::grid::{ActionSet, Chart, NoParams};
 use example_environments::{goal, moving_goal, ported, public_goods, rooms, smithy};
 
@@ -10,13 +10,18 @@ fn goal_keeps_the_laws() {
 }
 
 #[test]
+fn a_batch_observes_the_goal_as_a_session_does() {
+    check_batch::<goal::Goal>([NoParams::default()]).unwrap();
+}
+
+#[test]
 fn moving_goal_keeps_the_laws() {
-    check::<moving_goal::MovingGoal>([NoParams::default()]).unwrap();
+    check_batch::<moving_goal::MovingGoal>([NoParams::default()]).unwrap();
 }
 
 #[test]
 fn rooms_keep_the_laws() {
-    check::<rooms::Rooms>(["key", "gate", "block", "maze"].map(|name| rooms::Params {
+    check_batch::<rooms::Rooms>(["key", "gate", "block", "maze"].map(|name| rooms::Params {
         layout: Chart::named(name),
         ..rooms::Params::default()
     }))
@@ -25,7 +30,7 @@ fn rooms_keep_the_laws() {
 
 #[test]
 fn smithy_keeps_the_laws() {
-    check::<smithy::Smithy>([ActionSet::Cardinal, ActionSet::Rotation].map(|actions| {
+    check_batch::<smithy::Smithy>([ActionSet::Cardinal, ActionSet::Rotation].map(|actions| {
         smithy::Params {
             actions,
             ..smithy::Params::default()
@@ -36,7 +41,7 @@ fn smithy_keeps_the_laws() {
 
 #[test]
 fn ported_keeps_the_laws() {
-    check::<ported::Ported>([NoParams::default()]).unwrap();
+    check_batch::<ported::Ported>([NoParams::default()]).unwrap();
 }
 
 #[test]

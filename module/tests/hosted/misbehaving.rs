@@ -7,7 +7,7 @@ use env_core::contract::StateError;
 use env_core::draw::DrawList;
 use module::{Limits, Module, ModuleError};
 
-/// What a module is refused with.
+/// The words of a module's refusal.
 fn refused(result: Result<Module, ModuleError>) -> String {
     result.expect_err("the module is refused").to_string()
 }
@@ -477,7 +477,7 @@ fn a_breakdown_in_the_middle_is_found_once() {
     );
 }
 
-/// What the laws find of the counter with other functions, a line each.
+/// The findings of the laws about the counter with other functions, a line each.
 fn findings(functions: &[(&str, &str)]) -> String {
     let code = module::Code::compile(&counter(FACTS, functions), Limits::default()).unwrap();
     let mut open = || {

@@ -73,7 +73,7 @@ impl Lowering {
     }
 }
 
-/// Whether one axis has all the values.
+/// Checks whether one axis has all the values.
 fn along(value: &Live, axis: usize) -> Lowered<()> {
     let all = count(&value.shape)?;
     match value.shape[axis..].iter().product::<usize>() == all {

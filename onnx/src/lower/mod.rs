@@ -17,7 +17,7 @@ use crate::graph::Graph;
 use crate::proto::Node;
 use crate::tensor::{Tensor, count};
 
-/// What a name of the graph stands for.
+/// The value behind a name of the graph.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// Known before anything is played.
@@ -39,7 +39,7 @@ pub(crate) struct Live {
     pub register: u16,
 }
 
-/// What went wrong, without the node.
+/// A result whose error leaves out the node.
 pub(crate) type Lowered<T> = Result<T, String>;
 
 /// A network that is being made.

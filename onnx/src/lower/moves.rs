@@ -439,7 +439,7 @@ fn interleaved(parts: &[Value], axis: usize, shape: &[usize]) -> Vec<usize> {
     places
 }
 
-/// What is concatenated of constants alone.
+/// Concatenates constants.
 fn joined(parts: &[Value], axis: usize, shape: &[usize]) -> Option<Tensor> {
     let tensors: Vec<&Tensor> = parts
         .iter()

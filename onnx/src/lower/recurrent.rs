@@ -8,7 +8,7 @@ use super::{Live, Lowered, Lowering, Value};
 use crate::proto::Node;
 use crate::tensor::{Data, Tensor};
 
-/// What a cell has: its input, its weights, and its size.
+/// A recurrent cell: its input, its weights, and its size.
 struct Cell {
     from: Live,
     hidden: usize,
@@ -171,7 +171,7 @@ impl Lowering {
         })
     }
 
-    /// What the cell had before the step; 0 without an input that says it.
+    /// The state of the cell before the step; 0 without an input that says it.
     fn before(&mut self, node: &Node, index: usize, hidden: usize) -> Lowered<Live> {
         let zeros = || {
             Value::Fixed(Tensor {
@@ -193,7 +193,7 @@ impl Lowering {
         }
     }
 
-    /// What some gates make of the input.
+    /// Applies some gates to the input.
     fn product(&mut self, cell: &Cell, bias: usize, gate: usize, gates: usize) -> Lowered<Live> {
         let (start, len) = (gate * cell.hidden, gates * cell.hidden);
         let weights = cell.weights.turned_rows(start, len)?;
@@ -206,7 +206,7 @@ impl Lowering {
         )
     }
 
-    /// What some gates make of what was remembered.
+    /// Applies some gates to the remembered state.
     fn recurrence(
         &mut self,
         cell: &Cell,

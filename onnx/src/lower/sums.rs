@@ -281,7 +281,7 @@ fn small(value: i64) -> Lowered<u32> {
     small.ok_or_else(|| format!("{value}, where at most 4096 can be"))
 }
 
-/// What is added around the input: above, left, below, right.
+/// Padding around the input: above, left, below, right.
 fn pads(node: &Node, shape: &Conv, lift: bool) -> Lowered<[u32; 4]> {
     let auto = node.text("auto_pad");
     if let "SAME_UPPER" | "SAME_LOWER" = auto.as_str() {

@@ -42,6 +42,8 @@ pub(crate) struct Tab {
     pub(crate) is_connected: bool,
     /// A page that is not called any more.
     pub(crate) is_gone: bool,
+    /// A page that the machine does not run until then: what comes meanwhile waits for it.
+    pub(crate) asleep_until_us: u64,
     pub(crate) is_hidden: bool,
     skew_us: u64,
     acts_us: u64,
@@ -115,6 +117,7 @@ impl Rig {
             page,
             is_connected: true,
             is_gone: false,
+            asleep_until_us: 0,
             is_hidden: before.is_some_and(|tab| tab.is_hidden),
             skew_us,
             acts_us: self.now_us,
@@ -207,6 +210,7 @@ impl Rig {
     pub(crate) fn run_ms(&mut self, ms: u64) {
         for _ in 0..ms {
             self.now_us += 1_000;
+            self.wake_sleepers();
             self.arrive();
             for seat in (0..self.tabs.len() as u8).map(Seat) {
                 self.wake(seat);
@@ -222,10 +226,37 @@ impl Rig {
         self.run_ms(1_000 * s);
     }
 
+    /// The machine does not run a page for this long.
+    pub(crate) fn put_to_sleep(&mut self, seat: u8, ms: u64) {
+        let until_us = self.now_us + 1_000 * ms;
+        self.tab(seat).asleep_until_us = until_us;
+    }
+
+    fn is_asleep(&self, seat: Seat) -> bool {
+        let tab = self.tabs[seat.index()].as_ref();
+        tab.is_some_and(|tab| tab.asleep_until_us > self.now_us)
+    }
+
+    /// The first thing that a page hears after a sleep is its own clock: that beat has waited longest.
+    fn wake_sleepers(&mut self) {
+        for seat in (0..self.tabs.len() as u8).map(Seat) {
+            let tab = self.tabs[seat.index()].as_ref();
+            if tab.is_some_and(|tab| tab.asleep_until_us == self.now_us) {
+                self.with(seat, |page, now| page.handle_timeout(now));
+            }
+        }
+    }
+
     fn arrive(&mut self) {
         let now_us = self.now_us;
         let flying = std::mem::take(&mut self.flights);
-        let (due, later): (Vec<_>, Vec<_>) = flying.into_iter().partition(|(at, _)| *at <= now_us);
+        let (due, later): (Vec<_>, Vec<_>) = flying.into_iter().partition(|(at, flight)| {
+            let waits = match flight {
+                Flight::ToPage(to, _) | Flight::Datagram { to, .. } => self.is_asleep(*to),
+                Flight::ToServer(..) | Flight::Opens(..) => false,
+            };
+            *at <= now_us && !waits
+        });
         self.flights = later;
         for (_, flight) in due {
             match flight {
@@ -265,6 +296,9 @@ impl Rig {
 
     fn wake(&mut self, seat: Seat) {
         let now_us = self.now_us;
+        if self.is_asleep(seat) {
+            return;
+        }
         let Some(tab) = self.tabs[seat.index()].as_mut().filter(|tab| !tab.is_gone) else {
             return;
         };

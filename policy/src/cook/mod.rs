@@ -30,7 +30,7 @@ const DETOUR: u8 = 16;
 /// Turns of waiting after which the cook counts on nothing from its partner.
 const TRUST: u8 = 30;
 
-/// What the cook remembers from tick to tick.
+/// The memory of the cook from tick to tick.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Memory {
     rng: SplitMix,

@@ -1,9 +1,9 @@
-//! What to do next, by what the hands hold and what the kitchen needs.
+//! Chooses the next step, by what the hands hold and what the kitchen needs.
 
 use super::path::{Map, NONE, distances, neighbours};
 use super::view::{Item, Tile, View};
 
-/// What the cook wants.
+/// A goal of the cook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// To stand before a cell and use it.
@@ -28,7 +28,7 @@ pub(super) struct Plan<'a> {
     seat: u8,
     /// The partner's ways.
     theirs: Map,
-    /// What the partner holds, as far as the cook counts on it.
+    /// The item in the partner's hands, as far as the cook counts on it.
     partner: Option<Item>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
         plate.or(onion).map(Goal::Use)
     }
 
-    /// What to bring to the counter between the two, for a partner who alone can reach the pots.
+    /// Chooses what to bring to the counter between the two, for a partner who alone can reach the pots.
     fn supply(&self, plate: Option<u8>, onion: Option<u8>) -> Option<u8> {
         let shared = |item: Option<Item>| {
             i16::try_from(
@@ -172,13 +172,13 @@ impl<'a> Plan<'a> {
         self.nearest(|cell| self.shared(cell) && self.view.lying(cell).is_none())
     }
 
-    /// Whether a counter lies between the two cooks.
+    /// Checks whether a counter lies between the two cooks.
     fn shared(&self, cell: u8) -> bool {
         let reached = |map: &Map| neighbours(cell).any(|(_, next)| map[usize::from(next)] != NONE);
         self.view.tile(cell) == Tile::Counter && reached(self.free) && reached(&self.theirs)
     }
 
-    /// Whether the cook reaches a pot.
+    /// Checks whether the cook reaches a pot.
     fn cooks(&self) -> bool {
         self.view.pots().any(|pot| self.cost(pot.cell).is_some())
     }
@@ -233,7 +233,7 @@ impl<'a> Plan<'a> {
             .or_else(|| best(self.free).map(|steps| u16::from(steps) + DETOUR))
     }
 
-    /// Whether the cook is nearer to a cell than the partner; the lower seat wins a draw.
+    /// Checks whether the cook is nearer to a cell than the partner; the lower seat wins a draw.
     fn nearer_than_partner(&self, cell: u8) -> bool {
         let steps = |map: &Map| {
             neighbours(cell)

@@ -1,4 +1,4 @@
-//! What the cook sees: its observation, read into cells, items and pots.
+//! The cook's view: its observation, read into cells, items and pots.
 
 use env_core::{Action, Spec};
 
@@ -17,17 +17,17 @@ const POTS: usize = 8;
 /// Ingredients of a soup.
 const SOUP_SIZE: u8 = 3;
 
-/// What a hand holds or a cell has lying on it.
+/// An item in a hand or on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Onion,
     Soup,
     Plate,
-    /// What this cook has no use for.
+    /// An item that this cook has no use for.
     Other,
 }
 
-/// What a cell is.
+/// The kind of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tile {
     Floor,
@@ -81,7 +81,7 @@ impl View {
         self.tiles[usize::from(cell)]
     }
 
-    /// What lies on a counter or on the floor.
+    /// The item on a counter or on the floor.
     pub(super) fn lying(&self, cell: u8) -> Option<Item> {
         self.lying[usize::from(cell)]
     }
@@ -94,7 +94,7 @@ impl View {
         self.pots.iter().flatten()
     }
 
-    /// Whether people stand here to use something.
+    /// Checks whether people stand here to use something.
     pub(super) fn busy(&self, cell: u8) -> bool {
         super::path::neighbours(cell)
             .any(|(_, next)| !matches!(self.tile(next), Tile::Floor | Tile::Counter))

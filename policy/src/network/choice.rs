@@ -9,7 +9,7 @@ use crate::state::SplitMix;
 pub struct Choice {
     /// Ticks from one decision to the next; the seat does nothing in between.
     pub every: u8,
-    /// What the values are divided by before an action is drawn, in proportion to its exponential; none to take the
+    /// Divisor of the values before an action is drawn, in proportion to its exponential; none to take the
     /// greatest, of equal ones the first.
     pub temperature: Option<f32>,
 }

@@ -34,7 +34,7 @@ pub const MAX_VALUES: u64 = 4 << 20;
 /// The longest time between two decisions, ticks.
 pub const MAX_EVERY: u8 = 60;
 
-/// What the bytes begin with; another version of the kernels has another.
+/// The first bytes; another version of the kernels has others.
 const MAGIC: [u8; 8] = *b"COPLAYN2";
 
 /// A field of the observation that a network takes.
@@ -62,9 +62,9 @@ pub struct Network {
     pub fields: Vec<Field>,
     /// Number of values of each register. The first is what it takes of the observation.
     pub registers: Vec<u32>,
-    /// What is filled in order.
+    /// The steps, in the order in which they are computed.
     pub steps: Vec<Step>,
-    /// What is remembered.
+    /// The registers that are remembered.
     pub memory: Vec<Memory>,
     /// The register with one value an action: the greater, the better.
     pub logits: u16,
@@ -83,7 +83,7 @@ pub enum NetworkError {
     /// It breaks a bound.
     #[error("{what}: {found}, and at most {limit} can be")]
     TooLarge {
-        /// What there is too much of.
+        /// The thing of which there is too much.
         what: &'static str,
         /// How much there is.
         found: u64,
@@ -95,7 +95,7 @@ pub enum NetworkError {
     Step {
         /// Index of the step.
         step: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// Something is wrong with the whole.
@@ -113,9 +113,9 @@ pub enum Misfit {
     Observation {
         /// The environment.
         env: String,
-        /// What the network takes.
+        /// The number of values that the model takes.
         found: usize,
-        /// What the environment gives for it.
+        /// The number of values that the environment gives for it.
         wanted: usize,
         /// Its fields, with their shapes.
         fields: String,
@@ -127,9 +127,9 @@ pub enum Misfit {
     Field {
         /// The field.
         name: String,
-        /// What the network takes of it.
+        /// The number of values of it that the model takes.
         len: u32,
-        /// What the environment has of it, in words.
+        /// The environment's fields of that name, in words.
         there: String,
         /// The environment's fields, with their shapes.
         fields: String,
@@ -139,9 +139,9 @@ pub enum Misfit {
     Actions {
         /// The environment.
         env: String,
-        /// What the network gives.
+        /// The number of actions that the model gives.
         found: usize,
-        /// What the environment takes.
+        /// The number of actions that the environment takes.
         wanted: usize,
         /// Their names.
         actions: String,
@@ -178,7 +178,7 @@ impl Network {
         }
     }
 
-    /// Whether it can play an environment.
+    /// Checks that it can play an environment.
     ///
     /// # Errors
     /// [`Misfit`]

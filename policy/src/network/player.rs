@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::{Misfit, Network, choice};
 use crate::state::{Digest, Slots, SplitMix, read, write};
 
-/// What a network keeps from tick to tick.
+/// The state of a model from tick to tick.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct State {
     rng: SplitMix,
     /// Ticks until the next decision.
     rest: u8,
-    /// What it remembers, register by register. Always finite.
+    /// The memory, register by register. Always finite.
     memory: Vec<f32>,
 }
 

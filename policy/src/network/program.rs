@@ -26,7 +26,7 @@ pub enum Step {
         from: u16,
         /// `[filter, row, column]`
         to: u16,
-        /// What is folded with what.
+        /// The shapes of the convolution.
         shape: Conv,
         /// Where the kernels begin, `[filter, channel, row, column]`.
         weights: u32,
@@ -74,11 +74,11 @@ pub enum Step {
 /// A function of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Map {
-    /// What is above 0.
+    /// Values above 0.
     Relu,
-    /// What is above 0; below, so much of it.
+    /// Values above 0; below, this share of them.
     LeakyRelu(f32),
-    /// What is above 0; below, so much of its exponential less 1.
+    /// Values above 0; below, this share of their exponential less 1.
     Elu(f32),
     /// Hyperbolic tangent.
     Tanh,
@@ -128,7 +128,7 @@ pub struct Conv {
     pub stride: [u32; 2],
     /// Steps between two taps of a kernel.
     pub dilation: [u32; 2],
-    /// What is added around the input: above, left, below, right.
+    /// Padding around the input: above, left, below, right.
     pub pads: [u32; 4],
     /// Groups into which channels and filters are split.
     pub groups: u32,
@@ -168,7 +168,7 @@ impl Conv {
         (at < self.size[axis] as usize).then_some(at)
     }
 
-    /// Whether every number is in its bounds, so that no product of them overflows.
+    /// Checks whether every number is in its bounds, so that no product of them overflows.
     fn is_sane(&self) -> bool {
         let sizes = self.size.iter().chain(&self.kernel);
         let steps = self.stride.iter().chain(&self.dilation);
@@ -247,7 +247,7 @@ impl Network {
         Some(filled)
     }
 
-    /// What a step costs and which register it fills, if everything that it needs is there.
+    /// Gives the cost of a step and the register that it fills, if everything that it needs is there.
     fn fit(&self, step: &Step, filled: &[bool]) -> Result<(u64, u16), &'static str> {
         let len = |register: u16| match is_set(filled, register) {
             true => Ok(self.len(register) as u64),

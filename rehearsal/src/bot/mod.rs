@@ -505,7 +505,7 @@ mod tests {
 
     /// A bot of the study that the rehearsals of the tests have, which has not come yet.
     fn bot(fault: Fault) -> Bot {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rehearsal");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
         let (study, _) = catalog::read_study(&folder).unwrap();
         let (_, clock) = Clock::paced(Pace::REAL);
         let (_, address) = watch::channel(None);

@@ -1,8 +1,8 @@
 //! What the study says of people who are away, and how patient the server is with pages that do not answer.
 
 use protocol::{Controller, Tick};
+use study::disconnect::{Meanwhile, Then};
 use study::stage::{Env, Mode};
-use study::terms::{Meanwhile, Then};
 
 use crate::limits::Limits;
 

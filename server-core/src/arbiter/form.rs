@@ -193,7 +193,7 @@ impl Hub {
             Controller::Human | Controller::Vacant => None,
         });
         let networks = controllers.chain(called.clone().map(|bot| &bot.policy));
-        let networks = networks.filter_map(|policy| policy::sha256_of(policy));
+        let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
         let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
@@ -224,7 +224,7 @@ impl Hub {
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
             measures_loss: self.measures_loss(game),
-            relay_only: self.study.net.ice == study::terms::Ice::Relay,
+            relay_only: self.study.net.ice == study::disconnect::Ice::Relay,
             life: Life(0),
             running: false,
             rules: header.rules.clone(),

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use protocol::Seat;
 use protocol::control::{Absent, EndReason, ServerMessage, StageView};
-use study::stage::Bot;
-use study::terms::Then;
+use study::disconnect::Then;
+use study::stage::AiPartner;
 use study::{Draw, Episode, Kind, Outcome, Progress, Round};
 
 use super::chat::Talk;
@@ -438,7 +438,7 @@ impl Hub {
     }
 
     /// The AI partner that the lobby of a group calls.
-    pub(super) fn bot(&self, key: Option<GroupId>) -> Option<&Bot> {
+    pub(super) fn bot(&self, key: Option<GroupId>) -> Option<&AiPartner> {
         let group = self.groups.get(&key?)?;
         self.study.lobby(group.lobby)?.bot.as_ref()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
-use study::terms::Then;
+use study::disconnect::Then;
 use study::timeline::Bindings;
 use study::{Draw, Partners};
 

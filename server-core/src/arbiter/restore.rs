@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protocol::change::Change;
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Tick};
-use study::terms::Then;
+use study::disconnect::Then;
 use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;

@@ -3,7 +3,7 @@
 
 use protocol::control::Report;
 use protocol::{Controller, Life, Seat};
-use study::terms::{Meanwhile, Then};
+use study::disconnect::{Meanwhile, Then};
 
 use super::seats::{Moment, Page, SeatState, Seats};
 

@@ -6,7 +6,7 @@
 use protocol::change::{Change, LEASE_S, Presence};
 use protocol::log::Header;
 use protocol::{Controller, Life, Seat, Tick};
-use study::terms::Then;
+use study::disconnect::Then;
 
 use super::absence_rules::Terms;
 use super::seat_transfer::Step;

@@ -218,7 +218,7 @@ impl Stage {
         Self::with(study, facts, limits)
     }
 
-    fn with(study: Study, facts: study::Playable, limits: Limits) -> Self {
+    fn with(study: Study, facts: study::EnvFactsByStage, limits: Limits) -> Self {
         let stage = |(index, facts): ((u16, String), EnvFacts)| {
             let module = "ab".repeat(32);
             (index, EnvStage { facts, module })

@@ -7,16 +7,12 @@ use std::time::Duration;
 use clock::Clock;
 use protocol::Seat;
 use turn::{Issuer, Limits, Secret};
-use turn_client_proto::api::{
-    TransmitBuild, TurnClientApi as _, TurnConfig, TurnEvent, TurnRecvRet,
-};
+use turn_client_proto::api::{TurnClientApi as _, TurnConfig, TurnEvent, TurnRecvRet};
 use turn_client_proto::client::TurnClient;
 use turn_client_proto::tcp::TurnClientTcp;
 use turn_client_proto::udp::TurnClientUdp;
 use turn_types::stun::attribute::XorMappedAddress;
-use turn_types::stun::message::{
-    BINDING, Message, MessageWrite as _, MessageWriteExt as _, MessageWriteVec,
-};
+use turn_types::stun::message::{BINDING, Message, MessageWrite as _, MessageWriteVec};
 use turn_types::{Instant, TransportType, TurnCredentials};
 
 use super::start;

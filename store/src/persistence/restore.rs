@@ -255,6 +255,7 @@ mod tests {
     use std::sync::Arc;
 
     use protocol::log::Header;
+    use study::Kind;
 
     use super::*;
     use crate::NewEpisode;

@@ -5,7 +5,10 @@ use protocol::log::Ending;
 
 use super::SqliteStore;
 use super::rows::episode;
-use crate::{Episode, NewEpisode, StoreError, reason_name};
+use crate::Episode;
+use crate::NewEpisode;
+use crate::StoreError;
+use crate::reason_name;
 
 /// Episodes with what was drawn for their group, and the visits of their seats as JSON.
 const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN sessions USING (participant) \

@@ -3,7 +3,8 @@
 use sqlx::{Row as _, raw_sql};
 
 use super::SqliteStore;
-use crate::{StoreError, Withdrawn};
+use crate::StoreError;
+use crate::Withdrawn;
 
 impl SqliteStore {
     /// Withdraws what was recorded of a participant: their answers and messages are gone, or all messages of their
@@ -38,7 +39,16 @@ impl SqliteStore {
                 .execute(&mut *transaction)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        self.empty_log().await
+    }
+
+    /// Empties the database's log, in which everything that was written since it was last emptied can still be read.
+    async fn empty_log(&self) -> Result<(), StoreError> {
+        raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            .execute(&self.pool)
+            .await?;
+        Ok(())
     }
 
     /// The files of those episodes of which everybody but this participant is erased already, relative to the data
@@ -86,11 +96,7 @@ impl SqliteStore {
                 .await?;
         }
         transaction.commit().await?;
-        // What was there before is in the log of the database until that is emptied.
-        raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        self.empty_log().await
     }
 
     /// Whose episodes are to be left out of what is exported: of those who withdrew, and of those who are erased.

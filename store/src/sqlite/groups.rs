@@ -6,7 +6,12 @@ use sqlx::Row as _;
 
 use super::SqliteStore;
 use super::rows::{json, wait};
-use crate::{GONE, Group, Member, StoreError, Wait, gone_name};
+use crate::GONE;
+use crate::Group;
+use crate::Member;
+use crate::StoreError;
+use crate::Wait;
+use crate::gone_name;
 
 impl SqliteStore {
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.

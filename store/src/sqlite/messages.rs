@@ -4,7 +4,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
-use crate::{Message, Said, StoreError};
+use crate::Message;
+use crate::Said;
+use crate::StoreError;
 
 impl SqliteStore {
     /// Keeps a message.

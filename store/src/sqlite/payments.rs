@@ -4,7 +4,9 @@ use sqlx::{Sqlite, Transaction};
 
 use super::SqliteStore;
 use super::rows::payment;
-use crate::{PayState, Payment, StoreError};
+use crate::PayState;
+use crate::Payment;
+use crate::StoreError;
 
 impl SqliteStore {
     /// All payments, oldest session first.

@@ -5,7 +5,14 @@ use sqlx::{Sqlite, SqliteConnection, Transaction};
 use super::SqliteStore;
 use super::payments::keep_payment;
 use super::rows::{identifier, page_time, response, session};
-use crate::{Answers, Identifier, NewSession, PageTime, Place, Response, Session, StoreError};
+use crate::Answers;
+use crate::Identifier;
+use crate::NewSession;
+use crate::PageTime;
+use crate::Place;
+use crate::Response;
+use crate::Session;
+use crate::StoreError;
 use server_core::arbiter::Identity;
 use server_core::token::token_hash;
 

@@ -5,7 +5,16 @@ use study::Outcome;
 use study::recruitment::Deed;
 
 use super::*;
-use crate::{Answers, Group, Member, Message, NewEpisode, NewSession, PayState, Place, Said, Wait};
+use crate::Answers;
+use crate::Group;
+use crate::Member;
+use crate::Message;
+use crate::NewEpisode;
+use crate::NewSession;
+use crate::PayState;
+use crate::Place;
+use crate::Said;
+use crate::Wait;
 
 fn new(participant: &str, link: Option<&str>) -> NewSession {
     NewSession {

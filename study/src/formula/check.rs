@@ -2,9 +2,9 @@
 
 use formula::{Expr, Op};
 
-use super::functions::usage;
 use super::parse::{Fault, What, Written};
 use super::types::{Type, Types};
+use super::usage::usage;
 use crate::problem::hint;
 
 /// Type-checks what is written. Gives the tree and its type, or every fault.

@@ -432,7 +432,7 @@ fn the_examples_of_the_page_are_true() {
         }
     }
     assert!(tried >= 40, "{tried} examples");
-    let names = super::functions::usages().collect::<Vec<_>>();
+    let names = super::usage::usages().collect::<Vec<_>>();
     let missing: Vec<_> = names
         .iter()
         .filter(|usage| !page.contains(**usage))

@@ -7,6 +7,8 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer,
 };
 
+use super::sanitise::{cleaner, leads_nowhere, leads_somewhere};
+
 /// What is wrong with a name in braces.
 pub(super) const BRACES: &str = "`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes";
 const LOADS: &str = "pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video";
@@ -62,7 +64,7 @@ impl TokenSink for Faults {
     }
 }
 
-/// What of an element [`super::sanitised`] takes away, and somebody would miss.
+/// What of an element [`super::sanitise::sanitised`] takes away, and somebody would miss.
 fn left_out(tag: &Tag) -> Option<String> {
     if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
         return Some(LOADS.to_owned());
@@ -71,11 +73,11 @@ fn left_out(tag: &Tag) -> Option<String> {
         .attrs
         .iter()
         .find(|attribute| &*attribute.name.local == "href");
-    if let Some(link) = link.filter(|link| !super::leads_somewhere(&link.value)) {
-        return Some(super::leads_nowhere(&link.value));
+    if let Some(link) = link.filter(|link| !leads_somewhere(&link.value)) {
+        return Some(leads_nowhere(&link.value));
     }
     let mut attributes = tag.attrs.iter().map(|attribute| &*attribute.name.local);
-    let part = if super::cleaner().clone_tags().contains(&*tag.name) {
+    let part = if cleaner().clone_tags().contains(&*tag.name) {
         attributes
             .find(|name| *name == "style" || name.starts_with("on"))?
             .to_owned()

@@ -6,10 +6,10 @@ use protocol::control::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::load::Study;
 use crate::screening::Measured;
 use crate::stage::Kind;
-use crate::timeline::Bindings;
+use crate::study::Study;
+use crate::timeline::tree::{Bindings, Guard};
 
 /// What formulas can ask about a participant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,15 @@ impl Facts {
         let bound = bindings.iter();
         scope.extend(bound.filter_map(|(name, level)| Some((name.clone(), known(&level.value)?))));
         scope
+    }
+}
+
+impl Guard {
+    /// Whether the copy is walked. A guard that asks for something that is not there, such as an answer to a question
+    /// that was passed over, does not hold.
+    pub(crate) fn holds(&self, study: &Study, facts: &Facts, bindings: &Bindings) -> bool {
+        let scope = facts.scope(study, bindings);
+        self.0.eval(&scope) == Ok(formula::Value::Bool(true))
     }
 }
 

@@ -3,11 +3,18 @@
 use protocol::control::{Answer, EndReason};
 use serde_json::Value;
 
-use super::{Episode, Event, Progress, Refusal, Step};
-use crate::load::Study;
+use super::Progress;
+use super::event::{Event, Step};
+use super::facts::Episode;
+use crate::outcome::Outcome;
+use crate::refusal::Refusal;
 use crate::screening::{Measured, Screening};
-use crate::stage::{Env, Kind, Outcome, Quiz, Stage, Way};
-use crate::timeline::{self, Visit};
+use crate::stage::env::Env;
+use crate::stage::external::Way;
+use crate::stage::quiz::Quiz;
+use crate::stage::{Kind, Stage};
+use crate::study::Study;
+use crate::timeline::route::{Visit, route};
 
 impl Progress {
     /// Takes an event.
@@ -185,7 +192,7 @@ impl Progress {
             return self.leave(study, quiz.or_else);
         }
         self.tries.insert(self.at, tried);
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let is_there = |visit: &Visit<'_>| {
             let stage = study.timeline.get(usize::from(visit.stage));
             stage.is_some_and(|stage| Some(&stage.id) == quiz.retry_from.as_ref())
@@ -203,7 +210,7 @@ impl Progress {
 
     /// Goes on after the copy that the current visit belongs to.
     fn pass_over(&mut self, study: &Study) -> Step {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         let past = route.get(usize::from(self.at)).map(|visit| visit.past);
         self.enter(study, past.unwrap_or(u16::MAX))
     }
@@ -215,7 +222,7 @@ impl Progress {
     /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
     /// there is always one to be at; each guard leads further, so it is found.
     pub(super) fn enter(&mut self, study: &Study, mut at: u16) -> Step {
-        let route = timeline::route(study, &self.assignment);
+        let route = route(study, &self.assignment);
         while let Some(visit) = route.get(usize::from(at)) {
             let closed = visit
                 .when

@@ -3,11 +3,11 @@
 use protocol::control::{Answer, Draft};
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
+use crate::folder::Source;
+use crate::limits::{MAX_CHAT_LENGTH, MAX_SEATS};
+use crate::page::{self, Page};
 use crate::read::{Fields, Place};
 use crate::text::{self, Text};
-
-use super::env::MAX_SEATS;
 
 /// Time in which the members of a group write to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,27 +71,24 @@ impl Writing {
     }
 }
 
-/// The longest message that a study can allow, characters.
-pub const MAX_LENGTH: u16 = 2_000;
-
 /// The longest message of a study that does not say, characters.
 const LENGTH: u16 = 500;
 
-const DOC: &str = "Time in which the members of a group write to each other. All begin together, once everybody has come; every \
-                   message is kept with its time.";
+const DOC: &str = "Time in which the members of a group write to each other. The chat starts for all members at \
+                   once, when everybody has arrived. Every message is stored with its time.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Chat> {
     fields.about(DOC);
-    let doc = "What participants read above the messages.";
+    let doc = "The text above the messages.";
     let page = fields
         .key("file", doc)
         .maybe(|place| page::read(source, &place));
-    let doc = "Seconds before one can go on; as many as `max_s`, and nobody can before the time is up. Who has nobody to write \
-               to can go on at once.";
+    let doc = "The time until participants can leave the chat, in seconds. If it equals `max_s`, nobody can leave \
+               early. Participants without anybody to write to can leave at once.";
     let min_s = fields
         .key("min_s", doc)
         .or(0, |place| place.whole(0..=3600, "seconds"));
-    let doc = "Seconds after which all go on; the page counts them down.";
+    let doc = "The duration of the chat, in seconds. The page shows a countdown.";
     let max_s = fields
         .key("max_s", doc)
         .or(300, |place| place.whole(5..=3600, "seconds"));
@@ -112,10 +109,15 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Chat> 
 }
 
 fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
-    let max_length = fields.key("max_length", "The longest message, in characters.");
-    let max_length = max_length.or(LENGTH, |place| place.whole(1..=MAX_LENGTH, "characters"));
-    let doc = "What each place of the group is called, in the order of the places, such as `[Red, Blue]`. Without it the page \
-               says You and Partner, and numbers the partners if there are more.";
+    let max_length = fields.key(
+        "max_length",
+        "The maximum length of a message, in characters.",
+    );
+    let max_length = max_length.or(LENGTH, |place| {
+        place.whole(1..=MAX_CHAT_LENGTH, "characters")
+    });
+    let doc = "The displayed name of each place in the group, such as `[Red, Blue]`. By default the page shows You \
+               and Partner, and numbers several partners.";
     let names = fields.key("names", doc).or(Vec::new(), |place| {
         let places = place.list("names", usize::from(MAX_SEATS))?;
         let read = |place: &Place<'_>| text::read(place, source.languages, 40);

@@ -3,12 +3,11 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
-use crate::progress::Refusal;
-use crate::read::{Fields, Place};
-
-use super::outcome::{self, Outcome};
-use super::{Kind, Stage};
+use crate::folder::Source;
+use crate::outcome::{self, Outcome};
+use crate::page::{self, Page};
+use crate::read::Fields;
+use crate::refusal::Refusal;
 
 /// A text to agree to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,14 +20,14 @@ pub struct Consent {
     pub or_else: Outcome,
 }
 
-const DOC: &str = "A text to agree to. Nothing of a participant is recorded before; \
-    the time of the agreement and the SHA-256 of the text agreed to are.";
+const DOC: &str = "A text to agree to. Nothing is recorded about a participant before. The time of the agreement \
+                   and the SHA-256 of the text are recorded.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consent> {
     fields.about(DOC);
-    let page = fields.key("file", "What participants agree to.");
+    let page = fields.key("file", "The text that participants agree to.");
     let page = page.need("consent.md", |place| page::read(source, &place));
-    let doc = "How the way of those ended who do not agree.";
+    let doc = "The outcome of participants who do not agree.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::NoConsent, |place| outcome::read(&place));
     Some(Consent {
@@ -62,33 +61,6 @@ impl Consent {
         match text.is_some_and(|text| self.page.hashes().any(|hash| hash == text)) {
             true => Ok(true),
             false => Err(Refusal::BadAnswer { name }),
-        }
-    }
-}
-
-/// Reports stages that would record something of a participant before the consent.
-pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    let is_consent = |stage: &Option<Stage>| {
-        matches!(
-            stage,
-            Some(Stage {
-                kind: Kind::Consent(_),
-                ..
-            })
-        )
-    };
-    let Some(last) = stages.iter().rposition(is_consent) else {
-        return;
-    };
-    for (place, stage) in places.iter().zip(stages).take(last) {
-        let records = |kind: &Kind| {
-            matches!(
-                kind,
-                Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_) | Kind::Chat(_)
-            )
-        };
-        if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
-            place.wrong_at("type", "records something of the participant, and a consent stage comes after it; move the consent stage before this one");
         }
     }
 }

@@ -3,9 +3,10 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
-use crate::progress::Refusal;
+use crate::folder::Source;
+use crate::page::{self, Page};
 use crate::read::Fields;
+use crate::refusal::Refusal;
 
 /// What people learn at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,13 +18,14 @@ pub struct Debrief {
     pub allow_withdraw: bool,
 }
 
-const DOC: &str = "What participants learn when all is done: what the study was about, and who their partner was.";
+const DOC: &str =
+    "What participants learn at the end: the purpose of the study, and who their partner was.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrief> {
     fields.about(DOC);
-    let page = fields.key("file", "What participants read.");
+    let page = fields.key("file", "The text that participants read.");
     let page = page.need("debrief.md", |place| page::read(source, &place));
-    let doc = "Whether participants may withdraw their data there; what is erased then is said by `study.on_withdraw`.";
+    let doc = "Whether participants can withdraw their data here. `study.on_withdraw` decides what is erased.";
     let allow_withdraw = fields
         .key("allow_withdraw", doc)
         .or(false, |place| place.flag());

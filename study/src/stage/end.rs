@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use crate::load::Study;
-use crate::page::{self, Page, Source};
+use crate::folder::Source;
+use crate::outcome::{self, Outcome};
+use crate::page::{self, Page};
 use crate::read::Fields;
-
-use super::outcome::{self, Outcome};
 
 /// The last page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,55 +21,14 @@ const DOC: &str = "The last page.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<End> {
     fields.about(DOC);
-    let doc = "How the way of those ended who come here.";
+    let doc = "The outcome recorded for participants who reach this page.";
     let outcome = fields
         .key("outcome", doc)
         .or(Outcome::Completed, |place| outcome::read(&place));
-    let page = fields.key("file", "What participants read.");
+    let page = fields.key("file", "The text that participants read.");
     let page = page.need("thanks.md", |place| page::read(source, &place));
     Some(End {
         outcome: outcome?,
         page: page?,
     })
-}
-
-/// What those read who come to a way out that has a page of its own: the study's, else the program's for those who have
-/// not begun what the study is about. Everybody else reads the last page of the study.
-pub(crate) fn way_out(study: &Study, outcome: Outcome) -> Option<Page> {
-    let own = study.recruitment.outcomes.get(&outcome);
-    if let Some(page) = own.and_then(|way| way.page.as_ref()) {
-        return Some(page.clone());
-    }
-    let (english, german) = match outcome {
-        Outcome::NoConsent => (
-            "# You did not agree\n\nSo you do not take part, and nothing was recorded. You can close this page now.\n",
-            "# Sie haben nicht zugestimmt\n\nSie nehmen also nicht teil, und es wurde nichts aufgezeichnet. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::FailedQuiz => (
-            "# Thank you for your time\n\nNot all questions were answered as they should be, so the study ends here. You can close this page now.\n",
-            "# Vielen Dank für Ihre Zeit\n\nNicht alle Fragen wurden richtig beantwortet; darum endet die Studie hier. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::Ineligible => (
-            "# Thank you for your interest\n\nThe study cannot be done with this device or connection. You can close this page now.\n",
-            "# Vielen Dank für Ihr Interesse\n\nMit diesem Gerät oder dieser Verbindung ist die Studie nicht möglich. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::LobbyTimeout => (
-            "# Nobody came\n\nThere was nobody to play with, so the study ends here. You can close this page now.\n",
-            "# Es ist niemand gekommen\n\nEs war niemand da, mit dem Sie spielen können; darum endet die Studie hier. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::StudyFull => (
-            "# The study is full\n\nEnough people have taken part already. You can close this page now.\n",
-            "# Die Studie ist voll\n\nEs haben schon genug Menschen teilgenommen. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::Withdrew => (
-            "# You have left the study\n\nThank you for the time that you gave it. You can close this page now.\n",
-            "# Sie haben die Studie verlassen\n\nVielen Dank für die Zeit, die Sie ihr gegeben haben. Sie können diese Seite jetzt schließen.\n",
-        ),
-        Outcome::TimedOut => (
-            "# The time is over\n\nThis study had to be finished within some time, which has passed. You can close this page now.\n",
-            "# Die Zeit ist um\n\nDiese Studie war innerhalb einer Frist zu beenden, die verstrichen ist. Sie können diese Seite jetzt schließen.\n",
-        ),
-        _ => return None,
-    };
-    Some(Page::of(english, &[("de", german)]))
 }

@@ -6,15 +6,17 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bot::{self, Bot};
+use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, Course};
 use crate::canonical::sha256;
+use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
+use crate::folder::{self, Source};
 use crate::formula::Template;
 use crate::keys;
-use crate::page::{self, Page, Source};
+use crate::limits::{MAX_MODULE, MAX_SEATS};
+use crate::page::{self, Page};
 use crate::read::{Fields, Place};
-use crate::terms::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::text::{self, Text};
 
 /// Episodes of an environment.
@@ -133,7 +135,7 @@ pub enum Player {
     /// Another of the group.
     Partner,
     /// An AI partner.
-    Bot(Bot),
+    Bot(AiPartner),
     /// Nobody: the seat does nothing.
     Vacant,
 }
@@ -157,7 +159,7 @@ impl Env {
 
 impl Env {
     /// The AI partners that it names itself.
-    pub(crate) fn bots(&self) -> impl Iterator<Item = &Bot> {
+    pub(crate) fn bots(&self) -> impl Iterator<Item = &AiPartner> {
         let seated = self.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
@@ -168,62 +170,61 @@ impl Env {
 
 const DOC: &str = "Episodes of an environment.";
 
-/// The most seats of an episode.
-#[allow(clippy::cast_possible_truncation, reason = "16")]
-pub(super) const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
-
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
-    let id = fields.key("env", "The environment, in exactly this version.");
+    let id = fields.key("env", "The environment and its exact version.");
     let id = id.need("overcooked@2.0.0", |place| env_id(&place));
-    let doc = "The module of an environment of your own, in the study folder, at most 16 MiB; `coplay env check` says \
-               whether it keeps the laws. Its id must not be one that the program brings. Pages play it, and the server \
-               simulates it in an interpreter with limits ([environment-modules.md](environment-modules.md)).";
+    let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
+               env check`. Its id must differ from the built-in environments. Participants' pages run it, and the \
+               server simulates it in an interpreter with limits \
+               ([environment-modules.md](environment-modules.md)).";
     let module = fields
         .key("module", doc)
         .maybe(|place| module(source, &place));
-    let doc = "One entry a seat. The group of the lobby before takes the seats of `self`, which is there once, and \
-               `partner` in order; an AI partner is a block as in a lobby; a `vacant` seat does nothing.";
+    let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
+               before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
+               does nothing.";
     let players = fields
         .key("players", doc)
         .or(vec![Player::Own], |place| players(source, &place));
-    let doc = "The environment's own parameters, tick rate and horizon included; its page lists them. \
-               `{{ name }}` stands for the level of a factor, or a value of `for_each`.";
+    let doc = "The parameters of the environment, including tick rate and horizon; the environment's page lists \
+               them. `{{ name }}` stands for the level of a factor or a value of `for_each`.";
     let config = fields.key("config", doc);
     let config = config.or(Value::Object(Default::default()), |place| {
         place.entries("the environment's parameters")?;
         Some(place.json())
     });
     let course = course::read(fields);
-    let doc = "Bounds within which the input delay follows from the round trip when an episode starts; it is the same for all.";
+    let doc = "The bounds of the input delay. The delay follows from the round trip when an episode starts, and is \
+               the same for all seats.";
     let input_delay = fields.key("input_delay", doc);
     let input_delay = input_delay.or(InputDelay { min: 0, max: 3 }, |place| {
-        terms::input_delay(&place)
+        disconnect::input_delay(&place)
     });
     let greatest = input_delay.map_or(0, |delay| delay.max);
-    let doc = "The longest prediction of a partner's input, in ticks; at its end the picture waits. At most 40 less \
-               `input_delay.max`. Without it 16 ticks at 60 ticks per second, in proportion at other rates, at least 8, at \
-               most 16.";
+    let doc = "The prediction window: how many ticks a page can run ahead of a partner's last known input. When it \
+               is used up, the game freezes until input arrives. At most 40 minus `input_delay.max`. By default 16 \
+               ticks at 60 ticks per second, in proportion at other rates, between 8 and 16.";
     let window = fields
         .key("window", doc)
-        .maybe(|place| terms::window(&place, greatest));
-    let doc = "Key codes by action; replaces all of the environment's keys. Codes are those of `KeyboardEvent.code`, such \
-               as `KeyW`, `ArrowUp`, `Space`; a chord of up to three keys has `+` between them: `ShiftLeft+KeyW`. The longest chord that is \
-               down wins.";
+        .maybe(|place| disconnect::window(&place, greatest));
+    let doc = "The keyboard keys of each action. They replace all keys of the environment. Codes are those of \
+               `KeyboardEvent.code`, such as `KeyW`, `ArrowUp`, `Space`. A chord joins up to three keys with `+`: \
+               `ShiftLeft+KeyW`. The longest chord that is held wins.";
     let keys = fields
         .key("keys", doc)
         .or(BTreeMap::new(), |place| keys::read(&place));
     let screen = screen(source, fields);
-    let doc = "What happens when a person is gone: the page is closed, reloaded, frozen or unreachable, or out of sight \
+    let doc = "The rules for people who are gone: their page is closed, reloaded, frozen or unreachable, or hidden \
                for `hidden_tab.drop_s`.";
     let on_disconnect = fields.key("on_disconnect", doc);
     let on_disconnect = on_disconnect.or(OnDisconnect::default(), |place| {
-        terms::on_disconnect(source, &place)
+        disconnect::on_disconnect(source, &place)
     });
-    let hidden_tab = fields.key("hidden_tab", "What happens when a page is out of sight.");
-    let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| terms::hidden_tab(&place));
+    let hidden_tab = fields.key("hidden_tab", "The rules for hidden tabs.");
+    let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| disconnect::hidden_tab(&place));
     // How a stage is walked is read with the blocks.
-    let doc = "A stage or block that follows every copy of this one.";
+    let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
         .key("after_each", doc)
         .maybe(|place| place.named("node", |_| Some(())));
@@ -246,33 +247,33 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
 
 fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     let ways = [("hold", Capture::Hold), ("press", Capture::Press)];
-    let doc = "What a key does that is held, and a button that is touched: `hold`, its action again on every tick; `press`, its \
-               action once, in one tick. Actions that the environment calls momentary count once in both.";
+    let doc = "The effect of a held key or touch button. `hold`: its action on every tick. `press`: its action \
+               once, in one tick. Actions that the environment calls momentary count once in both cases.";
     let capture = fields
         .key("capture", doc)
         .or(Capture::Hold, |place| place.word("choice", &ways));
-    let doc = "Whether there are buttons to touch, for every action that has a key, on phones, tablets and whatever else is touched.";
+    let doc = "Whether touchscreens show a button for every action that has a key.";
     let touch = fields.key("touch", doc).or(true, |place| place.flag());
     let doc =
-        "Seconds that are counted down before the first tick. Without it 3.5, and none in turns.";
+        "The countdown before the first tick, in seconds. By default 3.5; with `mode: turns` none.";
     let countdown_s = fields
         .key("countdown_s", doc)
         .maybe(|place| place.whole(0..=10, "seconds"));
-    let doc = "Numbers beside the picture.";
+    let doc = "The numbers shown beside the game.";
     let hud = fields.key("hud", doc).or(Vec::new(), |place| {
         let places = place.list("numbers", 8)?;
         let read: Vec<_> = places.iter().map(|place| gauge(source, place)).collect();
         read.into_iter().collect()
     });
-    let doc = "What is shown between the episodes of the stage.";
+    let doc = "A page between the episodes of the stage.";
     let rest = fields.key("rest", doc).maybe(|place| rest(source, &place));
-    let doc = "Whether the page asks for the whole screen, which it is given by a click alone; whether it had it is noted, and \
-         where it has it not, it asks again. Nobody has to wait for it.";
+    let doc = "Whether the page asks for full screen. Browsers require a click for it, so the page shows a button; \
+               participants can play without it. The data record when a page was in full screen.";
     let fullscreen = fields
         .key("fullscreen", doc)
         .or(false, |place| place.flag());
-    let doc = "Whether the people of the group write to each other while they play; a block says how, with `max_length` and \
-               `names` as in a `chat` stage.";
+    let doc = "Whether the members of the group can chat during the episodes. A block sets `max_length` and \
+               `names`, as in a `chat` stage.";
     let chat = fields
         .key("chat", doc)
         .maybe(|place| chat::beside(source, &place));
@@ -289,9 +290,9 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
 
 fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
     let mut fields = place.fields("a number beside the picture")?;
-    let label = fields.key("label", "What it is.");
+    let label = fields.key("label", "The label.");
     let label = label.need("Score", |place| text::read(&place, source.languages, 60));
-    let doc = "What it shows: a formula, or a text with formulas in double braces.";
+    let doc = "The value: a formula, or a text with formulas in double braces.";
     let value = fields.key("value", doc);
     let value = value.need("score", |place| place.text(1_000));
     fields.done();
@@ -305,13 +306,13 @@ fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
 
 fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
     let mut fields = place.fields("what is shown between episodes")?;
-    let page = fields.key("file", "What participants read.");
+    let page = fields.key("file", "The text that participants read.");
     let page = page.need("rest.md", |place| page::read(source, &place));
-    let min_s = fields.key("min_s", "Seconds for which it is shown at least.");
+    let min_s = fields.key("min_s", "The minimum time on the page, in seconds.");
     let min_s = min_s.or(0, |place| place.whole(0..=600, "seconds"));
     let max_s = fields.key(
         "max_s",
-        "Seconds after which the next episode begins by itself.",
+        "The time after which the next episode starts automatically, in seconds.",
     );
     let max_s = max_s.maybe(|place| place.whole(1..=3600, "seconds"));
     fields.done();
@@ -322,12 +323,9 @@ fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
     })
 }
 
-/// The largest environment module, bytes; `module::Limits` of the host has the same bound.
-const MAX_MODULE: u64 = 16 << 20;
-
 fn module(source: Source<'_>, place: &Place<'_>) -> Option<ModuleFile> {
     let file = place.file("file")?;
-    let bytes = page::bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
+    let bytes = folder::read_bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
     Some(ModuleFile {
         sha256: sha256(&bytes),
         file,
@@ -373,7 +371,8 @@ fn player(source: Source<'_>, place: &Place<'_>) -> Option<Player> {
     let words = ["self", "partner", "vacant"];
     let word = (place.may(!place.is_block()))
         .then(|| place.word("player", &words.map(|word| (word, word))));
-    let bot = (place.may(place.is_block())).then(|| bot::read(source, place).map(Player::Bot));
+    let bot =
+        (place.may(place.is_block())).then(|| ai_partner::read(source, place).map(Player::Bot));
     match word {
         Some(word) => Some(match word? {
             "self" => Player::Own,

@@ -3,11 +3,10 @@
 use protocol::control::Answer;
 use serde::Serialize;
 
+use crate::outcome::{self, Outcome};
 use crate::problem::hint;
-use crate::progress::Refusal;
 use crate::read::{Fields, Place};
-
-use super::outcome::{self, Outcome};
+use crate::refusal::Refusal;
 
 /// A page of another site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,7 +23,8 @@ pub struct External {
     pub or_else: Option<Outcome>,
 }
 
-const DOC: &str = "A page of another site, such as a form that is there already. It opens beside the study, and leads back by a link or a code.";
+const DOC: &str = "A page on another website, such as an existing form. It opens in a new tab. Participants come \
+                   back by a link or with a code.";
 
 /// What an address may have between `{{` and `}}`.
 const PLACEHOLDERS: [&str; 2] = ["participant", "return"];
@@ -37,21 +37,22 @@ const CANNOT: &str = "cannot";
 
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
     fields.about(DOC);
-    let doc = "Its address, which begins with `https://`. `{{participant}}` stands for the participant's pseudonym, and \
-               `{{return}}` for the address, with a ticket of its own, that brings the participant back.";
+    let doc = "The address, starting with `https://`. `{{participant}}` stands for the participant's pseudonym. \
+               `{{return}}` stands for a personal address that leads back to the study.";
     let url = fields.key("url", doc);
     let url = url.need(
         "\"https://forms.example.edu/?who={{participant}}&back={{return}}\"",
         |place| address(&place).map(|url| (url, place)),
     );
-    let doc = "What the other page gives to those who were there; they type it in to go on.";
+    let doc = "The code that the other page shows at its end. Participants enter it to continue.";
     let code = fields.key("code", doc).maybe(|place| place.text(40));
-    let doc = "Whether only the way back by `{{return}}` or the `code` leads on; otherwise a button does.";
+    let doc = "Whether participants need the link `{{return}}` or the `code` to continue. Otherwise a button is \
+               enough.";
     let must_return = fields
         .key("must_return", doc)
         .or(true, |place| place.flag());
-    let doc =
-        "How the way of those ended who say that they cannot do it; without it they cannot say so.";
+    let doc = "The outcome of participants who say that they cannot do this step. Without this key, the page has no \
+         button for it.";
     let or_else = fields.key("else", doc).maybe(|place| outcome::read(&place));
     let ((url, place), code, must_return) = (url?, code?, must_return?);
     let leads_back = placeholders(&url).any(|name| name == "return") || code.is_some();

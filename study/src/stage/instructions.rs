@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::page::{self, Page, Source};
+use crate::folder::Source;
+use crate::limits::MAX_VIEW;
+use crate::page::{self, Page};
 use crate::read::Fields;
-
-use super::MAX_VIEW;
 
 /// Pages to read, back and next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,11 +22,11 @@ fn is_zero(seconds: &u32) -> bool {
     *seconds == 0
 }
 
-const DOC: &str = "Pages to read, with back and next.";
+const DOC: &str = "Pages to read, with buttons for back and next.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instructions> {
     fields.about(DOC);
-    let pages = fields.key("pages", "Markdown files, one page a file.");
+    let pages = fields.key("pages", "Markdown files, one per page.");
     let pages = pages.need("[how.md]", |place| {
         let places = place.list("Markdown files", 50)?;
         let pages: Vec<Option<Page>> = (places.iter())
@@ -34,7 +34,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
             .collect();
         pages.into_iter().collect::<Option<Vec<Page>>>()
     });
-    let doc = "Seconds for which every page is shown before one can go on.";
+    let doc = "The minimum time on each page, in seconds.";
     let min_s = (fields.key("min_s", doc)).or(0, |place| place.whole(0..=3600, "seconds"));
     let pages = pages?;
     let size: usize = pages.iter().map(Page::size).sum();

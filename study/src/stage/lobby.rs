@@ -1,19 +1,15 @@
 //! The waiting room that makes a group.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
+use crate::folder::Source;
 use crate::formula::Formula;
-use crate::load::Study;
-use crate::page::Source;
-use crate::progress::Progress;
+use crate::limits::MAX_SEATS;
+use crate::outcome::{self, Outcome};
 use crate::read::{Fields, Place};
 use crate::yaml::Node;
 
-use super::bot::{self, Bot};
-use super::env::MAX_SEATS;
-use super::outcome::{self, Outcome};
+use super::ai_partner::{self, AiPartner};
 
 /// The waiting room that makes a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,7 +28,7 @@ pub struct Lobby {
     /// Seconds for which the people of a group wait for each other before a later stage that they play together.
     pub regroup_s: u32,
     /// The AI partner; there if `on_timeout` is `bot` or `ask`.
-    pub bot: Option<Bot>,
+    pub bot: Option<AiPartner>,
     /// The outcome of those who leave without a group.
     #[serde(rename = "else")]
     pub or_else: Outcome,
@@ -57,23 +53,6 @@ pub struct Matching {
     /// The lobby before whose groups come together again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reunite: Option<String>,
-}
-
-impl Matching {
-    /// Whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
-    /// there, such as an answer to a question that was passed over, does not hold.
-    pub fn is_wanted(&self, study: &Study, members: &[&Progress]) -> bool {
-        let Some(wanted) = &self.composition else {
-            return true;
-        };
-        let member = |progress: &&Progress| {
-            let bindings = progress.bindings(study);
-            formula::Value::Record(progress.facts().scope(study, &bindings))
-        };
-        let members: Vec<formula::Value> = members.iter().map(member).collect();
-        let scope = BTreeMap::from([("members".to_owned(), formula::Value::from(members))]);
-        wanted.eval(&scope) == Ok(formula::Value::Bool(true))
-    }
 }
 
 /// Who comes first.
@@ -119,7 +98,7 @@ pub enum OnTimeout {
     Ask,
 }
 
-const DOC: &str = "The waiting room, in which a group is made.";
+const DOC: &str = "The waiting room, in which groups are made.";
 
 const ON_TIMEOUT: [(&str, OnTimeout); 4] = [
     ("bot", OnTimeout::Bot),
@@ -130,32 +109,37 @@ const ON_TIMEOUT: [(&str, OnTimeout); 4] = [
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby> {
     fields.about(DOC);
-    let doc = "People of a group; equals the number of people among the players of the env stages that follow.";
+    let doc = "The number of people in a group. It must equal the number of people (`self`, `partner`) in the \
+               `players` of the env stages that follow.";
     let group_size = fields.key("group_size", doc);
     let group_size = group_size.need("2", |place| place.whole(2..=MAX_SEATS, "people"));
-    let matching = fields.key("match", "Who is put together.");
+    let matching = fields.key("match", "The rules for matching people.");
     let matching = matching.or(Matching::default(), |place| matching_of(&place));
-    let doc = "How people who wait are asked whether they are still there. Who does not answer gives up the place.";
+    let doc = "The check that waiting participants are still there. Participants who do not answer lose their \
+               place.";
     let presence = fields
         .key("presence", doc)
         .or(Presence::default(), |place| presence_of(&place));
-    let timeout_s = fields.key("timeout_s", "Seconds until `on_timeout`.");
+    let timeout_s = fields.key(
+        "timeout_s",
+        "The waiting time until `on_timeout`, in seconds.",
+    );
     let timeout_s = timeout_s.need("60", |place| place.whole(5..=3600, "seconds"));
-    let doc = "`bot`: AI partners take the places that are empty. `wait`: the person waits on. \
-               `leave`: the person leaves by `else`. `ask`: the person chooses.";
+    let doc = "What happens after `timeout_s`. `bot`: AI partners fill the empty places. `wait`: the participant \
+               keeps waiting. `leave`: the session ends with the outcome `else`. `ask`: the participant chooses.";
     let on_timeout = fields.key("on_timeout", doc);
     let on_timeout = on_timeout.need("bot", |place| place.word("choice", &ON_TIMEOUT));
-    let doc = "Seconds for which the people of a group wait for each other before a later stage that they play together; then \
-               `on_disconnect` of that stage says what follows for those who did not come.";
+    let doc = "The longest time that a group waits for its members before a later stage that it plays together, in \
+               seconds. Then `on_disconnect` of that stage decides about missing members.";
     let regroup_s = fields.key("regroup_s", doc);
     let regroup_s = regroup_s.or(300, |place| place.whole(5..=3600, "seconds"));
     let bot = fields.key(
         "bot",
-        "The AI partner, needed with `on_timeout: bot` and `ask`.",
+        "The AI partner. Needed with `on_timeout: bot` or `ask`.",
     );
     let there = bot.place.is_some();
-    let bot = bot.maybe(|place| bot::read(source, &place));
-    let doc = "How the way of those ended who leave without a group.";
+    let bot = bot.maybe(|place| ai_partner::read(source, &place));
+    let doc = "The outcome of participants who leave without a group.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));
     let on_timeout = on_timeout?;
@@ -215,28 +199,29 @@ fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<
 fn matching_of(place: &Place<'_>) -> Option<Matching> {
     let mut fields = place.fields("who is put together")?;
     let orders = [("fifo", MatchOrder::Fifo), ("random", MatchOrder::Random)];
-    let doc = "Who comes first, and in whose order the seats are taken: `fifo`, who came first; `random`, drawn.";
+    let doc = "The order in which people are matched and take their seats. `fifo`: by arrival. `random`: at random.";
     let order = fields
         .key("order", doc)
         .or(MatchOrder::Fifo, |place| place.word("order", &orders));
-    let doc = "The longest round trip between any two pages of a group, as these measure it, in milliseconds.";
+    let doc = "The longest allowed round trip between any two pages of a group, in milliseconds. The pages measure \
+               it.";
     let rtt = fields
         .key("max_p2p_rtt_ms", doc)
         .maybe(|place| place.whole(1..=5_000, "milliseconds"));
-    let doc = "The greatest share of packets that may be lost between any two pages of a group, in either direction.";
+    let doc = "The greatest allowed share of lost packets between any two pages of a group, in either direction.";
     let loss = fields
         .key("max_loss", doc)
         .maybe(|place| place.number(0.0..=1.0, ""));
-    let doc = "A formula over `members` that a group fulfils.";
+    let doc = "A formula over `members`. A group is made only if it holds.";
     let composition = fields
         .key("composition", doc)
         .maybe(|place| place.text(1_000));
     let composition = composition.map(|_| None);
-    let doc = "Whether people who were in a group together are kept apart.";
+    let doc = "Whether people who were in one group before are kept apart.";
     let apart = fields
         .key("not_met_before", doc)
         .or(false, |place| place.flag());
-    let doc = "The id of a lobby before; its groups come together again.";
+    let doc = "The id of an earlier lobby. Its groups are made again, with the same places.";
     let reunite = fields.key("reunite", doc).maybe(|place| place.id());
     fields.done();
     let (apart, reunite) = (apart?, reunite?);
@@ -262,12 +247,12 @@ fn presence_of(place: &Place<'_>) -> Option<Presence> {
     let usual = Presence::default();
     let prompt = fields.key(
         "prompt_after_s",
-        "Seconds without a sign of life until the person is asked.",
+        "The time without a key, touch or pointer movement until the check, in seconds.",
     );
     let prompt = prompt.or(usual.prompt_after_s, |place| {
         place.whole(5..=3600, "seconds")
     });
-    let grace = fields.key("grace_s", "Seconds in which the person answers.");
+    let grace = fields.key("grace_s", "The time to answer the check, in seconds.");
     let grace = grace.or(usual.grace_s, |place| place.whole(5..=600, "seconds"));
     fields.done();
     Some(Presence {

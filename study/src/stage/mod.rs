@@ -3,38 +3,40 @@
 use protocol::control::{Answer, Draft, Farewell, StageView};
 use serde::Serialize;
 
-use crate::page::{Page, Source};
-use crate::progress::Refusal;
-use crate::read::{Fields, Place};
+use crate::folder::Source;
+use crate::page::Page;
+use crate::read::Fields;
+use crate::refusal::Refusal;
 use crate::screening::Screening;
+use crate::survey::read::read_stage;
 use crate::survey::{self, Mark, Survey};
 
-pub(crate) mod bot;
-mod chat;
-mod consent;
+pub(crate) mod ai_partner;
+pub(crate) mod chat;
+pub(crate) mod check;
+pub(crate) mod consent;
 pub(crate) mod course;
-mod debrief;
-mod end;
+pub(crate) mod debrief;
+pub(crate) mod end;
 pub(crate) mod env;
-mod external;
-mod instructions;
-mod lobby;
-pub(crate) mod outcome;
-mod quiz;
+pub(crate) mod external;
+pub(crate) mod instructions;
+pub(crate) mod live;
+pub(crate) mod lobby;
+pub(crate) mod quiz;
 
-pub use bot::{Bot, Model, Network};
-pub use chat::{Chat, MAX_LENGTH, Writing};
-pub use consent::{AGREED, Consent};
-pub use course::{Course, Mode, Told, Until, live, names};
-pub use debrief::Debrief;
-pub use end::End;
-pub(crate) use end::way_out;
-pub use env::{Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
-pub use external::{External, Way};
-pub use instructions::Instructions;
-pub use lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
-pub use outcome::Outcome;
-pub use quiz::{Choice, Question, Quiz};
+pub use self::ai_partner::{AiPartner, CompiledModel, Model};
+pub use self::chat::{Chat, Writing};
+pub use self::consent::{AGREED, Consent};
+pub use self::course::{Course, Mode, Until};
+pub use self::debrief::Debrief;
+pub use self::end::End;
+pub use self::env::{Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
+pub use self::external::{External, Way};
+pub use self::instructions::Instructions;
+pub use self::live::{Told, live, names};
+pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
+pub use self::quiz::{Choice, Question, Quiz};
 
 /// One node of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,7 +79,7 @@ pub enum Kind {
 
 impl Kind {
     /// The AI partners that it calls.
-    pub(crate) fn bots(&mut self) -> Vec<&mut Bot> {
+    pub(crate) fn ai_partners_mut(&mut self) -> Vec<&mut AiPartner> {
         match self {
             Self::Lobby(lobby) => lobby.bot.iter_mut().collect(),
             Self::Env(env) => {
@@ -253,15 +255,12 @@ const TYPES: [(&str, Type); 10] = [
     ("end", Type::End),
 ];
 
-/// The most bytes of a stage's view, so that it fits a message.
-pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
-
 /// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
 /// other faults.
 pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<String>, Option<Stage>) {
-    let doc = "Names the stage in the data; unique in the study.";
+    let doc = "The name of the stage in the data. Unique in the study.";
     let id = fields.key("id", doc).need("how", |place| place.id());
-    let doc = "What the stage is; decides which other keys it has.";
+    let doc = "The type of the stage. It decides which other keys exist.";
     let kind = fields.variants("type", doc, "stage type", &TYPES, |kind, fields| {
         kind_of(source, kind, fields)
     });
@@ -274,7 +273,7 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Ki
         Type::Consent => consent::read(source, fields).map(Kind::Consent),
         Type::Instructions => instructions::read(source, fields).map(Kind::Instructions),
         Type::Quiz => quiz::read(source, fields).map(Kind::Quiz),
-        Type::Survey => survey::read_stage(source, fields).map(Kind::Survey),
+        Type::Survey => read_stage(source, fields).map(Kind::Survey),
         Type::Lobby => lobby::read(source, fields).map(Kind::Lobby),
         Type::Env => env::read(source, fields).map(Kind::Env),
         Type::Chat => chat::read(source, fields).map(Kind::Chat),
@@ -282,10 +281,4 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Ki
         Type::External => external::read(fields).map(Kind::External),
         Type::End => end::read(source, fields).map(Kind::End),
     }
-}
-
-/// Reports what only shows beside the stages before.
-pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    consent::check(places, stages);
-    quiz::check(places, stages);
 }

@@ -7,15 +7,13 @@ use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::page::Source;
-use crate::problem::hint;
-use crate::progress::Refusal;
+use crate::folder::Source;
+use crate::limits::{MAX_QUIZ_ITEMS, MIN_QUIZ_CHOICES};
+use crate::outcome::{self, Outcome};
 use crate::read::{Fields, Place};
+use crate::refusal::Refusal;
 use crate::survey::Survey;
 use crate::text::{self, Text};
-
-use super::Stage;
-use super::outcome::{self, Outcome};
 
 /// Questions that have right answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,11 +52,8 @@ pub struct Choice {
     pub text: Text,
 }
 
-const DOC: &str = "Questions about what was read. All must be right at once; \
-    the server checks it, and pages do not have the right answers.";
-
-/// The most questions, and the most choices of one.
-const MOST: usize = 50;
+const DOC: &str = "Questions with right answers. All must be right in one attempt. The server checks them; the \
+                   right answers are never sent to participants' pages.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> {
     fields.about(DOC);
@@ -67,12 +62,12 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
         "[{name: soup, ask: …, choices: [1, 2], answer: 2}]",
         |place| questions(source, &place),
     );
-    let doc = "How often a participant may try.";
+    let doc = "The number of attempts.";
     let attempts = (fields.key("attempts", doc)).or(1, |place| place.whole(1..=20, "attempts"));
-    let doc = "The id of a stage before the quiz; who was wrong goes on there for the next attempt. \
-               Without it the quiz is shown again at once.";
+    let doc = "The id of an earlier stage. After wrong answers, participants return to it before the next attempt. \
+               Without this key, the quiz is shown again at once.";
     let retry_from = fields.key("retry_from", doc).maybe(|place| place.id());
-    let doc = "How the way of those ended who had no attempt left.";
+    let doc = "The outcome of participants who use up their attempts.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::FailedQuiz, |place| outcome::read(&place));
     let (attempts, retry_from) = (attempts?, retry_from?);
@@ -91,7 +86,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
 }
 
 fn questions(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Question>> {
-    let places = place.list("questions", MOST)?;
+    let places = place.list("questions", MAX_QUIZ_ITEMS)?;
     let mut names = BTreeSet::new();
     let read: Vec<Option<Question>> = (places.iter())
         .map(|place| question(source, place, &mut names))
@@ -105,7 +100,7 @@ fn question(
     names: &mut BTreeSet<String>,
 ) -> Option<Question> {
     let mut fields = place.fields("a question")?;
-    let name = fields.key("name", "Its name in the data.");
+    let name = fields.key("name", "The name of the question in the data.");
     let name = name.need("soup", |place| {
         let name = place.id()?;
         let is_new = names.insert(name.clone());
@@ -114,16 +109,16 @@ fn question(
         }
         is_new.then_some(name)
     });
-    let ask = fields.key("ask", "What is asked.");
+    let ask = fields.key("ask", "The question.");
     let ask = ask.need("\"How many onions make a soup?\"", |place| {
         text::read(&place, source.languages, 1_000)
     });
-    let doc = "What can be answered: words and numbers, or `{value: …, text: …}` with a text by language.";
+    let doc = "The choices: words or numbers, or `{value: …, text: …}` with a text by language.";
     let choices = fields.key("choices", doc);
     let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place));
     let answer = fields.key(
         "answer",
-        "The right one: its word or number, or its `value`.",
+        "The right choice: its word or number, or its `value`.",
     );
     let answer = answer.need("3", |place| value(&place).map(|value| (value, place)));
     fields.done();
@@ -148,13 +143,13 @@ fn question(
 }
 
 fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
-    let places = place.list("choices", MOST)?;
-    if place.may(false) {
-        choice(source, &places[0]);
+    if place.item_count() == Some(1) {
+        place.wrong("one choice only, so nobody can be wrong; write at least two");
         return None;
     }
-    if places.len() < 2 {
-        place.wrong("one choice only, so nobody can be wrong; write at least two");
+    let places = place.list_of("choices", MIN_QUIZ_CHOICES..=MAX_QUIZ_ITEMS)?;
+    if place.may(false) {
+        choice(source, &places[0]);
         return None;
     }
     let mut choices: Vec<Choice> = Vec::new();
@@ -174,9 +169,9 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
     let block = place.may(place.is_block()).then(|| {
         let mut fields = place.fields("a choice")?;
         let value = fields
-            .key("value", "What is recorded.")
+            .key("value", "The value in the data.")
             .need("ours", |place| value(&place));
-        let text = fields.key("text", "What participants read.");
+        let text = fields.key("text", "The text that participants read.");
         let text = text.need("{en: ours, de: unsere}", |place| {
             text::read(&place, source.languages, 400)
         });
@@ -237,35 +232,5 @@ impl Quiz {
         };
         let wrong = self.items.iter().filter(|question| !is_right(question));
         Ok(wrong.map(|question| question.name.as_str()).collect())
-    }
-}
-
-/// Reports quizzes that send people back to a stage that is not before them.
-pub(crate) fn check(places: &[Place<'_>], stages: &[Option<Stage>]) {
-    // A stage that has faults of its own may be the one.
-    let before = |at: usize| {
-        stages[..at]
-            .iter()
-            .map(Option::as_ref)
-            .collect::<Option<Vec<_>>>()
-    };
-    for (at, (place, stage)) in places.iter().zip(stages).enumerate() {
-        let Some(super::Kind::Quiz(quiz)) = stage.as_ref().map(|stage| &stage.kind) else {
-            continue;
-        };
-        let (Some(from), Some(before)) = (&quiz.retry_from, before(at)) else {
-            continue;
-        };
-        let known: Vec<&str> = before.iter().map(|stage| stage.id.as_str()).collect();
-        if !known.contains(&from.as_str()) {
-            let known = match known.is_empty() {
-                true => "none comes before".to_owned(),
-                false => hint(from, &known),
-            };
-            place.wrong_at(
-                "retry_from",
-                format!("there is no stage `{from}` before this one; {known}"),
-            );
-        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Source: the SurveyJS form library, JSON schema of version 2.
 
-mod read;
+pub(crate) mod read;
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,9 @@ use serde_json::Value;
 use crate::assign::Rng;
 use crate::media::Media;
 use crate::problem::Problem;
-use crate::progress::Refusal;
+use crate::refusal::Refusal;
 
 pub use ::survey::MAX_ANSWER;
-pub(crate) use read::read_stage;
 
 /// A form.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,50 +1,36 @@
 //! Reads forms, and says where one has a fault.
 
 mod attention;
+mod choices;
+mod inputs;
 mod kinds;
 mod looks;
+mod part;
 mod parts;
 mod pictures;
 mod rules;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use ::survey::{Condition, MOST};
+use ::survey::MOST;
 use serde_json::{Value, json};
 
 use self::attention::{attention, check_attention};
-use self::kinds::asked;
+use self::kinds::read_own_keys;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
+use self::part::{Part, Reading, Type, condition, pass, texts};
 
-use super::{MAX_ANSWER, Survey};
+use super::Survey;
+use crate::folder::{Source, read_text};
 use crate::formula;
-use crate::media::Media;
-use crate::page::{self, Source};
-use crate::problem::{Problem, Report, hint};
+use crate::limits::MAX_VIEW;
+use crate::page::sanitise::sanitised;
+use crate::problem::{Report, hint};
 use crate::read::{Fields, Place};
-use crate::stage::MAX_VIEW;
 use crate::text;
 use crate::yaml::{self, Data};
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Type {
-    One,
-    Many,
-    Rating,
-    Boolean,
-    Text,
-    Comment,
-    Html,
-    Matrix,
-    Pictures,
-    Ranking,
-    Slider,
-    Texts,
-    Table,
-    Panel,
-}
 
 const TYPES: [(&str, Type); 17] = [
     ("radiogroup", Type::One),
@@ -85,20 +71,20 @@ const REFUSED: [(&str, &str); 3] = [
     ),
 ];
 
-const DOC: &str = "A form, in the JSON of SurveyJS.";
+const DOC: &str = "A form, in the JSON format of SurveyJS.";
 
 /// Reads the fields of a survey stage.
 pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Survey> {
     fields.about(DOC);
-    let title = fields.key("title", "The heading, unless the form has one.");
+    let title = fields.key("title", "The heading, if the form has none.");
     let title = title.maybe(|place| text::read(&place, source.languages, 200));
-    let inline = fields.key("surveyjs", "The form, in the study file.");
+    let inline = fields.key("surveyjs", "The form, written in the study file.");
     let has_inline = inline.place.is_some();
     let inline = inline.maybe(|place| document(source.dir, "", &place));
-    let file = fields.key("surveyjs_file", "The form, in a JSON file of its own.");
+    let file = fields.key("surveyjs_file", "The form, in a separate JSON file.");
     let both = file.place.clone().filter(|_| has_inline);
     let file = file.maybe(|place| in_file(source, &place));
-    let doc = "Items that show whether people read what they answer, and what is made of them.";
+    let doc = "Attention checks.";
     let attention = fields
         .key("attention", doc)
         .maybe(|place| attention(&place).map(|attention| (attention, place)));
@@ -132,7 +118,7 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
 
 fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
     let file = place.file("JSON file")?;
-    let text = page::text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
+    let text = read_text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
     let report = Report::new(&file);
     // JSON is read as the YAML that it is, because that reader knows the lines; JSON's own reader goes
     // first, because its rules are the stricter ones.
@@ -174,19 +160,19 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
         &mut fields,
         &[
             ("title", "The heading."),
-            ("description", "A text below it."),
+            ("description", "A text below the title."),
         ],
     );
     pass(&mut fields, LOOKS, &reading);
-    let doc = "When values of what is not shown are removed: here always before they are recorded.";
+    let doc = "When answers to hidden elements are removed; always before they are recorded.";
     let _ = (fields.key("clearInvisibleValues", doc))
         .maybe(|place| place.word("choice", &[("onComplete", ()), ("onHidden", ())]));
-    let doc = "When a page is checked: here as it is left.";
+    let doc = "When answers are checked; always when participants leave a page of the form.";
     let _ = (fields.key("checkErrorsMode", doc))
         .maybe(|place| place.word("choice", &[("onNextPage", ())]));
     let pages = fields.key(
         "pages",
-        "The pages of the form; or `elements`, for one page.",
+        "The pages of the form. Or write `elements`, for one page.",
     );
     let has_pages = pages.place.is_some();
     let pages = pages.maybe(|place| {
@@ -194,7 +180,7 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
         let pages = pages.iter().map(|page| form_page(page, &reading));
         Some(pages.collect::<Vec<_>>())
     });
-    let elements_of = fields.key("elements", "What is asked on the only page.");
+    let elements_of = fields.key("elements", "The elements of a form with one page.");
     let both = elements_of.place.clone().filter(|_| has_pages);
     if let Some(both) = both {
         both.wrong("both `pages` and `elements`; put the elements into a page");
@@ -223,47 +209,6 @@ fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
     survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)
-}
-
-/// Where a document is read from, and what is found in it beside what it asks.
-struct Reading<'a> {
-    /// The study folder.
-    dir: &'a Path,
-    /// The file in which the document stands, to whose folder files are relative.
-    file: &'a str,
-    /// What is there for SurveyJS alone.
-    unused: RefCell<Vec<Problem>>,
-    /// The pictures, by how the document names them.
-    pictures: RefCell<BTreeMap<String, Media>>,
-}
-
-/// Lets keys pass that change nothing here, and keeps where they are.
-fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], reading: &Reading<'_>) {
-    let place = fields.whole.clone();
-    for (key, at) in fields.pass(keys) {
-        let message = "changes nothing here, as pages show every form in one way; remove it, or leave it for SurveyJS";
-        let problem = place
-            .report
-            .problem(at, &yaml::join(&place.path, key), message);
-        reading.unused.borrow_mut().push(problem);
-    }
-}
-
-/// What a form is made of, in the order of the document.
-enum Part<'a> {
-    /// An element that asks something, or HTML.
-    Item {
-        name: String,
-        named: Place<'a>,
-        correct: Option<(Value, Place<'a>)>,
-        default: Option<Place<'a>>,
-    },
-    /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
-    Asks {
-        condition: Condition,
-        place: Place<'a>,
-        anything: bool,
-    },
 }
 
 /// Reports names that are there twice, and conditions that ask for what is not there or not asked yet.
@@ -358,36 +303,28 @@ fn sanitise(value: &mut Value) {
 /// Makes HTML harmless, in one language or several.
 fn clean(html: &mut Value) {
     match html {
-        Value::String(text) => *text = page::sanitised(text),
+        Value::String(text) => *text = sanitised(text),
         Value::Object(texts) => texts.values_mut().for_each(clean),
         _ => {}
-    }
-}
-
-/// Reads keys that are texts.
-fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
-    for (key, doc) in keys {
-        let _ = fields.key(key, doc).maybe(|place| localised(&place));
     }
 }
 
 fn form_page<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let mut fields = place.fields("a page of the form")?;
     let _ = fields
-        .key("name", "The name of the page; it is not in the data.")
+        .key("name", "The name of the page. It is not in the data.")
         .maybe(|place| place.text(60));
     texts(
         &mut fields,
         &[
             ("title", "The heading."),
-            ("description", "A text below it."),
+            ("description", "A text below the title."),
         ],
     );
     pass(&mut fields, LOOKS, reading);
-    let doc =
-        "Shows the page only where this condition holds, which can ask what earlier pages asked.";
+    let doc = "A condition over answers on earlier pages. The page is shown only if it holds.";
     let shown = condition(&mut fields, "visibleIf", doc, false);
-    let items = fields.key("elements", "What is asked on the page.");
+    let items = fields.key("elements", "The elements of the page.");
     let items = items.need("[{type: comment, name: thoughts}]", |place| {
         elements(&place, reading)
     });
@@ -411,36 +348,36 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         refuse(place)?;
         let named = fields.key(
             "name",
-            "The name of its value in the data; unique in the form.",
+            "The name in the data. Unique in the form.",
         );
         let named = named.need("thoughts", |place| place.text(60).map(|name| (name, place)));
         texts(
             &mut fields,
             &[
                 ("title", "The question."),
-                ("description", "A smaller text below it."),
+                ("description", "A smaller text below the title."),
                 (
                     "requiredErrorText",
-                    "What is said if it must be answered and is not.",
+                    "The message if a required answer is missing.",
                 ),
             ],
         );
-        let required = (fields.key("isRequired", "Whether it must be answered."))
+        let required = (fields.key("isRequired", "Whether an answer is required."))
             .or(false, |place| place.flag());
         let conditions = [
             (
                 "visibleIf",
-                "Shows it only where this condition holds, which can ask what was asked before.",
+                "A condition over earlier answers. The element is shown only while it holds.",
                 false,
             ),
             (
                 "requiredIf",
-                "When it must be answered, too: a condition over the answers.",
+                "A condition over the answers. An answer is required while it holds.",
                 true,
             ),
             (
                 "enableIf",
-                "When it can be answered: a condition over the answers.",
+                "A condition over the answers. The element can be answered only while it holds.",
                 true,
             ),
         ];
@@ -449,21 +386,24 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
         pass(&mut fields, ELEMENT_LOOKS, reading);
         let default = fields.key(
             "defaultValue",
-            "The answer that is there before the person gives one.",
+            "The answer that is filled in at first.",
         );
         let default = default.maybe(|place| {
             place.json();
             Some(place)
         });
-        let doc = "What it asks for; decides which other keys it has.";
+        let doc = "The type of the element. It decides which other keys exist.";
         let mut asks = true;
         let inner = fields.variants("type", doc, "element type", &TYPES, |kind, fields| {
             asks = !matches!(kind, Type::Html | Type::Panel);
-            asked(kind, fields, reading)
+            match kind {
+                Type::Panel => panel(fields, reading),
+                kind => read_own_keys(kind, fields, reading),
+            }
         });
         let correct = fields.key(
             "correctAnswer",
-            "The right answer, for an item of `attention`; pages do not have it.",
+            "The right answer, for an item of `attention`. It is never sent to participants' pages.",
         );
         let correct = correct.maybe(|place| Some((place.json(), place)));
         fields.done();
@@ -486,6 +426,15 @@ fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>
     })
 }
 
+/// Reads what stands in a panel.
+fn panel<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+    kinds::report_answer_keys(fields);
+    let inner = fields.key("elements", "The elements of the panel.");
+    inner.need("[{type: comment, name: thoughts}]", |place| {
+        elements(&place, reading)
+    })
+}
+
 /// Reports an element of a type that is known and not asked here.
 fn refuse(place: &Place<'_>) -> Option<()> {
     let kind = match place.node.at("type").map(|node| &node.data) {
@@ -499,39 +448,4 @@ fn refuse(place: &Place<'_>) -> Option<()> {
         }
         None => Some(()),
     }
-}
-
-/// Reads a condition; inside is none if there is none.
-fn condition<'a>(
-    fields: &mut Fields<'a>,
-    key: &'static str,
-    doc: &str,
-    anything: bool,
-) -> Option<Option<Part<'a>>> {
-    fields.key(key, doc).maybe(|place| {
-        let text = place.text(::survey::MAX_CONDITION)?;
-        match Condition::read(&text) {
-            Ok(condition) => Some(Part::Asks {
-                condition,
-                place,
-                anything,
-            }),
-            Err(fault) => {
-                formula::report(&place, &text, fault.at, &fault.message);
-                None
-            }
-        }
-    })
-}
-
-/// Text, or text by language.
-fn localised(place: &Place<'_>) -> Option<()> {
-    let texts = (place.may(place.is_block())).then(|| {
-        for (_, text) in place.entries("text by language")? {
-            text.text(MAX_ANSWER)?;
-        }
-        Some(())
-    });
-    let text = (place.may(!place.is_block())).then(|| place.text(MAX_ANSWER).map(drop));
-    text.or(texts).flatten()
 }

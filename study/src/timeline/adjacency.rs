@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::design::Design;
 use crate::stage::{Kind, Stage};
 
-use super::{Block, Node};
+use super::tree::{Block, Node};
 
 /// Which stages may be next to each other. `None` stands for the beginning and the end.
 #[derive(Debug, Default)]

@@ -6,8 +6,10 @@ use crate::design::Design;
 use crate::read::Place;
 use crate::stage::Kind;
 
+use super::names;
 use super::read::Read;
-use super::{Block, MAX_VISITS, Node, names};
+use super::tree::{Block, Node};
+use crate::limits::MAX_VISITS;
 use crate::yaml::Data;
 
 /// Reports ids that are there twice, and those that formulas know as something else.

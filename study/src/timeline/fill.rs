@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::design::Level;
 
-use super::Bindings;
+use super::tree::Bindings;
 
 /// A `{{ … }}` that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

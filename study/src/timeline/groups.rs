@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::design::{Design, Unit};
 use crate::problem::hint;
 use crate::read::Place;
-use crate::stage::{Bot, Env, Kind, Lobby};
+use crate::stage::Kind;
+use crate::stage::ai_partner::AiPartner;
+use crate::stage::env::Env;
+use crate::stage::lobby::Lobby;
 
 use super::adjacency::Adjacency;
 use super::read::Read;
-use super::{ForEach, Node};
+use super::tree::{ForEach, Node};
 
 /// What makes the group of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,7 +240,7 @@ fn of_writing(place: &Place<'_>, kind: &Kind, index: u16, makers: &Makers, read:
     let called = lobbies
         .iter()
         .filter_map(|(id, lobby)| Some((format!("of `{id}`"), lobby.bot.as_ref()?)));
-    let own: Vec<&Bot> = match kind {
+    let own: Vec<&AiPartner> = match kind {
         Kind::Env(env) => env.bots().collect(),
         _ => Vec::new(),
     };

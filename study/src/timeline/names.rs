@@ -10,19 +10,19 @@ use crate::formula::{Formula, Type, Types};
 use crate::problem::hint;
 use crate::read::Place;
 use crate::screening::Measured;
-use crate::stage::course::{self, Formulas};
-use crate::stage::{Env, Kind, Mode};
+use crate::stage::Kind;
+use crate::stage::course::Mode;
+use crate::stage::env::Env;
+use crate::stage::live::{self, Formulas};
 use crate::yaml;
 
 use super::fill::{self, Malformed, Reference};
 use super::read::{Read, unknown};
-use super::{Block, ForEach, Guard, Node};
+use super::tree::{Block, ForEach, Guard, Node};
+use crate::limits::MAX_COMBINATIONS;
 
 /// What names can stand for at a stage.
 pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
-
-/// The most combinations of levels in which an env stage can be played.
-const MAX_COMBINATIONS: usize = 1_000;
 
 /// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses. Gives
 /// what names can stand for at each stage.
@@ -112,7 +112,7 @@ pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
 
 /// Reports a name that formulas know as something else: a fact, something of the running episode, or the id of a stage.
 fn clash(name: &str, read: &Read<'_>, place: &Place<'_>, key: &str) {
-    let of_episode = course::of_episode(Mode::Ticks).contains_key(name);
+    let of_episode = live::of_episode(Mode::Ticks).contains_key(name);
     let of_episode = of_episode.then_some(OF_EPISODE);
     if let Some(means) = fact(name).map(|(_, means)| means).or(of_episode) {
         place.wrong_at(key, format!("formulas call {means} `{name}`, so one would not know which is meant; give these values another name"));
@@ -395,8 +395,8 @@ impl Names<'_, '_> {
             let place = &self.read.places[usize::from(stage)];
             self.config(place, env, &scope);
             let names: Vec<&str> = scope.keys().map(String::as_str).collect();
-            course::check_seed(place, env, &names, lobby);
-            course::check_turns(place, env);
+            live::check_seed(place, env, &names, lobby);
+            live::check_turns(place, env);
             let formulas = Formulas::read(place, env, types_of(&scope));
             self.formulas.insert(stage, formulas);
         }

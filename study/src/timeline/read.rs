@@ -1,18 +1,13 @@
 //! Reads the timeline: stages and blocks, nested as in the file.
 
 use crate::design;
-use crate::page::Source;
+use crate::folder::Source;
+use crate::limits::{MAX_DEPTH, MAX_STAGES, MAX_VISITS};
 use crate::problem::hint;
 use crate::read::{Fields, Place};
 use crate::stage::{self, Kind, Stage};
 
-use super::{Block, ForEach, MAX_VISITS, Node};
-
-/// The most stages of a study.
-const MAX_STAGES: usize = 200;
-
-/// The most blocks in each other.
-const MAX_DEPTH: usize = 8;
+use super::tree::{Block, ForEach, Node};
 
 /// What was read: stages in the order of the file with the places of all, for the checks that follow.
 pub(crate) struct Read<'a> {
@@ -106,19 +101,20 @@ impl<'a> Reader<'_, 'a> {
         }
         let number = self.number(place);
         let mut fields = place.fields("a block")?;
-        let id = fields.key("id", "Names the block; unique in the study.");
+        let id = fields.key("id", "The name of the block. Unique in the study.");
         let id = id.maybe(|place| place.id()).flatten();
         self.named(id.clone(), place);
-        let inner = fields.key("block", "The stages and blocks of a copy, in order.");
+        let inner = fields.key("block", "The stages and blocks inside, in order.");
         let inner = inner.need("[…]", |place| self.nodes(&place, depth + 1));
         let mut block = wrapped(&mut fields, Block::of(inner.unwrap_or_default()));
-        let doc = "Whether every copy has its children in an order of its own, drawn evenly; children that are blocks stay whole.";
+        let doc = "Whether each repetition shuffles the stages and blocks inside. Inner blocks stay whole.";
         block.shuffle = fields
             .key("shuffle", doc)
             .or(false, |place| place.flag())
             .unwrap_or(false);
         let count = block.block.len();
-        let doc = "How many of its children every copy keeps, drawn evenly; in the order of the file, unless they are shuffled.";
+        let doc = "The number of stages or blocks inside that each repetition keeps, chosen at random. They stay in \
+                   the order of the file, unless they are shuffled.";
         block.choose = fields
             .key("choose", doc)
             .maybe(|place| choose(&place, count))
@@ -165,19 +161,20 @@ impl<'a> Reader<'_, 'a> {
 
 /// Reads how a block, or a stage by itself, is walked.
 fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
-    let doc = "What copies are made for, one after the other: the levels of a factor of `design.within`, or values of its own. \
-               `{{ name }}` in the `config` of an env stage stands for the value of the copy.";
+    let doc = "Repeats the stage or block once per value: a factor of `design.within`, or `{name: [values]}`. In \
+               the `config` of an env stage, `{{ name }}` stands for the current value.";
     block.for_each = fields
         .key("for_each", doc)
         .maybe(|place| for_each(&place))
         .flatten();
     let most = MAX_VISITS as u16;
-    let doc = "How many copies are made, for each value of `for_each`.";
+    let doc = "The number of repetitions. With `for_each`, per value.";
     block.repeat = fields
         .key("repeat", doc)
         .or(1, |place| place.whole(1..=most, "times"))
         .unwrap_or(1);
-    let doc = "Whether a copy is walked: a formula that is asked when the copy is reached, over the names that stand for something there and over what the participant has answered and played.";
+    let doc = "A formula: whether this repetition is shown. It is evaluated on arrival, over factors and loop \
+               values, earlier answers, and earlier episodes.";
     block.guarded = fields
         .key("when", doc)
         .maybe(|place| place.text(1_000))

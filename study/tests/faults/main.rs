@@ -472,7 +472,7 @@ fn warnings(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     }
     folder.write("study.yaml", &text);
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let found = study.warnings(&study::Playable::new());
+    let found = study.warnings(&study::EnvFactsByStage::new());
     found.iter().map(ToString::to_string).collect()
 }
 

@@ -13,7 +13,7 @@ const SHOWN: usize = 8;
 /// Characters of a value in a mismatch.
 const LONG: usize = 120;
 
-/// What was compared so far.
+/// The comparisons so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) episodes: u32,

@@ -1,4 +1,4 @@
-//! Who plays an episode: the native library, or the wasm module under V8.
+//! The hosts of an episode: the native library, or the wasm module under V8.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -26,10 +26,10 @@ pub struct Episode {
     pub draws: Vec<Vec<u32>>,
 }
 
-/// What an episode showed after the reset or after a step.
+/// The output of an episode after the reset or after a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// What the step gave; empty after the reset.
+    /// The result of the step; empty after the reset.
     pub outcome: Outcome,
     /// Canonical bytes of the state.
     pub state: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct Frame {
 
 /// Plays episodes.
 pub trait Host {
-    /// What a report calls it.
+    /// Name in reports.
     fn name(&self) -> &'static str;
 
     /// Plays an episode and gives one frame for the reset and one for each step.

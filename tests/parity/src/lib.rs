@@ -26,7 +26,7 @@ use host::{Episode, Host, Module, Native};
 use recording::Episodes;
 use translate::Unsupported;
 
-/// What came of a file.
+/// The result of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Report {
@@ -49,24 +49,24 @@ pub enum Report {
     Unsupported {
         /// Name of the recorded environment.
         env: String,
-        /// What it is that we have not got.
+        /// The part that we do not have.
         reason: String,
     },
     /// The file cannot be read, or is not a recording.
     Malformed {
-        /// What is wrong, with line and field.
+        /// The fault, with line and field.
         reason: String,
     },
 }
 
-/// What came of a file in a host.
+/// The result of a file in a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileReport {
     /// Name of the file.
     pub file: String,
-    /// Who played: `native` or `module`.
+    /// The host: `native` or `module`.
     pub host: &'static str,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub report: Report,
 }
@@ -88,7 +88,7 @@ impl FileReport {
         }
     }
 
-    /// Whether the recording was played to the end, step by step, and nothing differed.
+    /// Checks whether the recording was played to the end, step by step, and nothing differed.
     pub fn is_equal(&self) -> bool {
         self.steps() > 0 && self.mismatches() == 0
     }
@@ -108,7 +108,7 @@ impl Modules {
         self.files.insert(id.into_owned(), file);
     }
 
-    /// Whether there are none.
+    /// Checks that nothing is there.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

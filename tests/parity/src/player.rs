@@ -44,7 +44,7 @@ pub(crate) fn play(
 }
 
 fn play_grid<W: Recorded, E: std::fmt::Display>(
-    build: impl Fn(&[u8]) -> Result<Grid<W>, E>,
+    build: impl Fn(&[u8]) -> Result<Grid<W, W::Cogrid>, E>,
     target: &Target,
     recording: &Recording,
     host: &mut dyn Host,
@@ -65,7 +65,7 @@ fn play_grid<W: Recorded, E: std::fmt::Display>(
 }
 
 struct Player<'a, W: Recorded> {
-    grid: Grid<W>,
+    grid: Grid<W, W::Cogrid>,
     target: &'a Target,
     recording: &'a Recording,
 }
@@ -199,7 +199,7 @@ impl<W: Recorded> Player<'_, W> {
         Ok(state)
     }
 
-    /// What a step drew, from the state before it.
+    /// Compares the draws of a step, from the state before it.
     fn compare_draws(&self, check: &mut Check<'_>, before: &State<W::Extra>, step: &Step) {
         let seats = step.prio.len();
         let mut rolls = vec![0.0; self.grid.world().rolls()];

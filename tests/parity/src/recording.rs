@@ -44,9 +44,9 @@ pub struct Reward {
     pub class: String,
     /// Its coefficient.
     pub coefficient: f32,
-    /// Whether every agent gets the sum, if the class has a choice.
+    /// True if every agent gets the sum, if the class has a choice.
     pub common_reward: Option<bool>,
-    /// Whether what was not wanted costs as much.
+    /// True if the wrong soup costs as much.
     pub penalize_incorrect: Option<bool>,
     /// For tips, which CoGrid never pays.
     pub order_time_limit: Option<u32>,
@@ -87,7 +87,7 @@ pub struct Header {
     pub obs_dim: usize,
     /// Components of the reward, in order.
     pub rewards: Vec<Reward>,
-    /// What else was configured.
+    /// Other settings.
     pub config: BTreeMap<String, Value>,
     /// Names of the object types, by id.
     pub types: Vec<String>,
@@ -116,11 +116,11 @@ pub struct Step {
     pub r: Vec<f32>,
     /// Components of the reward, `[component, agent]`; absent if all are zero.
     pub rc: Option<Vec<Vec<f32>>>,
-    /// Whether each agent reached a terminal state.
+    /// Flags by agent: 1 if it reached a terminal state.
     pub te: Vec<u8>,
-    /// Whether the horizon cut each agent off.
+    /// Flags by agent: 1 if the horizon cut it off.
     pub tr: Vec<u8>,
-    /// Whether each agent is done.
+    /// Flags by agent: 1 if it is done.
     pub done: Vec<u8>,
 }
 
@@ -198,7 +198,7 @@ fn check_len(name: &str, len: usize, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// What fixes the lengths of lists.
+/// Numbers that fix the lengths of lists.
 #[derive(Clone, Copy)]
 struct Shape {
     agents: usize,

@@ -32,7 +32,7 @@ pub struct Target {
     pub id: &'static str,
     /// Its parameters, JSON.
     pub params: String,
-    /// Whether each reward goes to every agent.
+    /// Flags by reward: true if it goes to every agent.
     pub common: Vec<bool>,
 }
 
@@ -262,7 +262,7 @@ fn layout<V: Variant>(header: &Header) -> Result<Chart> {
     }
 }
 
-/// What `overcooked_inventory` tells apart; CoGrid sorts the names.
+/// The names that `overcooked_inventory` tells apart; CoGrid sorts them.
 fn items(header: &Header) -> Result<Vec<String>> {
     let mut items: Vec<String> = config(header, "pickupable_types")?.unwrap_or_default();
     items.sort_unstable();

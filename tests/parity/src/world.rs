@@ -9,7 +9,9 @@ use env_core::envs::goal_finding::{self, Collected};
 use env_core::envs::kitchen::params::Variant;
 use env_core::envs::kitchen::{self, Cooking, MAX_ORDERS, Order};
 use env_core::envs::search_rescue::{self, Call};
-use env_core::grid::{Agent, Direction, EMPTY, Grid, GridWorld, KindId, State, Tables};
+use env_core::grid::{
+    Agent, CogridRules, Declared, Direction, EMPTY, Grid, GridWorld, KindId, State, Tables,
+};
 
 use crate::recording::{Header, Record};
 
@@ -18,7 +20,10 @@ pub(crate) type Fields = BTreeMap<String, Vec<i64>>;
 
 /// A world of which there are recordings.
 pub(crate) trait Recorded: GridWorld {
-    /// What the world adds to the state that a record shows.
+    /// The rules of CoGrid that the recordings were made by.
+    type Cogrid: CogridRules<Self>;
+
+    /// Reads the world's part of the state from a record.
     fn read(
         &self,
         tables: &Tables,
@@ -26,7 +31,7 @@ pub(crate) trait Recorded: GridWorld {
         record: &Record,
     ) -> Result<Self::Extra>;
 
-    /// What a record shows of what the world adds.
+    /// Writes the fields of a record that show the world's part of the state.
     fn show(
         &self,
         tables: &Tables,
@@ -35,7 +40,7 @@ pub(crate) trait Recorded: GridWorld {
         fields: &mut Fields,
     );
 
-    /// What CoGrid draws without a seed: the number that a record has of it.
+    /// The number that CoGrid draws without a seed, as a record has it.
     fn choice(&self, _record: &Record) -> Option<u32> {
         None
     }
@@ -68,6 +73,8 @@ fn number<T: TryFrom<i64>>(value: i64, name: &str) -> Result<T> {
 }
 
 impl Recorded for goal_finding::World {
+    type Cogrid = goal_finding::CogridGoals;
+
     fn read(
         &self,
         tables: &Tables,
@@ -102,6 +109,8 @@ impl Recorded for goal_finding::World {
 }
 
 impl Recorded for search_rescue::World {
+    type Cogrid = Declared;
+
     fn read(
         &self,
         _tables: &Tables,
@@ -132,6 +141,8 @@ fn buttons(tables: &Tables, state: &State<kitchen::Extra>) -> Vec<(usize, u8)> {
 }
 
 impl<V: Variant> Recorded for Cooking<V> {
+    type Cogrid = kitchen::CogridKitchen;
+
     fn read(
         &self,
         tables: &Tables,
@@ -217,7 +228,10 @@ impl<V: Variant> Recorded for Cooking<V> {
 }
 
 /// The state that a record shows; its generator is of no matter, because every draw is injected.
-pub(crate) fn read<W: Recorded>(grid: &Grid<W>, record: &Record) -> Result<State<W::Extra>> {
+pub(crate) fn read<W: Recorded>(
+    grid: &Grid<W, W::Cogrid>,
+    record: &Record,
+) -> Result<State<W::Extra>> {
     let tables = grid.tables();
     let mut state = grid.reset(0);
     for (cell, (&kind, &value)) in (0..).zip(record.otm.iter().zip(&record.osm)) {
@@ -323,9 +337,9 @@ fn read_containers<X>(
     Ok(())
 }
 
-/// What a record would show of a state, but for the observations.
+/// Gives the fields of the record of a state, but for the observations.
 pub(crate) fn show<W: Recorded>(
-    grid: &Grid<W>,
+    grid: &Grid<W, W::Cogrid>,
     state: &State<W::Extra>,
     header: &Header,
 ) -> Fields {

@@ -1,4 +1,4 @@
-//! What is no recording is refused with line and field, and nothing panics.
+//! Shows that bytes which are no recording are refused with line and field, and nothing panics.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod files;

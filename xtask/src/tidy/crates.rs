@@ -4,8 +4,11 @@ use serde_json::Value;
 
 use super::Finding;
 
+/// Where the table is.
+const TABLE: &str = "xtask/src/tidy/crates.rs";
+
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 21] = [
+const MAY_KNOW: [(&str, &[&str]); 31] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -15,58 +18,118 @@ const MAY_KNOW: [(&str, &[&str]); 21] = [
     ("policy", &["env-core"]),
     ("onnx", &["env-core", "policy"]),
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
+    ("client-core", &["peer", "protocol"]),
     ("picture", &["env-core"]),
-    ("batch", &["env-core", "module"]),
+    ("batch", &["env-core"]),
     ("module", &["env-core"]),
     (
         "client-wasm",
         &[
-            "env-core", "formula", "peer", "policy", "protocol", "rollback", "study", "survey",
+            "env-core", "peer", "policy", "protocol", "rollback", "survey",
+        ],
+    ),
+    ("server-core", &["protocol", "study"]),
+    (
+        "archive",
+        &[
+            "env-core",
+            "module",
+            "policy",
+            "protocol",
+            "rollback",
+            "server-core",
+            "study",
+        ],
+    ),
+    ("store", &["archive", "protocol", "server-core", "study"]),
+    (
+        "catalog",
+        &["env-core", "module", "onnx", "policy", "protocol", "study"],
+    ),
+    (
+        "dataset",
+        &["archive", "env-core", "protocol", "store", "study"],
+    ),
+    ("turn", &["protocol"]),
+    ("clock", &[]),
+    (
+        "rehearsal",
+        &[
+            "catalog",
+            "clock",
+            "dataset",
+            "env-core",
+            "module",
+            "peer",
+            "policy",
+            "protocol",
+            "server-core",
+            "store",
+            "study",
+            "survey",
+        ],
+    ),
+    (
+        "coplay",
+        &[
+            "catalog",
+            "clock",
+            "dataset",
+            "rehearsal",
+            "server-core",
+            "signaling-server",
+            "store",
+            "study",
+            "turn",
         ],
     ),
     (
         "signaling-server",
         &[
-            "env-core", "formula", "module", "onnx", "peer", "policy", "protocol", "rollback",
-            "study", "survey",
+            "archive",
+            "catalog",
+            "clock",
+            "protocol",
+            "server-core",
+            "store",
+            "study",
+            "turn",
         ],
     ),
     (
         "simulation",
         &[
+            "archive",
+            "catalog",
             "env-core",
-            "formula",
             "onnx",
             "peer",
             "policy",
             "protocol",
             "rollback",
-            "signaling-server",
+            "server-core",
             "study",
         ],
     ),
     (
         "fuzz",
         &[
+            "archive",
+            "catalog",
             "client-wasm",
             "env-core",
-            "formula",
             "peer",
             "policy",
             "protocol",
             "rollback",
-            "signaling-server",
+            "server-core",
             "study",
             "survey",
+            "turn",
         ],
     ),
     ("net", &[]),
-    (
-        "parity",
-        &[
-            "env-core", "module", "policy", "protocol", "rollback", "study", "survey",
-        ],
-    ),
+    ("parity", &["env-core"]),
     (
         "coplay-python",
         &["batch", "env-core", "module", "picture", "policy"],
@@ -75,28 +138,42 @@ const MAY_KNOW: [(&str, &[&str]); 21] = [
     ("xtask", &[]),
 ];
 
-/// Checks what `cargo metadata` says of dependencies; those of tests alone may go anywhere.
+/// Checks what `cargo metadata` says of dependencies against the table, both ways; those of tests alone may go anywhere.
 pub(super) fn arrows(metadata: &Value) -> Vec<Finding> {
+    compare(metadata, &MAY_KNOW)
+}
+
+fn compare(metadata: &Value, table: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut missing: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
         let manifest = format!("crate {name}");
-        let Some((_, may)) = MAY_KNOW.iter().find(|(known, _)| *known == name) else {
+        missing.retain(|known| *known != name);
+        let Some((_, may)) = table.iter().find(|(known, _)| *known == name) else {
             findings.push(Finding::new(
                 &manifest,
                 1,
-                "say in xtask/src/tidy/crates.rs which crates it may know",
+                format!("say in {TABLE} which crates it may know"),
             ));
             continue;
         };
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
-        let ours = dependencies.filter(|other| other["path"].is_string() && other["kind"] != "dev");
-        for other in ours
+        let known: Vec<&str> = dependencies
+            .filter(|other| other["path"].is_string() && other["kind"] != "dev")
             .filter_map(|other| other["name"].as_str())
-            .filter(|other| !may.contains(other))
-        {
+            .collect();
+        for other in known.iter().filter(|other| !may.contains(other)) {
             findings.push(Finding::new(&manifest, 1, format!("must not know {other}")));
         }
+        for other in may.iter().filter(|other| !known.contains(other)) {
+            let what = format!("may know {other}, and does not: take that out of {TABLE}");
+            findings.push(Finding::new(&manifest, 1, what));
+        }
+    }
+    for name in missing {
+        let what = format!("there is no such crate: take it out of {TABLE}");
+        findings.push(Finding::new(&format!("crate {name}"), 1, what));
     }
     findings
 }
@@ -111,18 +188,31 @@ mod tests {
         json!({"packages": [{"name": name, "dependencies": [dependency]}]})
     }
 
+    const TABLE: [(&str, &[&str]); 2] = [("env-core", &[]), ("client-wasm", &["rollback"])];
+
+    fn found(metadata: &Value) -> Vec<String> {
+        let findings = compare(metadata, &TABLE).into_iter();
+        let own = findings.filter(|finding| !finding.what.contains("no such crate"));
+        own.map(|finding| finding.what).collect()
+    }
+
     #[test]
     fn an_arrow_that_points_back_is_found() {
-        assert_eq!(
-            arrows(&one("env-core", Value::Null))[0].what,
-            "must not know rollback"
-        );
-        assert!(arrows(&one("env-core", json!("dev"))).is_empty());
-        assert!(arrows(&one("client-wasm", Value::Null)).is_empty());
+        let back = found(&one("env-core", Value::Null));
+        assert_eq!(back, ["must not know rollback"]);
+        assert!(found(&one("env-core", json!("dev"))).is_empty());
+        assert!(found(&one("client-wasm", Value::Null)).is_empty());
+    }
+
+    #[test]
+    fn a_permission_that_nobody_uses_is_found() {
+        let unused = found(&one("client-wasm", json!("dev")));
+        assert!(unused[0].starts_with("may know rollback, and does not"));
+        assert_eq!(compare(&one("env-core", json!("dev")), &TABLE).len(), 1);
     }
 
     #[test]
     fn a_crate_without_a_rule_is_found() {
-        assert_eq!(arrows(&one("helpers", Value::Null)).len(), 1);
+        assert_eq!(found(&one("helpers", Value::Null)).len(), 1);
     }
 }

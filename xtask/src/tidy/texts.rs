@@ -68,12 +68,16 @@ fn data(path: &str) -> bool {
         && !path.ends_with("package-lock.json")
 }
 
-fn source(path: &str) -> bool {
-    let tests = path.starts_with("tests/")
+/// Whether a file is of tests or benches alone, by its path.
+pub(super) fn is_test(path: &str) -> bool {
+    path.starts_with("tests/")
         || ["/tests/", "/benches/", "/tests.rs"]
             .iter()
-            .any(|part| path.contains(part));
-    !tests
+            .any(|part| path.contains(part))
+}
+
+fn source(path: &str) -> bool {
+    !is_test(path)
         && [".rs", ".js", ".mjs", ".css"]
             .iter()
             .any(|end| path.ends_with(end))

@@ -10,15 +10,15 @@ use core::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::MAX_SEATS;
-use crate::contract::{FieldSpec, ParamError};
+use crate::contract::ParamError;
 use crate::draw::Sprite;
 use crate::grid::{
-    Act, ActionSet, Chart, Did, Draws, EMPTY, Grid, GridWorld, Kind, KindId, Layout, Luck, Motion,
-    Names, Pay, Plan, Reward, Rules, State, Tables, When,
+    Act, ActionSet, Chart, CogridRules, Did, Draws, EMPTY, Grid, GridWorld, Kind, KindId, Layout,
+    Luck, Motion, Names, OwnFeature, Pay, Plan, Reward, Rules, State, Tables, When,
 };
 
 /// The environment.
-pub type GoalFinding = Grid<World>;
+pub type GoalFinding = Grid<World, CogridGoals>;
 
 /// The layouts that have a name.
 pub const LAYOUTS: [(&str, &[&str]); 2] = [
@@ -54,7 +54,7 @@ pub struct Params {
     pub tick_hz: u16,
     /// Steps between two moves of the goal; 0 for a goal that stays.
     pub goal_moves_every: u32,
-    /// What is paid.
+    /// The rewards.
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Params {
     pub view_radius: Option<u8>,
 }
 
-/// What is paid, and to whom.
+/// The rewards, and who gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewards {
@@ -70,7 +70,7 @@ pub struct Rewards {
     pub goal: f32,
     /// For taking away the goal in front; nothing by the rules of CoGrid.
     pub collect: f32,
-    /// Whether every agent gets it, or only the one that earned it.
+    /// True if every agent gets it, false if only the one that earned it.
     pub common: bool,
 }
 
@@ -107,7 +107,7 @@ impl Default for Params {
     }
 }
 
-/// What the state has beside the grid.
+/// The part of the state beside the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collected {
     /// Goals that each seat took away with its hands.
@@ -318,19 +318,6 @@ impl GridWorld for World {
         motion == Motion::Reach && state.kind(cell) == self.goal
     }
 
-    fn act_cogrid(
-        &self,
-        _tables: &Tables,
-        state: &mut State<Collected>,
-        seat: usize,
-        cell: u16,
-        motion: Motion,
-    ) -> bool {
-        self.collect(state, seat, cell, motion);
-        // CoGrid: a world with acts of its own has no others.
-        true
-    }
-
     fn terminated(&self, tables: &Tables, state: &State<Collected>, seat: usize) -> bool {
         if tables.terminal.has(state.kind(state.agents[seat].cell)) {
             return true;
@@ -342,11 +329,8 @@ impl GridWorld for World {
             && goals.all(|cell| state.occupied(tables, cell))
     }
 
-    fn feature(&self, _tables: &Tables, name: &str) -> Option<FieldSpec> {
-        (name == "goals_collected").then(|| FieldSpec {
-            name: name.into(),
-            shape: vec![1],
-        })
+    fn feature(&self, _tables: &Tables, name: &str) -> Option<OwnFeature> {
+        (name == "goals_collected").then(|| OwnFeature::agent(&[1]))
     }
 
     fn features() -> &'static [&'static str] {
@@ -371,5 +355,24 @@ impl GridWorld for World {
     fn describe(&self, _tables: &Tables, state: &State<Collected>, seat: usize, out: &mut String) {
         // Writing into a String cannot fail.
         let _ = writeln!(out, "Goals you took away: {}.", state.extra.goals[seat]);
+    }
+}
+
+/// The acts by the rules of CoGrid: agents collect goals, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CogridGoals;
+
+impl CogridRules<World> for CogridGoals {
+    fn act(
+        world: &World,
+        _tables: &Tables,
+        state: &mut State<Collected>,
+        seat: usize,
+        cell: u16,
+        motion: Motion,
+    ) -> bool {
+        world.collect(state, seat, cell, motion);
+        // CoGrid: a world with acts of its own has no others.
+        true
     }
 }

@@ -13,7 +13,7 @@ use crate::grid::Layout;
 use crate::grid::layout::MAX_SIDE;
 use crate::rng::Rng;
 
-/// What a generated map has.
+/// The contents of a generated map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Map {
@@ -116,7 +116,7 @@ impl Map {
         grid.chunks(cols).map(|row| row.iter().collect()).collect()
     }
 
-    /// Whether all free cells hang together.
+    /// Checks whether all free cells are connected.
     fn is_whole(&self, grid: &[char]) -> bool {
         let Some(start) = grid.iter().position(|&symbol| symbol == ' ') else {
             return false;

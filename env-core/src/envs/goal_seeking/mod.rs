@@ -12,11 +12,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Action, FieldSpec, ParamError};
+use crate::contract::{Action, ParamError};
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, Pay, Plan, Reward, Rules,
-    State, Tables, When,
+    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, OwnFeature, Pay, Plan,
+    Reward, Rules, State, Tables, When,
 };
 use crate::rng::Rng;
 pub use map::Map;
@@ -38,9 +38,9 @@ pub struct Params {
     pub rules: Rules,
     /// `generated`, or rows: `A` to `H` targets, `#` wall, `+` start.
     pub layout: Chart,
-    /// What a generated layout has.
+    /// The contents of a generated layout.
     pub map: Map,
-    /// What each target is worth, from `A` on.
+    /// Value of each target, from `A` on.
     pub values: Vec<f32>,
     /// Number of agents.
     pub seats: u8,
@@ -50,7 +50,7 @@ pub struct Params {
     pub horizon: u32,
     /// Steps per second; 0 for turns.
     pub tick_hz: u16,
-    /// What is paid beside the values.
+    /// Rewards beside the values.
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Params {
     pub view_radius: Option<u8>,
 }
 
-/// What is paid beside the values, and to whom.
+/// Rewards beside the values, and who gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewards {
@@ -66,7 +66,7 @@ pub struct Rewards {
     pub step: f32,
     /// For a step against a wall, the edge or another agent.
     pub collision: f32,
-    /// Whether every agent gets what one earns at a target.
+    /// True if every agent gets the reward that one earns at a target.
     pub common: bool,
 }
 
@@ -255,11 +255,8 @@ impl GridWorld for World {
         }
     }
 
-    fn feature(&self, _tables: &Tables, name: &str) -> Option<FieldSpec> {
-        (name == "targets").then(|| FieldSpec {
-            name: name.into(),
-            shape: vec![self.values.len() as u32, 3],
-        })
+    fn feature(&self, _tables: &Tables, name: &str) -> Option<OwnFeature> {
+        (name == "targets").then(|| OwnFeature::agent(&[self.values.len() as u32, 3]))
     }
 
     fn features() -> &'static [&'static str] {

@@ -1,4 +1,4 @@
-//! What is no kitchen: parameters that are refused, and states that cannot be.
+//! Refuses parameters that make no kitchen, and states that cannot be.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -182,7 +182,7 @@ pub(super) fn layout_count(v2: bool, rules: Rules) -> u8 {
     }
 }
 
-/// What `overcooked_inventory` tells apart.
+/// The kinds that `overcooked_inventory` tells apart.
 pub(super) fn items<V: Variant>(
     params: &Params<V>,
     tables: &Tables,
@@ -234,7 +234,7 @@ pub(super) fn targets<V: Variant>(
     Ok(targets)
 }
 
-/// Whether a state that was read from bytes may be one of this kitchen.
+/// Checks whether a state that was read from bytes may be one of this kitchen.
 pub(super) fn valid<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,

@@ -1,4 +1,4 @@
-//! What is asked for, in words.
+//! Orders and the wanted soup, in words.
 
 use alloc::string::String;
 use core::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What only kitchens show: the soup that is wanted, and the orders.
+//! The part of the picture that only kitchens have: the soup that is wanted, and the orders.
 
 use super::params::Variant;
 use super::{Cooking, Extra};

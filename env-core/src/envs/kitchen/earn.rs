@@ -1,4 +1,4 @@
-//! What is paid in a kitchen.
+//! The rewards of a kitchen.
 //!
 //! Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; what the corrected rules mend is marked "CoGrid:".
 
@@ -41,7 +41,7 @@ pub(super) fn declare(paid: &Payment) -> Reward {
     }
 }
 
-/// Whether a declaration says all of it.
+/// Checks whether a declaration says all of it.
 pub(super) fn is_plain(kind: Earning) -> bool {
     matches!(
         kind,
@@ -92,7 +92,7 @@ pub(super) fn earn<V: Variant>(
     }
 }
 
-/// What an act earns by a reward.
+/// The worth of an act by a reward.
 fn worth<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
@@ -153,7 +153,7 @@ fn tip<V: Variant>(cooking: &Cooking<V>, paid: &Payment, order: Order) -> f32 {
     paid.tip * (f32::from(order.left) / f32::from(limit))
 }
 
-/// What is in the pot that was reached, after the act.
+/// The contents of the pot that was reached, after the act.
 fn contents<'a>(tables: &Tables, state: &'a State<Extra>, did: &Did) -> &'a [KindId] {
     match state.fixture_in(tables, did.cell) {
         Some(index) => state.fixture(tables, index).contents(),
@@ -165,7 +165,7 @@ fn count(kinds: &[KindId], kind: KindId) -> usize {
     kinds.iter().filter(|&&other| other == kind).count()
 }
 
-/// Whether an order asks for the soup of a recipe.
+/// Checks whether an order asks for the soup of a recipe.
 fn is_ordered<V: Variant>(cooking: &Cooking<V>, extra: &Extra, recipe: usize) -> bool {
     let asks = |order: &Order| usize::from(order.soup) == recipe + 1;
     // CoGrid: where there are no orders, every soup is welcome.
@@ -260,7 +260,7 @@ impl<V: Variant> Cooking<V> {
     }
 }
 
-/// Whether a seat earns a reward by what it saw; false if it pays for it.
+/// Decides whether a seat earns a reward by what it saw; false if it pays for it.
 fn earns_cogrid<V: Variant>(
     cooking: &Cooking<V>,
     sight: &Sight,

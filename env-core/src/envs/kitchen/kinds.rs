@@ -1,4 +1,4 @@
-//! What there is in a kitchen, in the order of CoGrid's numbers.
+//! The kinds of a kitchen, in the order of CoGrid's numbers.
 //!
 //! Source: CoGrid 0.3.2, `core/objects/builtins.py`, `envs/overcooked/overcooked_grid_objects.py`, `v2_objects.py`.
 
@@ -215,7 +215,7 @@ fn ingredient_and_stack(name: &str, symbol: char, stack: char) -> [Kind; 2] {
     ]
 }
 
-/// What only Overcooked V2 has.
+/// The kinds that only Overcooked V2 has.
 fn second(cook_time: u8) -> Vec<Kind> {
     let soups = soups();
     let names: Vec<String> = soups.iter().map(|soup| soup.name.clone()).collect();

@@ -7,6 +7,7 @@ mod check;
 mod describe;
 mod draw;
 mod earn;
+pub(crate) mod features;
 pub mod kinds;
 pub mod layouts;
 pub mod params;
@@ -21,9 +22,10 @@ use crate::contract::ParamError;
 use crate::draw::{DrawList, Sprite};
 use crate::grid::luck::MAX_ROLLS;
 use crate::grid::{
-    self, Did, Draws, EMPTY, Grid, GridWorld, KindId, KindSet, Luck, Motion, Now, Pay, Plan, Sight,
-    State, Tables,
+    self, CogridRules, Did, Draws, EMPTY, Grid, GridWorld, KindId, KindSet, Luck, Motion,
+    OwnFeature, Pay, Plan, Sight, State, Tables,
 };
+use features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
 use params::{Params, Payment, Variant};
 
 /// The most orders at a time.
@@ -32,13 +34,13 @@ pub const MAX_ORDERS: usize = MAX_ROLLS;
 /// An order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What is asked for: 1 onion soup, 2 tomato soup; 0 for a place that is free.
+    /// The soup: 1 onion soup, 2 tomato soup; 0 for a place that is free.
     pub soup: u8,
     /// Steps until it expires; 0 in a place that is free.
     pub left: u16,
 }
 
-/// What a kitchen adds to the state of a grid.
+/// The part of a kitchen's state beside the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extra {
     /// The orders by their places.
@@ -47,7 +49,7 @@ pub struct Extra {
     pub expired: u32,
     /// Which of [`Params::targets`] is wanted.
     pub target: u8,
-    /// Whether soup was delivered in the last step, and another may be wanted now.
+    /// True if soup was delivered in the last step, and another may be wanted now.
     pub delivered: bool,
     /// By the rules of CoGrid: bit `f` is set if fixture `f` is a button that was lit after the last step.
     pub lit: u64,
@@ -83,22 +85,19 @@ pub struct Cooking<V: Variant> {
     /// Every soup.
     soups: KindSet,
     targets: Vec<Target>,
-    /// What `overcooked_inventory` tells apart; empty for CoGrid's five.
-    items: Vec<KindId>,
+    features: KitchenFeatures,
     /// How likely a free place gets an order of the first recipe, and of one of the first two.
     spawn: [f32; 2],
-    /// Whether there is nothing but what the rewards declare: no orders, nothing wanted.
+    /// True if there is nothing but what the rewards declare: no orders, nothing wanted.
     plain: bool,
-    /// Whether something happens at the beginning of a step.
+    /// True if something happens at the beginning of a step.
     ticks: bool,
     /// By the rules of CoGrid: the kind of pot that rewards look at.
     paid_pot: KindId,
-    /// The layout's number among those that have a name.
-    layout: u8,
 }
 
 /// The kitchens of an environment.
-pub type Kitchens<V> = Grid<Cooking<V>>;
+pub type Kitchens<V> = Grid<Cooking<V>, CogridKitchen>;
 
 impl<V: Variant> Cooking<V> {
     /// The parameters.
@@ -106,10 +105,9 @@ impl<V: Variant> Cooking<V> {
         &self.params
     }
 
-    /// How many orders there are at most.
+    /// The most orders at a time.
     fn places(&self) -> usize {
-        let orders = self.params.orders.as_ref();
-        orders.map_or(0, |orders| usize::from(orders.max_active))
+        usize::from(max_orders(&self.params))
     }
 
     /// The soup that is wanted, if not every soup is welcome.
@@ -117,13 +115,13 @@ impl<V: Variant> Cooking<V> {
         self.targets.get(usize::from(extra.target))
     }
 
-    /// Whether the button in a cell is lit.
+    /// Checks whether the button in a cell is lit.
     fn is_lit(&self, tables: &Tables, state: &State<Extra>, cell: u16) -> bool {
         let button = state.fixture_in(tables, cell);
         button.is_some_and(|index| state.fixture(tables, index).timer() > 0)
     }
 
-    /// Whether the soup that is wanted can be seen anywhere.
+    /// Checks whether the soup that is wanted can be seen anywhere.
     fn is_shown(&self, tables: &Tables, state: &State<Extra>) -> bool {
         (0..tables.cells as u16).any(|cell| match state.kind(cell) {
             EMPTY => false,
@@ -149,6 +147,47 @@ fn view_radius<V: Variant>(params: &Params<V>) -> Option<u8> {
     params
         .view_radius
         .filter(|&radius| looks || Some(radius) != default)
+}
+
+fn max_orders<V: Variant>(params: &Params<V>) -> u8 {
+    params.orders.as_ref().map_or(0, |orders| orders.max_active)
+}
+
+/// The facts that the features of a kitchen tell.
+fn facts<V: Variant>(
+    params: &Params<V>,
+    tables: &Tables,
+    targets: &[Target],
+    indicator: KindId,
+) -> Result<KitchenFacts, ParamError> {
+    let indicator = Some(indicator).filter(|&kind| kind != EMPTY);
+    Ok(KitchenFacts {
+        layout: check::layout_number(params),
+        layouts: check::layout_count(V::V2, params.rules),
+        items: check::items(params, tables)?,
+        orders: max_orders(params),
+        recipes: 2,
+        time_limit: params.orders.as_ref().map_or(0, |orders| orders.time_limit),
+        targets: targets.iter().map(|target| target.soup).collect(),
+        indicators: indicator
+            .into_iter()
+            .fold(KindSet::default(), KindSet::with),
+        view_radius: view_radius(params),
+    })
+}
+
+fn now(extra: &Extra) -> KitchenNow {
+    KitchenNow {
+        orders: extra.orders.map(|order| {
+            let recipe = order.soup.checked_sub(1)?;
+            Some(ShownOrder {
+                recipe,
+                left: order.left,
+            })
+        }),
+        target: extra.target,
+        delivered: extra.delivered,
+    }
 }
 
 impl<V: Variant> GridWorld for Cooking<V> {
@@ -202,7 +241,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             button: id("button_indicator"),
         };
         let targets = check::targets(&params, tables)?;
-        let items = check::items(&params, tables)?;
+        let facts = facts(&params, tables, &targets, ids.indicator)?;
         let spawn = params.orders.as_ref().map(|orders| orders.spawn);
         let spawn = spawn.unwrap_or_default();
         let dishes = tables.containers.iter().flat_map(|pot| &pot.dishes);
@@ -223,9 +262,8 @@ impl<V: Variant> GridWorld for Cooking<V> {
             } else {
                 ids.pot
             },
-            layout: check::layout_number(&params),
+            features: KitchenFeatures::new(facts, tables),
             targets,
-            items,
             params,
         })
     }
@@ -262,17 +300,6 @@ impl<V: Variant> GridWorld for Cooking<V> {
         }
     }
 
-    fn act_cogrid(
-        &self,
-        tables: &Tables,
-        state: &mut State<Extra>,
-        seat: usize,
-        cell: u16,
-        motion: Motion,
-    ) -> bool {
-        tick::act_cogrid(self, tables, state, seat, cell, motion)
-    }
-
     #[inline]
     fn earn(&self, tables: &Tables, state: &mut State<Extra>, did: &Did, pay: &mut Pay<'_>) {
         if self.plain {
@@ -282,50 +309,29 @@ impl<V: Variant> GridWorld for Cooking<V> {
         }
     }
 
-    fn earn_cogrid(
-        &self,
-        tables: &Tables,
-        state: &mut State<Extra>,
-        sights: &[Sight],
-        before: &Extra,
-        pay: &mut Pay<'_>,
-    ) {
-        earn::earn_cogrid(self, tables, state, sights, before, pay);
+    fn feature(&self, tables: &Tables, name: &str) -> Option<OwnFeature> {
+        self.features.find(tables, name)
     }
 
-    fn kitchen(&self, _tables: &Tables) -> Option<grid::Kitchen> {
-        let orders = self.params.orders.as_ref();
-        let indicator = Some(self.ids.indicator).filter(|&kind| kind != EMPTY);
-        Some(grid::Kitchen {
-            layout: self.layout,
-            layouts: check::layout_count(V::V2, self.params.rules),
-            items: self.items.clone(),
-            orders: self.places() as u8,
-            recipes: 2,
-            time_limit: orders.map_or(0, |orders| orders.time_limit),
-            targets: self.targets.iter().map(|target| target.soup).collect(),
-            indicators: indicator.map_or(KindSet::default(), |kind| KindSet::default().with(kind)),
-        })
+    fn features() -> &'static [&'static str] {
+        &features::NAMES
+    }
+
+    fn observe(
+        &self,
+        tables: &Tables,
+        state: &State<Extra>,
+        name: &str,
+        seat: usize,
+        out: &mut [f32],
+    ) {
+        let now = now(&state.extra);
+        self.features.write(tables, state, &now, (name, seat), out);
     }
 
     /// Nothing but the buttons of the second version is toggled.
     fn is_of_use(&self, motion: Motion) -> bool {
         V::V2 || motion != Motion::Toggle
-    }
-
-    fn kitchen_now(&self, state: &State<Extra>) -> Now {
-        let extra = &state.extra;
-        Now {
-            orders: extra.orders.map(|order| {
-                let recipe = order.soup.checked_sub(1)?;
-                Some(grid::Order {
-                    recipe,
-                    left: order.left,
-                })
-            }),
-            target: extra.target,
-            delivered: extra.delivered,
-        }
     }
 
     fn draw(&self, tables: &Tables, state: &State<Extra>, out: &mut DrawList) {
@@ -334,5 +340,33 @@ impl<V: Variant> GridWorld for Cooking<V> {
 
     fn describe(&self, tables: &Tables, state: &State<Extra>, _seat: usize, out: &mut String) {
         describe::describe(self, tables, state, out);
+    }
+}
+
+/// The rules of kitchens by CoGrid: deliveries that count for orders, buttons, and pay for attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CogridKitchen;
+
+impl<V: Variant> CogridRules<Cooking<V>> for CogridKitchen {
+    fn act(
+        world: &Cooking<V>,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        seat: usize,
+        cell: u16,
+        motion: Motion,
+    ) -> bool {
+        tick::act_cogrid(world, tables, state, seat, cell, motion)
+    }
+
+    fn earn(
+        world: &Cooking<V>,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        sights: &[Sight],
+        before: &Extra,
+        pay: &mut Pay<'_>,
+    ) {
+        earn::earn_cogrid(world, tables, state, sights, before, pay);
     }
 }

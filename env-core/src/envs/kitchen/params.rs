@@ -31,7 +31,7 @@ pub struct Spawn {
     pub tomato_soup: f32,
 }
 
-/// What a reward is paid for.
+/// The occasion of a reward.
 ///
 /// Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; each says which class it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,11 +68,11 @@ pub enum Earning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payment {
-    /// What it is paid for; also the name of its events.
+    /// The occasion; also the name of its events.
     pub kind: Earning,
     /// How much.
     pub worth: f32,
-    /// Whether everyone gets it, or only who earned it.
+    /// True if everyone gets it, false if only the earner.
     #[serde(default = "yes")]
     pub common: bool,
     /// For `order_delivery` and `target_delivery`: whether any other soup costs as much, or nothing.
@@ -108,7 +108,7 @@ impl Payment {
 
 /// Which environment the kitchens are of.
 pub trait Variant: Clone + PartialEq + Debug + Send + Sync + 'static {
-    /// Whether it is Overcooked V2.
+    /// True for Overcooked V2.
     const V2: bool;
 }
 
@@ -144,11 +144,11 @@ pub struct Params<V: Variant> {
     pub horizon: u32,
     /// Steps per second; 0 for turns.
     pub tick_hz: u16,
-    /// What a cook observes: names of features, in order.
+    /// The observation: names of features, in order.
     pub features: Vec<String>,
     /// How far `local_view` sees; none for the whole kitchen.
     pub view_radius: Option<u8>,
-    /// What `overcooked_inventory` tells apart, in order; empty for onion, onion soup, plate, tomato and tomato soup.
+    /// Kinds that `overcooked_inventory` tells apart, in order; empty for onion, onion soup, plate, tomato and tomato soup.
     pub inventory_items: Vec<String>,
     /// Steps that a full pot cooks, 1 to 255; none for those of CoGrid: 30, and 20 in an open pot.
     pub cook_time: Option<u8>,
@@ -156,9 +156,9 @@ pub struct Params<V: Variant> {
     pub orders: Option<Orders>,
     /// Soups of which one is wanted at a time; empty if every soup is welcome.
     pub targets: Vec<String>,
-    /// Whether a delivery draws anew which soup is wanted.
+    /// True if a delivery draws anew which soup is wanted.
     pub resample_on_delivery: bool,
-    /// What is paid, in the order in which it is summed.
+    /// The rewards, in the order in which they are summed.
     pub rewards: Vec<Payment>,
     /// Which environment it is for.
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! What happens in a kitchen besides hands: orders come and expire, another soup is wanted, buttons go out.
+//! The tick of a kitchen: orders come and expire, another soup is wanted, buttons go out.
 //!
 //! Source: CoGrid 0.3.2, `envs/overcooked/config.py`; what the corrected rules mend is marked "CoGrid:".
 

@@ -18,7 +18,7 @@ use crate::rng::Rng;
 /// How often a map is drawn until everyone can reach everything; the last one is open.
 const TRIES: usize = 64;
 
-/// What a generated map has.
+/// The contents of a generated map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Map {
@@ -38,7 +38,7 @@ pub struct Map {
     pub medkits: u8,
     /// Pickaxes.
     pub pickaxes: u8,
-    /// Whether rubble surrounds yellow and red victims.
+    /// True if rubble surrounds yellow and red victims.
     pub rubble: bool,
 }
 
@@ -157,7 +157,7 @@ impl Map {
         [cell + 1, cell - 1, cell + cols, cell - cols]
     }
 
-    /// Whether every agent can reach every other, the tools, and a side of everything that is not behind rubble.
+    /// Checks whether every agent can reach every other, the tools, and a side of everything that is not behind rubble.
     fn is_open(&self, grid: &[char]) -> bool {
         let Some(start) = grid.iter().position(|&symbol| symbol == '+') else {
             return false;

@@ -67,7 +67,7 @@ pub const GENERATED: &str = "generated";
 pub struct Call {
     /// Where the victim is.
     pub cell: u16,
-    /// Who waits.
+    /// The seat that waits.
     pub seat: u8,
     /// Steps that are left.
     pub left: u8,
@@ -187,7 +187,7 @@ fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
 }
 
 impl World {
-    /// Whether a role of a seat does what else takes a tool.
+    /// Checks whether the role of a seat replaces a tool.
     fn is_skilled(&self, seat: usize, kind: KindId) -> bool {
         match self.roles.get(seat) {
             Some(Role::Medic) => Some(kind) == self.yellow,
@@ -221,7 +221,7 @@ impl GridWorld for World {
     const TERMINATES: bool = true;
 
     type Params = Params;
-    /// Who waits for help, oldest first.
+    /// The calls for help, oldest first.
     type Extra = Vec<Call>;
 
     fn params_schema() -> &'static str {

@@ -16,11 +16,11 @@ pub struct Params {
     pub rules: Rules,
     /// Name of a layout, or its rows.
     pub layout: Chart,
-    /// What a generated layout has.
+    /// The contents of a generated layout.
     pub map: Map,
     /// Number of agents.
     pub seats: u8,
-    /// What each agent is, by seat; those that are left out have no role.
+    /// The role of each agent, by seat; those that are left out have none.
     pub roles: Vec<Role>,
     /// How agents move.
     pub actions: ActionSet,
@@ -30,7 +30,7 @@ pub struct Params {
     pub tick_hz: u16,
     /// Steps in which a second agent must help to rescue a red victim.
     pub help_time: u8,
-    /// What is paid.
+    /// The rewards.
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Params {
     pub view_radius: Option<u8>,
 }
 
-/// What an agent can do without a tool.
+/// The skill of an agent without a tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -51,7 +51,7 @@ pub enum Role {
     Engineer,
 }
 
-/// What is paid for a rescue, and to whom.
+/// Rewards for a rescue, and who gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewards {
@@ -63,7 +63,7 @@ pub struct Rewards {
     pub yellow: f32,
     /// A red victim, for whom it takes two agents.
     pub red: f32,
-    /// Whether every agent gets it, or only those that rescued.
+    /// True if every agent gets it, false if only those that rescued.
     pub common: bool,
 }
 

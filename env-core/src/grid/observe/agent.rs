@@ -9,7 +9,7 @@ use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
 /// In place of a slot: none.
 pub(super) const NONE: u8 = u8::MAX;
 
-/// Whether there is one of these kinds to the right, to the left, below, above.
+/// Writes whether there is one of these kinds to the right, to the left, below, above.
 #[inline]
 pub(super) fn beside<V: Value>(scene: &Scene<'_>, seat: usize, kinds: KindSet, out: &mut [V]) {
     let around = scene.facts.around(scene.agents[seat].cell);
@@ -19,7 +19,7 @@ pub(super) fn beside<V: Value>(scene: &Scene<'_>, seat: usize, kinds: KindSet, o
     }
 }
 
-/// What it holds: the number of the kind and one more, or 0.
+/// Writes the kind that it holds: its number and one more, or 0.
 ///
 /// Source: CoGrid 0.3.2, `feature_space/features.py:118`.
 #[inline]
@@ -28,11 +28,10 @@ pub(super) fn inventory<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V])
     out[0] = V::whole(held + i32::from(held > 0));
 }
 
-/// What it holds, a value for each of some kinds.
+/// The kind that an agent holds, a value for each of some kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Items {
     slot: [u8; MAX_KINDS],
-    pub(super) len: usize,
 }
 
 impl Items {
@@ -41,10 +40,7 @@ impl Items {
         for (index, &kind) in (0..).zip(kinds) {
             slot[usize::from(kind) % MAX_KINDS] = index;
         }
-        Self {
-            slot,
-            len: kinds.len(),
-        }
+        Self { slot }
     }
 
     #[inline]

@@ -7,14 +7,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::agent::{Closest, Items};
-use super::feature::{Feature, Part, Reach};
-use super::kitchen::{Kitchen, Orders};
+use super::feature::{Feature, LOCAL_VIEW, Part, Reach};
 use super::masks::{Frame, Masks};
+use super::own::{ContainerSet, OwnFeature};
 use super::pots::Pots;
 use super::scene::{Facts, hand, kinds, set};
 use super::view::View;
 use super::{ingredients, map};
-use crate::contract::{FieldSpec, ParamError};
+use crate::contract::ParamError;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
 use crate::grid::plan::{Plan, refuse};
@@ -22,64 +22,18 @@ use crate::grid::tables::{Hand, Tables};
 use crate::grid::{GridWorld, unknown};
 
 /// The features of the toolkit; there is also one `closest_` for each kind.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 10] = [
     "agent_dir",
     "agent_position",
     "can_move_direction",
-    "closest_objects",
     "dist_to_other_players",
-    "environment_layout",
     "full_map_encoding",
     "inventory",
-    "layout_id",
-    "local_view",
+    LOCAL_VIEW,
     "next_to_counter",
     "next_to_pot",
-    "object_type_masks",
-    "order_observation",
     "ordered_pot_features",
-    "overcooked_inventory",
 ];
-/// Source: CoGrid 0.3.2, `envs/overcooked/features.py:461`.
-const ITEMS: [&str; 5] = ["onion", "onion_soup", "plate", "tomato", "tomato_soup"];
-/// Source: CoGrid 0.3.2, `envs/overcooked/features.py:611`.
-const MASKS: [&str; 10] = [
-    "counter",
-    "delivery_zone",
-    "onion",
-    "onion_soup",
-    "onion_stack",
-    "plate",
-    "plate_stack",
-    "tomato",
-    "tomato_soup",
-    "tomato_stack",
-];
-/// Source: CoGrid 0.3.2, `envs/overcooked/features.py:773`.
-const GROUND: [&str; 6] = [
-    "counter",
-    "pot",
-    "onion",
-    "plate",
-    "onion_stack",
-    "plate_stack",
-];
-/// Source: CoGrid 0.3.2, `envs/overcooked/features.py:199`.
-const CLOSEST: [&str; 7] = [
-    "counter",
-    "delivery_zone",
-    "onion",
-    "onion_soup",
-    "onion_stack",
-    "plate",
-    "plate_stack",
-];
-/// Rows and columns of CoGrid's masks, of its `environment_layout`, and its layouts.
-const COGRID_MASK: [usize; 2] = [7, 11];
-const COGRID_GROUND: [usize; 2] = [11, 7];
-const COGRID_LAYOUTS: u8 = 7;
-/// Pots that CoGrid tells of.
-const COGRID_POTS: usize = 2;
 /// The longest time that a byte holds.
 const BYTE: u8 = 127;
 
@@ -89,7 +43,6 @@ pub(super) struct Builder<'a, W> {
     tables: &'a Tables,
     plan: &'a Plan,
     facts: &'a Facts,
-    kitchen: Option<Kitchen>,
 }
 
 type Found = (Feature, Reach, Vec<usize>, bool);
@@ -101,7 +54,6 @@ impl<'a, W: GridWorld> Builder<'a, W> {
             tables,
             plan,
             facts,
-            kitchen: world.kitchen(tables),
         }
     }
 
@@ -112,10 +64,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     pub(super) fn part(&self, name: &str) -> Result<Part, ParamError> {
         // A world may have its own idea of a name.
         let (feature, reach, shape, compact) = match self.world.feature(self.tables, name) {
-            Some(FieldSpec { shape, .. }) => {
-                let shape = shape.iter().map(|&side| side as usize).collect();
-                (Feature::World(name.into()), Reach::Each, shape, false)
-            }
+            Some(own) => self.own(name, own)?,
             None => self.toolkit(name)?,
         };
         Ok(Part {
@@ -137,22 +86,54 @@ impl<'a, W: GridWorld> Builder<'a, W> {
             "agent_position" => each(Feature::Position, vec![2]),
             "can_move_direction" => each(Feature::Beside(tables.walkable), vec![4]),
             "inventory" => each(Feature::Inventory, vec![1]),
-            "overcooked_inventory" => self.items(name),
             "next_to_counter" => each(Feature::Beside(self.counters(name)?), vec![4]),
-            "next_to_pot" => each(Feature::PotsBeside(self.pots(name)?), vec![4, 4]),
-            "ordered_pot_features" => self.ordered_pots(name),
+            "next_to_pot" => Self::pots_beside(&self.containers(name)?),
+            "ordered_pot_features" => self.ordered_pots(&self.containers(name)?),
             "dist_to_other_players" => self.distances(name),
-            "closest_objects" => self.closest(name, &CLOSEST),
-            "object_type_masks" => self.masks(name, &MASKS, COGRID_MASK, true),
-            "environment_layout" => self.masks(name, &GROUND, COGRID_GROUND, false),
-            "layout_id" => self.layout(name),
-            "order_observation" => self.orders(name),
             "full_map_encoding" => self.map(name),
-            "local_view" => self.view(),
-            _ => match name.strip_prefix("closest_") {
-                Some(kind) if tables.id(kind).is_some() => self.closest(name, &[kind]),
-                _ => self.unknown(name),
+            LOCAL_VIEW => self.view(|radius| View::plain(tables, radius)),
+            _ => match name
+                .strip_prefix("closest_")
+                .and_then(|kind| tables.id(kind))
+            {
+                Some(kind) => Ok(self.closest(&[kind])),
+                None => self.unknown(name),
             },
+        }
+    }
+
+    /// A feature as the world declares it.
+    fn own(&self, name: &str, own: OwnFeature) -> Result<Found, ParamError> {
+        let tables = self.tables;
+        let written = |reach, shape: Vec<u32>| {
+            let shape = shape.iter().map(|&side| side as usize).collect();
+            Ok((Feature::World(name.into()), reach, shape, false))
+        };
+        match own {
+            OwnFeature::Agent(shape) => written(Reach::Each, shape),
+            OwnFeature::Grid(shape) => written(Reach::Grid, shape),
+            OwnFeature::Held(kinds) => {
+                let shape = vec![kinds.len()];
+                let items = Feature::Items(Items::new(&kinds));
+                Ok((items, Reach::Each, shape, true))
+            }
+            OwnFeature::Closest(kinds) => Ok(self.closest(&kinds)),
+            OwnFeature::Containers(set) => self.ordered_pots(&set),
+            OwnFeature::ContainersBeside(set) => Self::pots_beside(&set),
+            OwnFeature::Masks {
+                kinds,
+                cogrid,
+                lying,
+            } => self.masks(name, &kinds, cogrid, lying),
+            OwnFeature::OneOf { index, len } => {
+                let one = Feature::OneOf(index);
+                Ok((one, Reach::Grid, vec![usize::from(len)], true))
+            }
+            OwnFeature::View {
+                ingredients,
+                channels,
+            } => self.view(|radius| View::own(tables, radius, ingredients, channels)),
+            OwnFeature::Refused(reason) => Self::refuse(name, &reason),
         }
     }
 
@@ -174,39 +155,6 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         refuse("features", format!("`{name}` {reason}"))
     }
 
-    /// The kind that a feature is about.
-    fn kind(&self, name: &str, kind: &str) -> Result<KindId, ParamError> {
-        self.tables.id(kind).map_or_else(
-            || {
-                let reason = format!(
-                    "is about the kind `{kind}`, which this world does not have: take the feature out, or declare the kind"
-                );
-                Self::refuse(name, &reason)
-            },
-            Ok,
-        )
-    }
-
-    fn kinds(&self, name: &str, kinds: &[&str]) -> Result<Vec<KindId>, ParamError> {
-        kinds.iter().map(|kind| self.kind(name, kind)).collect()
-    }
-
-    fn kitchen(&self, name: &str) -> Result<&Kitchen, ParamError> {
-        self.kitchen.as_ref().map_or_else(
-            || Self::refuse(name, "is for kitchens, and this world is none: take it out"),
-            Ok,
-        )
-    }
-
-    fn items(&self, name: &str) -> Result<Found, ParamError> {
-        let items = match &self.kitchen {
-            Some(kitchen) if !kitchen.items.is_empty() => Items::new(&kitchen.items),
-            _ => Items::new(&self.kinds(name, &ITEMS)?),
-        };
-        let shape = vec![items.len];
-        Ok((Feature::Items(items), Reach::Each, shape, true))
-    }
-
     fn counters(&self, name: &str) -> Result<KindSet, ParamError> {
         let is_surface = |kind: &KindId| matches!(hand(self.tables, *kind), Hand::Surface(_));
         let counters = set(kinds(self.tables).filter(is_surface));
@@ -216,13 +164,8 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         Ok(counters)
     }
 
-    fn pots(&self, name: &str) -> Result<Pots, ParamError> {
+    fn containers(&self, name: &str) -> Result<ContainerSet, ParamError> {
         let tables = self.tables;
-        if tables.is_cogrid() {
-            let kinds = KindSet::default().with(self.kind(name, "pot")?);
-            let ingredients = self.kinds(name, &["onion", "tomato"])?;
-            return Ok(Pots::new(kinds, COGRID_POTS, ingredients));
-        }
         let containers = tables.containers.iter().map(|container| container.kind);
         let kinds = set(containers);
         let count = match &tables.ground {
@@ -236,21 +179,26 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         if count == 0 {
             return Self::refuse(name, "is about containers, and there is none: take it out");
         }
-        Ok(Pots::new(kinds, count, ingredients(tables)))
+        Ok(ContainerSet {
+            kinds,
+            count,
+            ingredients: ingredients(tables),
+        })
     }
 
-    fn ordered_pots(&self, name: &str) -> Result<Found, ParamError> {
-        let pots = self.pots(name)?;
+    fn pots_beside(set: &ContainerSet) -> Result<Found, ParamError> {
+        let pots = Feature::PotsBeside(Pots::new(set));
+        Ok((pots, Reach::Each, vec![4, 4], true))
+    }
+
+    fn ordered_pots(&self, set: &ContainerSet) -> Result<Found, ParamError> {
+        let pots = Pots::new(set);
         let shape = vec![pots.count, pots.len()];
-        Ok((
-            Feature::Pots(pots),
-            Reach::Each,
-            shape,
-            self.times_are_short(),
-        ))
+        let compact = self.times_are_short();
+        Ok((Feature::Pots(pots), Reach::Each, shape, compact))
     }
 
-    /// Whether a byte holds every time of a container and a switch.
+    /// Checks whether a byte holds every time of a container and a switch.
     fn times_are_short(&self) -> bool {
         let short = |hand: &Hand| !matches!(hand, Hand::Switch(time) if *time > BYTE);
         let mut containers = self.tables.containers.iter();
@@ -267,24 +215,21 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         Ok((Feature::Distances, Reach::Each, vec![others, 2], true))
     }
 
-    fn closest(&self, name: &str, kinds: &[&str]) -> Result<Found, ParamError> {
-        let mut specs = Vec::new();
-        for kind in self.kinds(name, kinds)? {
-            // Source: CoGrid 0.3.2, `envs/overcooked/features.py:575`: four of what can be carried and of counters.
-            let count = match hand(self.tables, kind) {
-                Hand::Loose | Hand::Surface(_) => 4,
-                _ => 2,
-            };
-            specs.push((kind, count));
-        }
+    fn closest(&self, kinds: &[KindId]) -> Found {
+        // Source: CoGrid 0.3.2, `envs/overcooked/features.py:575`: four of what can be carried and of counters.
+        let count = |kind| match hand(self.tables, kind) {
+            Hand::Loose | Hand::Surface(_) => 4,
+            _ => 2,
+        };
+        let specs: Vec<_> = kinds.iter().map(|&kind| (kind, count(kind))).collect();
         let closest = Closest::new(&specs);
         let shape = vec![closest.len(), 2];
-        Ok((
+        (
             Feature::Closest(Box::new(closest)),
             Reach::Each,
             shape,
             true,
-        ))
+        )
     }
 
     /// `cogrid` is the size of a mask in CoGrid, which there ends a row after the columns of the size whatever it
@@ -292,12 +237,11 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     fn masks(
         &self,
         name: &str,
-        kinds: &[&str],
+        kinds: &[KindId],
         cogrid: [usize; 2],
         lying: bool,
     ) -> Result<Found, ParamError> {
         let tables = self.tables;
-        let ids = self.kinds(name, kinds)?;
         let [rows, cols] = if tables.is_cogrid() {
             cogrid
         } else {
@@ -314,40 +258,9 @@ impl<'a, W: GridWorld> Builder<'a, W> {
             );
             return Self::refuse(name, &reason);
         }
-        let masks = Masks::new(tables, self.facts, &ids, frame, lying);
-        let shape = vec![ids.len(), rows, cols];
+        let masks = Masks::new(tables, self.facts, kinds, frame, lying);
+        let shape = vec![kinds.len(), rows, cols];
         Ok((Feature::Masks(Box::new(masks)), Reach::Grid, shape, true))
-    }
-
-    fn layout(&self, name: &str) -> Result<Found, ParamError> {
-        let kitchen = self.kitchen(name)?;
-        let layouts = if self.tables.is_cogrid() {
-            COGRID_LAYOUTS
-        } else {
-            kitchen.layouts
-        };
-        if kitchen.layout >= layouts {
-            return Self::refuse(
-                name,
-                "tells known layouts apart, and this is none of them: take it out",
-            );
-        }
-        let shape = vec![usize::from(layouts)];
-        Ok((Feature::Layout(kitchen.layout), Reach::Grid, shape, true))
-    }
-
-    fn orders(&self, name: &str) -> Result<Found, ParamError> {
-        let kitchen = self.kitchen(name)?;
-        // CoGrid: a kitchen without orders shows empty ones.
-        if kitchen.orders == 0 && !self.tables.is_cogrid() {
-            return Self::refuse(
-                name,
-                "is about orders, and there are none: take it out, or add orders",
-            );
-        }
-        let orders = Orders::new(kitchen);
-        let shape = vec![orders.places, orders.recipes + 1];
-        Ok((Feature::Orders(orders), Reach::Grid, shape, false))
     }
 
     fn map(&self, name: &str) -> Result<Found, ParamError> {
@@ -364,12 +277,12 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         Ok((Feature::Map, Reach::Grid, shape, compact))
     }
 
-    fn view(&self) -> Result<Found, ParamError> {
+    fn view(&self, of: impl FnOnce(Option<u8>) -> View) -> Result<Found, ParamError> {
         let radius = self.plan.view_radius;
         if radius.is_some_and(|radius| usize::from(radius) > MAX_SIDE) {
             return refuse("view_radius", format!("must be 0 to {MAX_SIDE}"));
         }
-        let view = View::new(self.tables, self.kitchen.as_ref(), radius);
+        let view = of(radius);
         let shape = view.shape().to_vec();
         Ok((Feature::View(Box::new(view)), Reach::Own, shape, false))
     }

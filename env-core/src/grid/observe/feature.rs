@@ -7,7 +7,6 @@ use core::ops::Range;
 
 use super::Look;
 use super::agent::{self, Closest, Items};
-use super::kitchen::Orders;
 use super::map;
 use super::masks::Masks;
 use super::pots::Pots;
@@ -18,12 +17,15 @@ use crate::grid::GridWorld;
 use crate::grid::kind::KindSet;
 use crate::grid::state::Direction;
 
+/// The name of the view.
+pub(super) const LOCAL_VIEW: &str = "local_view";
+
 /// A feature with its tables.
 #[derive(Clone, Debug)]
 pub(super) enum Feature {
     Direction,
     Position,
-    /// Whether such kinds are beside the agent.
+    /// Flags for such kinds beside the agent.
     Beside(KindSet),
     Inventory,
     Items(Items),
@@ -35,13 +37,12 @@ pub(super) enum Feature {
     World(String),
     View(Box<View>),
     Masks(Box<Masks>),
-    Orders(Orders),
-    /// One of a number of layouts.
-    Layout(u8),
+    /// 1 at an index.
+    OneOf(u8),
     Map,
 }
 
-/// Whose a feature is.
+/// The owner of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Every agent has one.
@@ -62,22 +63,17 @@ pub(super) struct Part {
     pub(super) len: usize,
     /// Where it begins among the features of the same reach.
     pub(super) start: usize,
-    /// Whether every value is a whole number that a byte holds.
+    /// True if every value is a whole number that a byte holds.
     pub(super) compact: bool,
 }
 
 impl Feature {
-    /// Whether it looks at what a kitchen has besides its grid.
-    pub(super) fn asks(&self) -> bool {
-        matches!(self, Self::View(_) | Self::Orders(_))
-    }
-
     /// Writes what never changes: the rest is written by [`Self::write`].
     pub(super) fn fix<V: Value>(&self, out: &mut [V]) {
         match self {
-            Self::Layout(layout) => {
+            Self::OneOf(index) => {
                 out.fill(V::ZERO);
-                out[usize::from(*layout)] = V::ONE;
+                out[usize::from(*index)] = V::ONE;
             }
             Self::Masks(masks) => masks.fix(out),
             _ => {}
@@ -100,10 +96,10 @@ impl Feature {
         }
     }
 
-    /// Whether [`Self::lay`] says everything.
+    /// Checks whether [`Self::lay`] says everything.
     pub(super) fn is_laid(&self, facts: &Facts) -> bool {
         match self {
-            Self::Direction | Self::Position | Self::Layout(_) => true,
+            Self::Direction | Self::Position | Self::OneOf(_) => true,
             Self::Beside(kinds) => kinds.0 & !facts.lasting.0 == 0,
             _ => false,
         }
@@ -128,7 +124,7 @@ impl Feature {
         let scene = &look.scene;
         match self {
             Self::Beside(kinds) if scene.littered => agent::beside(scene, seat, *kinds, out),
-            Self::Direction | Self::Position | Self::Beside(_) | Self::Layout(_) => {}
+            Self::Direction | Self::Position | Self::Beside(_) | Self::OneOf(_) => {}
             Self::Inventory => agent::inventory(scene, seat, out),
             Self::Items(items) => items.write(scene, seat, out),
             Self::PotsBeside(pots) => pots.beside(scene, seat, out),
@@ -139,9 +135,13 @@ impl Feature {
                 look.world
                     .observe(scene.tables, look.state, name, seat, out);
             }),
-            Self::View(view) => view.write(scene, &look.now, seat, out),
+            Self::View(view) if view.has_own_channels() => V::floats(out, |out| {
+                view.write(scene, seat, out);
+                look.world
+                    .observe(scene.tables, look.state, LOCAL_VIEW, seat, out);
+            }),
+            Self::View(view) => view.write(scene, seat, out),
             Self::Masks(masks) => masks.write(scene, out),
-            Self::Orders(orders) => orders.write(&look.now, out),
             Self::Map if scene.tables.is_cogrid() => map::write_cogrid(scene, out),
             Self::Map => map::write(scene, out),
         }

@@ -30,13 +30,13 @@ pub(super) struct Masks {
     frame: Frame,
     /// The plane of each kind or value that comes and goes.
     moving: [u8; 256],
-    /// Whether what lies in a cell counts, or only what the cell is.
+    /// True if what lies in a cell counts, false if only what the cell is.
     lying: bool,
     /// The values to bring back to the template: planes of kinds that come and go.
     changing: Vec<Range<usize>>,
     /// Where a cell is in a plane.
     places: Vec<u16>,
-    /// What never changes, over zeros.
+    /// The values that never change, over zeros.
     template: Forms,
     /// By the rules of CoGrid: cells that show a number which may be that of any kind, and the kind that stands there.
     loud: Vec<(u16, KindId)>,

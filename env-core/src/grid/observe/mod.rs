@@ -9,9 +9,9 @@
 mod agent;
 mod build;
 mod feature;
-pub mod kitchen;
 mod map;
 mod masks;
+mod own;
 mod pots;
 mod scene;
 mod value;
@@ -30,12 +30,13 @@ use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use build::Builder;
 use feature::{Feature, Part, Reach};
-use kitchen::Now;
+pub use own::{ContainerSet, OwnFeature, Window};
 use scene::{Facts, Scene};
 use value::Forms;
 pub use value::Value;
+pub(crate) use view::made;
 
-/// What a seat observes.
+/// The observation of a seat.
 #[derive(Clone, Debug)]
 pub struct Observer {
     /// Features of each agent.
@@ -46,7 +47,7 @@ pub struct Observer {
     grid: Vec<Part>,
     /// The features of each agent that are not laid.
     moving: Vec<Part>,
-    /// What is laid for an agent in each cell and direction: the features that depend on nothing else, over zeros.
+    /// The values laid for an agent in each cell and direction: the features that depend on nothing else, over zeros.
     rows: Forms,
     /// Lengths of the features of each agent, of the seat alone, and of a whole observation.
     row: usize,
@@ -54,8 +55,6 @@ pub struct Observer {
     len: usize,
     seats: usize,
     facts: Facts,
-    /// Whether a feature looks at what a kitchen has besides its grid.
-    asks: bool,
     /// CoGrid: where the features of the first two seats have two values less than those of the others.
     gap: Option<usize>,
 }
@@ -100,7 +99,6 @@ impl Observer {
             gap: gap(tables, &each),
             moving: each.iter().filter(laid).cloned().collect(),
             rows: rows(&facts, &each, row, tables.cells),
-            asks: own.iter().chain(&grid).any(|part| part.feature.asks()),
             each,
             own,
             grid,
@@ -138,7 +136,7 @@ impl Observer {
         fields.collect()
     }
 
-    /// Whether every value is a whole number from -128 to 127.
+    /// Checks whether every value is a whole number from -128 to 127.
     pub fn is_compact(&self) -> bool {
         self.parts().all(|(_, part)| part.compact)
     }
@@ -288,11 +286,6 @@ impl Observer {
             world,
             state,
             scene: Scene::new(tables, &self.facts, state),
-            now: if self.asks {
-                world.kitchen_now(state)
-            } else {
-                Now::default()
-            },
         }
     }
 
@@ -314,7 +307,7 @@ fn gap(tables: &Tables, parts: &[Part]) -> Option<usize> {
 }
 
 impl Part {
-    /// Whether a gap is in it.
+    /// Checks whether a gap is in it.
     fn is_gapped(&self, gap: usize) -> bool {
         matches!(self.feature, Feature::Distances) && self.len > GAP && self.start + GAP == gap
     }
@@ -328,7 +321,7 @@ fn place(parts: &mut [Part]) -> usize {
     })
 }
 
-/// What is laid for an agent, `[cell, direction, value]`.
+/// Lays the values of an agent, `[cell, direction, value]`.
 fn rows(facts: &Facts, parts: &[Part], len: usize, cells: usize) -> Forms {
     let mut rows = vec![0; cells * 4 * len];
     for cell in 0..cells {
@@ -348,7 +341,6 @@ struct Look<'a, W: GridWorld> {
     world: &'a W,
     state: &'a State<W::Extra>,
     scene: Scene<'a>,
-    now: Now,
 }
 
 impl<W: GridWorld> Look<'_, W> {
@@ -362,8 +354,8 @@ impl<W: GridWorld> Look<'_, W> {
     }
 }
 
-/// What containers take, in the order of the kinds.
-fn ingredients(tables: &Tables) -> Vec<KindId> {
+/// The ingredients that containers take, in the order of the kinds.
+pub(crate) fn ingredients(tables: &Tables) -> Vec<KindId> {
     let taken = |kind: &KindId| {
         let mut containers = tables.containers.iter();
         containers.any(|container| container.accepts.has(*kind))

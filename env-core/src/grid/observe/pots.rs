@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::own::ContainerSet;
 use super::scene::{Facts, Scene};
 use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
@@ -16,7 +17,7 @@ pub(super) struct Pots {
     kinds: KindSet,
     /// How many are told of.
     pub(super) count: usize,
-    /// What is counted in them.
+    /// The ingredients that are counted in them.
     ingredients: Vec<KindId>,
 }
 
@@ -28,11 +29,11 @@ pub(super) fn stage(pot: Fixture<'_>) -> usize {
 }
 
 impl Pots {
-    pub(super) fn new(kinds: KindSet, count: usize, ingredients: Vec<KindId>) -> Self {
+    pub(super) fn new(set: &ContainerSet) -> Self {
         Self {
-            kinds,
-            count,
-            ingredients,
+            kinds: set.kinds,
+            count: set.count,
+            ingredients: set.ingredients.clone(),
         }
     }
 
@@ -47,7 +48,7 @@ impl Pots {
         scene.fixtures().filter(move |pot| kinds.has(pot.kind()))
     }
 
-    /// Whether there is one that is empty, partly filled, working, ready, to the right, to the left, below, above:
+    /// Writes whether there is one that is empty, partly filled, working, ready, to the right, to the left, below, above:
     /// `[stage, side]`.
     #[inline]
     pub(super) fn beside<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
@@ -109,7 +110,7 @@ impl Pots {
         }
     }
 
-    /// Whether no pot comes or goes.
+    /// Checks whether no pot comes or goes.
     #[inline]
     fn stay(&self, facts: &Facts) -> bool {
         self.kinds.0 & !facts.lasting.0 == 0

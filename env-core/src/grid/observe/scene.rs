@@ -1,4 +1,4 @@
-//! What every feature reads: the parts of a state, and the tables of the ground.
+//! The input of every feature: the parts of a state, and the tables of the ground.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -110,7 +110,7 @@ pub(super) fn kinds(tables: &Tables) -> impl Iterator<Item = KindId> + use<> {
     1..=tables.kinds.len() as KindId
 }
 
-/// What a hand can do with a kind.
+/// The acts that hands can do with a kind.
 pub(super) fn hand(tables: &Tables, kind: KindId) -> Hand {
     tables.hands[usize::from(kind) % MAX_KINDS]
 }
@@ -160,7 +160,7 @@ pub(super) struct Scene<'a> {
     pub(super) kinds: &'a [KindId],
     /// The value of each cell.
     pub(super) values: &'a [u8],
-    /// Whether there is anything in the cells besides the ground that stays.
+    /// True if there is anything in the cells besides the ground that stays.
     pub(super) littered: bool,
     fixtures: &'a [u8],
 }
@@ -207,7 +207,7 @@ impl<'a> Scene<'a> {
         self.facts.place(cell)
     }
 
-    /// What lies in a cell on a surface; by the rules of CoGrid whatever number the cell shows.
+    /// The kind that lies in a cell on a surface; by the rules of CoGrid whatever number the cell shows.
     #[inline]
     pub(super) fn lying(&self, cell: usize) -> u8 {
         if self.facts.surfaces.has(self.kinds[cell]) {

@@ -6,14 +6,16 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::kitchen::MAX_ORDERS;
-use crate::contract::{Environment, FieldSpec, Outcome, ParamError};
+use crate::contract::{Environment, Outcome, ParamError};
+use crate::envs::kitchen::MAX_ORDERS;
+use crate::envs::kitchen::features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
 use crate::grid::state::{COUNT, TIMER};
 use crate::grid::step::SLOTS;
 use crate::grid::{
-    Direction, Draws, Grid, GridWorld, Kind, KindId, KindSet, Kitchen, Layout, Names, Now, Order,
-    Plan, Recipe, Rules, State, Tables, Use,
+    Direction, Draws, Grid, GridWorld, Kind, KindId, KindSet, Layout, Names, OwnFeature, Plan,
+    Recipe, Rules, State, Tables, Use,
 };
+use crate::observer::BatchObserver as _;
 use crate::rng::Rng;
 
 /// The kinds of CoGrid's first kitchen, in its order.
@@ -74,7 +76,7 @@ struct Params {
     rules: Rules,
     seats: usize,
     rows: Vec<String>,
-    /// Whether the ground counts as made anew for each episode.
+    /// True if the ground counts as made anew for each episode.
     generated: bool,
     features: Vec<String>,
     radius: Option<u8>,
@@ -108,6 +110,7 @@ struct Extra {
 #[derive(Debug)]
 struct World<const CHANGES: bool> {
     params: Params,
+    features: KitchenFeatures,
 }
 
 fn kind(name: &str, cook_time: u8) -> Kind {
@@ -177,8 +180,20 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
         })
     }
 
-    fn new(params: Params, _tables: &Tables) -> Result<Self, ParamError> {
-        Ok(Self { params })
+    fn new(params: Params, tables: &Tables) -> Result<Self, ParamError> {
+        let facts = KitchenFacts {
+            layout: 3,
+            layouts: 5,
+            orders: params.orders,
+            recipes: 2,
+            time_limit: 100,
+            targets: vec![ONION_SOUP, tables.named("tomato_soup", "")?],
+            indicators: KindSet::default().with(tables.named("indicator", "")?),
+            view_radius: params.radius,
+            ..KitchenFacts::default()
+        };
+        let features = KitchenFeatures::new(facts, tables);
+        Ok(Self { params, features })
     }
 
     fn start(&self, _tables: &Tables, _draws: &mut Draws) -> Extra {
@@ -189,47 +204,34 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
         self.params.rows.clone()
     }
 
-    fn kitchen(&self, tables: &Tables) -> Option<Kitchen> {
-        Some(Kitchen {
-            layout: 3,
-            layouts: 5,
-            orders: self.params.orders,
-            recipes: 2,
-            time_limit: 100,
-            targets: vec![ONION_SOUP, tables.id("tomato_soup")?],
-            indicators: KindSet::default().with(tables.id("indicator")?),
-            ..Kitchen::default()
-        })
-    }
-
-    fn kitchen_now(&self, state: &State<Extra>) -> Now {
-        let mut orders = [None; MAX_ORDERS];
-        for (order, of) in orders.iter_mut().zip(&state.extra.orders) {
-            *order = of.map(|(recipe, left)| Order { recipe, left });
+    fn feature(&self, tables: &Tables, name: &str) -> Option<OwnFeature> {
+        match name {
+            "steps_done" => Some(OwnFeature::agent(&[1])),
+            name => self.features.find(tables, name),
         }
-        Now {
-            orders,
-            target: state.extra.target,
-            delivered: state.extra.delivered,
-        }
-    }
-
-    fn feature(&self, _tables: &Tables, name: &str) -> Option<FieldSpec> {
-        (name == "steps_done").then(|| FieldSpec {
-            name: name.into(),
-            shape: vec![1],
-        })
     }
 
     fn observe(
         &self,
-        _tables: &Tables,
+        tables: &Tables,
         state: &State<Extra>,
-        _name: &str,
+        name: &str,
         seat: usize,
         out: &mut [f32],
     ) {
-        out[0] = (state.steps * 2) as f32 + seat as f32;
+        if name == "steps_done" {
+            out[0] = (state.steps * 2) as f32 + seat as f32;
+            return;
+        }
+        let mut now = KitchenNow {
+            orders: [None; MAX_ORDERS],
+            target: state.extra.target,
+            delivered: state.extra.delivered,
+        };
+        for (order, of) in now.orders.iter_mut().zip(&state.extra.orders) {
+            *order = of.map(|(recipe, left)| ShownOrder { recipe, left });
+        }
+        self.features.write(tables, state, &now, (name, seat), out);
     }
 }
 
@@ -261,7 +263,7 @@ fn fill(env: &Env, state: &mut State<Extra>, index: usize, contents: &[KindId], 
     state.memory[place + SLOTS..][..contents.len()].copy_from_slice(contents);
 }
 
-/// What a seat sees of one feature, after a change of the state.
+/// The shape and values of one feature as a seat sees it, after a change of the state.
 fn see(
     params: Params,
     seat: usize,

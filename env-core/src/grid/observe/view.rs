@@ -3,19 +3,17 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::kitchen::{Kitchen, Now};
+use super::own::Window;
 use super::pots::{count_of, stage};
-use super::scene::{Scene, hand, kinds, set};
+use super::scene::{Scene, hand, kinds};
 use super::value::Value;
-use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
+use crate::grid::kind::{KindId, MAX_KINDS};
 use crate::grid::state::Fixture;
 use crate::grid::tables::{Hand, Tables};
 
-/// What CoGrid divides by: the slots of a pot, and the time of the second kind of pot.
+/// Divisors of CoGrid: the slots of a pot, and the time of the second kind of pot.
 const COGRID_CAPACITY: f32 = 3.0;
 const COGRID_TIME: f32 = 20.0;
-/// The ingredients of CoGrid, in the order of their channels.
-const COGRID_INGREDIENTS: [&str; 4] = ["onion", "tomato", "broccoli", "mushroom"];
 
 /// The channels of a view: where each begins.
 #[derive(Clone, Copy, Debug)]
@@ -24,100 +22,93 @@ struct Channels {
     /// Values that tell what a thing is made of: on a plate, cooked, and its ingredients.
     made: usize,
     pots: Option<usize>,
-    target: Option<usize>,
+    /// Channels that the world writes, at the end.
+    own: usize,
     len: usize,
 }
 
 /// A view.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    /// Rows and columns in each direction; none for the whole grid.
-    radius: Option<u8>,
-    /// Rows and columns of the window.
-    window: [usize; 2],
+    window: Window,
     channels: Channels,
     /// The value of each kind that stands in a cell.
     standing: [f32; MAX_KINDS],
     /// The value of each kind that is held.
     held: [f32; MAX_KINDS],
-    /// What each kind is made of, `[kind, made]`.
+    /// The composition of each kind, `[kind, made]`.
     made: Vec<f32>,
     /// The ingredients; by the rules of CoGrid one that the world does not have counts the empty slots.
     ingredients: Vec<KindId>,
-    /// What each soup that may be wanted is made of, `[target, made]`.
-    targets: Vec<f32>,
-    indicators: KindSet,
-    switches: KindSet,
-    sinks: KindSet,
 }
 
 impl View {
-    pub(super) fn new(tables: &Tables, kitchen: Option<&Kitchen>, radius: Option<u8>) -> Self {
+    /// The view of a world that has no idea of its own of it.
+    pub(super) fn plain(tables: &Tables, radius: Option<u8>) -> Self {
+        // CoGrid: only a world that says so tells of containers.
+        let has_pots = !tables.is_cogrid() && !tables.containers.is_empty();
+        Self::new(tables, radius, super::ingredients(tables), has_pots, 0)
+    }
+
+    /// The view of a world that counts these ingredients and adds so many channels.
+    pub(super) fn own(
+        tables: &Tables,
+        radius: Option<u8>,
+        ingredients: Vec<KindId>,
+        channels: usize,
+    ) -> Self {
+        let has_pots = tables.is_cogrid() || !tables.containers.is_empty();
+        Self::new(tables, radius, ingredients, has_pots, channels)
+    }
+
+    fn new(
+        tables: &Tables,
+        radius: Option<u8>,
+        ingredients: Vec<KindId>,
+        has_pots: bool,
+        own: usize,
+    ) -> Self {
         let cogrid = tables.is_cogrid();
-        let ingredients = ingredients(tables);
-        let made = made(tables, &ingredients);
         let row = 2 + ingredients.len();
-        let targets = kitchen.map_or(&[][..], |kitchen| &kitchen.targets);
-        let has_pots = if cogrid {
-            kitchen.is_some()
-        } else {
-            !tables.containers.is_empty()
-        };
-        let has_target = (cogrid && has_pots) || !targets.is_empty();
-        let side = |count| radius.map_or(count, |radius| 2 * usize::from(radius) + 1);
         // CoGrid: agents count as kinds from the number after the last kind.
         let scale = (tables.kinds.len() + usize::from(cogrid)).max(1) as f32;
         let value = |kind: usize| kind as f32 / scale;
-        let of = |wanted: fn(&Hand) -> bool| {
-            set(kinds(tables).filter(|&kind| wanted(&hand(tables, kind))))
-        };
         Self {
-            radius,
-            window: [side(tables.rows), side(tables.cols)],
-            channels: Channels::new(tables.seats, row, has_pots, has_target),
+            window: Window::new(tables, radius),
+            channels: Channels::new(tables.seats, row, has_pots, own),
             standing: core::array::from_fn(value),
             held: core::array::from_fn(|kind| match kind {
                 0 => 0.0,
                 _ => value(kind + usize::from(cogrid)),
             }),
-            targets: targets
-                .iter()
-                .flat_map(|&soup| made[usize::from(soup) * row..][..row].iter().copied())
-                .collect(),
-            made,
+            made: made(tables, &ingredients),
             ingredients,
-            indicators: kitchen.map_or(KindSet::default(), |kitchen| kitchen.indicators),
-            switches: of(|hand| matches!(hand, Hand::Switch(_))),
-            sinks: of(|hand| matches!(hand, Hand::Sink(_))),
         }
+    }
+
+    /// Checks whether the world writes channels of its own.
+    pub(super) fn has_own_channels(&self) -> bool {
+        self.channels.own > 0
     }
 
     /// Rows, columns, channels.
     pub(super) fn shape(&self) -> [usize; 3] {
-        [self.window[0], self.window[1], self.channels.len]
+        let [rows, cols] = self.window.size();
+        [rows, cols, self.channels.len]
     }
 
     /// Where the channels of a cell begin, if the agent in `center` sees it.
     #[inline]
     fn place(&self, scene: &Scene<'_>, center: u16, cell: u16) -> Option<usize> {
-        let [row, col] = scene.place(cell);
-        let [row, col] = match self.radius {
-            None => [row, col],
-            Some(radius) => {
-                let ([center_row, center_col], radius) = (scene.place(center), i32::from(radius));
-                [row - center_row + radius, col - center_col + radius]
-            }
-        };
-        let [rows, cols] = self.window;
-        let inside = (0..rows as i32).contains(&row) && (0..cols as i32).contains(&col);
-        inside.then(|| (row as usize * cols + col as usize) * self.channels.len)
+        let place = self.window.place(scene.place(center), scene.place(cell))?;
+        Some(place * self.channels.len)
     }
 
     #[inline(never)]
-    pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, now: &Now, seat: usize, out: &mut [V]) {
+    pub(super) fn write<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
         out.fill(V::ZERO);
         let center = scene.agents[seat].cell;
-        self.write_cells(scene, now, center, out);
+        self.write_cells(scene, center, out);
         let others = (0..scene.agents.len()).filter(|&other| other != seat);
         for (index, other) in core::iter::once(seat).chain(others).enumerate() {
             if let Some(start) = self.place(scene, center, scene.agents[other].cell) {
@@ -134,16 +125,11 @@ impl View {
             {
                 self.write_pot(scene, fixture, &mut out[first..]);
             }
-            if !scene.tables.is_cogrid() && self.switches.has(fixture.kind()) && fixture.timer() > 0
-            {
-                self.write_target(now, out);
-            }
         }
     }
 
-    fn write_cells<V: Value>(&self, scene: &Scene<'_>, now: &Now, center: u16, out: &mut [V]) {
-        let cogrid = scene.tables.is_cogrid();
-        let scale = if cogrid {
+    fn write_cells<V: Value>(&self, scene: &Scene<'_>, center: u16, out: &mut [V]) {
+        let scale = if scene.tables.is_cogrid() {
             f32::from(scene.values.iter().copied().max().unwrap_or(0).max(1))
         } else {
             scene.tables.kinds.len().max(1) as f32
@@ -156,23 +142,6 @@ impl View {
             let lying = scene.lying(usize::from(cell));
             out[0] = V::number(self.standing[usize::from(kind) % MAX_KINDS]);
             out[self.channels.lying()] = V::number(f32::from(lying) / scale);
-            // CoGrid: a switch is lit while its cell shows a number.
-            let lit = cogrid && self.switches.has(kind) && lying > 0;
-            if self.indicators.has(kind) || lit {
-                self.write_target(now, out);
-            }
-            if let (true, Some(first)) = (self.sinks.has(kind), self.channels.target) {
-                out[first + self.channels.made] = V::flag(now.delivered);
-            }
-        }
-    }
-
-    /// What the wanted soup is made of.
-    fn write_target<V: Value>(&self, now: &Now, out: &mut [V]) {
-        let made = self.channels.made;
-        let target = self.targets.chunks_exact(made).nth(usize::from(now.target));
-        if let (Some(first), Some(target)) = (self.channels.target, target) {
-            write(target, &mut out[first..][..made]);
         }
     }
 
@@ -191,7 +160,7 @@ impl View {
         }
     }
 
-    /// Whether it works, whether it is ready, how full it is, the time left, the share of each ingredient.
+    /// Writes whether it works, whether it is ready, how full it is, the time left, the share of each ingredient.
     fn write_pot<V: Value>(&self, scene: &Scene<'_>, pot: Fixture<'_>, out: &mut [V]) {
         let stage = stage(pot);
         let (capacity, time) = match hand(scene.tables, pot.kind()) {
@@ -218,23 +187,19 @@ impl View {
 
 impl Channels {
     /// The kind, three for each agent, what lies there; four for containers and one for each ingredient, what each
-    /// agent holds; the wanted soup and a delivery.
-    fn new(seats: usize, made: usize, pots: bool, target: bool) -> Self {
+    /// agent holds; those of the world.
+    fn new(seats: usize, made: usize, pots: bool, own: usize) -> Self {
         let mut len = 2 + 3 * seats;
         let pots = pots.then_some(len);
         if pots.is_some() {
             len += 4 + (made - 2) + seats * made;
         }
-        let target = target.then_some(len);
-        if target.is_some() {
-            len += made + 1;
-        }
         Self {
             seats,
             made,
             pots,
-            target,
-            len,
+            own,
+            len: len + own,
         }
     }
 
@@ -254,20 +219,9 @@ fn write<V: Value>(values: &[f32], out: &mut [V]) {
     }
 }
 
-/// By the rules of CoGrid its four, a missing one as [`crate::grid::EMPTY`]; otherwise all that a container takes.
-fn ingredients(tables: &Tables) -> Vec<KindId> {
-    if tables.is_cogrid() {
-        return COGRID_INGREDIENTS
-            .iter()
-            .map(|name| tables.id(name).unwrap_or_default())
-            .collect();
-    }
-    super::ingredients(tables)
-}
-
-/// What each kind is made of: whether there is a plate, whether it is cooked, how many of each ingredient
+/// The composition of each kind: whether there is a plate, whether it is cooked, how many of each ingredient
 /// (by the corrected rules the share of the container).
-fn made(tables: &Tables, ingredients: &[KindId]) -> Vec<f32> {
+pub(crate) fn made(tables: &Tables, ingredients: &[KindId]) -> Vec<f32> {
     let row = 2 + ingredients.len();
     let mut made = vec![0.0; MAX_KINDS * row];
     for (slot, &kind) in (2..).zip(ingredients).filter(|&(_, &kind)| kind > 0) {

@@ -1,8 +1,8 @@
 //! Pages, the archive and the server do anything in any order: nothing panics, and every episode plays or ends.
 
 use proptest::prelude::*;
-use study::stage::Bot;
-use study::terms::{Meanwhile, Then};
+use study::disconnect::{Meanwhile, Then};
+use study::stage::AiPartner;
 
 use super::*;
 
@@ -47,7 +47,7 @@ impl Play {
         let mut stage = Stage::of(people, Limits::default(), |env| {
             env.on_disconnect.meanwhile = meanwhile;
             (env.on_disconnect.first_half, env.on_disconnect.second_half) = (then, then);
-            env.on_disconnect.bot = Some(Bot {
+            env.on_disconnect.bot = Some(AiPartner {
                 policy: "cook".into(),
                 disclose: true,
                 model: None,

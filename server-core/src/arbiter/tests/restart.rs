@@ -1,7 +1,7 @@
 //! The server stops in the middle of a change, and another takes up what is durable.
 
 use study::Progress;
-use study::terms::Meanwhile;
+use study::disconnect::Meanwhile;
 
 use super::*;
 
@@ -230,8 +230,8 @@ fn a_restart_while_a_seat_is_given_takes_and_gives_it_again() {
 #[test]
 fn nobody_who_has_left_is_waited_for_after_a_restart() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.first_half = study::terms::Then::Bot;
-        env.on_disconnect.bot = Some(study::stage::Bot {
+        env.on_disconnect.first_half = study::disconnect::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::AiPartner {
             policy: "cook".into(),
             disclose: true,
             model: None,
@@ -254,8 +254,8 @@ fn nobody_who_has_left_is_waited_for_after_a_restart() {
 #[test]
 fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.first_half = study::terms::Then::Bot;
-        env.on_disconnect.bot = Some(study::stage::Bot {
+        env.on_disconnect.first_half = study::disconnect::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::AiPartner {
             policy: "cook".into(),
             disclose: true,
             model: None,
@@ -284,8 +284,8 @@ fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_
         let played = |durable: usize| {
             let mut stage = Stage::of(2, Limits::default(), |env| {
                 env.on_disconnect.meanwhile = meanwhile;
-                env.on_disconnect.first_half = study::terms::Then::Bot;
-                env.on_disconnect.bot = Some(study::stage::Bot {
+                env.on_disconnect.first_half = study::disconnect::Then::Bot;
+                env.on_disconnect.bot = Some(study::stage::AiPartner {
                     policy: "cook".into(),
                     disclose: true,
                     model: None,

@@ -309,8 +309,8 @@ fn a_page_that_diverges_comes_back_by_the_replicas_state() {
 #[test]
 fn a_page_that_is_never_ready_is_given_up_and_may_ask_again() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.first_half = study::terms::Then::Bot;
-        env.on_disconnect.bot = Some(study::stage::Bot {
+        env.on_disconnect.first_half = study::disconnect::Then::Bot;
+        env.on_disconnect.bot = Some(study::stage::AiPartner {
             policy: "cook".into(),
             disclose: true,
             model: None,
@@ -334,7 +334,7 @@ fn a_page_that_is_never_ready_is_given_up_and_may_ask_again() {
 #[test]
 fn who_comes_and_goes_gets_no_more_time_while_nothing_moves() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
+        env.on_disconnect.meanwhile = study::disconnect::Meanwhile::Hold;
     });
     let (era, _, token) = stage.playing();
     for conn in 3..9 {
@@ -366,7 +366,7 @@ fn a_page_that_has_lost_its_game_asks_for_its_seat_before_anybody_takes_it() {
 #[test]
 fn people_who_come_and_go_without_end_are_no_burden() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.on_disconnect.meanwhile = study::terms::Meanwhile::Hold;
+        env.on_disconnect.meanwhile = study::disconnect::Meanwhile::Hold;
     });
     stage.limits.presences = 5;
     stage.hub.limits.presences = 5;
@@ -384,9 +384,10 @@ fn people_who_come_and_go_without_end_are_no_burden() {
 fn who_asks_for_the_seat_again_and_again_gets_no_more_time_while_nothing_moves() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
         let terms = &mut env.on_disconnect;
-        (terms.first_half, terms.second_half) = (study::terms::Then::Bot, study::terms::Then::Bot);
+        (terms.first_half, terms.second_half) =
+            (study::disconnect::Then::Bot, study::disconnect::Then::Bot);
         let (policy, disclose) = ("cook".to_owned(), true);
-        terms.bot = Some(study::stage::Bot {
+        terms.bot = Some(study::stage::AiPartner {
             policy,
             disclose,
             model: None,

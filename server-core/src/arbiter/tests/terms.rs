@@ -1,7 +1,7 @@
 //! What the study says of people who are away.
 
-use study::stage::{Bot, Player};
-use study::terms::{Ice, Meanwhile, Then};
+use study::disconnect::{Ice, Meanwhile, Then};
+use study::stage::{AiPartner, Player};
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn stage(meanwhile: Meanwhile, then: Then) -> Stage {
     Stage::of(2, Limits::default(), |env| {
         env.on_disconnect.meanwhile = meanwhile;
         (env.on_disconnect.first_half, env.on_disconnect.second_half) = (then, then);
-        env.on_disconnect.bot = Some(Bot {
+        env.on_disconnect.bot = Some(AiPartner {
             policy: "cook".into(),
             disclose: false,
             model: None,
@@ -48,7 +48,7 @@ fn an_ai_partner_plays_in_the_meantime_and_after() {
 #[test]
 fn people_partners_and_vacant_seats_mix() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        let bot = Bot {
+        let bot = AiPartner {
             policy: "cook".into(),
             disclose: false,
             model: None,
@@ -163,7 +163,7 @@ fn the_half_of_the_episode_decides() {
 fn an_ai_partner_of_the_first_half_stays_for_the_second() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
         env.on_disconnect.first_half = Then::Bot;
-        env.on_disconnect.bot = Some(Bot {
+        env.on_disconnect.bot = Some(AiPartner {
             policy: "cook".into(),
             disclose: true,
             model: None,
@@ -349,7 +349,7 @@ fn an_ai_partner_of_somebody_who_left_in_the_first_half_stays_after_a_restart_in
         (terms.meanwhile, terms.first_half, terms.second_half) =
             (Meanwhile::Bot, Then::Bot, Then::PartnerLeft);
         let (policy, disclose) = ("cook".to_owned(), true);
-        terms.bot = Some(Bot {
+        terms.bot = Some(AiPartner {
             policy,
             disclose,
             model: None,

@@ -8,7 +8,7 @@ use crate::survey::{Attention, Purpose, Survey};
 
 pub(super) fn attention(place: &Place<'_>) -> Option<Attention> {
     let mut fields = place.fields("attention items")?;
-    let items = fields.key("items", "Names of elements that have a `correctAnswer`.");
+    let items = fields.key("items", "The names of elements with a `correctAnswer`.");
     let items = items.need("[imc]", |place| {
         let places = place.list("names", MOST)?;
         places
@@ -16,7 +16,7 @@ pub(super) fn attention(place: &Place<'_>) -> Option<Attention> {
             .map(|place| place.text(60))
             .collect::<Option<Vec<_>>>()
     });
-    let doc = "`flag`: the data say who failed; nothing else happens.";
+    let doc = "`flag`: wrong answers are flagged in the data. Nothing else happens.";
     let purpose = fields.key("use", doc);
     let purpose = purpose.or(Purpose::Flag, |place| {
         place.word("choice", &[("flag", Purpose::Flag)])

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ::survey::MOST;
 
-use super::kinds::{choices, input, rating, rows_at, written, yes_and_no};
+use super::choices::{choices, rows_at};
+use super::inputs::{input, rating, written, yes_and_no};
+use super::part::{Part, Reading, Type, pass, texts as texts_of};
 use super::rules::validators;
-use super::{Part, Reading, Type, pass, texts as texts_of};
 use crate::read::{Fields, Place};
 
 /// How SurveyJS draws several texts.
@@ -42,7 +43,7 @@ const CELLS: [(&str, Option<Type>); 8] = [
 pub(super) fn texts<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     pass(fields, TEXTS_LOOKS, reading);
     let own = validators(fields, Type::Texts);
-    let doc = "The texts that it asks for; their names are those of the members of the value.";
+    let doc = "The text fields. Their names are the fields of the value.";
     let items = fields.key("items", doc);
     let items = items.need("[{name: first, title: First name}]", |place| {
         named_parts(&place, "texts", |place| {
@@ -72,15 +73,15 @@ pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Optio
     pass(fields, TABLE_LOOKS, reading);
     let own = validators(fields, Type::Table);
     let rows = rows_at(fields);
-    let doc = "The choices of the columns that have none of their own.";
+    let doc = "The choices of columns without `choices`.";
     let choices = (fields.key("choices", doc)).maybe(|place| choices(&place));
-    let doc = "What the cells are of columns that do not say it; `default` is `dropdown`.";
+    let doc = "The type of the cells of columns without a `cellType`. `default` means `dropdown`.";
     let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
     let usual = Usual {
         cell: cell.map(|cell| cell.flatten().unwrap_or(Type::One)),
         has_choices: fields.whole.node.has("choices"),
     };
-    let doc = "What is asked in each row; the names are those of the members of its value.";
+    let doc = "The questions of each row. Their names are the fields of the row's value.";
     let columns = fields.key("columns", doc);
     let example = "[{name: often, title: How often?, choices: [1, 2, 3]}]";
     let columns = columns.need(example, |place| {
@@ -112,7 +113,7 @@ fn column<'a>(
     let mut fields = place.fields("a column (`name` and `title`)")?;
     pass(&mut fields, COLUMN_LOOKS, reading);
     let name = asks(&mut fields);
-    let doc = "What the cells are; else what the table says.";
+    let doc = "The type of the cells. By default the `cellType` of the element.";
     let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
     let cell = cell.and_then(|cell| cell.flatten().or(usual.cell));
     let inner = match (cell, place.may(false)) {
@@ -137,7 +138,10 @@ fn cell_keys<'a>(
     let is = |kinds: &[Type]| cell.is_none_or(|cell| kinds.contains(&cell));
     let mut whole = Some(());
     if is(&[Type::One, Type::Many]) {
-        let key = fields.key("choices", "The choices; else those of the table.");
+        let key = fields.key(
+            "choices",
+            "The choices. By default the `choices` of the element.",
+        );
         let is_there = key.place.is_some();
         whole = whole.and(key.maybe(|place| choices(&place)).map(drop));
         if !is_there && !usual.has_choices {
@@ -171,21 +175,21 @@ fn cell_keys<'a>(
 
 /// Reads what every part has. Gives its name.
 fn asks(fields: &mut Fields<'_>) -> Option<String> {
-    let doc = "The name of its value, a member of the value of the element; unique in the element.";
+    let doc = "The name in the data, as a field of the element's value. Unique in the element.";
     let name = fields
         .key("name", doc)
         .need("first", |place| place.text(60));
     texts_of(
         fields,
         &[
-            ("title", "What it is called; else its name."),
+            ("title", "The label. By default the name."),
             (
                 "requiredErrorText",
-                "What is said if it must be answered and is not.",
+                "The message if a required answer is missing.",
             ),
         ],
     );
-    let doc = "Whether it must be answered, even if the element need not be.";
+    let doc = "Whether an answer is required, even if the element is optional.";
     let required = (fields.key("isRequired", doc)).or(false, |place| place.flag());
     required?;
     name

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ::survey::MOST;
 use serde_json::{Value, json};
 
-use super::kinds::{choices_order, value};
+use super::choices::{choices_order, value};
+use super::part::{Part, Reading, Type, localised, pass};
 use super::rules::validators;
-use super::{Part, Reading, Type, localised, pass};
 use crate::media::{self, Media};
 use crate::read::{Fields, Place};
 
@@ -25,16 +25,15 @@ const LOOKS: &[&str] = &[
 /// Reads what an element of pictures has beside what all have.
 pub(super) fn read<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     pass(fields, LOOKS, reading);
-    let doc =
-        "The pictures: the value is what the data have, the text for those who do not see it.";
+    let doc = "The pictures. The data contain the value; the text describes the picture for screen readers.";
     let example = "[{value: pot, text: A red pot, imageLink: pot.png}]";
     let choices = (fields.key("choices", doc)).need(example, |place| choices(&place, reading));
     let order = choices_order(fields);
-    let doc = "Whether several can be chosen; the value is a list then.";
+    let doc = "Whether participants can choose several pictures. The value is then a list.";
     let many = (fields.key("multiSelect", doc)).or(false, |place| place.flag());
-    let doc = "Whether the texts stand below the pictures.";
+    let doc = "Whether the texts are shown below the pictures.";
     let label = (fields.key("showLabel", doc)).or(false, |place| place.flag());
-    let doc = "What the choices are: here always pictures.";
+    let doc = "The kind of choices; always pictures.";
     let mode = fields.key("contentMode", doc);
     let mode = mode.maybe(|place| place.word("kind of content", &[("image", ())]));
     let kind = match many {
@@ -69,16 +68,17 @@ fn choices(place: &Place<'_>, reading: &Reading<'_>) -> Option<()> {
 fn choice(place: &Place<'_>, reading: &Reading<'_>) -> Option<Value> {
     place.named("picture", |place| {
         let mut fields = place.fields("a picture (`value`, `text` and `imageLink`)")?;
-        let value = fields.key("value", "What is recorded.");
+        let value = fields.key("value", "The value in the data.");
         let value = value.need("pot", |place| self::value(&place));
-        let doc = "What is to be seen, for those who do not see it; stands below it with `showLabel`.";
+        let doc = "A description of the picture for screen readers. `showLabel` also shows it below the picture.";
         let text = fields.key("text", doc);
         if !place.may(text.place.is_some()) {
             place.wrong_at("text", "missing; people who do not see the picture need words for it: write for example `text: A red pot`");
         }
         let has_text = text.place.is_some();
         let _ = text.maybe(|place| localised(&place));
-        let doc = "The picture, a file of the study folder; beside the form, if that has a file of its own.";
+        let doc = "The picture file in the study folder. If the form has its own file, the path starts at that \
+                   file's folder.";
         let link = fields.key("imageLink", doc);
         let link = link.need("pot.png", |place| picture(&place, reading));
         fields.done();

@@ -2,8 +2,9 @@
 
 use ::survey::Pattern;
 
-use super::{MAX_ANSWER, Part, Type, condition, texts};
+use super::part::{Part, Type, condition, texts};
 use crate::read::{Fields, Place};
+use crate::survey::MAX_ANSWER;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Validator {
@@ -25,7 +26,7 @@ const VALIDATORS: [(&str, Validator); 6] = [
 ];
 
 pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Part<'a>>> {
-    let list = fields.key("validators", "What an answer must fulfil beside.");
+    let list = fields.key("validators", "Further checks of the answer.");
     let rules = list.maybe(|place| {
         let places = place.list("validators", 20)?;
         let rules: Vec<_> = places.iter().map(|place| validator(place, of)).collect();
@@ -44,8 +45,8 @@ fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
     };
     place.named("validator", |place| {
         let mut fields = place.fields("a validator")?;
-        texts(&mut fields, &[("text", "What is said if it is not fulfilled.")]);
-        let doc = "What must be fulfilled; decides which other keys it has.";
+        texts(&mut fields, &[("text", "The message if the check fails.")]);
+        let doc = "The type of check. It decides which other keys exist.";
         let mut at = None;
         let rule = fields.variants("type", doc, "validator", &VALIDATORS, |kind, fields| {
             at = Some(kind);
@@ -71,10 +72,12 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
         }
         Validator::Text => {
             let min = fields
-                .key("minLength", "The fewest characters.")
+                .key("minLength", "The minimum number of characters.")
                 .maybe(size);
-            let max = fields.key("maxLength", "The most characters.").maybe(size);
-            let digits = fields.key("allowDigits", "Whether it may have digits.");
+            let max = fields
+                .key("maxLength", "The maximum number of characters.")
+                .maybe(size);
+            let digits = fields.key("allowDigits", "Whether digits are allowed.");
             let digits = digits.or(true, |place| place.flag());
             let (min, max) = (min?, max?.filter(|max| *max > 0));
             in_order(
@@ -87,9 +90,11 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
             digits?;
         }
         Validator::Regex => {
-            let doc =
-                "A regular expression that is found in the text; `^` and `$` stand for its ends.";
-            let fold = fields.key("caseInsensitive", "Whether `a` is `A`.");
+            let doc = "A regular expression that must occur in the text. `^` and `$` stand for the start and the end.";
+            let fold = fields.key(
+                "caseInsensitive",
+                "Whether upper and lower case are treated alike.",
+            );
             let fold = fold.or(false, |place| place.flag());
             let read = fields.key("regex", doc).need("\"^[A-Z]{2}[0-9]+$\"", |place| {
                 let text = place.text(500)?;
@@ -103,10 +108,13 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
         Validator::Email => {}
         Validator::Count => {
             let min = fields
-                .key("minCount", "The fewest that must be chosen, if any is.")
+                .key(
+                    "minCount",
+                    "The minimum number of choices, if any are made.",
+                )
                 .maybe(size);
             let max = fields
-                .key("maxCount", "The most that can be chosen.")
+                .key("maxCount", "The maximum number of choices.")
                 .maybe(size);
             let (min, max) = (min?, max?.filter(|max| *max > 0));
             in_order(
@@ -118,7 +126,7 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
             )?;
         }
         Validator::Expression => {
-            let doc = "A condition over the answers, this one too.";
+            let doc = "A condition over all answers, including this one.";
             let own = condition(fields, "expression", doc, true)?;
             if own.is_none() && !fields.whole.may(false) {
                 fields.whole.wrong_at(

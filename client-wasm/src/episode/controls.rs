@@ -1,0 +1,414 @@
+//! What keys and actions are called, and how the controls of an environment are laid out.
+//!
+//! This module must not know where they are shown.
+
+use std::collections::BTreeMap;
+
+use env_core::contract::ActionSpec;
+use env_core::{Action, Spec};
+
+use crate::episode::keys::Keys;
+use crate::messages;
+
+/// What the keys of the person's keyboard have printed on them, by `KeyboardEvent.code`; empty where a browser does not
+/// tell.
+pub type Layout = BTreeMap<String, String>;
+
+/// What a key is called on a keyboard, by its `KeyboardEvent.code`.
+pub fn key_name(code: &str, layout: &Layout) -> String {
+    let words = messages::say();
+    let named = match code {
+        "ArrowUp" => "↑",
+        "ArrowDown" => "↓",
+        "ArrowLeft" => "←",
+        "ArrowRight" => "→",
+        "Space" => words.space_key,
+        "ShiftLeft" | "ShiftRight" => words.shift_key,
+        "ControlLeft" | "ControlRight" => words.control_key,
+        "Enter" => words.enter_key,
+        "NumpadEnter" => return format!("Num {}", words.enter_key),
+        _ => "",
+    };
+    if !named.is_empty() {
+        return named.to_owned();
+    }
+    if let Some(digit) = code.strip_prefix("Numpad") {
+        return format!("Num {digit}");
+    }
+    if let Some(printed) = layout.get(code).filter(|_| !code.starts_with("Digit"))
+        && !printed.trim().is_empty()
+    {
+        return printed.to_uppercase();
+    }
+    let plain = match code {
+        "Comma" => ",",
+        "Period" => ".",
+        "Slash" => "/",
+        "Semicolon" => ";",
+        "Quote" => "'",
+        "Minus" => "-",
+        "Equal" => "=",
+        _ => code,
+    };
+    let letter = plain
+        .strip_prefix("Key")
+        .or_else(|| plain.strip_prefix("Digit"));
+    letter.unwrap_or(plain).to_owned()
+}
+
+/// What an action is called: its name in words.
+pub fn action_name(name: &str) -> String {
+    let words = name.replace(['_', '-'], " ");
+    let words = words.trim();
+    let mut letters = words.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// A direction of the pad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Up or forward.
+    Up,
+    /// Left.
+    Left,
+    /// Down or back.
+    Down,
+    /// Right.
+    Right,
+}
+
+impl Way {
+    /// All, in the order in which keys are told: as on a keyboard, from the thumb on.
+    pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
+
+    /// The direction that an action's name ends with, and the name before it.
+    pub fn of(name: &str) -> Option<(Self, &str)> {
+        let (rest, last) = name.rsplit_once(['_', '-']).unwrap_or(("", name));
+        let way = match last {
+            "up" | "forward" => Self::Up,
+            "left" => Self::Left,
+            "down" | "back" | "backward" => Self::Down,
+            "right" => Self::Right,
+            _ => return None,
+        };
+        Some((way, rest))
+    }
+
+    /// As an attribute has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Left => "left",
+            Self::Down => "down",
+            Self::Right => "right",
+        }
+    }
+}
+
+/// A button to touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// What it means.
+    pub action: Action,
+    /// Where on the cross it is; none for one beside it.
+    pub way: Option<Way>,
+    /// What it shows.
+    pub face: String,
+    /// What it is called.
+    pub label: String,
+}
+
+/// The buttons for all actions that a key reaches: what no key reaches does nothing here. Those that name the four
+/// directions, or two of them at least, make a cross.
+pub fn buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
+    let reached: Vec<(Action, &ActionSpec)> = reached(spec, keys).collect();
+    let mut ways: BTreeMap<Way, Action> = BTreeMap::new();
+    for (action, of) in &reached {
+        if let Some((way, _)) = Way::of(&of.name) {
+            ways.entry(way).or_insert(*action);
+        }
+    }
+    if ways.len() < 2 {
+        ways.clear();
+    }
+    let button = |(action, of): (Action, &ActionSpec)| {
+        let own = ways.iter().find(|(_, of)| **of == action);
+        let way = own.map(|(way, _)| *way);
+        let label = action_name(&of.name);
+        Button {
+            action,
+            way,
+            face: way.map_or(label.clone(), |way| face(way, &of.name).to_owned()),
+            label,
+        }
+    };
+    reached.into_iter().map(button).collect()
+}
+
+fn face(way: Way, name: &str) -> &'static str {
+    let turns = name.starts_with("rotate") || name.starts_with("turn");
+    match way {
+        Way::Left if turns => "↺",
+        Way::Right if turns => "↻",
+        Way::Up => "↑",
+        Way::Left => "←",
+        Way::Down => "↓",
+        Way::Right => "→",
+    }
+}
+
+fn reached<'a>(
+    spec: &'a Spec,
+    keys: &'a Keys,
+) -> impl Iterator<Item = (Action, &'a ActionSpec)> + 'a {
+    (0..)
+        .zip(&spec.actions)
+        .filter(|(action, _)| keys.of(*action).next().is_some())
+}
+
+/// What some keys do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The ways to do it; each of them is keys, which are parts of a chord if it `is_chord`.
+    pub keys: Vec<Press>,
+    /// What it is.
+    pub label: String,
+}
+
+/// Keys that stand together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Press {
+    /// What they are called.
+    pub names: Vec<String>,
+    /// Whether all of them are pressed at once.
+    pub is_chord: bool,
+}
+
+/// What the keys do, in the order of the actions. Four directions of one kind are told together.
+pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
+    let mut hints: Vec<Hint> = Vec::new();
+    let mut told: Vec<Action> = Vec::new();
+    let press = |chord: &str| {
+        let names: Vec<String> = chord
+            .split('+')
+            .map(|code| key_name(code, layout))
+            .collect();
+        Press {
+            is_chord: names.len() > 1,
+            names,
+        }
+    };
+    for (action, of) in reached(spec, keys) {
+        if told.contains(&action) {
+            continue;
+        }
+        if let Some((kind, four)) = cross(spec, keys, &of.name) {
+            hints.push(Hint {
+                keys: together(&four, keys, press),
+                label: action_name(if kind.is_empty() { "move" } else { kind }),
+            });
+            told.extend(four);
+            continue;
+        }
+        let mut all: Vec<Press> = Vec::new();
+        for press in keys.of(action).map(press) {
+            if !all.contains(&press) {
+                all.push(press);
+            }
+        }
+        all.truncate(2);
+        hints.push(Hint {
+            keys: all,
+            label: action_name(&of.name),
+        });
+    }
+    hints
+}
+
+/// The actions of all four directions that are of one kind with this one, if each has the same number of single keys.
+fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Action; 4])> {
+    let (_, kind) = Way::of(name)?;
+    let count = |action: Action| keys.of(action).count();
+    let mut four = [0; 4];
+    for (slot, way) in four.iter_mut().zip(Way::ALL) {
+        let is = |(_, of): &(Action, &ActionSpec)| Way::of(&of.name) == Some((way, kind));
+        let (action, _) = reached(spec, keys).find(is)?;
+        if keys.of(action).any(|chord| chord.contains('+')) {
+            return None;
+        }
+        *slot = action;
+    }
+    (four.iter().all(|action| count(*action) == count(four[0]))).then_some((kind, four))
+}
+
+/// The keys of four directions, first those that stand first with each.
+fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(&str) -> Press) -> Vec<Press> {
+    let nth = |at: usize| {
+        let keys = four.iter().filter_map(|action| keys.of(*action).nth(at));
+        Press {
+            names: keys.flat_map(|key| press(key).names).collect(),
+            is_chord: false,
+        }
+    };
+    (0..keys.of(four[0]).count().min(2)).map(nth).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(actions: &[(&str, &[&str])]) -> (Spec, Keys) {
+        let action = |&(name, keys): &(&str, &[&str])| ActionSpec {
+            name: name.to_owned(),
+            momentary: false,
+            keys: keys.iter().map(|&key| key.to_owned()).collect(),
+        };
+        let spec = Spec {
+            id: "test".to_owned(),
+            version: "1.0.0".to_owned(),
+            title: "Test".to_owned(),
+            seats: 1,
+            actions: actions.iter().map(action).collect(),
+            noop: 0,
+            observation: Vec::new(),
+            tick_hz: 10,
+            horizon: 10,
+            events: Vec::new(),
+            compact: false,
+        };
+        let keys = Keys::new(&spec, &[], false);
+        (spec, keys)
+    }
+
+    fn kitchen() -> (Spec, Keys) {
+        world(&[
+            ("noop", &[]),
+            ("move_up", &["ArrowUp", "KeyW"]),
+            ("move_down", &["ArrowDown", "KeyS"]),
+            ("move_left", &["ArrowLeft", "KeyA"]),
+            ("move_right", &["ArrowRight", "KeyD"]),
+            ("pick_up_or_drop", &["Space", "KeyE"]),
+            ("shout", &["ShiftLeft", "ShiftRight"]),
+            ("sprint", &["ShiftLeft+KeyW"]),
+        ])
+    }
+
+    fn told(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<String> {
+        let press = |press: &Press| press.names.join(if press.is_chord { "+" } else { " " });
+        let tell = |hint: &Hint| {
+            let keys: Vec<_> = hint.keys.iter().map(press).collect();
+            format!("{}: {}", keys.join(" or "), hint.label)
+        };
+        hints(spec, keys, layout).iter().map(tell).collect()
+    }
+
+    #[test]
+    fn keys_are_called_what_people_call_them() {
+        let names = [
+            "ArrowUp",
+            "KeyW",
+            "Digit3",
+            "Space",
+            "ShiftLeft",
+            "Numpad4",
+            "NumpadEnter",
+            "Comma",
+        ];
+        let none = Layout::new();
+        assert_eq!(
+            names.map(|code| key_name(code, &none)),
+            ["↑", "W", "3", "Space", "Shift", "Num 4", "Num Enter", ","]
+        );
+        let french = [("KeyW", "z"), ("Comma", ";"), ("Digit3", "\"")];
+        let french = french
+            .map(|(code, printed)| (code.to_owned(), printed.to_owned()))
+            .into();
+        assert_eq!(
+            names.map(|code| key_name(code, &french)),
+            ["↑", "Z", "3", "Space", "Shift", "Num 4", "Num Enter", ";"]
+        );
+        messages::speak(["de"]);
+        assert_eq!(
+            names.map(|code| key_name(code, &none)),
+            [
+                "↑",
+                "W",
+                "3",
+                "Leertaste",
+                "Umschalt",
+                "Num 4",
+                "Num Eingabe",
+                ","
+            ]
+        );
+    }
+
+    #[test]
+    fn hints_tell_four_directions_together() {
+        let (spec, keys) = kitchen();
+        assert_eq!(
+            told(&spec, &keys, &Layout::new()),
+            [
+                "↑ ← ↓ → or W A S D: Move",
+                "Space or E: Pick up or drop",
+                "Shift: Shout",
+                "Shift+W: Sprint",
+            ]
+        );
+    }
+
+    #[test]
+    fn directions_that_are_not_four_are_told_one_by_one() {
+        let (spec, keys) = world(&[
+            ("move_forward", &["ArrowUp"]),
+            ("rotate_left", &["ArrowLeft"]),
+            ("rotate_right", &["ArrowRight"]),
+        ]);
+        assert_eq!(
+            told(&spec, &keys, &Layout::new()),
+            ["↑: Move forward", "←: Rotate left", "→: Rotate right"]
+        );
+    }
+
+    #[test]
+    fn buttons_make_a_cross_of_the_directions() {
+        let faces = |(spec, keys): &(Spec, Keys)| {
+            let face = |button: &Button| (button.way.map(Way::name), button.face.clone());
+            buttons(spec, keys).iter().map(face).collect::<Vec<_>>()
+        };
+        let some = |way, face: &str| (Some(way), face.to_owned());
+        let beside = |face: &str| (None, face.to_owned());
+        assert_eq!(
+            faces(&kitchen()),
+            [
+                some("up", "↑"),
+                some("down", "↓"),
+                some("left", "←"),
+                some("right", "→"),
+                beside("Pick up or drop"),
+                beside("Shout"),
+                beside("Sprint"),
+            ]
+        );
+        let turning = world(&[
+            ("move_forward", &["ArrowUp"]),
+            ("rotate_left", &["ArrowLeft"]),
+            ("rotate_right", &["ArrowRight"]),
+            ("look_left", &["KeyA"]),
+        ]);
+        assert_eq!(
+            faces(&turning),
+            [
+                some("up", "↑"),
+                some("left", "↺"),
+                some("right", "↻"),
+                beside("Look left")
+            ]
+        );
+        let game = world(&[("give_up", &["KeyG"]), ("defect", &["KeyD"])]);
+        assert_eq!(faces(&game), [beside("Give up"), beside("Defect")]);
+    }
+}

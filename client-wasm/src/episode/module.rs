@@ -1,0 +1,223 @@
+//! An environment module: loaded from the server, run by the browser behind `env_core::guest`,
+//! which speaks the module ABI (`docs/environment-abi.md`) and believes nothing that the module says.
+//!
+//! A trap ends in the fault of the world. A call that never returns is what nothing on this thread can stop.
+//! States stay in the module: save and load name a slot. This module must not know of sessions or views.
+
+use env_core::guest::{Engine, Export, Guest, MessageLimits};
+use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Response;
+
+use policy::Partners;
+
+use crate::shell::dom;
+
+pub(crate) use env_core::guest::Sprite;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The exports of a module.
+    type Exports;
+    #[wasm_bindgen(method, getter)]
+    fn memory(this: &Exports) -> WebAssembly::Memory;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_abi(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_inbox(this: &Exports, len: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_outbox(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_open(this: &Exports, len: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_facts(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_reset(this: &Exports, seed: i64) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_step(this: &Exports, seats: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_observe(this: &Exports, seat: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_describe(this: &Exports, seat: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_draw(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_save(this: &Exports, slot: i32) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_load(this: &Exports, slot: i32) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_digest(this: &Exports) -> Result<i64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_score(this: &Exports) -> Result<i64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_state(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_restore(this: &Exports, len: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_inject(this: &Exports, words: i32) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_mask(this: &Exports, seat: i32) -> Result<i64, JsValue>;
+}
+
+/// A running environment inside a module.
+pub(crate) type Module = Guest<Browser>;
+
+/// Loads a module and opens an environment in it with these parameters.
+///
+/// # Errors
+/// A sentence for the log: what could not be fetched, compiled, opened or read.
+pub(crate) async fn load(url: &str, params: &str) -> Result<Module, String> {
+    let exports = instantiate(url)
+        .await
+        .map_err(|error| format!("{url}: {error:?}"))?;
+    let has = |name: &str| Reflect::has(&exports, &name.into()).unwrap_or(false);
+    let wanted = Export::ALL.iter().filter(|export| !export.is_optional());
+    let mut names = std::iter::once("memory").chain(wanted.map(|export| export.name()));
+    if let Some(missing) = names.find(|name| !has(name)) {
+        return Err(format!("{url} does not export {missing}"));
+    }
+    let has_mask = has(Export::Mask.name());
+    let exports: Exports = exports.unchecked_into();
+    let memory = exports.memory();
+    let bytes = Uint8Array::new(&memory.buffer());
+    let browser = Browser {
+        exports,
+        memory,
+        bytes,
+        has_mask,
+    };
+    Guest::open(browser, params, MessageLimits::default())
+        .map_err(|error| format!("{url}: {error}"))
+}
+
+/// The browser as the engine of one module instance.
+pub(crate) struct Browser {
+    exports: Exports,
+    memory: WebAssembly::Memory,
+    /// All of the module's memory; void once the memory has grown.
+    bytes: Uint8Array,
+    has_mask: bool,
+}
+
+impl Browser {
+    /// The part of the memory from `at` on, as the memory is now: growing it makes earlier views void.
+    fn view(&mut self, at: u32, len: u32) -> Option<Uint8Array> {
+        if self.bytes.byte_length() == 0 {
+            self.bytes = Uint8Array::new(&self.memory.buffer());
+        }
+        let end = at.checked_add(len)?;
+        (end <= self.bytes.byte_length()).then(|| self.bytes.subarray(at, end))
+    }
+
+    fn try_call(&self, export: Export, argument: i64) -> Result<i64, JsValue> {
+        let (module, short) = (&self.exports, argument as i32);
+        let nothing = |()| 0;
+        match export {
+            Export::Abi => module.coplay_abi().map(i64::from),
+            Export::Inbox => module.coplay_inbox(short).map(i64::from),
+            Export::Outbox => module.coplay_outbox().map(i64::from),
+            Export::Open => module.coplay_open(short).map(i64::from),
+            Export::Facts => module.coplay_facts().map(i64::from),
+            Export::Reset => module.coplay_reset(argument).map(nothing),
+            Export::Step => module.coplay_step(short).map(i64::from),
+            Export::Observe => module.coplay_observe(short).map(i64::from),
+            Export::Describe => module.coplay_describe(short).map(i64::from),
+            Export::Draw => module.coplay_draw().map(i64::from),
+            Export::Save => module.coplay_save(short).map(nothing),
+            Export::Load => module.coplay_load(short).map(nothing),
+            Export::Digest => module.coplay_digest(),
+            Export::Score => module.coplay_score(),
+            Export::State => module.coplay_state().map(i64::from),
+            Export::Restore => module.coplay_restore(short).map(i64::from),
+            Export::Inject => module.coplay_inject(short).map(nothing),
+            Export::Mask => module.coplay_mask(short),
+        }
+    }
+}
+
+impl Engine for Browser {
+    fn has(&self, export: Export) -> bool {
+        self.has_mask || !export.is_optional()
+    }
+
+    fn call(&mut self, export: Export, argument: i64) -> Result<i64, String> {
+        self.try_call(export, argument).map_err(|error| {
+            format!(
+                "broke down: {}",
+                String::from(Object::from(error).to_string())
+            )
+        })
+    }
+
+    fn read(&mut self, at: u32, len: u32, out: &mut Vec<u8>) -> Option<()> {
+        let view = self.view(at, len)?;
+        out.resize(len as usize, 0);
+        view.copy_to(out);
+        Some(())
+    }
+
+    fn write(&mut self, at: u32, bytes: &[u8]) -> Option<()> {
+        let view = self.view(at, u32::try_from(bytes.len()).ok()?)?;
+        view.copy_from(bytes);
+        Some(())
+    }
+}
+
+/// Where the module with this SHA-256 is served, for good.
+pub(crate) fn url(sha256: &str) -> String {
+    format!("/modules/{sha256}.wasm")
+}
+
+/// Loads the networks of AI partners by their SHA-256.
+///
+/// # Errors
+/// A sentence for the log: what could not be fetched or read.
+pub(crate) async fn partners(networks: &[String]) -> Result<Partners, String> {
+    let mut partners = Partners::default();
+    for sha256 in networks {
+        let url = format!("/networks/{sha256}.network");
+        let bytes = fetch(&url).await;
+        let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
+        let added = partners.add(sha256, &bytes);
+        added.map_err(|error| format!("{url}: {error}"))?;
+    }
+    Ok(partners)
+}
+
+async fn fetch(url: &str) -> Result<Vec<u8>, JsValue> {
+    let response = JsFuture::from(dom::window().fetch_with_str(url)).await?;
+    let response: Response = response.unchecked_into();
+    if !response.ok() {
+        return Err(response.status_text().into());
+    }
+    let body = JsFuture::from(response.array_buffer()?).await?;
+    Ok(Uint8Array::new(&body).to_vec())
+}
+
+/// Brings a module into the browser's cache. If that fails, it is fetched when it is needed.
+pub(crate) fn fetch_ahead(sha256: String) {
+    spawn_local(async move {
+        let response = JsFuture::from(dom::window().fetch_with_str(&url(&sha256))).await;
+        // A body that nobody reads may not be fetched to its end.
+        if let Ok(response) = response.map(JsCast::unchecked_into::<Response>)
+            && let Ok(body) = response.array_buffer()
+        {
+            JsFuture::from(body).await.ok();
+        }
+    });
+}
+
+async fn instantiate(url: &str) -> Result<JsValue, JsValue> {
+    let response = dom::window().fetch_with_str(url);
+    let module = JsFuture::from(WebAssembly::compile_streaming(&response)).await?;
+    let instance = JsFuture::from(WebAssembly::instantiate_module(
+        module.unchecked_ref(),
+        &Object::new(),
+    ))
+    .await?;
+    Ok(instance
+        .unchecked_into::<WebAssembly::Instance>()
+        .exports()
+        .into())
+}

@@ -1,0 +1,373 @@
+//! The page of an episode: figures, canvas, key hints, touch buttons, overlay, and the way to the whole screen.
+//!
+//! This module must not know of sessions; it is told what to show.
+
+use env_core::Spec;
+use web_sys::{HtmlElement, PointerEvent};
+
+use crate::episode::controls::{self, Hint, Layout};
+use crate::episode::keys::Keys;
+use crate::episode::partners::Line;
+use crate::episode::touch_buttons;
+use crate::messages;
+use crate::pages::chat::Pane;
+use crate::shell::dom;
+use crate::shell::inbox::{Inbox, Input};
+
+/// Pause between descriptions for screen readers, milliseconds.
+const DESCRIBE_MS: f64 = 2_000.0;
+
+/// How a link is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Badge {
+    /// Alone, or not linked yet: nothing.
+    None,
+    /// Over the data channel.
+    Direct,
+    /// Through the server.
+    Relay,
+    /// The partner is not heard.
+    Lost,
+    /// The server is away: rows wait here.
+    Unsaved,
+}
+
+/// How much of the world a sentence covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Veil {
+    /// Nothing is covered, and nothing is said.
+    None,
+    /// The world shows through and moves.
+    Light,
+    /// The world is out of reach.
+    Dark,
+}
+
+/// The elements of the page.
+pub(crate) struct Screen {
+    /// The page: the world, and the chat beside it if there is one.
+    pub(crate) whole: HtmlElement,
+    /// What people write meanwhile.
+    pub(crate) chat: Option<Pane>,
+    page: HtmlElement,
+    heading: HtmlElement,
+    /// The canvas.
+    pub(crate) canvas: HtmlElement,
+    hud: HtmlElement,
+    gauges: Vec<Figure>,
+    link: HtmlElement,
+    words: HtmlElement,
+    spoken: HtmlElement,
+    keys: HtmlElement,
+    overlay: HtmlElement,
+    ask: HtmlElement,
+    asked: HtmlElement,
+    news: HtmlElement,
+    /// What the overlay shows.
+    shown: String,
+    /// What is told beside the world, and the elements that count down.
+    told: Vec<(String, HtmlElement)>,
+    described_ms: f64,
+}
+
+impl Screen {
+    /// An empty page; `partner` is what the partner is called. With `chat` people write beside it.
+    pub(crate) fn new(inbox: &Inbox, partner: &str, chat: bool) -> Self {
+        let page = dom::make("section.play");
+        let heading = dom::text("h1.sr-only", messages::say().get_ready);
+        let hud = dom::make("div.hud");
+        let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
+        dom::fill(&hud, &[&partner, &link]);
+        let canvas = dom::make("canvas");
+        canvas.set_id("stage");
+        dom::set(&canvas, "tabindex", "0");
+        dom::set(&canvas, "role", "application");
+        let (words, spoken) = (dom::make("p.sr-only"), dom::make("p.sr-only"));
+        words.set_id("words");
+        dom::set(&canvas, "aria-describedby", "words");
+        dom::set(&spoken, "aria-live", "polite");
+        let keys = dom::make("div.keys");
+        let (ask, asked) = ask(&canvas);
+        let (overlay, news) = (dom::make("div.overlay"), dom::make("div.news"));
+        for told in [&overlay, &news] {
+            dom::set(told, "role", "status");
+        }
+        dom::fill(
+            &page,
+            &[
+                &heading, &hud, &canvas, &words, &spoken, &keys, &news, &overlay, &ask,
+            ],
+        );
+        link.set_hidden(true);
+        partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
+        let chat = chat.then(|| Pane::new(inbox).beside(&canvas));
+        let whole = match &chat {
+            None => page.clone(),
+            Some(pane) => {
+                let whole = dom::make("div.both");
+                dom::fill(&whole, &[&page, &pane.element]);
+                whole
+            }
+        };
+        let mut screen = Self {
+            whole,
+            chat,
+            page,
+            heading,
+            canvas,
+            hud,
+            gauges: Vec::new(),
+            link,
+            words,
+            spoken,
+            keys,
+            overlay,
+            ask,
+            asked,
+            news,
+            shown: String::new(),
+            told: Vec::new(),
+            described_ms: f64::NEG_INFINITY,
+        };
+        screen.overlay(Veil::Dark, messages::say().loading, None);
+        screen
+    }
+
+    /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
+    pub(crate) fn explain(
+        &self,
+        inbox: &Inbox,
+        spec: &Spec,
+        keys: &Keys,
+        layout: &Layout,
+        touch: bool,
+    ) {
+        dom::say(&self.heading, &spec.title);
+        dom::set(&self.canvas, "aria-label", &spec.title);
+        for hint in controls::hints(spec, keys, layout) {
+            dom::fill(&self.keys, &[&tell(&hint)]);
+        }
+        if touch {
+            dom::fill(
+                &self.page,
+                &[&touch_buttons::make(inbox, &controls::buttons(spec, keys))],
+            );
+            // Machines that have both a mouse and a screen to touch show the buttons once they are of use.
+            let page = self.page.clone();
+            let touched = move || drop(page.class_list().add_1("touched"));
+            if dom::matches("(pointer: coarse)") {
+                touched();
+            }
+            dom::listen(&self.page, "pointerdown", move |event: PointerEvent| {
+                if event.pointer_type() == "touch" {
+                    touched();
+                }
+            });
+        }
+        self.canvas.focus().ok();
+    }
+
+    /// Asks for the whole screen before the world runs, or beside it once it does; or not at all.
+    pub(crate) fn ask(&self, asks: bool, runs: bool) {
+        dom::show(&self.ask, asks);
+        let class = if runs { "ask beside" } else { "ask" };
+        if self.ask.class_name() != class {
+            self.ask.set_class_name(class);
+        }
+        let sentence = match runs {
+            true => messages::say().fullscreen_left,
+            false => messages::say().ask_fullscreen,
+        };
+        dom::say(&self.asked, sentence);
+    }
+
+    /// Shows figures: what each is, and what it says now. They keep the room that they once had, so that nothing jumps.
+    pub(crate) fn figures(&mut self, figures: &[(String, String)]) {
+        let labels = self.gauges.iter().map(|gauge| &gauge.label);
+        if !labels.eq(figures.iter().map(|(label, _)| label)) {
+            self.gauges
+                .drain(..)
+                .for_each(|gauge| gauge.element.remove());
+            let before = self.hud.first_child();
+            for (label, _) in figures {
+                let figure = Figure::new(label);
+                self.hud
+                    .insert_before(&figure.element, before.as_ref())
+                    .expect("a new element can be added");
+                self.gauges.push(figure);
+            }
+        }
+        for (figure, (_, value)) in self.gauges.iter_mut().zip(figures) {
+            figure.show(value);
+        }
+    }
+
+    /// Shows how packets travel.
+    pub(crate) fn badge(&self, badge: Badge) {
+        let (class, text) = match badge {
+            Badge::None => ("", ""),
+            Badge::Direct => ("", messages::say().direct),
+            Badge::Relay => ("relay", messages::say().via_server),
+            Badge::Lost => ("lost", messages::say().partner_lost),
+            Badge::Unsaved => ("lost", messages::say().saving_paused),
+        };
+        dom::say(&self.link, text);
+        let class = format!("link {class}");
+        if self.link.class_name() != class {
+            self.link.set_class_name(&class);
+        }
+        dom::show(&self.link, badge != Badge::None);
+    }
+
+    /// Covers the world with a sentence, and a large number if there is one.
+    pub(crate) fn overlay(&mut self, veil: Veil, sentence: &str, count: Option<u64>) {
+        if !self.turns_to(format!("{veil:?} {sentence} {count:?}")) {
+            return;
+        }
+        let class = match veil {
+            Veil::Light => "overlay light",
+            Veil::None | Veil::Dark => "overlay",
+        };
+        self.overlay.set_class_name(class);
+        self.overlay.set_text_content(None);
+        if let Some(count) = count {
+            dom::fill(&self.overlay, &[&dom::text("p.count", &count.to_string())]);
+        }
+        if veil != Veil::None {
+            dom::fill(&self.overlay, &[&dom::text("p", sentence)]);
+        }
+    }
+
+    /// Covers the world with its outcome and the way on.
+    pub(crate) fn outcome(&mut self, inbox: &Inbox, sentence: &str) {
+        if !self.turns_to(format!("outcome {sentence}")) {
+            return;
+        }
+        self.overlay.set_class_name("overlay");
+        self.overlay.set_text_content(None);
+        let inbox = inbox.clone();
+        // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
+        let on = dom::button("primary", messages::say().onward, move || {
+            inbox.send(Input::Onward)
+        });
+        let actions = dom::make("div.actions");
+        dom::fill(&actions, &[&on]);
+        dom::fill(&self.overlay, &[&dom::text("p", sentence), &actions]);
+    }
+
+    /// Whether the overlay is to show something else from now on.
+    fn turns_to(&mut self, shown: String) -> bool {
+        let turns = self.shown != shown;
+        self.shown = shown;
+        turns
+    }
+
+    /// Tells something beside the world. Seconds that count down are not read aloud.
+    pub(crate) fn news(&mut self, lines: &[Line]) {
+        let told = self.told.iter().map(|(sentence, _)| sentence);
+        if !told.eq(lines.iter().map(|line| &line.sentence)) {
+            self.news.set_text_content(None);
+            self.told.clear();
+            for line in lines {
+                let (entry, left) = (dom::text("p", &line.sentence), dom::make("span.left"));
+                dom::set(&left, "aria-hidden", "true");
+                dom::fill(&entry, &[&left]);
+                dom::fill(&self.news, &[&entry]);
+                self.told.push((line.sentence.clone(), left));
+            }
+        }
+        for ((_, left), line) in self.told.iter().zip(lines) {
+            let seconds = line.left_s.map(|left_s| format!("{left_s} s"));
+            dom::say(left, &seconds.unwrap_or_default());
+            dom::show(left, line.left_s.is_some());
+        }
+    }
+
+    /// Whether it is time for another description.
+    pub(crate) fn may_describe(&mut self, now_ms: f64) -> bool {
+        let due = now_ms >= self.described_ms + DESCRIBE_MS;
+        if due {
+            self.described_ms = now_ms;
+        }
+        due
+    }
+
+    /// Tells the world in words: all of it to whoever asks, and what is new aloud.
+    pub(crate) fn describe(&self, words: &str) {
+        let before = self.words.text_content().unwrap_or_default();
+        let news = messages::news(&before, words);
+        if !news.is_empty() {
+            dom::say(&self.spoken, &news);
+        }
+        dom::say(&self.words, words);
+    }
+}
+
+/// A figure beside the picture.
+struct Figure {
+    element: HtmlElement,
+    label: String,
+    value: HtmlElement,
+    /// Characters of the longest value so far.
+    widest: usize,
+}
+
+impl Figure {
+    fn new(label: &str) -> Self {
+        let (element, value) = (dom::make("div.figure"), dom::make("span.value"));
+        dom::fill(&element, &[&dom::text("span.label", label), &value]);
+        Self {
+            element,
+            label: label.to_owned(),
+            value,
+            widest: 0,
+        }
+    }
+
+    fn show(&mut self, value: &str) {
+        dom::say(&self.value, value);
+        let width = value.chars().count();
+        if width > self.widest {
+            self.widest = width;
+            // A style that the browser refuses costs only the room; the page's own policy refuses attributes.
+            let style = self.value.style();
+            style.set_property("min-width", &format!("{width}ch")).ok();
+        }
+    }
+}
+
+/// What keys do, in elements.
+fn tell(hint: &Hint) -> HtmlElement {
+    let element = dom::make("span");
+    for press in &hint.keys {
+        let together = dom::make(if press.is_chord {
+            "span.chord"
+        } else {
+            "span.group"
+        });
+        for (at, name) in press.names.iter().enumerate() {
+            if press.is_chord && at > 0 {
+                dom::fill(&together, &[&dom::text("span", "+")]);
+            }
+            dom::fill(&together, &[&dom::text("kbd", name)]);
+        }
+        dom::fill(&element, &[&together]);
+    }
+    dom::fill(&element, &[&dom::text("span", &hint.label)]);
+    element
+}
+
+/// The question for the whole screen, and its sentence.
+fn ask(canvas: &HtmlElement) -> (HtmlElement, HtmlElement) {
+    let (ask, asked) = (dom::make("div.ask"), dom::make("p"));
+    dom::set(&ask, "role", "status");
+    ask.set_hidden(true);
+    let canvas = canvas.clone();
+    let button = dom::button("primary", messages::say().fullscreen, move || {
+        dom::fill_screen();
+        // The keys belong to the world again.
+        canvas.focus().ok();
+    });
+    dom::fill(&ask, &[&asked, &button]);
+    (ask, asked)
+}

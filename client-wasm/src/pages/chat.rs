@@ -1,0 +1,361 @@
+//! What the people of a group write to each other, on the page: the messages, who is there, and the field for one's own.
+//!
+//! It stands on a page of its own ([`Card`]), or beside the world. This module must not know how messages travel.
+
+use peer::chat::Chat;
+use protocol::Seat;
+use protocol::control::Line;
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
+
+use crate::messages;
+use crate::shell::inbox::{Inbox, Input};
+use crate::shell::{dom, layout};
+
+/// So few characters are left that it is told.
+const FEW: usize = 60;
+
+/// The messages and the field.
+pub(crate) struct Pane {
+    /// All of it.
+    pub(crate) element: HtmlElement,
+    company: HtmlElement,
+    scroll: HtmlElement,
+    lines: HtmlElement,
+    waiting: HtmlElement,
+    field: HtmlTextAreaElement,
+    send: HtmlElement,
+    count: HtmlElement,
+    toggle: HtmlElement,
+    news: HtmlElement,
+    /// Those of the lines that are shown.
+    drawn: Vec<(Seat, u32)>,
+    /// How many of them the person has had before their eyes.
+    read: usize,
+    /// What is shown: how often the chat had changed, whether one can write, and whether the page is connected.
+    shown: Option<(u64, bool, bool)>,
+}
+
+impl Pane {
+    /// An empty one.
+    pub(crate) fn new(inbox: &Inbox) -> Self {
+        let element = dom::make("section.chat");
+        dom::set(&element, "aria-label", messages::say().chat);
+        let company = dom::make("p.company");
+        dom::set(&company, "role", "status");
+        let (scroll, lines, waiting) = (
+            dom::make("div.scroll"),
+            dom::make("ol.lines"),
+            dom::make("ol.lines.waiting"),
+        );
+        dom::set(&scroll, "tabindex", "0");
+        dom::set(&scroll, "role", "group");
+        dom::set(&scroll, "aria-label", messages::say().messages);
+        dom::set(&lines, "aria-live", "polite");
+        dom::set(&lines, "aria-label", messages::say().messages);
+        dom::fill(&scroll, &[&lines, &waiting]);
+        let (form, field, send, count) = form(inbox);
+        let (toggle, news) = toggle(&element, &field);
+        let body = dom::make("div.body");
+        dom::fill(&body, &[&company, &scroll, &form]);
+        dom::fill(&element, &[&toggle, &body]);
+        Self {
+            element,
+            company,
+            scroll,
+            lines,
+            waiting,
+            field,
+            send,
+            count,
+            toggle,
+            news,
+            drawn: Vec::new(),
+            read: 0,
+            shown: None,
+        }
+    }
+
+    /// The way back to the world, for keys and fingers.
+    pub(crate) fn beside(self, canvas: &HtmlElement) -> Self {
+        let (element, canvas) = (self.element.clone(), canvas.clone());
+        let back = move || {
+            element.class_list().remove_1("open").ok();
+            canvas.focus().ok();
+        };
+        let leave = back.clone();
+        dom::listen(&self.element, "keydown", move |event: KeyboardEvent| {
+            if event.key() == "Escape" && !event.is_composing() {
+                event.prevent_default();
+                leave();
+            }
+        });
+        let button = dom::button("secondary.back", messages::say().to_game, back);
+        let hint = dom::text("p.hint.typing", messages::say().chat_keys);
+        if let Ok(Some(body)) = self.element.query_selector(".body") {
+            dom::fill(&body, &[&hint, &button]);
+        }
+        self
+    }
+
+    /// Lets the person write.
+    pub(crate) fn write(&self) {
+        self.element.class_list().add_1("open").ok();
+        self.field.focus().ok();
+    }
+
+    /// What the person has written and now sends.
+    pub(crate) fn take(&self) -> Option<String> {
+        let text = self.field.value();
+        let text = text.trim();
+        if text.is_empty() {
+            return None;
+        }
+        self.field.set_value("");
+        self.counts();
+        self.field.focus().ok();
+        Some(text.to_owned())
+    }
+
+    /// What stands in the field.
+    pub(crate) fn typed(&self) -> String {
+        self.field.value()
+    }
+
+    /// Puts into the field what a page before this one had there, unless the person writes already.
+    pub(crate) fn restore(&self, typed: &str) {
+        if self.field.value().is_empty() && !typed.is_empty() {
+            self.field.set_value(typed);
+            self.counts();
+        }
+    }
+
+    /// Shows how things stand; none before the server has told anything.
+    pub(crate) fn show(&mut self, chat: Option<&Chat>, is_connected: bool) {
+        let revision = chat.map_or(0, |chat| chat.revision() + 1);
+        let is_open = chat.is_some_and(Chat::is_heard);
+        self.mark_read();
+        if self.shown == Some((revision, is_open, is_connected)) {
+            return;
+        }
+        self.shown = Some((revision, is_open, is_connected));
+        // One that is being typed in stays: nobody loses what they were about to send.
+        if self.field.read_only() == is_open {
+            self.field.set_read_only(!is_open);
+            self.send
+                .toggle_attribute_with_force("disabled", !is_open)
+                .ok();
+        }
+        let Some(chat) = chat else {
+            return dom::say(&self.company, messages::say().chat_not_yet);
+        };
+        self.field.set_max_length(i32::from(chat.talk().max_length));
+        let company = match (is_connected, chat.is_closed()) {
+            (false, _) => messages::say().chat_lost.to_owned(),
+            (true, true) => messages::say().chat_closed.to_owned(),
+            (true, false) => messages::company(chat.talk()),
+        };
+        dom::say(&self.company, &company);
+        self.draw(chat);
+    }
+
+    fn draw(&mut self, chat: &Chat) {
+        let at_end =
+            self.scroll.scroll_height() - self.scroll.scroll_top() - self.scroll.client_height()
+                < 80;
+        let talk = chat.talk();
+        let key = |line: &Line| (line.place, line.number);
+        let all: Vec<_> = talk.lines.iter().map(key).collect();
+        if !all.starts_with(&self.drawn) {
+            self.lines.set_text_content(None);
+            self.drawn.clear();
+        }
+        for line in &talk.lines[self.drawn.len()..] {
+            let is_own = line.place == talk.place;
+            let name = messages::talker(talk, line.place);
+            dom::fill(&self.lines, &[&bubble(is_own, &name, &line.text, "")]);
+            self.drawn.push(key(line));
+        }
+        self.waiting.set_text_content(None);
+        let own = messages::talker(talk, talk.place);
+        for draft in chat.unsaid() {
+            let entry = bubble(true, &own, &draft.text, messages::say().not_sent);
+            entry.class_list().add_1("unsaid").ok();
+            dom::fill(&self.waiting, &[&entry]);
+        }
+        for draft in chat.queue() {
+            dom::fill(
+                &self.waiting,
+                &[&bubble(true, &own, &draft.text, messages::say().sending)],
+            );
+        }
+        if at_end {
+            self.scroll.set_scroll_top(self.scroll.scroll_height());
+        }
+        self.mark_read();
+        let last = talk.lines.last();
+        let last =
+            last.map(|line| format!("{}: {}", messages::talker(talk, line.place), line.text));
+        dom::say(&self.news, last.as_deref().unwrap_or(messages::say().chat));
+    }
+
+    /// Takes note of what the person has before their eyes, and tells how much they have not.
+    fn mark_read(&mut self) {
+        let is_seen = self.scroll.client_height() > 0 && !dom::document().hidden();
+        if is_seen || self.read > self.drawn.len() {
+            self.read = self.drawn.len();
+        }
+        let unread = self.drawn.len() - self.read;
+        let label = match unread {
+            0 => String::new(),
+            unread => unread.to_string(),
+        };
+        if self.toggle.get_attribute("data-new").unwrap_or_default() != label {
+            dom::set(&self.toggle, "data-new", &label);
+            dom::set(&self.toggle, "aria-label", &messages::chat_news(unread));
+        }
+    }
+
+    /// Tells how many characters are left, if they are few.
+    fn counts(&self) {
+        counts(&self.field, &self.count);
+    }
+}
+
+fn counts(field: &HtmlTextAreaElement, count: &HtmlElement) {
+    let most = usize::try_from(field.max_length()).unwrap_or(usize::MAX);
+    let left = most.saturating_sub(field.value().encode_utf16().count());
+    let told = match left <= FEW.min(most / 2) {
+        true => messages::characters_left(left),
+        false => String::new(),
+    };
+    dom::say(count, &told);
+}
+
+/// One message.
+fn bubble(is_own: bool, name: &str, text: &str, state: &str) -> HtmlElement {
+    let entry = dom::make(if is_own { "li.own" } else { "li" });
+    let who = dom::text("span.who", name);
+    let words = dom::text("span.words", text);
+    dom::set(&words, "dir", "auto");
+    dom::fill(&entry, &[&who, &words]);
+    if !state.is_empty() {
+        dom::fill(&entry, &[&dom::text("span.state", state)]);
+    }
+    entry
+}
+
+/// The field with its button, and the count of what is left of it.
+fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElement) {
+    let (form, label) = (
+        dom::make("form"),
+        dom::text("label", messages::say().your_message),
+    );
+    let field: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
+    field.set_id("message");
+    field.set_rows(1);
+    dom::set(&label, "for", "message");
+    dom::set(&field, "enterkeyhint", "send");
+    dom::set(&field, "autocomplete", "off");
+    dom::set(&field, "dir", "auto");
+    field.set_read_only(true);
+    let send = dom::text("button.primary", messages::say().send);
+    dom::set(&send, "type", "submit");
+    dom::set(&send, "disabled", "");
+    let count = dom::make("span.count");
+    let row = dom::make("div.row");
+    dom::fill(&row, &[&field, &send]);
+    dom::fill(&form, &[&label, &row, &count]);
+    let written = inbox.clone();
+    dom::listen(&form, "submit", move |event: Event| {
+        event.prevent_default();
+        written.send(Input::Write);
+    });
+    let written = inbox.clone();
+    dom::listen(&field, "keydown", move |event: KeyboardEvent| {
+        // With Shift it is a line break; while a word is composed, it takes that word.
+        if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
+            event.prevent_default();
+            written.send(Input::Write);
+        }
+    });
+    let (typed, told) = (field.clone(), count.clone());
+    dom::listen(&field, "input", move |_: Event| counts(&typed, &told));
+    (form, field, send, count)
+}
+
+/// The button that opens the chat where there is no room for it beside the world, with the newest message on it.
+fn toggle(element: &HtmlElement, field: &HtmlTextAreaElement) -> (HtmlElement, HtmlElement) {
+    let (element, field) = (element.clone(), field.clone());
+    let news = dom::text("span.newest", messages::say().chat);
+    let button = dom::button("toggle", "", move || {
+        element.class_list().add_1("open").ok();
+        field.focus().ok();
+    });
+    dom::fill(&button, &[&news]);
+    (button, news)
+}
+
+/// The page of a chat.
+pub(crate) struct Card {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    /// The messages.
+    pub(crate) pane: Pane,
+    time: HtmlElement,
+    on: HtmlElement,
+    hint: HtmlElement,
+}
+
+impl Card {
+    /// A chat under a text, which may be empty.
+    pub(crate) fn new(inbox: &Inbox, html: &str) -> Self {
+        let page = dom::make("section.card.talk");
+        dom::fill(&page, &[&dom::prose(html)]);
+        layout::ensure_heading(&page, messages::say().chat);
+        let (time, hint) = (dom::make("p.time"), dom::make("p.hint"));
+        dom::set(&time, "role", "timer");
+        let pane = Pane::new(inbox);
+        let done = inbox.clone();
+        let on = dom::button("secondary", messages::say().chat_done, move || {
+            done.send(Input::StageDone(Vec::new(), Vec::new()))
+        });
+        dom::set(&on, "disabled", "");
+        let actions = dom::make("div.actions");
+        dom::fill(&actions, &[&hint, &on]);
+        dom::fill(&page, &[&time, &pane.element, &actions]);
+        Self {
+            page,
+            pane,
+            time,
+            on,
+            hint,
+        }
+    }
+
+    /// Shows how things stand.
+    pub(crate) fn show(&mut self, now_us: u64, chat: Option<&Chat>, is_connected: bool) {
+        self.pane.show(chat, is_connected);
+        let left = chat.and_then(|chat| Some((chat, chat.left_ms(now_us)?)));
+        let Some((chat, (may_ms, all_ms))) = left else {
+            return;
+        };
+        let must_s = match chat.has_company() {
+            true => may_ms.div_ceil(1_000),
+            false => 0,
+        };
+        dom::say(&self.time, &messages::chat_left(all_ms));
+        if (must_s > 0) != self.on.has_attribute("disabled") {
+            self.on
+                .toggle_attribute_with_force("disabled", must_s > 0)
+                .ok();
+        }
+        let hint = match must_s {
+            0 => String::new(),
+            // One that can only wait for the end is told so by the time that is left.
+            _ if may_ms >= all_ms => messages::say().chat_to_the_end.to_owned(),
+            must_s => messages::go_on_in(must_s as u32),
+        };
+        dom::say(&self.hint, &hint);
+    }
+}

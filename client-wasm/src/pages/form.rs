@@ -1,0 +1,300 @@
+//! A form as a page: what is shown of it, page by page, and whether it can be handed in.
+
+mod controls;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use protocol::control::{Answer, Draft};
+use serde_json::Value;
+use survey::{Form, Page, Problem, Values};
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, Event, HtmlElement};
+
+use crate::messages;
+use crate::pages::drafts::Times;
+use crate::shell::inbox::{Inbox, Input};
+use crate::shell::{dom, layout};
+use controls::control;
+
+/// A form on its way to be answered.
+struct Filling {
+    form: Form,
+    values: Values,
+    times: Times,
+    card: HtmlElement,
+    /// What stands below the heading.
+    hint: Option<String>,
+    inbox: Inbox,
+}
+
+type Shared = Rc<RefCell<Filling>>;
+
+impl Filling {
+    /// The page that is shown.
+    fn page(&self) -> &Page {
+        &self.form.pages[self.times.page()]
+    }
+
+    /// How far it is to the next page of which something is shown, that way; none if there is none.
+    fn way(&self, by: isize) -> Option<isize> {
+        let (shown, _) = self.form.shown(&self.values);
+        let at = |way: isize| self.times.page().checked_add_signed(way);
+        let mut ways = (1..).map(|count| count * by).map_while(|way| {
+            let page = shown.get(at(way)?)?;
+            Some((way, page.contains(&true)))
+        });
+        ways.find_map(|(way, is_shown)| is_shown.then_some(way))
+    }
+
+    /// Shows what the answers so far lead to, and locks what cannot be answered.
+    fn refresh(&self) {
+        let (shown, kept) = self.form.shown(&self.values);
+        let items = self.page().items.iter().zip(&shown[self.times.page()]);
+        for ((item, is_shown), field) in items.zip(fields(&self.card)) {
+            dom::show(&field, *is_shown);
+            let is_locked = !item.is_enabled(&kept);
+            field
+                .toggle_attribute_with_force("disabled", is_locked)
+                .ok();
+            let needed = field
+                .query_selector(":scope > legend .required")
+                .ok()
+                .flatten();
+            if let Some(needed) = needed {
+                dom::show(needed.unchecked_ref(), item.is_required(&kept));
+            }
+        }
+        if let Ok(Some(next)) = self.card.query_selector("button.primary") {
+            dom::say(&next, self.onward());
+        }
+    }
+
+    /// What the button says that goes on.
+    fn onward(&self) -> &'static str {
+        match self.way(1) {
+            None => messages::say().onward,
+            Some(_) => messages::say().next,
+        }
+    }
+
+    /// The first problem's way from here, and the problems of that page; none if there are none from here back.
+    fn problem(&self) -> Option<(isize, Vec<(usize, Problem)>)> {
+        let here = self.times.page();
+        let mut all = self.form.problems(&self.values);
+        let first = match self.way(1) {
+            Some(_) => Some(here).filter(|here| !all[*here].is_empty()),
+            // What was fine as its page was left may contradict a later answer.
+            None => all.iter().position(|page| !page.is_empty()),
+        };
+        first.map(|first| {
+            (
+                first as isize - here as isize,
+                std::mem::take(&mut all[first]),
+            )
+        })
+    }
+
+    /// What is done by now.
+    fn draft(&self) -> Draft {
+        Draft {
+            page: self.times.page() as u16,
+            pages_ms: self.times.all_ms(dom::page_ms()),
+            answers: answers(&self.values),
+        }
+    }
+
+    /// Has what is done kept.
+    fn keep(&self) {
+        self.inbox.send(Input::Drafted(self.draft()));
+    }
+}
+
+fn answers(values: &Values) -> Vec<Answer> {
+    let answer = |(name, value): (&String, &Value)| Answer {
+        name: name.clone(),
+        value: value.to_string(),
+    };
+    values.iter().map(answer).collect()
+}
+
+/// The values of answers that the form asks for.
+fn values_of(form: &Form, answers: &[Answer]) -> Values {
+    let value = |answer: &Answer| {
+        let value = serde_json::from_str(&answer.value).ok();
+        let value = value.filter(|_| form.item(&answer.name).is_some())?;
+        Some((answer.name.clone(), value))
+    };
+    answers.iter().filter_map(value).collect()
+}
+
+/// The items of a page as they are drawn.
+fn fields(card: &Element) -> Vec<HtmlElement> {
+    let Ok(all) = card.query_selector_all("fieldset.item") else {
+        return Vec::new();
+    };
+    let field = |index| Some(all.get(index)?.unchecked_into());
+    (0..all.length()).filter_map(field).collect()
+}
+
+/// A form to be answered; then the stage is done.
+pub(crate) struct Questions {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    filling: Shared,
+}
+
+impl Questions {
+    /// A form as a page, with what a draft has of it.
+    pub(crate) fn new(
+        inbox: &Inbox,
+        form: Form,
+        hint: Option<String>,
+        draft: Option<&Draft>,
+    ) -> Self {
+        let card = dom::make("form.card.survey");
+        dom::set(&card, "novalidate", "");
+        let filling = Filling {
+            values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
+            times: Times::new(dom::page_ms(), form.pages.len(), draft),
+            form,
+            card: card.clone(),
+            hint,
+            inbox: inbox.clone(),
+        };
+        let shared: Shared = Rc::new(RefCell::new(filling));
+        draw(&shared);
+        let submitted = Rc::clone(&shared);
+        dom::listen(&card, "submit", move |event: Event| {
+            event.prevent_default();
+            submit(&submitted);
+        });
+        Self {
+            page: card,
+            filling: shared,
+        }
+    }
+
+    /// What is done by now.
+    pub(crate) fn draft(&self) -> Draft {
+        self.filling.borrow().draft()
+    }
+}
+
+fn draw(shared: &Shared) {
+    let filling = shared.borrow();
+    let card = &filling.card;
+    card.set_text_content(None);
+    let at = filling.times.page();
+    let page = filling.page();
+    let heading = [&page.title, &filling.form.title]
+        .into_iter()
+        .find(|title| !title.is_empty());
+    dom::fill(
+        card,
+        &[&dom::text(
+            "h1",
+            heading.map_or(messages::say().untitled, String::as_str),
+        )],
+    );
+    if let Some(hint) = &filling.hint {
+        dom::fill(card, &[&dom::text("p.hint", hint)]);
+    }
+    if at == 0 && !filling.form.description.is_empty() {
+        dom::fill(card, &[&dom::text("p", &filling.form.description)]);
+    }
+    for (index, item) in page.items.iter().enumerate() {
+        dom::fill(
+            card,
+            &[&control(
+                shared,
+                item,
+                &format!("item-{index}"),
+                filling.values.get(&item.name),
+            )],
+        );
+    }
+    let actions = dom::make("div.actions");
+    if let Some(way) = filling.way(-1) {
+        let back = Rc::clone(shared);
+        let button = dom::button("secondary", messages::say().back_a_page, move || {
+            turn(&back, way)
+        });
+        dom::fill(&actions, &[&button]);
+    }
+    let next = dom::text("button.primary", filling.onward());
+    dom::set(&next, "type", "submit");
+    dom::fill(&actions, &[&next]);
+    dom::fill(card, &[&actions]);
+    filling.refresh();
+}
+
+fn turn(shared: &Shared, by: isize) {
+    shared.borrow_mut().times.turn(dom::page_ms(), by);
+    draw(shared);
+    let filling = shared.borrow();
+    layout::focus_heading(&filling.card);
+    filling.keep();
+}
+
+fn submit(shared: &Shared) {
+    let problem = shared.borrow().problem();
+    let on = shared.borrow().way(1);
+    match (problem, on) {
+        (Some((way, problems)), _) => {
+            if way != 0 {
+                turn(shared, way);
+            }
+            show_problems(&shared.borrow().card, &problems);
+        }
+        (None, Some(way)) => turn(shared, way),
+        (None, None) => {
+            show_problems(&shared.borrow().card, &[]);
+            let filling = shared.borrow();
+            let pages_ms = filling.times.all_ms(dom::page_ms());
+            let (_, kept) = filling.form.shown(&filling.values);
+            filling
+                .inbox
+                .send(Input::StageDone(answers(&kept), pages_ms));
+        }
+    }
+}
+
+/// Marks an item that has a problem, or the part of it that has.
+fn mark(field: &HtmlElement, problem: Option<&Problem>) {
+    if let Ok(before) = field.query_selector_all("[data-part].missing") {
+        for node in (0..before.length()).filter_map(|index| before.get(index)) {
+            let part: Element = node.unchecked_into();
+            part.class_list().remove_1("missing").ok();
+        }
+    }
+    let part = match problem {
+        Some(Problem::Part { path, .. }) => controls::part(field, path),
+        _ => None,
+    };
+    let is_whole = problem.is_some() && part.is_none();
+    field
+        .class_list()
+        .toggle_with_force("missing", is_whole)
+        .ok();
+    if let Some(part) = part {
+        part.class_list().add_1("missing").ok();
+    }
+}
+
+fn show_problems(card: &Element, problems: &[(usize, Problem)]) {
+    for (index, field) in fields(card).into_iter().enumerate() {
+        let problem = problems.iter().find(|(item, _)| *item == index);
+        let sentence = problem.map(|(_, problem)| messages::wrong(problem));
+        if let Ok(Some(place)) = field.query_selector(".problem") {
+            dom::say(&place, sentence.as_deref().unwrap_or_default());
+            dom::show(place.unchecked_ref(), sentence.is_some());
+        }
+        mark(&field, problem.map(|(_, problem)| problem));
+    }
+    if let Ok(Some(first)) =
+        card.query_selector(".missing :is(input, textarea, select, button:not([disabled]))")
+    {
+        first.unchecked_into::<HtmlElement>().focus().ok();
+    }
+}

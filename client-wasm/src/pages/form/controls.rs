@@ -1,0 +1,310 @@
+//! The controls of a form: from an item to elements, and from those to its value.
+//!
+//! Every choice is a native control in a `fieldset`, so that keyboard and screen reader work as people know them.
+
+mod parts;
+mod ranking;
+mod slider;
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use survey::{Choice, Item, Kind, NONE, key_of};
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement};
+
+use super::Shared;
+use crate::messages;
+use crate::shell::dom;
+
+pub(super) use parts::find as part;
+
+/// An item as a `fieldset`; what asks nothing too, so that items and fieldsets have the same index.
+pub(super) fn control(
+    shared: &Shared,
+    item: &Item,
+    id: &str,
+    value: Option<&Value>,
+) -> HtmlElement {
+    let field = dom::make("fieldset.item");
+    if let Kind::Html(html) = &item.kind {
+        field.class_list().add_1("plain").ok();
+        dom::fill(&field, &[&dom::prose(html)]);
+        return field;
+    }
+    if item.kind == Kind::Heading {
+        field.class_list().add_1("plain").ok();
+        for (kind, text) in [("h2", &item.title), ("p.hint", &item.description)] {
+            if !text.is_empty() {
+                dom::fill(&field, &[&dom::text(kind, text)]);
+            }
+        }
+        return field;
+    }
+    let legend = dom::text("legend", title(item));
+    mark_required(&legend, item);
+    dom::fill(&field, &[&legend]);
+    if !item.description.is_empty() {
+        dom::fill(&field, &[&dom::text("p.hint", &item.description)]);
+    }
+    for element in answering(item, id, value, setter(shared, &item.name)) {
+        dom::fill(&field, &[&element]);
+    }
+    let problem = dom::make("p.problem");
+    dom::set(&problem, "role", "alert");
+    problem.set_hidden(true);
+    dom::fill(&field, &[&problem]);
+    field
+}
+
+/// Marks what must be answered.
+fn mark_required(title: &HtmlElement, item: &Item) {
+    if item.required || item.required_if.is_some() {
+        let star = dom::text("span.required", " *");
+        dom::set(&star, "aria-hidden", "true");
+        let words = format!(" ({})", messages::say().required);
+        dom::fill(title, &[&star, &dom::text("span.sr-only", &words)]);
+    }
+}
+
+/// What an item, or a part of one, is answered with.
+fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
+    let one = match &item.kind {
+        Kind::One(choices) => radios(class_of(choices), id, choices, value, set),
+        Kind::List(choices) => list(item, choices, value, set),
+        Kind::Many { choices, .. } => checks(choices, value, &set),
+        Kind::Rating { points, low, high } => {
+            let scale = radios("div.choices.rating", id, points, value, set);
+            let (low, high) = (dom::text("span.low", low), dom::text("span.high", high));
+            return vec![scale, low, high];
+        }
+        Kind::Boolean { yes, no } => {
+            let choice = |value: bool, text: &String| Choice {
+                value: json!(value),
+                text: text.clone(),
+                picture: None,
+            };
+            let choices = [choice(true, yes), choice(false, no)];
+            radios("div.choices", id, &choices, value, set)
+        }
+        Kind::Line { input } => line(item, input, value, set),
+        Kind::Lines => lines(item, value, set),
+        Kind::Matrix { columns, rows } => matrix(id, columns, rows, value, &set),
+        Kind::Slider {
+            min,
+            max,
+            step,
+            range,
+        } => {
+            let scale = slider::Scale {
+                min: *min,
+                max: *max,
+                step: *step,
+            };
+            slider::slider(item, scale, *range, value, set)
+        }
+        Kind::Ranking(choices) => ranking::ranking(choices, value, set),
+        Kind::Parts(parts) => parts::parts(parts, id, value, &set),
+        Kind::Html(_) | Kind::Heading => return Vec::new(),
+    };
+    vec![one]
+}
+
+/// How choices are laid out.
+fn class_of(choices: &[Choice]) -> &'static str {
+    match choices.iter().any(|choice| choice.picture.is_some()) {
+        true => "div.choices.pictures",
+        false => "div.choices",
+    }
+}
+
+/// The question; that for a text of one's own may have no words of the study.
+fn title(item: &Item) -> &str {
+    match item.title.as_str() {
+        "" => messages::say().other,
+        title => title,
+    }
+}
+
+type Setter = Rc<dyn Fn(Option<Value>)>;
+
+/// What writes the value of an item.
+fn setter(shared: &Shared, name: &str) -> Setter {
+    let (shared, name) = (Rc::clone(shared), name.to_owned());
+    Rc::new(move |value| {
+        {
+            let values = &mut shared.borrow_mut().values;
+            match value {
+                Some(value) => drop(values.insert(name.clone(), value)),
+                None => drop(values.remove(&name)),
+            }
+        }
+        shared.borrow().refresh();
+        shared.borrow().keep();
+    })
+}
+
+/// A native radio button or checkbox inside its label.
+fn choice(
+    kind: &str,
+    group: &str,
+    choice: &Choice,
+    checked: bool,
+) -> (HtmlElement, HtmlInputElement) {
+    let label = dom::make("label.choice");
+    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    input.set_type(kind);
+    input.set_name(group);
+    input.set_value(&key_of(&choice.value));
+    input.set_checked(checked);
+    dom::fill(&label, &[&input]);
+    let text = messages::choice_text(choice);
+    if let Some(picture) = &choice.picture {
+        let image = dom::make("img");
+        dom::set(&image, "src", &picture.address);
+        // A text below says the same.
+        dom::set(&image, "alt", if picture.labelled { "" } else { text });
+        dom::fill(&label, &[&image]);
+    }
+    if choice
+        .picture
+        .as_ref()
+        .is_none_or(|picture| picture.labelled)
+    {
+        dom::fill(&label, &[&dom::text("span", text)]);
+    }
+    (label, input)
+}
+
+fn radios(
+    class: &str,
+    group: &str,
+    choices: &[Choice],
+    value: Option<&Value>,
+    set: Setter,
+) -> HtmlElement {
+    let list = dom::make(class);
+    for one in choices {
+        let (label, input) = choice("radio", group, one, value == Some(&one.value));
+        let (set, chosen) = (Rc::clone(&set), one.value.clone());
+        dom::listen(&input, "change", move |_: Event| set(Some(chosen.clone())));
+        dom::fill(&list, &[&label]);
+    }
+    list
+}
+
+fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElement {
+    let list = dom::make(class_of(choices));
+    let before: Vec<Value> = value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut inputs = Vec::new();
+    for one in choices {
+        let (label, input) = choice("checkbox", "", one, before.contains(&one.value));
+        inputs.push((input, one.value.clone()));
+        dom::fill(&list, &[&label]);
+    }
+    let set = Rc::clone(set);
+    dom::listen(&list, "change", move |event: Event| {
+        let latest = event.target();
+        let is_latest = |input: &HtmlInputElement| latest.as_deref() == Some(input.unchecked_ref());
+        let none = inputs
+            .iter()
+            .any(|(input, value)| value == NONE && is_latest(input));
+        // `none` goes with no other: whichever was checked last stands.
+        for (input, value) in inputs.iter().filter(|(input, _)| !is_latest(input)) {
+            if none || value == NONE {
+                input.set_checked(false);
+            }
+        }
+        let checked = inputs.iter().filter(|(input, _)| input.checked());
+        let checked: Vec<Value> = checked.map(|(_, value)| value.clone()).collect();
+        set(if checked.is_empty() {
+            None
+        } else {
+            Some(Value::Array(checked))
+        });
+    });
+    list
+}
+
+/// A native list that opens.
+fn list(item: &Item, choices: &[Choice], value: Option<&Value>, set: Setter) -> HtmlElement {
+    let select: HtmlSelectElement = dom::make("select").unchecked_into();
+    dom::set(&select, "aria-label", title(item));
+    let nothing = match item.placeholder.as_str() {
+        "" => messages::say().choose,
+        placeholder => placeholder,
+    };
+    let nothing = dom::text("option", nothing);
+    dom::set(&nothing, "value", "");
+    dom::fill(&select, &[&nothing]);
+    for (index, choice) in choices.iter().enumerate() {
+        let option = dom::text("option", messages::choice_text(choice));
+        dom::set(&option, "value", &index.to_string());
+        dom::fill(&select, &[&option]);
+    }
+    let chosen = choices
+        .iter()
+        .position(|choice| Some(&choice.value) == value);
+    select.set_value(&chosen.map(|index| index.to_string()).unwrap_or_default());
+    let (source, choices) = (select.clone(), choices.to_vec());
+    dom::listen(&select, "change", move |_: Event| {
+        let index = source.value().parse::<usize>().ok();
+        let chosen = index.and_then(|index| choices.get(index));
+        set(chosen.map(|choice| choice.value.clone()))
+    });
+    select.unchecked_into()
+}
+
+fn line(item: &Item, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
+    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    input.set_type(kind);
+    if kind == "number" {
+        dom::set(&input, "step", "any");
+    }
+    dom::set(&input, "aria-label", title(item));
+    if !item.placeholder.is_empty() {
+        dom::set(&input, "placeholder", &item.placeholder);
+    }
+    input.set_value(&value.map(key_of).unwrap_or_default());
+    let (source, item) = (input.clone(), item.clone());
+    dom::listen(&input, "input", move |_: Event| {
+        set(item.value_of(&source.value()))
+    });
+    input.unchecked_into()
+}
+
+fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
+    let area: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
+    area.set_rows(4);
+    dom::set(&area, "aria-label", title(item));
+    if !item.placeholder.is_empty() {
+        dom::set(&area, "placeholder", &item.placeholder);
+    }
+    area.set_value(&value.map(key_of).unwrap_or_default());
+    let (source, item) = (area.clone(), item.clone());
+    dom::listen(&area, "input", move |_: Event| {
+        set(item.value_of(&source.value()))
+    });
+    area.unchecked_into()
+}
+
+fn matrix(
+    id: &str,
+    columns: &[Choice],
+    rows: &[Choice],
+    value: Option<&Value>,
+    set: &Setter,
+) -> HtmlElement {
+    let list = dom::make("div.matrix");
+    let members = parts::Members::new(value, set);
+    for (index, row) in rows.iter().enumerate() {
+        let key = key_of(&row.value);
+        let chosen = value.and_then(|value| value.get(&key));
+        let group = format!("{id}-{index}");
+        let options = radios("div.choices", &group, columns, chosen, members.setter(&key));
+        dom::set(&options, "role", "radiogroup");
+        dom::set(&options, "aria-label", &row.text);
+        dom::fill(&list, &[&dom::text("p.row", &row.text), &options]);
+    }
+    list
+}

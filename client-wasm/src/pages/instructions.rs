@@ -1,0 +1,173 @@
+//! Pages to read, back and next; each may have a least time, which the button tells.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use protocol::control::Draft;
+use web_sys::HtmlElement;
+
+use crate::messages;
+use crate::pages::drafts::Times;
+use crate::shell::inbox::{Inbox, Input};
+use crate::shell::{dom, layout};
+
+/// Pages to read; after the last one the stage is done.
+pub(crate) struct Instructions {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    book: Rc<RefCell<Book>>,
+}
+
+struct Book {
+    card: HtmlElement,
+    inbox: Inbox,
+    title: String,
+    pages: Vec<String>,
+    least_ms: f64,
+    times: Times,
+    /// The way on, and what says how long still; gone once it is open.
+    wait: Option<Wait>,
+}
+
+struct Wait {
+    next: HtmlElement,
+    hint: HtmlElement,
+    /// What a screen reader is told; not every second.
+    status: HtmlElement,
+}
+
+type Shared = Rc<RefCell<Book>>;
+
+impl Instructions {
+    /// Pages of sanitised HTML, each for so many seconds at least, from the page of a draft on.
+    pub(crate) fn new(
+        inbox: &Inbox,
+        title: &str,
+        pages: Vec<String>,
+        min_s: u32,
+        draft: Option<&Draft>,
+    ) -> Self {
+        let card = dom::make("section.card.instructions");
+        let book = Book {
+            card: card.clone(),
+            inbox: inbox.clone(),
+            title: title.to_owned(),
+            least_ms: f64::from(min_s) * 1_000.0,
+            times: Times::new(dom::page_ms(), pages.len(), draft),
+            pages,
+            wait: None,
+        };
+        let book = Rc::new(RefCell::new(book));
+        draw(&book);
+        Self { page: card, book }
+    }
+
+    /// What is read by now.
+    pub(crate) fn draft(&self, now_ms: f64) -> Draft {
+        self.book.borrow().draft(now_ms)
+    }
+
+    /// Counts down.
+    pub(crate) fn tick(&self, now_ms: f64) {
+        let mut book = self.book.borrow_mut();
+        let left_s = book.left_s(now_ms);
+        let Some(wait) = &book.wait else { return };
+        if left_s > 0 {
+            dom::say(&wait.hint, &messages::go_on_in(left_s));
+            return;
+        }
+        wait.next.remove_attribute("aria-disabled").ok();
+        dom::say(&wait.hint, "");
+        dom::say(&wait.status, messages::say().go_on_now);
+        book.wait = None;
+    }
+}
+
+impl Book {
+    /// What is read by now.
+    fn draft(&self, now_ms: f64) -> Draft {
+        Draft {
+            page: self.times.page() as u16,
+            pages_ms: self.times.all_ms(now_ms),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Whole seconds until the page that is shown can be left.
+    fn left_s(&self, now_ms: f64) -> u32 {
+        let left_ms = self.least_ms - self.times.here_ms(now_ms);
+        (left_ms / 1_000.0).ceil().max(0.0) as u32
+    }
+
+    fn is_last(&self) -> bool {
+        self.times.page() + 1 >= self.pages.len()
+    }
+}
+
+fn draw(shared: &Shared) {
+    let mut book = shared.borrow_mut();
+    let card = book.card.clone();
+    card.set_text_content(None);
+    let page = book.pages.get(book.times.page());
+    dom::fill(&card, &[&dom::prose(page.map_or("", String::as_str))]);
+    layout::ensure_heading(&card, &book.title);
+    let actions = dom::make("div.actions");
+    if book.times.page() > 0 {
+        let back = Rc::clone(shared);
+        let button = dom::button("secondary", messages::say().back_a_page, move || {
+            turn(&back, -1)
+        });
+        dom::fill(&actions, &[&button]);
+    }
+    let label = if book.is_last() {
+        messages::say().onward
+    } else {
+        messages::say().next
+    };
+    let on = Rc::clone(shared);
+    let next = dom::button("primary", label, move || go_on(&on));
+    dom::fill(&actions, &[&next]);
+    let left_s = book.left_s(dom::page_ms());
+    book.wait = (left_s > 0).then(|| {
+        let hint = dom::text("p.hint.wait", &messages::go_on_in(left_s));
+        let status = dom::make("p.sr-only");
+        dom::set(&hint, "id", "wait");
+        dom::set(&status, "role", "status");
+        dom::set(&next, "aria-disabled", "true");
+        dom::set(&next, "aria-describedby", "wait");
+        dom::fill(&card, &[&hint, &status]);
+        Wait { next, hint, status }
+    });
+    dom::fill(&card, &[&actions]);
+}
+
+fn go_on(shared: &Shared) {
+    let now_ms = dom::page_ms();
+    let (left_s, is_last) = {
+        let book = shared.borrow();
+        let left_s = book.left_s(now_ms);
+        if let Some(wait) = book.wait.as_ref().filter(|_| left_s > 0) {
+            dom::say(&wait.status, &messages::go_on_in(left_s));
+        }
+        (left_s, book.is_last())
+    };
+    match (left_s, is_last) {
+        (0, false) => turn(shared, 1),
+        (0, true) => {
+            let book = shared.borrow();
+            let pages_ms = book.times.all_ms(now_ms);
+            let done = Input::StageDone(Vec::new(), pages_ms);
+            book.inbox.send(done);
+        }
+        _ => {}
+    }
+}
+
+fn turn(shared: &Shared, by: isize) {
+    let now_ms = dom::page_ms();
+    shared.borrow_mut().times.turn(now_ms, by);
+    draw(shared);
+    let book = shared.borrow();
+    layout::focus_heading(&book.card);
+    book.inbox.send(Input::Drafted(book.draft(now_ms)));
+}

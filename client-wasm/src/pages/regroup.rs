@@ -1,0 +1,51 @@
+//! The page of somebody who waits for others of their group before the next stage that they play together.
+
+use protocol::control::Absent;
+use web_sys::HtmlElement;
+
+use crate::messages;
+use crate::shell::dom;
+
+/// Who is missing, and how long that is waited for.
+pub(crate) struct Regroup {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    status: HtmlElement,
+    hint: HtmlElement,
+    until_ms: Option<f64>,
+}
+
+impl Regroup {
+    pub(crate) fn new() -> Self {
+        let page = dom::make("section.card.lobby");
+        let pulse = dom::make("div.pulse");
+        dom::set(&pulse, "aria-hidden", "true");
+        let status = dom::text("p.status", messages::say().waiting_for_others);
+        dom::set(&status, "role", "status");
+        let hint = dom::text("p.hint", messages::say().one_moment);
+        let heading = dom::text("h1", messages::say().regroup);
+        dom::fill(&page, &[&heading, &pulse, &status, &hint]);
+        Self {
+            page,
+            status,
+            hint,
+            until_ms: None,
+        }
+    }
+
+    /// The server's word on who is missing, of a group of so many.
+    pub(crate) fn missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
+        let whom: Vec<_> = absent.iter().map(|one| (one.seat, one.connected)).collect();
+        dom::say(&self.status, &messages::missing(&whom, of <= 2));
+        self.until_ms = Some(now_ms + f64::from(left_ms));
+        self.tick(now_ms);
+    }
+
+    /// Counts down.
+    pub(crate) fn tick(&self, now_ms: f64) {
+        if let Some(until_ms) = self.until_ms {
+            let left_ms = (until_ms - now_ms).max(0.0) as u64;
+            dom::say(&self.hint, &messages::regroup_hint(left_ms));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The rest between two episodes: how many were played, when the person may go on, and when it goes on by itself.
+
+use web_sys::HtmlElement;
+
+use crate::messages;
+use crate::shell::inbox::{Inbox, Input};
+use crate::shell::{dom, layout};
+
+/// The page of a rest.
+pub(crate) struct Rest {
+    /// The page.
+    pub(crate) page: HtmlElement,
+    button: HtmlElement,
+    hint: HtmlElement,
+    /// From when on the person may go on, and when it goes on by itself, page clock, milliseconds.
+    from_ms: f64,
+    until_ms: Option<f64>,
+    /// Whether the person has gone on and waits for others.
+    waits: bool,
+}
+
+impl Rest {
+    /// A rest after `round.0` of `round.1` episodes, of which the last had this score.
+    pub(crate) fn new(
+        inbox: &Inbox,
+        title: &str,
+        html: &str,
+        round: (u16, u16),
+        score: i64,
+    ) -> Self {
+        let page = dom::make("section.card.rest");
+        dom::fill(&page, &[&dom::prose(html)]);
+        layout::ensure_heading(&page, title);
+        let status = dom::text("p.status", &messages::round_over(round, score));
+        let inbox = inbox.clone();
+        let button = dom::button("primary", messages::say().next_round, move || {
+            inbox.send(Input::StageDone(Vec::new(), Vec::new()))
+        });
+        let (actions, hint) = (dom::make("div.actions"), dom::make("p.hint"));
+        dom::set(&hint, "role", "status");
+        dom::fill(&actions, &[&button]);
+        dom::fill(&page, &[&status, &actions, &hint]);
+        Self {
+            page,
+            button,
+            hint,
+            from_ms: 0.0,
+            until_ms: None,
+            waits: false,
+        }
+    }
+
+    /// How much time is left of it, from now.
+    pub(crate) fn left(mut self, now_ms: f64, min_ms: u32, max_ms: Option<u32>) -> Self {
+        self.from_ms = now_ms + f64::from(min_ms);
+        self.until_ms = max_ms.map(|max_ms| now_ms + f64::from(max_ms));
+        self.tick(now_ms);
+        self
+    }
+
+    /// The person goes on, and others do not yet.
+    pub(crate) fn wait(&mut self) {
+        self.waits = true;
+    }
+
+    /// Counts down.
+    pub(crate) fn tick(&self, now_ms: f64) {
+        let seconds = |until_ms: f64| ((until_ms - now_ms) / 1_000.0).ceil().max(0.0);
+        let (must_s, left_s) = (seconds(self.from_ms), self.until_ms.map(seconds));
+        let is_closed = must_s > 0.0 || self.waits;
+        if is_closed != self.button.has_attribute("disabled") {
+            // A button has this attribute; that it is refused would be a fault of the browser.
+            self.button
+                .toggle_attribute_with_force("disabled", is_closed)
+                .ok();
+        }
+        let hint = match left_s {
+            _ if self.waits => messages::say().waiting_for_others.to_owned(),
+            _ if must_s > 0.0 => messages::go_on_in(must_s as u32),
+            Some(left_s) => messages::round_in(left_s as u32),
+            None => String::new(),
+        };
+        dom::say(&self.hint, &hint);
+    }
+}

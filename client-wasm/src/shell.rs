@@ -1,0 +1,11 @@
+//! The shared parts around pages and episodes: elements, frames of animation, the inbox, and the last resort.
+
+pub(crate) mod credentials;
+pub(crate) mod dom;
+pub(crate) mod frames;
+pub(crate) mod iframe;
+pub(crate) mod inbox;
+pub(crate) mod layout;
+pub(crate) mod leave_button;
+pub(crate) mod lifetime;
+pub(crate) mod panic_handler;

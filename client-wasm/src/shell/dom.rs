@@ -1,0 +1,218 @@
+//! Making and finding elements: the few lines that every page of the shell needs.
+//!
+//! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
+
+use js_sys::{Array, Function, Object, Promise, Reflect};
+use wasm_bindgen::convert::FromWasmAbi;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, Window,
+};
+
+use super::lifetime;
+
+/// The window.
+pub(crate) fn window() -> Window {
+    web_sys::window().expect("the shell runs in a window")
+}
+
+/// The document.
+pub(crate) fn document() -> Document {
+    window().document().expect("a window has a document")
+}
+
+/// Microseconds on the page's clock, the base of `event.timeStamp` too.
+pub(crate) fn page_us() -> u64 {
+    (page_ms() * 1_000.0) as u64
+}
+
+/// Milliseconds on the page's clock.
+pub(crate) fn page_ms() -> f64 {
+    window()
+        .performance()
+        .map_or(0.0, |performance| performance.now())
+}
+
+/// Leaves a mark for measurements.
+pub(crate) fn mark(name: &str) {
+    if let Some(performance) = window().performance() {
+        // A mark that cannot be set is only a missing measurement.
+        performance.mark(name).ok();
+    }
+}
+
+/// A new element such as `div.hud`: a tag and classes, parted by dots.
+pub(crate) fn make(kind: &str) -> HtmlElement {
+    let mut parts = kind.split('.');
+    let tag = parts.next().unwrap_or("div");
+    let element = document()
+        .create_element(tag)
+        .expect("the shell names its tags correctly");
+    for class in parts {
+        element
+            .class_list()
+            .add_1(class)
+            .expect("the shell names its classes correctly");
+    }
+    element.unchecked_into()
+}
+
+/// A new element with text.
+pub(crate) fn text(kind: &str, content: &str) -> HtmlElement {
+    let element = make(kind);
+    element.set_text_content(Some(content));
+    element
+}
+
+/// A new `div.prose` of HTML that the server sanitised.
+pub(crate) fn prose(sanitised: &str) -> HtmlElement {
+    let element = make("div.prose");
+    element.set_inner_html(sanitised);
+    element
+}
+
+/// A new button that does something.
+pub(crate) fn button(class: &str, label: &str, mut action: impl FnMut() + 'static) -> HtmlElement {
+    let element = text(&format!("button.{class}"), label);
+    set(&element, "type", "button");
+    listen(&element, "click", move |_: Event| action());
+    element
+}
+
+/// Sets an attribute.
+pub(crate) fn set(element: &Element, name: &str, value: &str) {
+    element
+        .set_attribute(name, value)
+        .expect("the shell names its attributes correctly");
+}
+
+/// Adds children at the end.
+pub(crate) fn fill(parent: &Element, children: &[&Element]) {
+    for child in children {
+        parent
+            .append_child(child)
+            .expect("a new element can be added");
+    }
+}
+
+/// Loads the page again.
+pub(crate) fn reload() {
+    // A browser that refuses leaves the page as it is, and its own button beside it.
+    window().location().reload().ok();
+}
+
+/// Whether a media query holds.
+pub(crate) fn matches(query: &str) -> bool {
+    let list = window().match_media(query).ok().flatten();
+    list.is_some_and(|list| list.matches())
+}
+
+/// Asks the browser to show the page on the whole screen; it may refuse, and then the page stays as it is.
+pub(crate) fn fill_screen() {
+    let Some(page) = document().document_element() else {
+        return;
+    };
+    let ask = Reflect::get(&page, &"requestFullscreen".into()).ok();
+    let ask = ask.and_then(|ask| ask.dyn_into::<Function>().ok());
+    let asked = ask.and_then(|ask| ask.call0(&page).ok()?.dyn_into::<Promise>().ok());
+    if let Some(asked) = asked {
+        wasm_bindgen_futures::spawn_local(async move {
+            JsFuture::from(asked).await.ok();
+        });
+    }
+}
+
+/// Whether the page fills the screen, and whether it could.
+pub(crate) fn screen() -> (bool, bool) {
+    let document = document();
+    (
+        document.fullscreen_element().is_some(),
+        document.fullscreen_enabled(),
+    )
+}
+
+/// The languages that the person reads, best first, as the browser tells.
+pub(crate) fn languages() -> Vec<String> {
+    let all = window().navigator().languages();
+    all.iter().filter_map(|tag| tag.as_string()).collect()
+}
+
+/// What a language calls itself, as far as the browser knows.
+pub(crate) fn language_name(tag: &str) -> Option<String> {
+    let intl = Reflect::get(&window(), &"Intl".into()).ok()?;
+    let names = Reflect::get(&intl, &"DisplayNames".into()).ok()?;
+    let (names, of_languages) = (names.dyn_into::<Function>().ok()?, Object::new());
+    Reflect::set(&of_languages, &"type".into(), &"language".into()).ok()?;
+    let tags = Array::of1(&tag.into());
+    let names = Reflect::construct(&names, &Array::of2(&tags, &of_languages)).ok()?;
+    let of = Reflect::get(&names, &"of".into()).ok()?;
+    let of = of.dyn_into::<Function>().ok()?;
+    of.call1(&names, &tag.into()).ok()?.as_string()
+}
+
+/// Copies a text, where the browser lets pages do so.
+pub(crate) fn copy(content: &str) {
+    let clipboard = window().navigator().clipboard();
+    // Pages that are not safe have none.
+    if clipboard.is_undefined() {
+        return;
+    }
+    let written = clipboard.write_text(content);
+    wasm_bindgen_futures::spawn_local(async move {
+        // A browser that refuses leaves the text to be copied by hand.
+        JsFuture::from(written).await.ok();
+    });
+}
+
+/// Shows or hides an element.
+pub(crate) fn show(element: &HtmlElement, shown: bool) {
+    if element.hidden() == shown {
+        element.set_hidden(!shown);
+    }
+}
+
+/// Sets the text of an element if it differs, so that nothing is laid out or read aloud again.
+pub(crate) fn say(element: &Element, content: &str) {
+    if element.text_content().as_deref() != Some(content) {
+        element.set_text_content(Some(content));
+    }
+}
+
+/// Listens for as long as the page lives; the listener goes with its element.
+pub(crate) fn listen<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+) {
+    let options = AddEventListenerOptions::new();
+    if let Some(signal) = lifetime::signal() {
+        options.set_signal(&signal);
+    }
+    add_listener(target, name, listener, &options);
+}
+
+/// Listens even when the page has ended.
+pub(crate) fn listen_beyond_end<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+) {
+    add_listener(target, name, listener, &AddEventListenerOptions::new());
+}
+
+fn add_listener<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    name: &str,
+    listener: impl FnMut(E) + 'static,
+    options: &AddEventListenerOptions,
+) {
+    let closure = Closure::<dyn FnMut(E)>::new(listener).into_js_value();
+    target
+        .add_event_listener_with_callback_and_add_event_listener_options(
+            name,
+            closure.unchecked_ref(),
+            options,
+        )
+        .expect("a listener can be added");
+}

@@ -1,0 +1,87 @@
+//! The page in a frame of another site, as Mechanical Turk shows it: the way to a window of its own, and back.
+//!
+//! A game needs room and the keys, which a frame may not have; work is handed in from the frame alone, as the site
+//! around it expects. This module must not know what the study is.
+
+use wasm_bindgen::prelude::*;
+use web_sys::{HtmlElement, MessageEvent, Window};
+
+use crate::messages;
+use crate::shell::dom;
+use crate::shell::inbox::{Inbox, Input};
+
+/// The name of the window that a frame opens.
+const NAME: &str = "coplay";
+/// What the window tells the frame at its end.
+const OVER: &str = "coplay.over";
+
+/// Whether this page is in a frame.
+pub(crate) fn is_framed() -> bool {
+    let window = dom::window();
+    let top = window.top().ok().flatten();
+    top.is_none_or(|top| AsRef::<JsValue>::as_ref(&top) != AsRef::<JsValue>::as_ref(&window))
+}
+
+/// The frame that opened the window of this page, if one did.
+fn opener() -> Option<Window> {
+    let window = dom::window();
+    let is_own = window.name().is_ok_and(|name| name == NAME);
+    let opener = window.opener().ok().filter(|_| is_own)?;
+    (!opener.is_null()).then(|| opener.unchecked_into())
+}
+
+/// Whether the work is handed in by the frame that opened the window of this page, which is told that it is done.
+pub(crate) fn hands_in() -> bool {
+    let Some(frame) = opener() else { return false };
+    let origin = dom::window().location().origin().unwrap_or_default();
+    // A frame that is gone was closed by the person; its site says how to go on there.
+    frame.post_message(&OVER.into(), &origin).ok();
+    true
+}
+
+/// The page of a frame: opens the study by this address in a window of its own, or goes on in the frame.
+pub(crate) fn gate(inbox: &Inbox, address: String) -> HtmlElement {
+    let card = dom::make("section.card.gate");
+    let actions = dom::make("div.actions");
+    let here = go_on(inbox, messages::say().frame_here);
+    let (shown, back) = (card.clone(), inbox.clone());
+    let open = dom::button("primary", messages::say().frame_open, move || {
+        let opened = dom::window().open_with_url_and_target(&address, NAME);
+        match opened {
+            Ok(Some(_)) => wait(&shown, &back),
+            // The browser keeps windows from opening.
+            _ => back.send(Input::Here),
+        }
+    });
+    dom::fill(&actions, &[&here, &open]);
+    let (heading, words) = (
+        dom::text("h1", messages::say().frame),
+        dom::text("p", messages::say().frame_why),
+    );
+    dom::fill(&card, &[&heading, &words, &actions]);
+    card
+}
+
+/// The study is in its window; the frame goes on once that is done.
+fn wait(card: &HtmlElement, inbox: &Inbox) {
+    card.set_text_content(None);
+    let (heading, words) = (
+        dom::text("h1", messages::say().frame_opened),
+        dom::text("p", messages::say().frame_waits),
+    );
+    let actions = dom::make("div.actions");
+    dom::fill(&actions, &[&go_on(inbox, messages::say().frame_back)]);
+    dom::fill(card, &[&heading, &words, &actions]);
+    let origin = dom::window().location().origin().unwrap_or_default();
+    let inbox = inbox.clone();
+    dom::listen(&dom::window(), "message", move |event: MessageEvent| {
+        if event.origin() == origin && event.data().as_string().as_deref() == Some(OVER) {
+            inbox.send(Input::Here);
+        }
+    });
+}
+
+fn go_on(inbox: &Inbox, label: &str) -> HtmlElement {
+    let inbox = inbox.clone();
+    dom::button("secondary", label, move || inbox.send(Input::Here))
+}

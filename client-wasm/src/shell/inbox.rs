@@ -1,0 +1,127 @@
+//! The way in: everything that happens is posted, and handled one after the other, never nested.
+//!
+//! This module must not know what is done with an input.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use env_core::Action;
+use policy::Partners;
+use protocol::Era;
+use protocol::control::{Answer, ClientMessage, Draft, ServerMessage};
+
+use super::lifetime;
+use crate::episode::module::Module;
+
+/// What comes in.
+pub(crate) enum Input {
+    /// The socket has news; the number tells its connections apart.
+    Socket(u32, ServerNews),
+    /// The Worker's beat.
+    Tick,
+    /// The screen wants a frame.
+    Frame(f64),
+    /// A module is loaded, or could not be.
+    Loaded(Era, Box<Result<(Module, Partners), String>>),
+    /// A key that means something, alone or with others.
+    Key {
+        /// `KeyboardEvent.code`.
+        code: String,
+        /// Down or up.
+        down: bool,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// A finger went to a touch button, or away from one.
+    Pad {
+        /// Which finger.
+        finger: i32,
+        /// What its button means.
+        action: Option<Action>,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// What is printed on a key of the person's keyboard.
+    Printed {
+        /// `KeyboardEvent.code`.
+        code: String,
+        /// What it is called.
+        name: String,
+    },
+    /// The page lost the focus.
+    Blurred,
+    /// The page went out of sight or came back.
+    Hidden(bool),
+    /// The page is about to go.
+    Leaving,
+    /// The person did something, wherever on the page.
+    Alive,
+    /// The person has answered what the server asks in a lobby.
+    Say(ClientMessage),
+    /// The person is done with a stage, after so many milliseconds on each of its pages; none if it has but one, whose
+    /// time is that of the stage.
+    StageDone(Vec<Answer>, Vec<u32>),
+    /// What the person has done of a stage so far.
+    Drafted(Draft),
+    /// The person turns to the chat, to write.
+    ToChat,
+    /// The person sends what they have written.
+    Write,
+    /// The person has read the outcome of an episode.
+    Onward,
+    /// The person leaves the study.
+    Quit,
+    /// The person goes on in the frame of another site.
+    Here,
+}
+
+/// News of the connection to the server.
+pub(crate) enum ServerNews {
+    /// A connection is open.
+    Open,
+    /// A message came.
+    Message(ServerMessage),
+    /// The server speaks another version.
+    OtherVersion,
+    /// Bytes came that are no message.
+    Garbled(String),
+    /// The connection is gone.
+    Closed,
+}
+
+/// The way in, for listeners and tasks.
+#[derive(Clone, Default)]
+pub(crate) struct Inbox(Rc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    queue: RefCell<VecDeque<Input>>,
+    /// Called after each input.
+    wake: RefCell<Option<Rc<dyn Fn()>>>,
+}
+
+impl Inbox {
+    /// Has inputs handled from now on: `wake` takes them by [`Self::poll`], unless that is happening already.
+    pub(crate) fn open(&self, wake: Rc<dyn Fn()>) {
+        *self.0.wake.borrow_mut() = Some(wake);
+    }
+
+    /// Has an input handled now, or after the one that is being handled.
+    pub(crate) fn send(&self, input: Input) {
+        // A page that has failed stays busy for ever: nothing may pile up behind it.
+        if lifetime::is_over() {
+            return;
+        }
+        self.0.queue.borrow_mut().push_back(input);
+        let wake = self.0.wake.borrow().clone();
+        if let Some(wake) = wake {
+            wake();
+        }
+    }
+
+    /// The next input to handle.
+    pub(crate) fn poll(&self) -> Option<Input> {
+        self.0.queue.borrow_mut().pop_front()
+    }
+}

@@ -1,0 +1,110 @@
+//! The last resort when the page fails: the person is told, the server is told, what is confirmed goes out, and the
+//! page ends.
+//!
+//! This module touches nothing that the failed code may have left half-done: it has its own handles.
+
+use std::cell::{Cell, RefCell};
+use std::panic::PanicHookInfo;
+use std::rc::Rc;
+
+use peer::recorder::Recorder;
+use protocol::control::{self, ClientMessage};
+use web_sys::{Event, WebSocket};
+
+use super::{dom, lifetime};
+use crate::messages;
+
+#[derive(Default)]
+struct Handles {
+    socket: Option<WebSocket>,
+    recorder: Option<Rc<RefCell<Recorder>>>,
+}
+
+thread_local! {
+    static HANDLES: RefCell<Handles> = RefCell::default();
+    static HAS_REPORTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has every panic end the page.
+pub(crate) fn install() {
+    std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
+        // First of all: nothing may call the failed code again.
+        lifetime::end();
+        send_last_messages(&info.to_string());
+        close_socket();
+        if !HAS_REPORTED.replace(true) {
+            tell_person();
+        }
+    }));
+}
+
+/// Keeps the connection that carries the last messages.
+pub(crate) fn keep_socket(socket: WebSocket) {
+    HANDLES.with_borrow_mut(|handles| handles.socket = Some(socket));
+}
+
+/// Keeps the rows that must not be lost.
+pub(crate) fn keep_recorder(recorder: Rc<RefCell<Recorder>>) {
+    HANDLES.with_borrow_mut(|handles| handles.recorder = Some(recorder));
+}
+
+/// Tells the person and the server of a failure, and sends what is confirmed; once. The page goes on if it can.
+pub(crate) fn report_failure(message: &str) {
+    if !HAS_REPORTED.replace(true) {
+        send_last_messages(message);
+        tell_person();
+    }
+}
+
+/// Ends a page that is busy at a beat, if a failure was reported: the failed code does not come back to it.
+pub(crate) fn end_failed_page() {
+    if HAS_REPORTED.get() {
+        lifetime::end();
+        close_socket();
+    }
+}
+
+fn send_last_messages(message: &str) {
+    HANDLES.with(|handles| {
+        let Ok(handles) = handles.try_borrow() else {
+            return;
+        };
+        let send = |message: &ClientMessage| {
+            if let Some(socket) = &handles.socket {
+                socket.send_with_u8_array(&control::encode(message)).ok();
+            }
+        };
+        send(&ClientMessage::Trouble {
+            message: message.to_owned(),
+        });
+        let recorder = handles.recorder.as_ref();
+        if let Some(upload) = recorder.and_then(|rows| rows.try_borrow_mut().ok()?.upload()) {
+            send(&ClientMessage::Upload(upload));
+        }
+    });
+}
+
+/// Closes the connection once everything before has gone out.
+fn close_socket() {
+    let socket = HANDLES.with(|handles| handles.try_borrow_mut().ok()?.socket.take());
+    if let Some(socket) = socket {
+        socket.close().ok();
+    }
+}
+
+fn tell_person() {
+    let Some(place) = dom::document().query_selector("main").ok().flatten() else {
+        return;
+    };
+    let notice = dom::text("div.notice", messages::say().broken);
+    dom::set(&notice, "role", "alert");
+    let actions = dom::make("div.actions");
+    let reload = dom::text("button.primary", messages::say().reload);
+    dom::set(&reload, "type", "button");
+    dom::listen_beyond_end(&reload, "click", |_: Event| dom::reload());
+    dom::fill(&actions, &[&reload]);
+    dom::fill(&notice, &[&actions]);
+    place
+        .insert_before(&notice, place.first_child().as_ref())
+        .ok();
+}

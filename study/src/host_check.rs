@@ -1,0 +1,261 @@
+//! Checks of a study beside the facts of its host: environments and AI partners.
+
+mod env_fault;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::Level;
+use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel};
+use crate::problem::{Report, hint};
+use crate::stage::ai_partner::AiPartner;
+use crate::stage::course::Mode;
+use crate::stage::env::{Env, Player};
+use crate::stage::lobby::Lobby;
+use crate::stage::{Kind, Stage};
+use crate::timeline::fill;
+use crate::timeline::names::Scope;
+use crate::timeline::tree::Bindings;
+use crate::yaml;
+
+/// The parts of a study that depend on its host, as far as they could be read: a study with faults of other kinds is
+/// checked too, so that one run reports all faults.
+pub(crate) struct HostCheck<'a> {
+    pub stages: &'a [Option<Stage>],
+    /// The path of each stage in the file.
+    pub paths: &'a [String],
+    pub scopes: &'a BTreeMap<u16, Scope>,
+    pub lobbies: &'a BTreeMap<u16, BTreeSet<u16>>,
+    pub source: &'a yaml::Node,
+    pub report: &'a Report,
+}
+
+impl HostCheck<'_> {
+    /// Checks the env stages against the environments of the host; every combination of levels is opened. Returns the
+    /// facts of those that can be opened.
+    pub(crate) fn check_envs(&self, host: &impl HostFacts) -> EnvFactsByStage {
+        let mut all = BTreeMap::new();
+        for index in 0..self.stages.len() as u16 {
+            let path = &self.paths[usize::from(index)];
+            let variants = self.variants(index);
+            let count = variants.len();
+            let mut faults = Vec::new();
+            for (env, bound) in variants {
+                match host.env_facts(&env) {
+                    Ok(facts) => {
+                        self.check_facts(path, &env, &facts);
+                        all.insert((index, env.config.to_string()), facts);
+                    }
+                    Err(fault) => faults.push((env, bound, fault)),
+                }
+            }
+            // A fault that all combinations have is reported once, without them.
+            let is_common =
+                faults.len() == count && faults.windows(2).all(|pair| pair[0].2 == pair[1].2);
+            for (env, bound, fault) in &faults {
+                let bound = if is_common { &Bindings::new() } else { bound };
+                self.report_env_fault(index, env, fault, bound);
+            }
+        }
+        all
+    }
+
+    fn stage(&self, index: u16) -> Option<&Stage> {
+        self.stages.get(usize::from(index))?.as_ref()
+    }
+
+    fn env(&self, index: u16) -> Option<&Env> {
+        match &self.stage(index)?.kind {
+            Kind::Env(env) => Some(env),
+            _ => None,
+        }
+    }
+
+    fn lobby(&self, index: u16) -> Option<&Lobby> {
+        match &self.stage(index)?.kind {
+            Kind::Lobby(lobby) => Some(lobby),
+            _ => None,
+        }
+    }
+
+    /// An env stage with the parameters of each combination of levels that can occur there.
+    fn variants(&self, index: u16) -> Vec<(Env, Bindings)> {
+        let Some(env) = self.env(index) else {
+            return Vec::new();
+        };
+        let references = fill::references(&env.config, "");
+        let names = references
+            .into_iter()
+            .filter_map(|(_, found)| found.ok())
+            .flatten();
+        let names: BTreeSet<String> = names.map(|(name, _)| name).collect();
+        let scope = self.scopes.get(&index);
+        let with = |bindings: &Bindings, name: &str, level: &Level| {
+            let mut longer = bindings.clone();
+            longer.insert(name.to_owned(), level.clone());
+            longer
+        };
+        let combinations = names.iter().fold(vec![Bindings::new()], |all, name| {
+            let levels = scope
+                .and_then(|scope| scope.get(name))
+                .map_or(&[][..], Vec::as_slice);
+            let more = |bindings: &Bindings| {
+                levels
+                    .iter()
+                    .map(|level| with(bindings, name, level))
+                    .collect::<Vec<_>>()
+            };
+            all.iter().flat_map(more).collect()
+        });
+        let filled = |bound: Bindings| {
+            let config = env.params(&bound);
+            (
+                Env {
+                    config,
+                    ..env.clone()
+                },
+                bound,
+            )
+        };
+        combinations.into_iter().map(filled).collect()
+    }
+
+    /// Checks that the scripts of AI partners are among those of the host, and can play their env stage, which for those
+    /// of a lobby is the one that follows.
+    pub(crate) fn check_policies(&self, host: &impl HostFacts) {
+        let known = host.policies();
+        for (path, partner, stage, place) in self.partners() {
+            let policy = partner.policy.as_str();
+            if partner.model.is_some() {
+                continue;
+            }
+            if !known.contains(&policy) {
+                let message = format!("unknown policy `{policy}`; {}", hint(policy, &known));
+                self.fault(&path, message);
+                continue;
+            }
+            for (env, _) in self.variants(stage) {
+                let able = host.policies_for(&env);
+                if let Some(able) = able.filter(|able| !able.contains(&policy)) {
+                    let message = format!(
+                        "`{policy}` cannot play `{}`, the environment {place}; take one that can: {}",
+                        env.env,
+                        able.join(", ")
+                    );
+                    self.fault(&path, message);
+                }
+            }
+        }
+    }
+
+    /// Compiles the models of AI partners, each for the env stage that it plays.
+    pub(crate) fn compile_models(&self, host: &impl HostFacts) -> Vec<PartnerModel> {
+        let mut made = Vec::new();
+        for (path, partner, stage, place) in self.partners() {
+            let Some(model) = &partner.model else {
+                continue;
+            };
+            for (env, _) in self.variants(stage) {
+                match host.compile_model(&partner.policy, model, &env) {
+                    Ok(found) => made.extend(found.map(|(name, model)| PartnerModel {
+                        partner: partner.clone(),
+                        name,
+                        model,
+                    })),
+                    Err(why) => {
+                        let message = format!(
+                            "`{}` cannot play `{}`, the environment {place}: {why}",
+                            partner.policy, env.env
+                        );
+                        self.fault(&path, message);
+                        break;
+                    }
+                }
+            }
+        }
+        made
+    }
+
+    /// Every AI partner that the study names: the path of its policy, the index of the stage that it plays, and where
+    /// that stage stands, in words.
+    fn partners(&self) -> Vec<(String, &AiPartner, u16, &'static str)> {
+        let mut called = Vec::new();
+        for index in 0..self.stages.len() as u16 {
+            let Some(env) = self.env(index) else {
+                continue;
+            };
+            for at in self.lobbies.get(&index).into_iter().flatten() {
+                let path = format!("{}.bot.policy", self.paths[usize::from(*at)]);
+                let bot = self.lobby(*at).and_then(|lobby| lobby.bot.as_ref());
+                called.extend(bot.map(|bot| (path, bot, index, "that follows")));
+            }
+            let path = &self.paths[usize::from(index)];
+            let own = format!("{path}.on_disconnect.bot.policy");
+            // One that the stage has from its lobby stands there in the file.
+            let bot = env
+                .on_disconnect
+                .bot
+                .as_ref()
+                .filter(|_| self.source.has(&own));
+            called.extend(bot.map(|bot| (own, bot, index, "of this stage")));
+            for (seat, player) in env.players.iter().enumerate() {
+                if let Player::Bot(bot) = player {
+                    let path = format!("{path}.players[{seat}].policy");
+                    called.push((path, bot, index, "of this stage"));
+                }
+            }
+        }
+        called
+    }
+
+    fn fault(&self, path: &str, message: String) {
+        self.report.add(self.source.locate(path), path, message);
+    }
+
+    fn check_facts(&self, path: &str, env: &Env, facts: &EnvFacts) {
+        let (players, seats) = (env.players.len(), usize::from(facts.seats));
+        if players != seats {
+            let message = format!(
+                "{players} {} here, but `{}@{}` with this config has {seats} {}; write one player a seat: `[{}]`{}",
+                plural(players, "player"),
+                env.env,
+                env.version,
+                plural(seats, "seat"),
+                ["self"]
+                    .into_iter()
+                    .chain(std::iter::repeat("partner"))
+                    .take(seats)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                if seats > 1 {
+                    format!(", in a group of {seats}")
+                } else {
+                    String::new()
+                },
+            );
+            self.fault(&format!("{path}.players"), message);
+        }
+        if facts.tick_hz == 0 && env.course.mode == Mode::Ticks {
+            let message = format!(
+                "`{}@{}` with this config has no tick rate, as it is played in turns; write `mode: turns`",
+                env.env, env.version
+            );
+            self.fault(&format!("{path}.mode"), message);
+        }
+        let actions: Vec<&str> = facts.actions.iter().map(String::as_str).collect();
+        for action in env
+            .keys
+            .keys()
+            .filter(|action| !actions.contains(&action.as_str()))
+        {
+            let message = format!(
+                "the environment has no action `{action}`; {}",
+                hint(action, &actions)
+            );
+            self.fault(&format!("{path}.keys.{action}"), message);
+        }
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,150 @@
+//! A study that was read and checked.
+
+use crate::about::Keeping;
+use crate::design::Design;
+use crate::disconnect::Net;
+use crate::formula::Formula;
+use crate::host::PartnerModel;
+use crate::media::Media;
+use crate::page::Page;
+use crate::recruitment::Recruitment;
+use crate::screening::Screening;
+use crate::stage::ai_partner::CompiledModel;
+use crate::stage::lobby::Lobby;
+use crate::stage::{Kind, Stage};
+use crate::text::Text;
+use crate::timeline::tree::Node;
+use crate::yaml;
+
+/// Name of the study file in its folder.
+pub const FILE: &str = "study.yaml";
+
+/// A study that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its id.
+    pub id: String,
+    /// Its version, as the researcher counts.
+    pub version: String,
+    /// Its title, in its languages.
+    pub title: Text,
+    /// Whom participants can write to.
+    pub contact: String,
+    /// The language of its texts, such as `en` or `pt-BR`.
+    pub language: String,
+    /// The languages that participants can choose from, its own among them; none if there is but that one.
+    pub languages: Vec<String>,
+    /// The number that the ethics board gave it.
+    pub protocol: Option<String>,
+    /// How long data are kept, and a session waits.
+    pub keeping: Keeping,
+    /// Whence participants come, and what they are paid.
+    pub recruitment: Recruitment,
+    /// What they are paid beside the base, by what was played and answered.
+    pub bonus: Option<Formula>,
+    /// How pages reach each other.
+    pub net: Net,
+    /// The stages, in the order of the file, after the screening if there is one; the last one is an end stage. What is
+    /// stored of a stage is stored by its index here.
+    pub timeline: Vec<Stage>,
+    /// The compiled models of its AI partners.
+    pub models: Vec<CompiledModel>,
+    /// How they are walked.
+    pub tree: Vec<Node>,
+    /// What varies between participants.
+    pub design: Design,
+    /// All of the above as canonical JSON, defaults and the texts of files written in.
+    pub canonical: String,
+    /// SHA-256 of `canonical`, lower-case hex.
+    pub hash: String,
+    /// Where each stage stands in the file, such as `timeline[2].block[0]`.
+    pub(crate) paths: Vec<String>,
+    /// The file as read, to say where a field stands.
+    pub(crate) source: yaml::Node,
+}
+
+impl Study {
+    /// Sets the models of AI partners, which play under the names of their models from now on.
+    pub(crate) fn set_models(&mut self, models: Vec<PartnerModel>) {
+        for partner in self
+            .timeline
+            .iter_mut()
+            .flat_map(|stage| stage.kind.ai_partners_mut())
+        {
+            if let Some(made) = models.iter().find(|made| made.partner == *partner) {
+                partner.policy.clone_from(&made.name);
+            }
+        }
+        self.models = models.into_iter().map(|made| made.model).collect();
+    }
+
+    /// The last stage, which is an end stage.
+    pub(crate) fn last(&self) -> &Stage {
+        self.timeline
+            .last()
+            .expect("a timeline that was checked has an end stage")
+    }
+
+    /// Who can take part; none for everybody.
+    pub fn screening(&self) -> Option<&Screening> {
+        match &self.timeline.first()?.kind {
+            Kind::Screening(screening) => Some(screening),
+            _ => None,
+        }
+    }
+
+    /// The pictures and videos that pages and forms show.
+    pub fn media(&self) -> impl Iterator<Item = &Media> {
+        let forms = self.timeline.iter().filter_map(|stage| match &stage.kind {
+            Kind::Survey(survey) => Some(survey.pictures()),
+            _ => None,
+        });
+        let pages = pages(&self.timeline, Some(&self.recruitment));
+        pages.flat_map(Page::media).chain(forms.flatten())
+    }
+
+    /// Whether something of a participant may be recorded at a stage: not if a consent comes after it.
+    pub fn may_record(&self, stage: u16) -> bool {
+        let after = self.timeline.iter().skip(usize::from(stage) + 1);
+        !after
+            .into_iter()
+            .any(|stage| matches!(stage.kind, Kind::Consent(_)))
+    }
+
+    /// The lobby at an index.
+    pub fn lobby(&self, stage: u16) -> Option<&Lobby> {
+        match &self.timeline.get(usize::from(stage))?.kind {
+            Kind::Lobby(lobby) => Some(lobby),
+            _ => None,
+        }
+    }
+
+    /// Whether people play a stage together, as the group that a lobby made.
+    pub fn is_together(&self, stage: u16) -> bool {
+        let stage = self.timeline.get(usize::from(stage));
+        stage.is_some_and(|stage| stage.kind.is_together())
+    }
+
+    /// Whether participants of another version, given in its canonical form, walk the same way in this one: the same
+    /// stages by id and type, the same blocks with their guards, the same factors.
+    pub fn walks_as(&self, canonical: &str) -> bool {
+        let way = |canonical: &str| {
+            let whole: serde_json::Value = serde_json::from_str(canonical).ok()?;
+            let stages = whole["timeline"].as_array()?.iter();
+            let stages = stages.map(|stage| (stage["id"].clone(), stage["type"].clone()));
+            let stages: Vec<_> = stages.collect();
+            Some((stages, whole["tree"].clone(), whole["design"].clone()))
+        };
+        way(canonical).is_some_and(|other| way(&self.canonical) == Some(other))
+    }
+}
+
+/// Every page that participants may read.
+pub(crate) fn pages<'a>(
+    timeline: &'a [Stage],
+    recruitment: Option<&'a Recruitment>,
+) -> impl Iterator<Item = &'a Page> {
+    let stages = timeline.iter().flat_map(|stage| stage.kind.pages());
+    let ends = recruitment.into_iter().flat_map(|it| it.outcomes.values());
+    stages.chain(ends.filter_map(|end| end.page.as_ref()))
+}

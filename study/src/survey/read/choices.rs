@@ -1,0 +1,134 @@
+//! Reads choices, rows, and the orders in which they are shown.
+
+use ::survey::MOST;
+use serde_json::Value;
+
+use super::part::texts;
+use crate::read::{Fields, Place};
+use crate::survey::MAX_ANSWER;
+use crate::yaml::Data;
+
+/// Reads choices, and their order.
+pub(super) fn ordered(fields: &mut Fields<'_>) -> Option<()> {
+    let choices = choices_at(fields, "choices");
+    let order = choices_order(fields);
+    choices?;
+    order
+}
+
+/// Reads in which order choices are shown.
+pub(super) fn choices_order(fields: &mut Fields<'_>) -> Option<()> {
+    let orders = [("none", ()), ("random", ()), ("asc", ()), ("desc", ())];
+    let doc = "The order of the choices. `none`: as listed. `asc`, `desc`: sorted by text. `random`: shuffled for \
+               each participant.";
+    let order = fields
+        .key("choicesOrder", doc)
+        .maybe(|place| place.word("order", &orders));
+    order.map(drop)
+}
+
+/// Reads what all lists of choices have.
+pub(super) fn choosing(fields: &mut Fields<'_>) -> Option<()> {
+    let choices = ordered(fields);
+    let mut whole = Some(());
+    for (key, doc) in [
+        (
+            "showOtherItem",
+            "Whether to add a choice `other` with a text field. In the data, the text is the item `NAME-Comment`.",
+        ),
+        ("hasOther", "The older name of `showOtherItem`. Both work."),
+        (
+            "showNoneItem",
+            "Whether to add a choice `none`, which excludes all others.",
+        ),
+        ("hasNone", "The older name of `showNoneItem`. Both work."),
+    ] {
+        let read = fields.key(key, doc).or(false, |place| place.flag());
+        whole = whole.and(read.map(drop));
+    }
+    texts(
+        fields,
+        &[
+            ("otherText", "The label of the choice `other`."),
+            (
+                "otherPlaceholder",
+                "The hint in the empty text field of `other`.",
+            ),
+            (
+                "otherErrorText",
+                "The message if the text for `other` is empty.",
+            ),
+            ("noneText", "The label of the choice `none`."),
+        ],
+    );
+    choices?;
+    whole
+}
+
+pub(super) fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Value>> {
+    let example = "[{value: a, text: First}, {value: b, text: Second}]";
+    let doc = "Words or numbers, or `{value: …, text: …}`. The data contain the value.";
+    fields.key(key, doc).need(example, |place| choices(&place))
+}
+
+pub(super) fn choices(place: &Place<'_>) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    for place in &place.list("choices", MOST)? {
+        let value = choice(place)?;
+        if values.contains(&value) {
+            place.wrong(format!(
+                "the value {value} is already that of another choice"
+            ));
+            return None;
+        }
+        values.push(value);
+    }
+    Some(values)
+}
+
+/// The value of a choice: itself, or its `value` beside a `text`.
+fn choice(place: &Place<'_>) -> Option<Value> {
+    place.named("choice", |place| {
+        let block = (place.may(place.is_block())).then(|| {
+            let mut fields = place.fields("a choice")?;
+            let value = fields
+                .key("value", "The value in the data.")
+                .need("a", |place| value(&place));
+            texts(&mut fields, &[("text", "The text that participants read.")]);
+            fields.done();
+            value
+        });
+        let plain = (place.may(!place.is_block())).then(|| value(place));
+        plain.or(block).flatten()
+    })
+}
+
+/// A word or a number.
+pub(super) fn value(place: &Place<'_>) -> Option<Value> {
+    if !place.may(false)
+        && (place.node.is_null() || matches!(place.node.data, Data::List(_) | Data::Map(_)))
+    {
+        place.wrong(format!(
+            "expected a word or a number as the value of a choice, found {}",
+            place.node.what()
+        ));
+        return None;
+    }
+    match place.may(false) {
+        true => place.text(MAX_ANSWER).map(Value::String),
+        false => Some(place.json()),
+    }
+}
+
+/// Reads rows, and their order.
+pub(super) fn rows_at(fields: &mut Fields<'_>) -> Option<()> {
+    let rows = choices_at(fields, "rows");
+    let orders = [("initial", ()), ("random", ())];
+    let doc =
+        "The order of the rows. `initial`: as listed. `random`: shuffled for each participant.";
+    let order = fields
+        .key("rowOrder", doc)
+        .maybe(|place| place.word("order", &orders));
+    rows?;
+    order.map(drop)
+}

@@ -1,0 +1,116 @@
+//! The parts that a form is read into, and the keys that all of them share.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::survey::Condition;
+use serde_json::Value;
+
+use crate::formula;
+use crate::media::Media;
+use crate::problem::Problem;
+use crate::read::{Fields, Place};
+use crate::survey::MAX_ANSWER;
+use crate::yaml;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    One,
+    Many,
+    Rating,
+    Boolean,
+    Text,
+    Comment,
+    Html,
+    Matrix,
+    Pictures,
+    Ranking,
+    Slider,
+    Texts,
+    Table,
+    Panel,
+}
+
+/// Where a document is read from, and what is found in it beside what it asks.
+pub(super) struct Reading<'a> {
+    /// The study folder.
+    pub dir: &'a Path,
+    /// The file in which the document stands, to whose folder files are relative.
+    pub file: &'a str,
+    /// What is there for SurveyJS alone.
+    pub unused: RefCell<Vec<Problem>>,
+    /// The pictures, by how the document names them.
+    pub pictures: RefCell<BTreeMap<String, Media>>,
+}
+
+/// Lets keys pass that change nothing here, and keeps where they are.
+pub(super) fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], reading: &Reading<'_>) {
+    let place = fields.whole.clone();
+    for (key, at) in fields.pass(keys) {
+        let message = "changes nothing here, as pages show every form in one way; remove it, or leave it for SurveyJS";
+        let problem = place
+            .report
+            .problem(at, &yaml::join(&place.path, key), message);
+        reading.unused.borrow_mut().push(problem);
+    }
+}
+
+/// What a form is made of, in the order of the document.
+pub(super) enum Part<'a> {
+    /// An element that asks something, or HTML.
+    Item {
+        name: String,
+        named: Place<'a>,
+        correct: Option<(Value, Place<'a>)>,
+        default: Option<Place<'a>>,
+    },
+    /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
+    Asks {
+        condition: Condition,
+        place: Place<'a>,
+        anything: bool,
+    },
+}
+
+/// Reads keys that are texts.
+pub(super) fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
+    for (key, doc) in keys {
+        let _ = fields.key(key, doc).maybe(|place| localised(&place));
+    }
+}
+
+/// Reads a condition; inside is none if there is none.
+pub(super) fn condition<'a>(
+    fields: &mut Fields<'a>,
+    key: &'static str,
+    doc: &str,
+    anything: bool,
+) -> Option<Option<Part<'a>>> {
+    fields.key(key, doc).maybe(|place| {
+        let text = place.text(::survey::MAX_CONDITION)?;
+        match Condition::read(&text) {
+            Ok(condition) => Some(Part::Asks {
+                condition,
+                place,
+                anything,
+            }),
+            Err(fault) => {
+                formula::report(&place, &text, fault.at, &fault.message);
+                None
+            }
+        }
+    })
+}
+
+/// Text, or text by language.
+pub(super) fn localised(place: &Place<'_>) -> Option<()> {
+    let texts = (place.may(place.is_block())).then(|| {
+        for (_, text) in place.entries("text by language")? {
+            text.text(MAX_ANSWER)?;
+        }
+        Some(())
+    });
+    let text = (place.may(!place.is_block())).then(|| place.text(MAX_ANSWER).map(drop));
+    text.or(texts).flatten()
+}

@@ -1,0 +1,184 @@
+//! The route of a participant: the visits that the tree becomes by what was drawn.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::assign::{Assignment, Draw, Rng};
+use crate::design::{Level, Unit};
+use crate::limits::MAX_VISITS;
+use crate::stage::{Kind, Stage};
+use crate::study::Study;
+
+use super::tree::{Bindings, Block, ForEach, Guard, Node};
+
+/// One visit of a stage on a participant's route.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit<'a> {
+    /// Index of the stage.
+    pub stage: u16,
+    /// What names stand for there.
+    pub bindings: Arc<Bindings>,
+    /// The guards of the copies that begin here, the outermost first.
+    pub when: Vec<Gate<'a>>,
+    /// The position of what follows the innermost copy that it belongs to; of what follows it, outside of all blocks.
+    pub past: u16,
+}
+
+/// The guard of a copy, and where the route goes on if it does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate<'a> {
+    /// What is asked.
+    pub guard: &'a Guard,
+    /// The position of what follows the copy.
+    pub past: u16,
+}
+
+/// The way of a participant through the study, by what was drawn for them.
+///
+/// Before a group is made, what is drawn for the group stands in the order of the file.
+pub fn route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
+    let mut walk = Walk {
+        study,
+        assignment,
+        lobby: None,
+        own: BTreeMap::new(),
+        shared: BTreeMap::new(),
+        visits: Vec::new(),
+    };
+    walk.nodes(&study.tree, &Arc::default());
+    for (at, visit) in walk.visits.iter_mut().enumerate() {
+        visit.past = visit.past.max(at as u16 + 1);
+    }
+    walk.visits
+}
+
+struct Walk<'a, 'd> {
+    study: &'a Study,
+    assignment: &'d Assignment,
+    /// The position of the lobby that was passed last.
+    lobby: Option<u16>,
+    /// How many copies were made of a block, by its number.
+    own: BTreeMap<u16, u64>,
+    /// How many of them since the lobby, for blocks that a group draws.
+    shared: BTreeMap<u16, u64>,
+    visits: Vec<Visit<'a>>,
+}
+
+impl<'a, 'd> Walk<'a, 'd> {
+    fn nodes(&mut self, nodes: impl IntoIterator<Item = &'a Node>, bound: &Arc<Bindings>) {
+        for node in nodes {
+            match node {
+                Node::Stage(stage) => self.visit(*stage, bound),
+                Node::Block(block) => self.block(block, bound),
+            }
+        }
+    }
+
+    fn visit(&mut self, stage: u16, bound: &Arc<Bindings>) {
+        let is_lobby = matches!(self.kind(stage), Some(Kind::Lobby(_)));
+        let bindings = self.with_treatment(bound);
+        if is_lobby {
+            self.lobby = Some(self.visits.len() as u16);
+            self.shared.clear();
+        }
+        self.visits.push(Visit {
+            stage,
+            bindings,
+            when: Vec::new(),
+            past: 0,
+        });
+    }
+
+    fn kind(&self, stage: u16) -> Option<&'a Kind> {
+        self.study
+            .timeline
+            .get(usize::from(stage))
+            .map(|stage: &Stage| &stage.kind)
+    }
+
+    /// The draw of the group that was made last.
+    fn group(&self) -> Option<&'d Draw> {
+        self.assignment.groups.get(&self.lobby?)
+    }
+
+    /// The draw that has the levels and orders of the design.
+    fn drawn(&self) -> Option<&'d Draw> {
+        match self.study.design.unit {
+            Unit::Participant => Some(&self.assignment.own),
+            Unit::Group => self.group(),
+        }
+    }
+
+    /// Adds the levels of the factors of which a unit gets one.
+    fn with_treatment(&self, bound: &Arc<Bindings>) -> Arc<Bindings> {
+        let Some(draw) = self.drawn().filter(|draw| !draw.levels.is_empty()) else {
+            return Arc::clone(bound);
+        };
+        let mut all = Bindings::clone(bound);
+        for factor in &self.study.design.between {
+            let level = |name: &String| factor.levels.iter().find(|level| level.name == *name);
+            if let Some(level) = draw.levels.get(&factor.name).and_then(level) {
+                all.insert(factor.name.clone(), level.clone());
+            }
+        }
+        Arc::new(all)
+    }
+
+    fn block(&mut self, block: &'a Block, bound: &Arc<Bindings>) {
+        let Some(each) = &block.for_each else {
+            return (0..block.repeat).for_each(|_| self.copy(block, bound));
+        };
+        for level in self.values(each) {
+            let mut bindings = Bindings::clone(bound);
+            bindings.insert(each.name().to_owned(), level.clone());
+            let bindings = Arc::new(bindings);
+            (0..block.repeat).for_each(|_| self.copy(block, &bindings));
+        }
+    }
+
+    /// The values of copies in their order: the one that was drawn, as far as it has every level once.
+    fn values(&self, each: &'a ForEach) -> Vec<&'a Level> {
+        let written = each.levels(&self.study.design);
+        let order = match each {
+            ForEach::Factor(name) => self.drawn().and_then(|draw| draw.orders.get(name)),
+            ForEach::Values { .. } => None,
+        };
+        let known = |name: &String| written.iter().find(|level| level.name == *name);
+        let drawn: Option<Vec<&Level>> = order.and_then(|order| order.iter().map(known).collect());
+        let drawn = drawn.filter(|levels| levels.len() == written.len());
+        drawn.unwrap_or_else(|| written.iter().collect())
+    }
+
+    fn copy(&mut self, block: &'a Block, bound: &Arc<Bindings>) {
+        // As many as a route may have; whether a study can come there is told when it is loaded.
+        if self.visits.len() >= MAX_VISITS {
+            return;
+        }
+        let (draw, made) = match block.shared {
+            true => (self.group(), &mut self.shared),
+            false => (Some(&self.assignment.own), &mut self.own),
+        };
+        let made = made.entry(block.number).or_default();
+        let turn = *made;
+        *made += 1;
+        let mut chosen: Vec<usize> = (0..block.block.len()).collect();
+        if let Some(draw) = draw {
+            let mut rng = Rng::of(draw.seed, &[u64::from(block.number), turn]);
+            rng.shuffle(&mut chosen);
+        }
+        chosen.truncate(block.kept());
+        if !block.shuffle {
+            chosen.sort_unstable();
+        }
+        let begin = self.visits.len();
+        self.nodes(chosen.into_iter().map(|child| &block.block[child]), bound);
+        let past = self.visits.len() as u16;
+        let inner = self.visits[begin..].iter_mut();
+        inner
+            .filter(|visit| visit.past == 0)
+            .for_each(|visit| visit.past = past);
+        if let (Some(guard), Some(first)) = (&block.when, self.visits.get_mut(begin)) {
+            first.when.insert(0, Gate { guard, past });
+        }
+    }
+}
