@@ -7,7 +7,6 @@ use wasm_bindgen::prelude::*;
 use web_sys::{AbortSignal, Element, Event, KeyboardEvent};
 
 use crate::app::App;
-use crate::shell::credentials::Credentials;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, lifetime, panic_handler};
 
@@ -53,7 +52,7 @@ impl Coplay {
     pub fn new(root: &str) -> Result<Coplay, JsValue> {
         panic_handler::install();
         let inbox = Inbox::default();
-        let app = App::new(inbox.clone(), root, session_url()?, Credentials::read())?;
+        let app = App::new(inbox.clone(), root, session_url()?)?;
         let page = Rc::new(Page {
             inbox: inbox.clone(),
             app: RefCell::new(app),
@@ -170,7 +169,7 @@ fn key(page: &Page, event: &KeyboardEvent, down: bool) {
     }
     let shortcut = event.ctrl_key() || event.alt_key() || event.meta_key();
     let is_typed = event.is_composing() || is_elsewhere(event);
-    let is_own = !is_typed && page.ask(|app| app.owns(&code)) == Some(true);
+    let is_own = !is_typed && page.ask(|app| app.owns_key(&code)) == Some(true);
     if is_own && !(down && shortcut) {
         event.prevent_default();
     }
@@ -188,7 +187,7 @@ fn key(page: &Page, event: &KeyboardEvent, down: bool) {
     }
 }
 
-/// Whether a key that means nothing in the world leads to the chat beside it. On a button it presses that.
+/// True if a key that means nothing in the world leads to the chat beside it. On a button it presses that.
 fn opens_chat(page: &Page, event: &KeyboardEvent) -> bool {
     let target = event
         .target()
@@ -197,11 +196,11 @@ fn opens_chat(page: &Page, event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && is_free && page.ask(|app| app.may_write()) == Some(true)
 }
 
-/// What has keys of its own.
+/// Elements that have keys of their own.
 const ELSEWHERE: &str = "input, textarea, select, form, dialog, [role=dialog], [role=textbox], \
                          [contenteditable]:not([contenteditable=false]), .ask, .chat";
 
-/// Whether an event is about something that has keys of its own.
+/// True if an event is about an element that has keys of its own.
 fn is_elsewhere(event: &Event) -> bool {
     let target = event
         .target()

@@ -1,4 +1,4 @@
-//! What the page says when something is not as it should be: one sentence on what happened, one on what to do; in the
+//! The page's messages when something is not as it should be: one sentence on what happened, one on what to do; in the
 //! language in which the person reads the study, or in English where the page has not learnt it.
 //!
 //! This module must not know where the sentences are shown.
@@ -17,7 +17,7 @@ pub use chat::{characters_left, chat_left, chat_news, company, talker};
 pub use words::Words;
 use words::{DE, EN};
 
-/// What the page says, by the main part of the language's tag, and what the language calls itself.
+/// The page's words by the main part of the language's tag, with the language's own name.
 const LANGUAGES: [(&str, &str, &Words); 2] = [("en", "English", &EN), ("de", "Deutsch", &DE)];
 
 thread_local! {
@@ -39,12 +39,12 @@ pub fn speak<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
     LANGUAGES[at].0
 }
 
-/// What a language calls itself, if the page speaks it.
+/// A language's own name, if the page speaks it.
 pub fn language_name(language: &str) -> Option<&'static str> {
     known(language).map(|at| LANGUAGES[at].1)
 }
 
-/// What the page says in the language that it speaks.
+/// The page's words in the language that it speaks.
 pub fn say() -> &'static Words {
     LANGUAGES[SPOKEN.get()].2
 }
@@ -80,7 +80,7 @@ pub fn receipt(number: &str) -> String {
     fill(say().receipt, &[("number", &number)])
 }
 
-/// What somebody is paid.
+/// The payment, in words.
 pub fn pay(amount: &str) -> String {
     fill(say().pay, &[("amount", &amount)])
 }
@@ -107,7 +107,7 @@ pub fn refusal(why: Refusal) -> &'static str {
     }
 }
 
-/// What the person is told at the end of an episode.
+/// The outcome of an episode, for the person.
 pub fn outcome(reason: EndReason, score: i64) -> String {
     match reason {
         EndReason::Played => fill(say().played, &[("score", &score)]),
@@ -149,7 +149,7 @@ pub fn waited(waiting: &Waiting, since_ms: u64) -> String {
     }
 }
 
-/// What happens in a lobby when nobody comes.
+/// The end of a wait in a lobby for which nobody comes.
 pub fn at_timeout(waiting: &Waiting, since_ms: u64) -> String {
     let left_ms = u64::from(waiting.left_ms).saturating_sub(since_ms);
     let sentence = match (waiting.ask, waiting.then) {
@@ -166,7 +166,7 @@ pub fn at_timeout(waiting: &Waiting, since_ms: u64) -> String {
     fill(sentence, &[("left", &clock_face(left_ms))])
 }
 
-/// What somebody who waits is asked.
+/// The question to somebody who waits.
 pub fn question(waiting: &Waiting, since_ms: u64) -> Option<String> {
     match waiting.ask {
         Ask::Nothing => None,
@@ -191,7 +191,7 @@ pub fn choice(choice: Choice, paid: bool) -> String {
     .to_owned()
 }
 
-/// Who of the group has not come yet, and whether their page is there.
+/// Those of the group who have not come yet, with the state of their pages.
 pub fn missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
     let is_away = !absent.is_empty() && absent.iter().all(|(_, connected)| !connected);
     let names = absent.iter().map(|(seat, _)| companion(*seat, is_alone));
@@ -215,7 +215,7 @@ pub fn regroup_hint(left_ms: u64) -> String {
     fill(say().goes_on_by, &[("left", &clock_face(left_ms))])
 }
 
-/// What another person is called, at the start of a sentence.
+/// The name of another person, at the start of a sentence.
 pub fn companion(seat: Seat, is_alone: bool) -> String {
     if is_alone {
         say().your_partner.to_owned()
@@ -316,7 +316,7 @@ pub fn held_gone(name: &str) -> String {
     about(say().held_gone, name)
 }
 
-/// What is new in a description, line by line. That time goes by is not.
+/// The lines of a description that are new. A change of the time alone is not.
 pub fn news(before: &str, now: &str) -> String {
     let told = |line: &str| match line.to_lowercase().contains("step") {
         true => line.replace(|letter: char| letter.is_ascii_digit(), ""),

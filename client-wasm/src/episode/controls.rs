@@ -1,4 +1,4 @@
-//! What keys and actions are called, and how the controls of an environment are laid out.
+//! Names of keys and actions, and the arrangement of an environment's controls.
 //!
 //! This module must not know where they are shown.
 
@@ -10,11 +10,11 @@ use env_core::{Action, Spec};
 use crate::episode::keys::Keys;
 use crate::messages;
 
-/// What the keys of the person's keyboard have printed on them, by `KeyboardEvent.code`; empty where a browser does not
+/// Letters printed on the keys of the person's keyboard, by `KeyboardEvent.code`; empty where a browser does not
 /// tell.
 pub type Layout = BTreeMap<String, String>;
 
-/// What a key is called on a keyboard, by its `KeyboardEvent.code`.
+/// The name of a key on a keyboard, by its `KeyboardEvent.code`.
 pub fn key_name(code: &str, layout: &Layout) -> String {
     let words = messages::say();
     let named = match code {
@@ -56,7 +56,7 @@ pub fn key_name(code: &str, layout: &Layout) -> String {
     letter.unwrap_or(plain).to_owned()
 }
 
-/// What an action is called: its name in words.
+/// The name of an action in words.
 pub fn action_name(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let words = words.trim();
@@ -111,13 +111,13 @@ impl Way {
 /// A button to touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What it means.
+    /// Its action.
     pub action: Action,
     /// Where on the cross it is; none for one beside it.
     pub way: Option<Way>,
-    /// What it shows.
+    /// The sign on it.
     pub face: String,
-    /// What it is called.
+    /// Its name for screen readers.
     pub label: String,
 }
 
@@ -169,25 +169,25 @@ fn reached<'a>(
         .filter(|(action, _)| keys.of(*action).next().is_some())
 }
 
-/// What some keys do.
+/// The explanation of some keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// The ways to do it; each of them is keys, which are parts of a chord if it `is_chord`.
     pub keys: Vec<Press>,
-    /// What it is.
+    /// Their action in words.
     pub label: String,
 }
 
 /// Keys that stand together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Press {
-    /// What they are called.
+    /// Their names.
     pub names: Vec<String>,
-    /// Whether all of them are pressed at once.
+    /// True if all of them are pressed at once.
     pub is_chord: bool,
 }
 
-/// What the keys do, in the order of the actions. Four directions of one kind are told together.
+/// The explanations of the keys, in the order of the actions. Four directions of one kind are told together.
 pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
     let mut hints: Vec<Hint> = Vec::new();
     let mut told: Vec<Action> = Vec::new();

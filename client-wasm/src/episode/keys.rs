@@ -1,4 +1,4 @@
-//! What the person wants, from keys, chords and touch buttons that go down and up.
+//! The actions that a person wants, from keys, chords and touch buttons that go down and up.
 //!
 //! A chord is meant once all its keys are down, and those parts of it that mean something by themselves are not meant
 //! then: the longest chord wins. Of several lasting actions held at once, the one pressed last counts; when it is let
@@ -13,7 +13,7 @@ use env_core::{Action, Spec};
 pub struct Change {
     /// The action.
     pub action: Action,
-    /// Whether it began.
+    /// True if it began.
     pub down: bool,
     /// The action that the person wants by it, if that is another than before.
     pub wanted: Option<Action>,
@@ -35,7 +35,7 @@ enum By {
     Finger(i32),
 }
 
-/// What means an action: keys that are down together.
+/// Keys that mean an action when they are down together.
 #[derive(Debug)]
 struct Binding {
     /// As the study writes it.
@@ -52,7 +52,7 @@ impl Binding {
         self.codes().any(|own| own == code)
     }
 
-    /// Whether it is that chord and more.
+    /// True if it is that chord and more.
     fn exceeds(&self, other: &Self) -> bool {
         self.codes().count() > other.codes().count() && other.codes().all(|code| self.has(code))
     }
@@ -67,7 +67,7 @@ pub struct Keys {
     noop: Action,
     /// In the order in which they went down.
     down: Vec<Down>,
-    /// What is meant, that which was completed last at the end.
+    /// The actions that are meant, the one completed last at the end.
     held: Vec<(By, Action)>,
 }
 
@@ -100,7 +100,7 @@ impl Keys {
         }
     }
 
-    /// Whether a key means something, alone or with others.
+    /// True if a key means something, alone or with others.
     pub fn has(&self, code: &str) -> bool {
         self.bindings.iter().any(|binding| binding.has(code))
     }
@@ -156,7 +156,7 @@ impl Keys {
         self.lasts.get(usize::from(action)) == Some(&true)
     }
 
-    /// What is meant by all that is down, that which was completed last at the end.
+    /// The actions meant by all that is down, the one completed last at the end.
     fn meant(&self) -> Vec<(By, Action)> {
         let at = |code: &str| {
             let is = |down: &Down| matches!(down, Down::Key(key) if key == code);

@@ -7,7 +7,7 @@ use web_sys::{HtmlElement, PointerEvent};
 
 use crate::episode::controls::{self, Hint, Layout};
 use crate::episode::keys::Keys;
-use crate::episode::partners::Line;
+use crate::episode::partners::PartnerNotice;
 use crate::episode::touch_buttons;
 use crate::messages;
 use crate::pages::chat::Pane;
@@ -47,7 +47,7 @@ pub(crate) enum Veil {
 pub(crate) struct Screen {
     /// The page: the world, and the chat beside it if there is one.
     pub(crate) whole: HtmlElement,
-    /// What people write meanwhile.
+    /// The chat beside the world.
     pub(crate) chat: Option<Pane>,
     page: HtmlElement,
     heading: HtmlElement,
@@ -63,9 +63,9 @@ pub(crate) struct Screen {
     ask: HtmlElement,
     asked: HtmlElement,
     news: HtmlElement,
-    /// What the overlay shows.
+    /// The content of the overlay.
     shown: String,
-    /// What is told beside the world, and the elements that count down.
+    /// The notices beside the world, and their elements that count down.
     told: Vec<(String, HtmlElement)>,
     described_ms: f64,
 }
@@ -255,7 +255,7 @@ impl Screen {
         dom::fill(&self.overlay, &[&dom::text("p", sentence), &actions]);
     }
 
-    /// Whether the overlay is to show something else from now on.
+    /// Notes the content of the overlay; true if it is another one.
     fn turns_to(&mut self, shown: String) -> bool {
         let turns = self.shown != shown;
         self.shown = shown;
@@ -263,7 +263,7 @@ impl Screen {
     }
 
     /// Tells something beside the world. Seconds that count down are not read aloud.
-    pub(crate) fn news(&mut self, lines: &[Line]) {
+    pub(crate) fn news(&mut self, lines: &[PartnerNotice]) {
         let told = self.told.iter().map(|(sentence, _)| sentence);
         if !told.eq(lines.iter().map(|line| &line.sentence)) {
             self.news.set_text_content(None);
@@ -283,7 +283,7 @@ impl Screen {
         }
     }
 
-    /// Whether it is time for another description.
+    /// True if it is time for another description.
     pub(crate) fn may_describe(&mut self, now_ms: f64) -> bool {
         let due = now_ms >= self.described_ms + DESCRIBE_MS;
         if due {
@@ -336,7 +336,7 @@ impl Figure {
     }
 }
 
-/// What keys do, in elements.
+/// The explanation of keys as an element.
 fn tell(hint: &Hint) -> HtmlElement {
     let element = dom::make("span");
     for press in &hint.keys {

@@ -30,7 +30,7 @@ impl StaticPicture {
         Ok(Self { view })
     }
 
-    /// Whether every sprite has loaded.
+    /// True if every sprite has loaded.
     pub fn is_complete(&self) -> bool {
         self.view.is_complete()
     }

@@ -46,13 +46,13 @@ pub(crate) fn make(inbox: &Inbox, buttons: &[Button]) -> HtmlElement {
     pad
 }
 
-/// What helps people who cannot point clicks without pointing: a press that is let go at once.
+/// A press that is let go at once: tools for people who cannot point click without pointing.
 fn click(inbox: &Inbox, button: &HtmlElement, action: Action) {
     let inbox = inbox.clone();
     dom::listen(button, "click", move |event: MouseEvent| {
         if event.detail() == 0 {
             for action in [Some(action), None] {
-                inbox.send(Input::Pad {
+                inbox.send(Input::Touch {
                     finger: NO_FINGER,
                     action,
                     at_ms: event.time_stamp(),
@@ -113,7 +113,7 @@ fn point(inbox: &Inbox, pad: &HtmlElement, fingers: &Fingers, event: &PointerEve
         button.class_list().toggle_with_force("down", is_held).ok();
     }
     let action = now.and_then(|button| button.get_attribute("data-action")?.parse().ok());
-    inbox.send(Input::Pad {
+    inbox.send(Input::Touch {
         finger,
         action,
         at_ms: event.time_stamp(),

@@ -89,7 +89,7 @@ impl View {
         self.tween.aim(&self.list, now_ms, until_ms);
     }
 
-    /// Whether every sprite is there.
+    /// True if every sprite is there.
     pub(crate) fn is_complete(&self) -> bool {
         self.pictures.iter().all(|picture| picture.loaded.get())
     }

@@ -1,4 +1,4 @@
-//! What the page says about an answer, and calls the choices that a study gives no words for.
+//! Messages about an answer, and names of choices that a study gives no words for.
 
 use serde_json::Value;
 use survey::{Choice, NONE, OTHER, Problem};
@@ -16,7 +16,7 @@ pub fn choice_text(choice: &Choice) -> &str {
     }
 }
 
-/// What is wrong with an answer.
+/// The problem with an answer.
 pub fn wrong(problem: &Problem) -> String {
     match problem {
         Problem::Unanswered => say().answer_this.to_owned(),

@@ -1,11 +1,11 @@
-//! What the page says around the messages of a group.
+//! The page's words around the messages of a group.
 
 use protocol::Seat;
 use protocol::control::{Talk, Talker};
 
 use super::{about, clock_face, companion, fill, gone, say};
 
-/// What somebody of the group is called.
+/// The name of somebody of the group.
 pub fn talker(talk: &Talk, place: Seat) -> String {
     let given = talk.names.get(place.index());
     match given {
@@ -46,7 +46,7 @@ pub fn characters_left(left: usize) -> String {
     }
 }
 
-/// What the button says that opens the chat.
+/// The label of the button that opens the chat.
 pub fn chat_news(unread: usize) -> String {
     match unread {
         0 => say().open_chat.to_owned(),

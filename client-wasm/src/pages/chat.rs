@@ -1,8 +1,8 @@
-//! What the people of a group write to each other, on the page: the messages, who is there, and the field for one's own.
+//! The chat of a group on the page: the messages, the people who are there, and the field for one's own.
 //!
 //! It stands on a page of its own ([`Card`]), or beside the world. This module must not know how messages travel.
 
-use peer::chat::Chat;
+use client_core::chat::Chat;
 use protocol::Seat;
 use protocol::control::Line;
 use wasm_bindgen::prelude::*;
@@ -32,7 +32,7 @@ pub(crate) struct Pane {
     drawn: Vec<(Seat, u32)>,
     /// How many of them the person has had before their eyes.
     read: usize,
-    /// What is shown: how often the chat had changed, whether one can write, and whether the page is connected.
+    /// The state that is shown: changes of the chat, whether one can write, and whether the page is connected.
     shown: Option<(u64, bool, bool)>,
 }
 
@@ -104,7 +104,7 @@ impl Pane {
         self.field.focus().ok();
     }
 
-    /// What the person has written and now sends.
+    /// Takes the text that the person sends out of the field.
     pub(crate) fn take(&self) -> Option<String> {
         let text = self.field.value();
         let text = text.trim();
@@ -117,7 +117,7 @@ impl Pane {
         Some(text.to_owned())
     }
 
-    /// What stands in the field.
+    /// The text in the field.
     pub(crate) fn typed(&self) -> String {
         self.field.value()
     }

@@ -1,4 +1,4 @@
-//! What people learn at the end, and the way to withdraw what was recorded of them.
+//! The debriefing at the end, and the way to withdraw what was recorded.
 
 use std::rc::Rc;
 

@@ -31,7 +31,7 @@ struct Leave {
     hint: HtmlElement,
     name: String,
     until_ms: f64,
-    /// Whether the person wants to stay.
+    /// True if the person wants to stay.
     stays: Rc<Cell<bool>>,
 }
 

@@ -5,6 +5,7 @@ mod controls;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use client_core::drafts::PageTimes;
 use protocol::control::{Answer, Draft};
 use serde_json::Value;
 use survey::{Form, Page, Problem, Values};
@@ -12,7 +13,6 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Element, Event, HtmlElement};
 
 use crate::messages;
-use crate::pages::drafts::Times;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 use controls::control;
@@ -21,9 +21,9 @@ use controls::control;
 struct Filling {
     form: Form,
     values: Values,
-    times: Times,
+    times: PageTimes,
     card: HtmlElement,
-    /// What stands below the heading.
+    /// The line below the heading.
     hint: Option<String>,
     inbox: Inbox,
 }
@@ -70,7 +70,7 @@ impl Filling {
         }
     }
 
-    /// What the button says that goes on.
+    /// The label of the button that goes on.
     fn onward(&self) -> &'static str {
         match self.way(1) {
             None => messages::say().onward,
@@ -95,11 +95,11 @@ impl Filling {
         })
     }
 
-    /// What is done by now.
+    /// The answers given by now.
     fn draft(&self) -> Draft {
         Draft {
             page: self.times.page() as u16,
-            pages_ms: self.times.all_ms(dom::page_ms()),
+            pages_ms: self.times.all_ms(dom::page_us()),
             answers: answers(&self.values),
         }
     }
@@ -156,7 +156,7 @@ impl Questions {
         dom::set(&card, "novalidate", "");
         let filling = Filling {
             values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
-            times: Times::new(dom::page_ms(), form.pages.len(), draft),
+            times: PageTimes::new(dom::page_us(), form.pages.len(), draft),
             form,
             card: card.clone(),
             hint,
@@ -175,7 +175,7 @@ impl Questions {
         }
     }
 
-    /// What is done by now.
+    /// The answers given by now.
     pub(crate) fn draft(&self) -> Draft {
         self.filling.borrow().draft()
     }
@@ -230,7 +230,7 @@ fn draw(shared: &Shared) {
 }
 
 fn turn(shared: &Shared, by: isize) {
-    shared.borrow_mut().times.turn(dom::page_ms(), by);
+    shared.borrow_mut().times.turn(dom::page_us(), by);
     draw(shared);
     let filling = shared.borrow();
     layout::focus_heading(&filling.card);
@@ -251,7 +251,7 @@ fn submit(shared: &Shared) {
         (None, None) => {
             show_problems(&shared.borrow().card, &[]);
             let filling = shared.borrow();
-            let pages_ms = filling.times.all_ms(dom::page_ms());
+            let pages_ms = filling.times.all_ms(dom::page_us());
             let (_, kept) = filling.form.shown(&filling.values);
             filling
                 .inbox

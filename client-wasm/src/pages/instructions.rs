@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use client_core::drafts::PageTimes;
 use protocol::control::Draft;
 use web_sys::HtmlElement;
 
 use crate::messages;
-use crate::pages::drafts::Times;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
@@ -23,8 +23,8 @@ struct Book {
     inbox: Inbox,
     title: String,
     pages: Vec<String>,
-    least_ms: f64,
-    times: Times,
+    least_us: u64,
+    times: PageTimes,
     /// The way on, and what says how long still; gone once it is open.
     wait: Option<Wait>,
 }
@@ -32,7 +32,7 @@ struct Book {
 struct Wait {
     next: HtmlElement,
     hint: HtmlElement,
-    /// What a screen reader is told; not every second.
+    /// The news for a screen reader; not every second.
     status: HtmlElement,
 }
 
@@ -52,8 +52,8 @@ impl Instructions {
             card: card.clone(),
             inbox: inbox.clone(),
             title: title.to_owned(),
-            least_ms: f64::from(min_s) * 1_000.0,
-            times: Times::new(dom::page_ms(), pages.len(), draft),
+            least_us: u64::from(min_s) * 1_000_000,
+            times: PageTimes::new(dom::page_us(), pages.len(), draft),
             pages,
             wait: None,
         };
@@ -62,15 +62,15 @@ impl Instructions {
         Self { page: card, book }
     }
 
-    /// What is read by now.
-    pub(crate) fn draft(&self, now_ms: f64) -> Draft {
-        self.book.borrow().draft(now_ms)
+    /// The pages read by now.
+    pub(crate) fn draft(&self, now_us: u64) -> Draft {
+        self.book.borrow().draft(now_us)
     }
 
     /// Counts down.
-    pub(crate) fn tick(&self, now_ms: f64) {
+    pub(crate) fn tick(&self, now_us: u64) {
         let mut book = self.book.borrow_mut();
-        let left_s = book.left_s(now_ms);
+        let left_s = book.left_s(now_us);
         let Some(wait) = &book.wait else { return };
         if left_s > 0 {
             dom::say(&wait.hint, &messages::go_on_in(left_s));
@@ -84,19 +84,19 @@ impl Instructions {
 }
 
 impl Book {
-    /// What is read by now.
-    fn draft(&self, now_ms: f64) -> Draft {
+    /// The pages read by now.
+    fn draft(&self, now_us: u64) -> Draft {
         Draft {
             page: self.times.page() as u16,
-            pages_ms: self.times.all_ms(now_ms),
+            pages_ms: self.times.all_ms(now_us),
             answers: Vec::new(),
         }
     }
 
     /// Whole seconds until the page that is shown can be left.
-    fn left_s(&self, now_ms: f64) -> u32 {
-        let left_ms = self.least_ms - self.times.here_ms(now_ms);
-        (left_ms / 1_000.0).ceil().max(0.0) as u32
+    fn left_s(&self, now_us: u64) -> u32 {
+        let left_us = self.least_us.saturating_sub(self.times.here_us(now_us));
+        left_us.div_ceil(1_000_000) as u32
     }
 
     fn is_last(&self) -> bool {
@@ -127,7 +127,7 @@ fn draw(shared: &Shared) {
     let on = Rc::clone(shared);
     let next = dom::button("primary", label, move || go_on(&on));
     dom::fill(&actions, &[&next]);
-    let left_s = book.left_s(dom::page_ms());
+    let left_s = book.left_s(dom::page_us());
     book.wait = (left_s > 0).then(|| {
         let hint = dom::text("p.hint.wait", &messages::go_on_in(left_s));
         let status = dom::make("p.sr-only");
@@ -142,10 +142,10 @@ fn draw(shared: &Shared) {
 }
 
 fn go_on(shared: &Shared) {
-    let now_ms = dom::page_ms();
+    let now_us = dom::page_us();
     let (left_s, is_last) = {
         let book = shared.borrow();
-        let left_s = book.left_s(now_ms);
+        let left_s = book.left_s(now_us);
         if let Some(wait) = book.wait.as_ref().filter(|_| left_s > 0) {
             dom::say(&wait.status, &messages::go_on_in(left_s));
         }
@@ -155,7 +155,7 @@ fn go_on(shared: &Shared) {
         (0, false) => turn(shared, 1),
         (0, true) => {
             let book = shared.borrow();
-            let pages_ms = book.times.all_ms(now_ms);
+            let pages_ms = book.times.all_ms(now_us);
             let done = Input::StageDone(Vec::new(), pages_ms);
             book.inbox.send(done);
         }
@@ -164,10 +164,10 @@ fn go_on(shared: &Shared) {
 }
 
 fn turn(shared: &Shared, by: isize) {
-    let now_ms = dom::page_ms();
-    shared.borrow_mut().times.turn(now_ms, by);
+    let now_us = dom::page_us();
+    shared.borrow_mut().times.turn(now_us, by);
     draw(shared);
     let book = shared.borrow();
     layout::focus_heading(&book.card);
-    book.inbox.send(Input::Drafted(book.draft(now_ms)));
+    book.inbox.send(Input::Drafted(book.draft(now_us)));
 }

@@ -10,9 +10,6 @@ use crate::messages;
 use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
 
-/// Signs of life are told this far apart at least, milliseconds.
-const ALIVE_MS: f64 = 5_000.0;
-
 /// The waiting room.
 pub(crate) struct Lobby {
     /// The page.
@@ -26,11 +23,10 @@ pub(crate) struct Lobby {
     figures: HtmlElement,
     hint: HtmlElement,
     told: Option<(Waiting, f64)>,
-    alive_ms: f64,
 }
 
 impl Lobby {
-    pub(crate) fn new(inbox: &Inbox, now_ms: f64) -> Self {
+    pub(crate) fn new(inbox: &Inbox) -> Self {
         let page = dom::make("section.card.lobby");
         let pulse = dom::make("div.pulse");
         dom::set(&pulse, "aria-hidden", "true");
@@ -59,7 +55,6 @@ impl Lobby {
             figures,
             hint,
             told: None,
-            alive_ms: now_ms,
         }
     }
 
@@ -125,22 +120,9 @@ impl Lobby {
             dom::say(&self.words, &words);
         }
     }
-
-    /// The person did something: whether that is to be told, because it was not lately.
-    pub(crate) fn is_news_of_life(&mut self, now_ms: f64) -> bool {
-        // An answer is given by the button, not by what happens on the way to it.
-        let is_asked = self
-            .told
-            .is_some_and(|(waiting, _)| waiting.ask != Ask::Nothing);
-        let is_news = !is_asked && now_ms - self.alive_ms >= ALIVE_MS;
-        if is_news {
-            self.alive_ms = now_ms;
-        }
-        is_news
-    }
 }
 
-/// What can be answered, the first by default.
+/// The possible answers, the first by default.
 fn answers(waiting: &Waiting) -> Vec<(String, ClientMessage)> {
     match waiting.ask {
         Ask::Nothing => Vec::new(),

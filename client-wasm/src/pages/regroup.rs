@@ -6,7 +6,7 @@ use web_sys::HtmlElement;
 use crate::messages;
 use crate::shell::dom;
 
-/// Who is missing, and how long that is waited for.
+/// The people who are missing, and the time left to wait for them.
 pub(crate) struct Regroup {
     /// The page.
     pub(crate) page: HtmlElement,

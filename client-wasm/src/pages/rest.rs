@@ -15,7 +15,7 @@ pub(crate) struct Rest {
     /// From when on the person may go on, and when it goes on by itself, page clock, milliseconds.
     from_ms: f64,
     until_ms: Option<f64>,
-    /// Whether the person has gone on and waits for others.
+    /// True if the person has gone on and waits for others.
     waits: bool,
 }
 

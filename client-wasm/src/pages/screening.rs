@@ -20,13 +20,13 @@ pub(crate) struct Screening {
     parts: Rc<Parts>,
 }
 
-/// What page and task share.
+/// The state that page and task share.
 struct Parts {
     inbox: Inbox,
     trials: Vec<Trial>,
     page: HtmlElement,
     pings: Pings,
-    /// What was measured last.
+    /// The last measurements.
     found: Cell<Option<Found>>,
     /// Lines that tell the size of the window.
     lines: RefCell<Vec<(HtmlElement, Lack)>>,
@@ -65,7 +65,7 @@ impl Screening {
         Self { page, parts }
     }
 
-    /// What was measured last.
+    /// The last measurements.
     pub(crate) fn found(&self) -> Option<Found> {
         self.parts.found.get()
     }
@@ -85,7 +85,7 @@ impl Screening {
 }
 
 impl Parts {
-    /// What is known, with the window as it is now.
+    /// The last measurements, with the window as it is now.
     fn known(&self) -> Option<Found> {
         let window = measure::window();
         let found = self.found.get().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a device or connection lacks for a study, in words: what is needed, what there is, and what the person can do.
+//! Requirements of a study that a device or connection does not meet, in words: the need, the state, and a remedy.
 //!
 //! This module must not know where the words are shown, nor how anything is measured.
 
@@ -8,7 +8,7 @@ use protocol::control::{Ability, Device, Lack};
 
 use crate::messages::{fill, number, say};
 
-/// What is looked at, in this order.
+/// The checks, in their order.
 pub fn checks() -> [&'static str; 4] {
     let words = say();
     [
@@ -19,7 +19,7 @@ pub fn checks() -> [&'static str; 4] {
     ]
 }
 
-/// What was measured last, as far as it was.
+/// Measurements of a device and its connection, as far as they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
     /// Width and height of the window, CSS pixels.
@@ -32,7 +32,7 @@ pub struct Found {
     pub step_ms: Option<f64>,
 }
 
-/// What is needed, and what there is if that is known.
+/// The need, and the state if it is known.
 pub fn needed(lack: &Lack, found: Option<Found>) -> String {
     let there = |value: fn(Found) -> Option<f64>| found.and_then(value);
     match lack {
@@ -83,7 +83,7 @@ pub fn needed(lack: &Lack, found: Option<Found>) -> String {
     }
 }
 
-/// What the person can do about it on their device; nothing if the study says it itself.
+/// The remedy that the person has on their device; `None` if the study says it itself.
 pub fn mend(lack: &Lack, device: Device) -> Option<String> {
     let said = match lack {
         Lack::Device(devices) => return Some(open_on(devices)),

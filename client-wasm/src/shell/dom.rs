@@ -102,7 +102,7 @@ pub(crate) fn reload() {
     window().location().reload().ok();
 }
 
-/// Whether a media query holds.
+/// True if a media query holds.
 pub(crate) fn matches(query: &str) -> bool {
     let list = window().match_media(query).ok().flatten();
     list.is_some_and(|list| list.matches())
@@ -123,7 +123,7 @@ pub(crate) fn fill_screen() {
     }
 }
 
-/// Whether the page fills the screen, and whether it could.
+/// Two truths: the page fills the screen, and it could.
 pub(crate) fn screen() -> (bool, bool) {
     let document = document();
     (
@@ -138,7 +138,7 @@ pub(crate) fn languages() -> Vec<String> {
     all.iter().filter_map(|tag| tag.as_string()).collect()
 }
 
-/// What a language calls itself, as far as the browser knows.
+/// A language's own name, as far as the browser knows.
 pub(crate) fn language_name(tag: &str) -> Option<String> {
     let intl = Reflect::get(&window(), &"Intl".into()).ok()?;
     let names = Reflect::get(&intl, &"DisplayNames".into()).ok()?;

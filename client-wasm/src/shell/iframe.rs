@@ -12,10 +12,10 @@ use crate::shell::inbox::{Inbox, Input};
 
 /// The name of the window that a frame opens.
 const NAME: &str = "coplay";
-/// What the window tells the frame at its end.
+/// The message of the window to the frame at its end.
 const OVER: &str = "coplay.over";
 
-/// Whether this page is in a frame.
+/// True if this page is in a frame.
 pub(crate) fn is_framed() -> bool {
     let window = dom::window();
     let top = window.top().ok().flatten();
@@ -30,7 +30,7 @@ fn opener() -> Option<Window> {
     (!opener.is_null()).then(|| opener.unchecked_into())
 }
 
-/// Whether the work is handed in by the frame that opened the window of this page, which is told that it is done.
+/// True if the frame that opened the window of this page hands the work in; it is told that the work is done.
 pub(crate) fn hands_in() -> bool {
     let Some(frame) = opener() else { return false };
     let origin = dom::window().location().origin().unwrap_or_default();

@@ -25,7 +25,7 @@ pub(crate) struct Shell {
     root: Element,
     page: Option<Element>,
     name: String,
-    /// Whom to write to.
+    /// The address to write to.
     whom: String,
 }
 

@@ -17,7 +17,7 @@ thread_local! {
     static NEXT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether the page has ended.
+/// True if the page has ended.
 pub(crate) fn is_over() -> bool {
     IS_OVER.get()
 }

@@ -5,19 +5,20 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::PanicHookInfo;
-use std::rc::Rc;
 
-use peer::recorder::Recorder;
-use protocol::control::{self, ClientMessage};
+use protocol::control::{self, ClientMessage, Upload};
 use web_sys::{Event, WebSocket};
 
 use super::{dom, lifetime};
 use crate::messages;
 
+/// Gives the confirmed rows that the server may not have yet.
+type LastUpload = Box<dyn Fn() -> Option<Upload>>;
+
 #[derive(Default)]
 struct Handles {
     socket: Option<WebSocket>,
-    recorder: Option<Rc<RefCell<Recorder>>>,
+    last_upload: Option<LastUpload>,
 }
 
 thread_local! {
@@ -43,9 +44,9 @@ pub(crate) fn keep_socket(socket: WebSocket) {
     HANDLES.with_borrow_mut(|handles| handles.socket = Some(socket));
 }
 
-/// Keeps the rows that must not be lost.
-pub(crate) fn keep_recorder(recorder: Rc<RefCell<Recorder>>) {
-    HANDLES.with_borrow_mut(|handles| handles.recorder = Some(recorder));
+/// Keeps the way to the rows that must not be lost. It may be taken in the midst of anything.
+pub(crate) fn keep_upload(last_upload: impl Fn() -> Option<Upload> + 'static) {
+    HANDLES.with_borrow_mut(|handles| handles.last_upload = Some(Box::new(last_upload)));
 }
 
 /// Tells the person and the server of a failure, and sends what is confirmed; once. The page goes on if it can.
@@ -77,8 +78,7 @@ fn send_last_messages(message: &str) {
         send(&ClientMessage::Trouble {
             message: message.to_owned(),
         });
-        let recorder = handles.recorder.as_ref();
-        if let Some(upload) = recorder.and_then(|rows| rows.try_borrow_mut().ok()?.upload()) {
+        if let Some(upload) = handles.last_upload.as_ref().and_then(|upload| upload()) {
             send(&ClientMessage::Upload(upload));
         }
     });

@@ -14,7 +14,7 @@ use web_sys::{
     RtcPeerConnectionState, RtcSdpType, RtcSessionDescriptionInit, RtcSignalingState,
 };
 
-use super::{News, PeerQueue};
+use super::{PeerNews, PeerQueue};
 use crate::shell::dom;
 use crate::shell::lifetime::AtEnd;
 
@@ -44,7 +44,7 @@ impl Connection {
     /// A connection that has said nothing yet.
     ///
     /// # Errors
-    /// What the browser has against it.
+    /// The browser refuses it.
     pub(super) fn new(
         to: Seat,
         number: NonZeroU32,
@@ -91,7 +91,7 @@ impl Connection {
         });
     }
 
-    /// Whether an offer is out that nobody has answered.
+    /// True if an offer is out that nobody has answered.
     pub(super) fn is_unanswered(&self) -> bool {
         self.connection.signaling_state() == RtcSignalingState::HaveLocalOffer
             || self.connection.local_description().is_none()
@@ -160,7 +160,7 @@ impl Connection {
             match attempt.await {
                 Ok(Some(signal)) => queue.signal(to, signal),
                 Ok(None) => {}
-                Err(_) => queue.put(to, Some(number), News::Closed),
+                Err(_) => queue.put(to, Some(number), PeerNews::Closed),
             }
         });
     }
@@ -168,8 +168,8 @@ impl Connection {
     fn listen_to_channel(&self) {
         let (to, number) = (self.to, self.number);
         for (name, news) in [
-            ("open", (|| News::Opened) as fn() -> News),
-            ("close", || News::Closed),
+            ("open", (|| PeerNews::Opened) as fn() -> PeerNews),
+            ("close", || PeerNews::Closed),
         ] {
             let queue = self.queue.clone();
             dom::listen(&self.channel, name, move |_: Event| {
@@ -184,7 +184,7 @@ impl Connection {
                 let most = MAX_DATAGRAM as u32 + 1;
                 Uint8Array::new(&bytes).subarray(0, most).to_vec()
             });
-            let datagram = News::Datagram(bytes.unwrap_or_default());
+            let datagram = PeerNews::Datagram(bytes.unwrap_or_default());
             queue.put(to, Some(number), datagram);
         });
     }
@@ -211,7 +211,7 @@ impl Connection {
             let queue = self.queue.clone();
             dom::listen(&self.connection, name, move |event: Event| {
                 if event.target().is_some_and(|target| has_failed(&target)) {
-                    queue.put(to, Some(number), News::Closed);
+                    queue.put(to, Some(number), PeerNews::Closed);
                 }
             });
         }

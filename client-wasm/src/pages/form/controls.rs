@@ -67,7 +67,7 @@ fn mark_required(title: &HtmlElement, item: &Item) {
     }
 }
 
-/// What an item, or a part of one, is answered with.
+/// The elements with which an item, or a part of one, is answered.
 fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
     let one = match &item.kind {
         Kind::One(choices) => radios(class_of(choices), id, choices, value, set),
@@ -128,7 +128,7 @@ fn title(item: &Item) -> &str {
 
 type Setter = Rc<dyn Fn(Option<Value>)>;
 
-/// What writes the value of an item.
+/// The function that writes the value of an item.
 fn setter(shared: &Shared, name: &str) -> Setter {
     let (shared, name) = (Rc::clone(shared), name.to_owned());
     Rc::new(move |value| {

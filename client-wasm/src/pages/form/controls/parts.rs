@@ -29,7 +29,7 @@ impl Members {
         }
     }
 
-    /// What writes one member.
+    /// The function that writes one member.
     pub(super) fn setter(&self, name: &str) -> Setter {
         let (map, set, name) = (Rc::clone(&self.map), Rc::clone(&self.set), name.to_owned());
         Rc::new(move |value| {

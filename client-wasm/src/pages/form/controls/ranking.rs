@@ -17,7 +17,7 @@ struct Ranking {
     list: HtmlElement,
     /// The rows with their values and texts, best first.
     rows: RefCell<Vec<Row>>,
-    /// What is there until there is an answer.
+    /// The hint that is there until there is an answer.
     open: HtmlElement,
     /// Says to those who do not see it where a choice has gone.
     news: HtmlElement,
@@ -220,7 +220,7 @@ impl Ranking {
         }
     }
 
-    /// What stands there is the answer.
+    /// Takes the order that is shown as the answer.
     fn answer(&self) {
         dom::show(&self.open, false);
         let order = self

@@ -31,7 +31,7 @@ impl Scale {
 /// The sliders of an item, and where they stand.
 struct Sliders {
     inputs: Vec<HtmlInputElement>,
-    /// What says the value.
+    /// The element that says the value.
     told: HtmlElement,
     is_answered: bool,
     set: Setter,
