@@ -238,13 +238,16 @@ fn every_test_that_the_page_of_complaints_names_is_one() {
     assert!(count >= 50, "{count} rows");
 }
 
+/// A row of a list of columns: their names, and the other table that they are a stretch of.
+type Listed = (Vec<String>, Option<String>);
+
 /// The columns of each table that a page lists, in order; `A` to `B` stands for a stretch of another table's.
 fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
     let quoted = |text: &str| -> Vec<String> {
         let parts = text.split('`').skip(1).step_by(2);
         parts.map(str::to_owned).collect()
     };
-    let mut direct: BTreeMap<String, Vec<(Vec<String>, Option<String>)>> = BTreeMap::new();
+    let mut direct: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for section in page.split("\n## `").skip(1) {
         let (name, text) = section.split_once(".csv`").unwrap();
         let (_, table) = text
@@ -261,10 +264,7 @@ fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
         });
         direct.insert(name.to_owned(), cells.collect());
     }
-    fn columns(
-        all: &BTreeMap<String, Vec<(Vec<String>, Option<String>)>>,
-        name: &str,
-    ) -> Vec<String> {
+    fn columns(all: &BTreeMap<String, Vec<Listed>>, name: &str) -> Vec<String> {
         let cells = all[name].iter().flat_map(|(names, of)| match of {
             None => names.clone(),
             Some(other) => {

@@ -86,7 +86,10 @@ fn example(workspace: &Workspace, venv: &Venv) -> Result<()> {
     }
     let written = fs::metadata(&model).context("clone_cook.py wrote no model")?;
     if written.len() < 10_000 {
-        bail!("clone_cook.py wrote {} bytes, which are no model", written.len());
+        bail!(
+            "clone_cook.py wrote {} bytes, which are no model",
+            written.len()
+        );
     }
     Ok(())
 }
