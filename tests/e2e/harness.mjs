@@ -15,7 +15,7 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 export const STUDY = path.join(ROOT, 'examples/overcooked-dyad');
 
 const COPLAY = process.env.COPLAY_BIN ?? path.join(ROOT, 'target/release/coplay');
-const CHROMIUM = process.env.COPLAY_CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM = process.env.COPLAY_CHROMIUM ?? '/usr/bin/chromium';
 
 const FIREFOX = process.env.COPLAY_FIREFOX ?? '/usr/bin/firefox-esr';
 
