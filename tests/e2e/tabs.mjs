@@ -68,10 +68,13 @@ export class TabBrowser {
     return within(SOON, `the browser answers ${method}`, answer);
   }
 
-  /** Opens a tab in front of the others. */
-  async open(url) {
-    const { targetId } = await this.tell('Target.createTarget', { url });
+  /** Opens a tab in front of the others; `before` is a function that runs in the page before its own scripts. */
+  async open(url, { before } = {}) {
+    const { targetId } = await this.tell('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await this.tell('Target.attachToTarget', { targetId, flatten: true });
+    await this.tell('Page.enable', {}, sessionId);
+    if (before) await this.tell('Page.addScriptToEvaluateOnNewDocument', { source: `(${before})()` }, sessionId);
+    await this.tell('Page.navigate', { url }, sessionId);
     return new Tab(this, targetId, sessionId);
   }
 }
