@@ -7,12 +7,11 @@ import { equal, figures, match, verified } from './match.mjs';
 
 /** Long enough for two scripted cooks to serve soups, short enough for a test. */
 const HORIZON = 300;
-const HZ = 15;
 
 async function played(t, network) {
   const folder = await scratch(t);
   const server = await Server.start({
-    study: await studyWith({ horizon: HORIZON, tick_hz: HZ }, folder), data: `${folder}/data`,
+    study: await studyWith({ horizon: HORIZON }, folder), data: `${folder}/data`,
   });
   t.after(() => server.kill());
   const reports = await match({ server, network });
