@@ -71,7 +71,7 @@ sideBySide(2, () => {
     assert.equal(page.url(), server.url, 'the address says nothing');
     const rest = requests.slice(1).concat(await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify(sessionStorage) + JSON.stringify(localStorage)));
     for (const name of Object.values(NAMES)) assert.ok(!rest.some(text => text.includes(name)), 'nor does anything after it');
-    await person.press('section.consent button.primary');
+    await page.click('section.consent button.primary', { timeout: SOON });
     await person.shows('survey');
     await page.reload();
     await person.shows('survey');
