@@ -12,14 +12,14 @@ use protocol::control::Refusal;
 use serde_json::Value;
 use web_sys::HtmlElement;
 
-use crate::episode::controls::Layout;
+use crate::episode::controls::KeyboardLayout;
 use crate::episode::module::{self, Module};
 use crate::episode::play::Play;
 use crate::messages;
 use crate::net::server_socket::ServerSocket;
 use crate::shell::frames::Frames;
 use crate::shell::inbox::{Inbox, Input, SocketNews};
-use crate::shell::layout::{self, Shell};
+use crate::shell::layout::{self, PageLayout};
 use crate::shell::{credentials, dom, iframe};
 
 use stages::Card;
@@ -29,7 +29,7 @@ pub(crate) struct App {
     page: Page<Module>,
     inbox: Inbox,
     frames: Frames,
-    shell: Shell,
+    layout: PageLayout,
     socket: ServerSocket,
     /// True if the person takes part in the frame of another site.
     stays_in_frame: bool,
@@ -40,7 +40,7 @@ pub(crate) struct App {
     /// True once the first stage was on the page.
     is_marked: bool,
     /// The names that are printed on the person's keys.
-    layout: Layout,
+    keyboard: KeyboardLayout,
 }
 
 impl App {
@@ -49,11 +49,11 @@ impl App {
     /// # Errors
     /// A sentence, if there is no such element.
     pub(crate) fn new(inbox: Inbox, root: &str, url: String) -> Result<Self, String> {
-        let known = credentials::read();
-        let spoken = messages::speak(credentials::languages(&known));
-        let mut shell = Shell::new(root, &inbox)?;
-        shell.speak(spoken);
-        shell.turn_to(&connecting());
+        let known = credentials::read_credentials();
+        let spoken = messages::choose_language(credentials::preferred_languages(&known));
+        let mut layout = PageLayout::new(root, &inbox)?;
+        layout.set_language(spoken);
+        layout.turn_to(&connecting());
         let (now_us, seed) = (dom::page_us(), js_sys::Math::random().to_bits());
         let mut page = Page::new(now_us, known, seed);
         page.handle_hidden(now_us, dom::document().hidden());
@@ -62,18 +62,18 @@ impl App {
             socket: ServerSocket::new(url, inbox.clone()),
             frames: Frames::new(inbox.clone()),
             inbox,
-            shell,
+            layout,
             stays_in_frame: false,
             card: Card::Plain,
             play: None,
             last_play: Value::Null,
             is_marked: false,
-            layout: Layout::new(),
+            keyboard: KeyboardLayout::new(),
         })
     }
 
     /// Handles one input.
-    pub(crate) fn handle(&mut self, input: Input) {
+    pub(crate) fn handle_input(&mut self, input: Input) {
         let now_us = dom::page_us();
         match input {
             Input::Socket(id, news) => self.handle_socket(now_us, id, news),
@@ -95,7 +95,7 @@ impl App {
                 });
             }
             Input::Printed { code, name } => {
-                self.layout.insert(code, name);
+                self.keyboard.insert(code, name);
             }
             Input::Blurred => self.release_keys(now_us),
             Input::Hidden(is_hidden) => self.handle_hidden(now_us, is_hidden),
@@ -151,7 +151,7 @@ impl App {
     fn handle_hidden(&mut self, now_us: u64, is_hidden: bool) {
         match is_hidden {
             true => self.hand_over_drafts(now_us),
-            false => dom::document().set_title(self.shell.title()),
+            false => dom::document().set_title(self.layout.study_title()),
         }
         self.release_keys(now_us);
         self.page.handle_hidden(now_us, is_hidden);
@@ -160,7 +160,7 @@ impl App {
     /// Gives the page the newest of what the person has done: there may be no later.
     fn hand_over_drafts(&mut self, now_us: u64) {
         self.hand_over_typed(now_us);
-        if let Some(draft) = self.card.draft(now_us) {
+        if let Some(draft) = self.card.make_draft(now_us) {
             self.page.handle_draft(now_us, draft);
         }
     }
@@ -175,16 +175,16 @@ impl App {
                 modules,
             } => {
                 modules.into_iter().for_each(module::fetch_ahead);
-                messages::speak([language.as_str()]);
-                self.shell.speak(&language);
-                self.shell.offer(&language, &languages);
-                self.shell.name(&title, &contact);
+                messages::choose_language([language.as_str()]);
+                self.layout.set_language(&language);
+                self.layout.offer_languages(&language, &languages);
+                self.layout.name_study(&title, &contact);
                 self.show_welcome();
             }
             PageEvent::ConnectionLost { failures } => self.show_loss(failures),
             PageEvent::ServerStopping => {
-                let sentence = messages::refusal(Refusal::Stopping);
-                self.shell.notice(Some(sentence));
+                let sentence = messages::say_refusal(Refusal::Stopping);
+                self.layout.show_notice(Some(sentence));
             }
             // The server was told, and the person can do nothing about it.
             PageEvent::Garbled(_) => {}
@@ -192,7 +192,9 @@ impl App {
             PageEvent::StageShown { draft, again } => {
                 self.show_stage(now_us, draft.as_ref(), again)
             }
-            PageEvent::NotTaken => self.shell.notice(Some(messages::say().not_taken)),
+            PageEvent::NotTaken => self
+                .layout
+                .show_notice(Some(messages::current_words().not_taken)),
             PageEvent::Waiting(waiting) => self.card.handle_waiting(dom::page_ms(), waiting),
             PageEvent::Missing {
                 absent,
@@ -240,9 +242,10 @@ impl App {
         match address.filter(|_| !self.stays_in_frame) {
             Some(address) => {
                 self.page.disconnect();
-                self.shell.turn_to(&iframe::gate(&self.inbox, address));
+                self.layout
+                    .turn_to(&iframe::make_gate(&self.inbox, address));
             }
-            None => self.shell.notice(None),
+            None => self.layout.show_notice(None),
         }
     }
 
@@ -251,7 +254,7 @@ impl App {
         if self.page.is_stopped() {
             self.stays_in_frame = true;
             self.page.connect_again(now_us);
-            self.shell.turn_to(&connecting());
+            self.layout.turn_to(&connecting());
         }
     }
 
@@ -261,43 +264,54 @@ impl App {
             return;
         }
         match self.page.stage() {
-            Some(_) => self.shell.notice(Some(messages::say().reconnecting)),
-            None if failures > 2 => self.shell.notice(Some(messages::say().no_server)),
+            Some(_) => self
+                .layout
+                .show_notice(Some(messages::current_words().reconnecting)),
+            None if failures > 2 => self
+                .layout
+                .show_notice(Some(messages::current_words().no_server)),
             None => {}
         }
     }
 
     /// Nothing more will happen on this page, unless the person loads it again.
     fn show_stop(&mut self, why: &StopReason) {
-        let say = messages::say();
+        let say = messages::current_words();
         let (heading, sentence, reload) = match why {
             StopReason::Superseded => (say.elsewhere, say.superseded, Some(say.play_here)),
             StopReason::Preview { title } => (title.as_str(), say.preview, None),
             &StopReason::Refused(why) => {
                 let helps = !matches!(why, Refusal::UnknownLink | Refusal::Incomplete);
                 let reload = helps.then_some(say.reload);
-                (say.cannot_go_on, messages::refusal(why), reload)
+                (say.cannot_go_on, messages::say_refusal(why), reload)
             }
         };
-        self.shell.may_leave(false);
+        self.layout.may_leave(false);
         (self.play, self.card) = (None, Card::Plain);
-        self.shell.notice(None);
-        let page = layout::message(heading, sentence);
+        self.layout.show_notice(None);
+        let page = layout::make_message_page(heading, sentence);
         if let Some(label) = reload {
-            let actions = dom::make("div.actions");
-            dom::fill(&actions, &[&dom::button("primary", label, dom::reload)]);
-            dom::fill(&page, &[&actions]);
+            let actions = dom::make_element("div.actions");
+            dom::add_children(
+                &actions,
+                &[&dom::make_button("primary", label, dom::reload_page)],
+            );
+            dom::add_children(&page, &[&actions]);
         }
-        self.shell.turn_to(&page);
+        self.layout.turn_to(&page);
     }
 
     /// Something failed that the person can only meet by loading the page again.
     fn report_broken(&mut self, error: &str) {
         self.page.report_trouble(error);
-        self.shell.notice(Some(messages::say().broken));
+        self.layout
+            .show_notice(Some(messages::current_words().broken));
     }
 }
 
 fn connecting() -> HtmlElement {
-    layout::message(messages::say().moment, messages::say().connecting)
+    layout::make_message_page(
+        messages::current_words().moment,
+        messages::current_words().connecting,
+    )
 }

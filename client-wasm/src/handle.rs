@@ -29,7 +29,7 @@ impl Page {
             return;
         };
         while let Some(input) = self.inbox.poll() {
-            app.handle(input);
+            app.handle_input(input);
         }
     }
 
@@ -50,7 +50,7 @@ impl Coplay {
     /// A sentence, if the page has no such element.
     #[wasm_bindgen(constructor)]
     pub fn new(root: &str) -> Result<Coplay, JsValue> {
-        panic_handler::install();
+        panic_handler::install_hook();
         let inbox = Inbox::default();
         let app = App::new(inbox.clone(), root, session_url()?)?;
         let page = Rc::new(Page {
@@ -101,7 +101,7 @@ impl Coplay {
     /// The signal of the page's end, after which nothing of it goes on. None in a browser without such signals.
     #[wasm_bindgen(getter)]
     pub fn signal(&self) -> Option<AbortSignal> {
-        lifetime::signal()
+        lifetime::end_signal()
     }
 
     /// The page failed outside of this module, or inside an environment module: tells the person and the server.
@@ -124,34 +124,34 @@ fn subscribe(page: &Rc<Page>) {
     let inbox = &page.inbox;
     for name in ["pointerdown", "pointermove", "keydown"] {
         let alive = inbox.clone();
-        dom::listen(&dom::window(), name, move |_: Event| {
+        dom::add_listener(&dom::window(), name, move |_: Event| {
             alive.send(Input::Alive)
         });
     }
     for (name, down) in [("keydown", true), ("keyup", false)] {
         let page = Rc::clone(page);
-        dom::listen(&dom::window(), name, move |event: KeyboardEvent| {
+        dom::add_listener(&dom::window(), name, move |event: KeyboardEvent| {
             key(&page, &event, down)
         });
     }
     let blurred = inbox.clone();
-    dom::listen(&dom::window(), "blur", move |_: Event| {
+    dom::add_listener(&dom::window(), "blur", move |_: Event| {
         blurred.send(Input::Blurred)
     });
     let typing = inbox.clone();
-    dom::listen(&dom::window(), "focusin", move |event: Event| {
+    dom::add_listener(&dom::window(), "focusin", move |event: Event| {
         if is_elsewhere(&event) {
             typing.send(Input::Blurred);
         }
     });
     let leaving = inbox.clone();
-    dom::listen(&dom::window(), "pagehide", move |_: Event| {
+    dom::add_listener(&dom::window(), "pagehide", move |_: Event| {
         leaving.send(Input::Leaving)
     });
     // A page that is frozen is out of sight even if its window is not.
     for name in ["visibilitychange", "freeze", "resume"] {
         let seen = inbox.clone();
-        dom::listen(&dom::document(), name, move |event: Event| {
+        dom::add_listener(&dom::document(), name, move |event: Event| {
             let hidden = dom::document().hidden() || event.type_() == "freeze";
             seen.send(Input::Hidden(hidden));
         });

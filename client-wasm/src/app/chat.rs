@@ -29,7 +29,7 @@ impl App {
 
     /// Gives the page the text that stands in the field.
     pub(super) fn hand_over_typed(&mut self, now_us: u64) {
-        if let Some(typed) = self.pane().map(Pane::typed) {
+        if let Some(typed) = self.pane().map(Pane::typed_text) {
             self.page.handle_typed(now_us, &typed);
         }
     }
@@ -37,7 +37,7 @@ impl App {
     /// Puts a text into the field, unless the person writes already.
     pub(super) fn restore_typed(&self, text: &str) {
         if let Some(pane) = self.pane() {
-            pane.restore(text);
+            pane.restore_text(text);
         }
     }
 
@@ -50,14 +50,14 @@ impl App {
     /// The person turns to the chat.
     pub(super) fn turn_to_chat(&self) {
         if let Some(pane) = self.pane() {
-            pane.write();
+            pane.focus_field();
         }
     }
 
     /// The person sends what they have written.
     pub(super) fn write_message(&mut self, now_us: u64) {
         let is_heard = self.page.chat().is_some_and(Chat::is_heard);
-        if let Some(text) = self.pane().filter(|_| is_heard).and_then(Pane::take) {
+        if let Some(text) = self.pane().filter(|_| is_heard).and_then(Pane::take_text) {
             self.page.handle_write(now_us, text);
         }
     }

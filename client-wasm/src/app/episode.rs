@@ -41,15 +41,15 @@ impl App {
         }
         let play = Play::new(self.inbox.clone(), peer.plan());
         if matches!(self.card, Card::Lobby(_) | Card::Regroup(_)) {
-            sound::matched();
+            sound::play_match();
         }
         self.card = Card::Plain;
         if dom::document().hidden() {
-            dom::document().set_title(messages::say().matched_title);
+            dom::document().set_title(messages::current_words().matched_title);
         }
-        self.shell.turn_to(&play.screen.whole);
+        self.layout.turn_to(&play.screen.whole);
         self.play = Some(play);
-        self.frames.request();
+        self.frames.request_frame();
     }
 
     /// Keeps the report of an episode that left the page.
@@ -65,13 +65,15 @@ impl App {
         let Some(plan) = self.page.peer().map(Peer::plan) else {
             return;
         };
-        let (url, params) = (module::url(&plan.module), plan.params.clone());
+        let (url, params) = (module::module_url(&plan.module), plan.params.clone());
         let models = plan.networks.clone();
         let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {
-            let partners = module::partners(&models).await;
+            let partners = module::load_partners(&models).await;
             let loaded = match partners {
-                Ok(partners) => module::load(&url, &params).await.map(|it| (it, partners)),
+                Ok(partners) => module::load_module(&url, &params)
+                    .await
+                    .map(|it| (it, partners)),
                 Err(error) => Err(error),
             };
             inbox.send(Input::Loaded(era, Box::new(loaded)));
@@ -90,14 +92,15 @@ impl App {
             return;
         };
         let prepared = loaded.and_then(|(module, partners)| {
-            play.handle_module(plan, &module, &self.layout)?;
+            play.handle_module(plan, &module, &self.keyboard)?;
             Ok((module, partners))
         });
         match prepared {
             Ok((module, partners)) => self.page.handle_world(now_us, era, module, partners),
             Err(error) => {
                 self.page.report_trouble(&error);
-                self.shell.notice(Some(messages::say().no_module));
+                self.layout
+                    .show_notice(Some(messages::current_words().no_module));
             }
         }
     }
@@ -106,7 +109,7 @@ impl App {
     pub(super) fn handle_frame(&mut self, now_us: u64, at_ms: f64) {
         self.with_play(now_us, |play, peer, now| play.draw_frame(peer, now, at_ms));
         if self.play.is_some() {
-            self.frames.request();
+            self.frames.request_frame();
         }
     }
 
@@ -136,7 +139,7 @@ impl App {
             (PageEffect::Datagram { to, bytes }, Some(peers)) => peers.send(to, &bytes),
             (PageEffect::OpenChannel { seat }, Some(peers)) => peers.connect(seat),
             (PageEffect::CloseChannel { seat }, Some(peers)) => peers.close(seat),
-            (PageEffect::Signal { from, data }, Some(peers)) => peers.signal(from, &data),
+            (PageEffect::Signal { from, data }, Some(peers)) => peers.handle_signal(from, &data),
             // It will not open: the way is through the server.
             (PageEffect::OpenChannel { seat }, None) => {
                 self.page.handle_channel(now_us, seat, false);

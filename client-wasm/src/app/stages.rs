@@ -48,7 +48,7 @@ impl Card {
     }
 
     /// The part that is done by now of a stage that one can come back to.
-    pub(super) fn draft(&self, now_us: u64) -> Option<Draft> {
+    pub(super) fn make_draft(&self, now_us: u64) -> Option<Draft> {
         match self {
             Self::Instructions(instructions) => Some(instructions.draft(now_us)),
             Self::Questions(questions) => Some(questions.draft()),
@@ -59,8 +59,8 @@ impl Card {
     /// The server tells the state of a wait.
     pub(super) fn handle_waiting(&mut self, now_ms: f64, waiting: Waiting) {
         match self {
-            Self::Lobby(lobby) => lobby.waiting(now_ms, waiting),
-            Self::Rest(rest) => rest.wait(),
+            Self::Lobby(lobby) => lobby.handle_waiting(now_ms, waiting),
+            Self::Rest(rest) => rest.show_waiting(),
             _ => {}
         }
     }
@@ -68,14 +68,14 @@ impl Card {
     /// The server names those of the group who have not come yet.
     pub(super) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
         if let Self::Regroup(regroup) = self {
-            regroup.missing(now_ms, absent, of, left_ms);
+            regroup.handle_missing(now_ms, absent, of, left_ms);
         }
     }
 
     /// The server answered a question for its time.
     pub(super) fn handle_clock(&self, sent_us: u64, now_us: u64) {
         if let Self::Screening(screening) = self {
-            screening.answered(sent_us, now_us);
+            screening.handle_clock(sent_us, now_us);
         }
     }
 }
@@ -105,18 +105,18 @@ impl App {
         let Some(stage) = self.page.stage().cloned() else {
             return;
         };
-        let notice = again.then_some(messages::say().quiz_again);
-        self.shell.notice(notice);
-        self.shell.progress(stage.index, stage.count);
+        let notice = again.then_some(messages::current_words().quiz_again);
+        self.layout.show_notice(notice);
+        self.layout.show_progress(stage.index, stage.count);
         let Some(page) = self.make_page(now_us, &stage, draft) else {
             return;
         };
-        self.shell.turn_to(&page);
+        self.layout.turn_to(&page);
         let is_end = matches!(stage.view, StageView::End { .. });
-        self.shell.may_leave(!is_end);
+        self.layout.may_leave(!is_end);
         if !self.is_marked {
             self.is_marked = true;
-            dom::mark("coplay-ready");
+            dom::set_mark("coplay-ready");
         }
     }
 
@@ -129,25 +129,30 @@ impl App {
     ) -> Option<HtmlElement> {
         let now_ms = now_us as f64 / 1_000.0;
         let found = match std::mem::replace(&mut self.card, Card::Plain) {
-            Card::Screening(screening) => screening.found(),
+            Card::Screening(screening) => screening.measurements(),
             _ => None,
         };
         let page = match &stage.view {
             StageView::Consent { page, sha256 } => {
-                consent::consent(&self.inbox, self.shell.title(), page, sha256)
+                consent::make_page(&self.inbox, self.layout.study_title(), page, sha256)
             }
             StageView::Instructions { pages, min_s } => {
-                let (title, pages) = (self.shell.title(), pages.clone());
+                let (title, pages) = (self.layout.study_title(), pages.clone());
                 let card = Instructions::new(&self.inbox, title, pages, *min_s, draft);
                 let page = card.page.clone();
                 self.card = Card::Instructions(card);
                 page
             }
-            StageView::External { .. } => external::external(&self.inbox, &stage.view),
+            StageView::External { .. } => external::make_page(&self.inbox, &stage.view),
             StageView::Debrief {
                 page,
                 allow_withdraw,
-            } => debrief::debrief(&self.inbox, self.shell.title(), page, *allow_withdraw),
+            } => debrief::make_page(
+                &self.inbox,
+                self.layout.study_title(),
+                page,
+                *allow_withdraw,
+            ),
             StageView::Lobby { .. } => {
                 let lobby = Lobby::new(&self.inbox);
                 let page = lobby.page.clone();
@@ -167,8 +172,8 @@ impl App {
                 min_ms,
                 max_ms,
             } => {
-                let rest = Rest::new(&self.inbox, self.shell.title(), page, *round, *score);
-                let rest = rest.left(now_ms, *min_ms, *max_ms);
+                let rest = Rest::new(&self.inbox, self.layout.study_title(), page, *round, *score);
+                let rest = rest.with_times(now_ms, *min_ms, *max_ms);
                 let page = rest.page.clone();
                 self.card = Card::Rest(rest);
                 page
@@ -179,7 +184,10 @@ impl App {
                 self.card = Card::Chat(card);
                 page
             }
-            StageView::Env => layout::message(messages::say().get_ready, messages::say().preparing),
+            StageView::Env => layout::make_message_page(
+                messages::current_words().get_ready,
+                messages::current_words().preparing,
+            ),
             StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
                 match Form::read(surveyjs) {
                     Ok(form) => {
@@ -210,7 +218,7 @@ impl App {
                 page,
                 farewell,
             } => {
-                let last = Last::new(now_ms, self.shell.title(), outcome, page, farewell);
+                let last = Last::new(now_ms, self.layout.study_title(), outcome, page, farewell);
                 let page = last.page.clone();
                 self.card = Card::Last(last);
                 page
@@ -225,7 +233,7 @@ fn attempt(view: &StageView) -> Option<String> {
     match view {
         StageView::Quiz {
             attempt, attempts, ..
-        } if *attempts > 1 => Some(messages::attempt(*attempt, *attempts)),
+        } if *attempts > 1 => Some(messages::say_attempt(*attempt, *attempts)),
         _ => None,
     }
 }

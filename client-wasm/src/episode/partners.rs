@@ -43,13 +43,13 @@ impl Partner {
         let sentence = match (self.presence, &self.controller) {
             _ if self.is_secret => return None,
             (Presence::Here, Controller::Human) if now_us < self.back_until_us => {
-                messages::back(name)
+                messages::say_back(name)
             }
             (Presence::Here, Controller::Human) => return None,
-            (Presence::Returning, _) => messages::returning(name),
-            (_, Controller::Ai { .. }) => messages::replaced(name),
-            (Presence::Hidden, _) => messages::looked_away(name),
-            (Presence::Here | Presence::Gone, _) => messages::gone(name, plays_on),
+            (Presence::Returning, _) => messages::say_returning(name),
+            (_, Controller::Ai { .. }) => messages::say_replaced(name),
+            (Presence::Hidden, _) => messages::say_looked_away(name),
+            (Presence::Here | Presence::Gone, _) => messages::say_gone(name, plays_on),
         };
         let left_s = self.left_s(now_us);
         Some(PartnerNotice { sentence, left_s })
@@ -83,7 +83,7 @@ impl PartnerNotices {
         let is_alone = seats.len() == 1;
         let partner = |seat: Seat| Partner {
             seat,
-            name: messages::companion(seat, is_alone),
+            name: messages::name_partner(seat, is_alone),
             presence: Presence::Here,
             until_us: None,
             controller: Controller::Human,
@@ -149,9 +149,9 @@ impl PartnerNotices {
         let Some(person) = people.find(|person| seats.contains(&person.seat)) else {
             // Everybody is heard: what is missing is the server's word, or on its way.
             let sentence = match self.people.first() {
-                _ if !is_connected => messages::say().waiting_for_server.to_owned(),
-                Some(person) if self.people.len() == 1 => messages::waiting_for(&person.name),
-                _ => messages::say().waiting_for_others.to_owned(),
+                _ if !is_connected => messages::current_words().waiting_for_server.to_owned(),
+                Some(person) if self.people.len() == 1 => messages::say_waiting_for(&person.name),
+                _ => messages::current_words().waiting_for_others.to_owned(),
             };
             return PartnerNotice {
                 sentence,
@@ -159,10 +159,10 @@ impl PartnerNotices {
             };
         };
         let sentence = match person.presence {
-            Presence::Here => messages::not_heard(&person.name),
-            Presence::Hidden => messages::held_hidden(&person.name),
-            Presence::Gone => messages::held_gone(&person.name),
-            Presence::Returning => messages::returning(&person.name),
+            Presence::Here => messages::say_not_heard(&person.name),
+            Presence::Hidden => messages::say_held_hidden(&person.name),
+            Presence::Gone => messages::say_held_gone(&person.name),
+            Presence::Returning => messages::say_returning(&person.name),
         };
         let left_s = person.left_s(now_us);
         PartnerNotice { sentence, left_s }
@@ -171,9 +171,11 @@ impl PartnerNotices {
     /// The notice to the person who has the seat of this page again.
     pub fn welcome_back(&self) -> &'static str {
         match self.stand_in {
-            Some(Controller::Ai { .. }) if self.disclose_ai => messages::say().back_from_ai,
-            Some(Controller::Vacant) => messages::say().back_to_place,
-            _ => messages::say().back,
+            Some(Controller::Ai { .. }) if self.disclose_ai => {
+                messages::current_words().back_from_ai
+            }
+            Some(Controller::Vacant) => messages::current_words().back_to_place,
+            _ => messages::current_words().back,
         }
     }
 }
@@ -255,11 +257,11 @@ mod tests {
         hear(&mut notices, SECOND_US, (1, Presence::Gone, 15_000));
         let line = &notices.lines(3 * SECOND_US + 1)[0];
         assert_eq!(line.left_s, Some(13));
-        assert_eq!(line.sentence, messages::gone("Your partner", false));
+        assert_eq!(line.sentence, messages::say_gone("Your partner", false));
         hear(&mut notices, 5 * SECOND_US, (1, Presence::Here, 0));
         assert_eq!(
             sentences_at(&notices, 6 * SECOND_US),
-            [messages::back("Your partner")]
+            [messages::say_back("Your partner")]
         );
         assert_eq!(notices.lines(5 * SECOND_US + GOOD_NEWS_US), []);
     }
@@ -271,7 +273,7 @@ mod tests {
             change(&mut notices, 1, bot());
             hear(&mut notices, 0, (1, Presence::Gone, 9_000));
             let expected: &[String] = match disclose_ai {
-                true => &[messages::replaced("Your partner")],
+                true => &[messages::say_replaced("Your partner")],
                 false => &[],
             };
             assert_eq!(sentences_at(&notices, 1), expected);
@@ -294,8 +296,8 @@ mod tests {
         hear(&mut notices, 0, (1, Presence::Gone, 0));
         hear(&mut notices, 0, (0, Presence::Gone, 0));
         let expected = [
-            messages::gone("Player 2", false),
-            messages::looked_away("Player 4"),
+            messages::say_gone("Player 2", false),
+            messages::say_looked_away("Player 4"),
         ];
         assert_eq!(sentences_at(&notices, 1), expected);
         assert_eq!(notices.presence(Seat(3)), Some(Presence::Hidden));
@@ -311,33 +313,39 @@ mod tests {
         let partner = "Your partner";
         assert_eq!(
             waits(&notices, &[], true).sentence,
-            messages::waiting_for(partner)
+            messages::say_waiting_for(partner)
         );
         assert_eq!(
             waits(&notices, &[], false).sentence,
-            messages::say().waiting_for_server
+            messages::current_words().waiting_for_server
         );
         assert_eq!(
             waits(&notices, &[Seat(1)], true).sentence,
-            messages::not_heard(partner)
+            messages::say_not_heard(partner)
         );
         hear(&mut notices, 0, (1, Presence::Gone, 9_000));
         let line = waits(&notices, &[Seat(1)], true);
-        assert_eq!(line.sentence, messages::held_gone(partner));
+        assert_eq!(line.sentence, messages::say_held_gone(partner));
         assert_eq!(line.left_s, Some(8));
     }
 
     #[test]
     fn who_comes_back_learns_who_played() {
         let mut notices = PartnerNotices::new(&plan(2, true));
-        assert_eq!(notices.welcome_back(), messages::say().back);
+        assert_eq!(notices.welcome_back(), messages::current_words().back);
         change(&mut notices, 0, Controller::Vacant);
-        assert_eq!(notices.welcome_back(), messages::say().back_to_place);
+        assert_eq!(
+            notices.welcome_back(),
+            messages::current_words().back_to_place
+        );
         change(&mut notices, 0, bot());
         change(&mut notices, 0, Controller::Human);
-        assert_eq!(notices.welcome_back(), messages::say().back_from_ai);
+        assert_eq!(
+            notices.welcome_back(),
+            messages::current_words().back_from_ai
+        );
         let mut notices = PartnerNotices::new(&plan(2, false));
         change(&mut notices, 0, bot());
-        assert_eq!(notices.welcome_back(), messages::say().back);
+        assert_eq!(notices.welcome_back(), messages::current_words().back);
     }
 }

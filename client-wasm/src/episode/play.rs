@@ -12,7 +12,7 @@ use env_core::{Policy, Spec, World};
 use protocol::control::{ClientMessage, Plan};
 use protocol::{Controller, Seat, Tick};
 
-use crate::episode::controls::Layout;
+use crate::episode::controls::KeyboardLayout;
 use crate::episode::keys::Keys;
 use crate::episode::module::Module;
 use crate::episode::partners::PartnerNotices;
@@ -92,13 +92,13 @@ impl Play {
         &mut self,
         plan: &Plan,
         module: &Module,
-        layout: &Layout,
+        layout: &KeyboardLayout,
     ) -> Result<(), String> {
         if self.view.is_none() {
             let spec = module.spec().clone();
             self.keys = Keys::new(&spec, &plan.keys, plan.rules.press);
             self.screen
-                .explain(&self.inbox, &spec, &self.keys, layout, plan.touch);
+                .explain_keys(&self.inbox, &spec, &self.keys, layout, plan.touch);
             let view = View::new(
                 self.screen.canvas.clone(),
                 &module.facts().sprites,
@@ -117,7 +117,7 @@ impl Play {
 
     /// The next news of the connections to the other people.
     pub(crate) fn poll_news(&mut self) -> Option<(Seat, PeerNews)> {
-        self.peers.as_mut()?.poll()
+        self.peers.as_mut()?.poll_news()
     }
 
     /// The next signal to another person's page.
@@ -134,10 +134,10 @@ impl Play {
     pub(crate) fn draw_frame(&mut self, peer: &mut EpisodePeer, now: Now, at_ms: f64) {
         let Some(view) = &mut self.view else { return };
         peer.handle_shown(now, (at_ms * 1_000.0) as u64);
-        view.frame(dom::page_ms().max(at_ms));
+        view.draw_frame(dom::page_ms().max(at_ms));
         if view.is_complete() && !self.is_playable {
             self.is_playable = true;
-            dom::mark("coplay-playable");
+            dom::set_mark("coplay-playable");
         }
     }
 }
@@ -151,8 +151,8 @@ fn partner_name(plan: &Plan) -> String {
     let seats = plan.controllers.iter().enumerate();
     let others = seats.filter(|(seat, _)| *seat != plan.seat.index());
     let name = |(_, controller): (usize, &Controller)| match controller {
-        Controller::Ai { .. } if plan.disclose_ai => messages::say().partner_ai,
-        _ => messages::say().partner,
+        Controller::Ai { .. } if plan.disclose_ai => messages::current_words().partner_ai,
+        _ => messages::current_words().partner,
     };
     others.map(name).collect::<Vec<_>>().join(", ")
 }

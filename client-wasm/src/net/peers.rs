@@ -113,7 +113,7 @@ impl Peers {
     }
 
     /// Takes a signal from a peer.
-    pub(crate) fn signal(&mut self, from: Seat, data: &str) {
+    pub(crate) fn handle_signal(&mut self, from: Seat, data: &str) {
         match signal::decode(data) {
             Ok(Signal::Call) if self.own < from => self.called(from),
             Ok(Signal::Offer { connection, sdp }) if from < self.own => {
@@ -121,7 +121,7 @@ impl Peers {
             }
             Ok(Signal::Answer { connection, sdp }) if self.own < from => {
                 if let Some(connection) = self.find(from, connection) {
-                    connection.answered(&sdp);
+                    connection.handle_answer(&sdp);
                 }
             }
             Ok(Signal::Candidate {
@@ -131,7 +131,7 @@ impl Peers {
                 line,
             }) => {
                 if let Some(connection) = self.find(from, connection) {
-                    connection.candidate(&candidate, mid.as_deref(), line);
+                    connection.handle_candidate(&candidate, mid.as_deref(), line);
                 }
             }
             _ => {}
@@ -139,7 +139,7 @@ impl Peers {
     }
 
     /// The next news; those of connections that are gone are left out.
-    pub(crate) fn poll(&mut self) -> Option<(Seat, PeerNews)> {
+    pub(crate) fn poll_news(&mut self) -> Option<(Seat, PeerNews)> {
         loop {
             let (seat, connection, news) = self.queue.waiting.borrow_mut().news.pop_front()?;
             let is_current = connection.is_none_or(|number| self.find(seat, number).is_some());

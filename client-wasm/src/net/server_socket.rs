@@ -62,12 +62,12 @@ impl ServerSocket {
             ("close", || SocketNews::Closed),
         ] {
             let inbox = self.inbox.clone();
-            dom::listen(socket, name, move |_: Event| {
+            dom::add_listener(socket, name, move |_: Event| {
                 inbox.send(Input::Socket(id, news()))
             });
         }
         let inbox = self.inbox.clone();
-        dom::listen(socket, "message", move |event: MessageEvent| {
+        dom::add_listener(socket, "message", move |event: MessageEvent| {
             // The server sends no text; bytes that are no message are told apart where they are read.
             let bytes = event.data().dyn_into::<js_sys::ArrayBuffer>();
             let bytes = bytes.map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec());

@@ -47,7 +47,7 @@ impl Instructions {
         min_s: u32,
         draft: Option<&Draft>,
     ) -> Self {
-        let card = dom::make("section.card.instructions");
+        let card = dom::make_element("section.card.instructions");
         let book = Book {
             card: card.clone(),
             inbox: inbox.clone(),
@@ -73,12 +73,12 @@ impl Instructions {
         let left_s = book.left_s(now_us);
         let Some(wait) = &book.wait else { return };
         if left_s > 0 {
-            dom::say(&wait.hint, &messages::go_on_in(left_s));
+            dom::set_text(&wait.hint, &messages::say_go_on_in(left_s));
             return;
         }
         wait.next.remove_attribute("aria-disabled").ok();
-        dom::say(&wait.hint, "");
-        dom::say(&wait.status, messages::say().go_on_now);
+        dom::set_text(&wait.hint, "");
+        dom::set_text(&wait.status, messages::current_words().go_on_now);
         book.wait = None;
     }
 }
@@ -109,36 +109,38 @@ fn draw(shared: &Shared) {
     let card = book.card.clone();
     card.set_text_content(None);
     let page = book.pages.get(book.times.page());
-    dom::fill(&card, &[&dom::prose(page.map_or("", String::as_str))]);
+    dom::add_children(&card, &[&dom::make_prose(page.map_or("", String::as_str))]);
     layout::ensure_heading(&card, &book.title);
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     if book.times.page() > 0 {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", messages::say().back_a_page, move || {
-            turn(&back, -1)
-        });
-        dom::fill(&actions, &[&button]);
+        let button = dom::make_button(
+            "secondary",
+            messages::current_words().back_a_page,
+            move || turn(&back, -1),
+        );
+        dom::add_children(&actions, &[&button]);
     }
     let label = if book.is_last() {
-        messages::say().onward
+        messages::current_words().onward
     } else {
-        messages::say().next
+        messages::current_words().next
     };
     let on = Rc::clone(shared);
-    let next = dom::button("primary", label, move || go_on(&on));
-    dom::fill(&actions, &[&next]);
+    let next = dom::make_button("primary", label, move || go_on(&on));
+    dom::add_children(&actions, &[&next]);
     let left_s = book.left_s(dom::page_us());
     book.wait = (left_s > 0).then(|| {
-        let hint = dom::text("p.hint.wait", &messages::go_on_in(left_s));
-        let status = dom::make("p.sr-only");
-        dom::set(&hint, "id", "wait");
-        dom::set(&status, "role", "status");
-        dom::set(&next, "aria-disabled", "true");
-        dom::set(&next, "aria-describedby", "wait");
-        dom::fill(&card, &[&hint, &status]);
+        let hint = dom::make_text("p.hint.wait", &messages::say_go_on_in(left_s));
+        let status = dom::make_element("p.sr-only");
+        dom::set_attribute(&hint, "id", "wait");
+        dom::set_attribute(&status, "role", "status");
+        dom::set_attribute(&next, "aria-disabled", "true");
+        dom::set_attribute(&next, "aria-describedby", "wait");
+        dom::add_children(&card, &[&hint, &status]);
         Wait { next, hint, status }
     });
-    dom::fill(&card, &[&actions]);
+    dom::add_children(&card, &[&actions]);
 }
 
 fn go_on(shared: &Shared) {
@@ -147,7 +149,7 @@ fn go_on(shared: &Shared) {
         let book = shared.borrow();
         let left_s = book.left_s(now_us);
         if let Some(wait) = book.wait.as_ref().filter(|_| left_s > 0) {
-            dom::say(&wait.status, &messages::go_on_in(left_s));
+            dom::set_text(&wait.status, &messages::say_go_on_in(left_s));
         }
         (left_s, book.is_last())
     };

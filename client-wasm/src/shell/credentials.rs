@@ -20,14 +20,14 @@ const LANGUAGE: &str = "lang";
 
 /// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by accident
 /// nor seen; a link begins anew here even if the tab remembers a session.
-pub(crate) fn read() -> Credentials {
+pub(crate) fn read_credentials() -> Credentials {
     let mut parameters = take_parameters();
     let language = parameters.iter().find(|(name, _)| name == LANGUAGE);
     let language = language.map(|(_, language)| language.clone());
     parameters.retain(|(name, _)| name != LANGUAGE);
     Credentials {
         language,
-        reads: dom::languages(),
+        reads: dom::read_languages(),
         ..read_entry(parameters)
     }
 }
@@ -51,7 +51,7 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
         };
     }
     if !parameters.is_empty() {
-        forget();
+        forget_session();
         return Credentials {
             parameters,
             ..Credentials::default()
@@ -65,7 +65,7 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
 }
 
 /// The languages that the person may read, best first.
-pub(crate) fn languages(credentials: &Credentials) -> impl Iterator<Item = &str> {
+pub(crate) fn preferred_languages(credentials: &Credentials) -> impl Iterator<Item = &str> {
     let all = credentials.language.iter().chain(&credentials.reads);
     all.map(String::as_str)
 }
@@ -87,13 +87,13 @@ pub(crate) fn remember_session(session: Option<&str>) {
 }
 
 /// Has the tab forget who was here, so that the next person begins anew.
-pub(crate) fn forget() {
+pub(crate) fn forget_session() {
     keep(SESSION, None);
     keep(LINK, None);
 }
 
 /// Where this page is in another language. A tab that remembers nothing would lose its session on the way.
-pub(crate) fn in_language(language: &str) -> Option<String> {
+pub(crate) fn address_in_language(language: &str) -> Option<String> {
     storage().map(|_| format!("?{LANGUAGE}={language}"))
 }
 

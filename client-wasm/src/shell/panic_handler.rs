@@ -27,10 +27,10 @@ thread_local! {
 }
 
 /// Has every panic end the page.
-pub(crate) fn install() {
+pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
         // First of all: nothing may call the failed code again.
-        lifetime::end();
+        lifetime::end_page();
         send_last_messages(&info.to_string());
         close_socket();
         if !HAS_REPORTED.replace(true) {
@@ -60,7 +60,7 @@ pub(crate) fn report_failure(message: &str) {
 /// Ends a page that is busy at a beat, if a failure was reported: the failed code does not come back to it.
 pub(crate) fn end_failed_page() {
     if HAS_REPORTED.get() {
-        lifetime::end();
+        lifetime::end_page();
         close_socket();
     }
 }
@@ -96,14 +96,14 @@ fn tell_person() {
     let Some(place) = dom::document().query_selector("main").ok().flatten() else {
         return;
     };
-    let notice = dom::text("div.notice", messages::say().broken);
-    dom::set(&notice, "role", "alert");
-    let actions = dom::make("div.actions");
-    let reload = dom::text("button.primary", messages::say().reload);
-    dom::set(&reload, "type", "button");
-    dom::listen_beyond_end(&reload, "click", |_: Event| dom::reload());
-    dom::fill(&actions, &[&reload]);
-    dom::fill(&notice, &[&actions]);
+    let notice = dom::make_text("div.notice", messages::current_words().broken);
+    dom::set_attribute(&notice, "role", "alert");
+    let actions = dom::make_element("div.actions");
+    let reload = dom::make_text("button.primary", messages::current_words().reload);
+    dom::set_attribute(&reload, "type", "button");
+    dom::add_lasting_listener(&reload, "click", |_: Event| dom::reload_page());
+    dom::add_children(&actions, &[&reload]);
+    dom::add_children(&notice, &[&actions]);
     place
         .insert_before(&notice, place.first_child().as_ref())
         .ok();

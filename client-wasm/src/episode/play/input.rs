@@ -4,17 +4,17 @@ use client_core::Now;
 use env_core::Action;
 
 use super::{EpisodePeer, Play};
-use crate::episode::keys::Change;
+use crate::episode::keys::ActionChange;
 
 impl Play {
     /// True if a key means something in the world.
     pub(crate) fn has_key(&self, code: &str) -> bool {
-        self.keys.has(code)
+        self.keys.has_key(code)
     }
 
     /// The first key of an action.
     pub(crate) fn key_for(&self, action: Action) -> Option<String> {
-        self.keys.of(action).next().map(str::to_owned)
+        self.keys.keys_of(action).next().map(str::to_owned)
     }
 
     /// A key goes down or up; `at_ms` is the time of the event.
@@ -25,8 +25,8 @@ impl Play {
         (code, is_down, at_ms): (&str, bool, f64),
     ) {
         let changes = match is_down {
-            false => self.keys.release(code),
-            true if peer.takes_keys() => self.keys.press(code),
+            false => self.keys.release_key(code),
+            true if peer.takes_keys() => self.keys.press_key(code),
             true => return,
         };
         self.tell_changes(peer, now, &changes, at_ms);
@@ -40,7 +40,7 @@ impl Play {
         (finger, action, at_ms): (i32, Option<Action>, f64),
     ) {
         let action = action.filter(|_| peer.takes_keys());
-        let changes = self.keys.touch(finger, action);
+        let changes = self.keys.touch_button(finger, action);
         self.tell_changes(peer, now, &changes, at_ms);
     }
 
@@ -50,7 +50,13 @@ impl Play {
         self.tell_changes(peer, now, &changes, now.page_us as f64 / 1_000.0);
     }
 
-    fn tell_changes(&mut self, peer: &mut EpisodePeer, now: Now, changes: &[Change], at_ms: f64) {
+    fn tell_changes(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        changes: &[ActionChange],
+        at_ms: f64,
+    ) {
         let at_us = (at_ms * 1_000.0) as u64;
         for change in changes {
             let (action, down, wanted) = (change.action, change.down, change.wanted);

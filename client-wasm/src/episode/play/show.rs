@@ -43,21 +43,21 @@ impl Play {
         let mut live = None;
         let tick_hz = peer.plan().tick_hz;
         peer.view(|world| {
-            world.draw(view.list());
+            world.draw(view.list_mut());
             live = Some(Live::of(world, shown.1.0, tick_hz));
         });
         // A page that has lost its seat keeps the picture that it had.
         let Some(live) = live else { return };
         self.pictured = Some(shown);
         let now_ms = now.page_us as f64 / 1_000.0;
-        view.aim(now_ms, due_us as f64 / 1_000.0);
-        self.screen.figures(&figures(peer.plan(), live));
+        view.aim_picture(now_ms, due_us as f64 / 1_000.0);
+        self.screen.show_figures(&figures(peer.plan(), live));
         if self.screen.may_describe(now_ms) {
             let (mut words, seat) = (String::new(), peer.plan().seat.index());
             if let Some(session) = peer.session_mut() {
                 session.world().describe(seat, &mut words);
             }
-            self.screen.describe(&words);
+            self.screen.describe_world(&words);
         }
     }
 
@@ -68,34 +68,35 @@ impl Play {
         self.show_screen(peer, &status);
         match &status {
             Status::Over(verdict) => {
-                self.screen.news(&[]);
-                self.screen.badge(Badge::None);
+                self.screen.show_notices(&[]);
+                self.screen.show_badge(Badge::None);
                 if self.is_left {
-                    return self.veil(messages::say().one_moment);
+                    return self.veil(messages::current_words().one_moment);
                 }
-                let sentence = messages::outcome(verdict.reason, verdict.score);
-                return self.screen.outcome(&self.inbox, &sentence);
+                let sentence = messages::say_outcome(verdict.reason, verdict.score);
+                return self.screen.show_outcome(&self.inbox, &sentence);
             }
-            Status::Loading => self.veil(messages::say().loading),
-            Status::Linking => self.veil(messages::say().linking),
-            Status::Ready if is_alone(peer) => self.veil(messages::say().loading),
-            Status::Ready => self.veil(messages::say().ready),
+            Status::Loading => self.veil(messages::current_words().loading),
+            Status::Linking => self.veil(messages::current_words().linking),
+            Status::Ready if is_alone(peer) => self.veil(messages::current_words().loading),
+            Status::Ready => self.veil(messages::current_words().ready),
             Status::Returning | Status::Lost => self.show_return(peer, now),
-            Status::Stopped => self.veil(messages::say().stopped),
-            Status::Finished => self.veil(messages::say().finished),
+            Status::Stopped => self.veil(messages::current_words().stopped),
+            Status::Finished => self.veil(messages::current_words().finished),
             Status::Held { since_us, seats } => {
                 is_missing = !seats.is_empty();
                 if now.page_us > since_us + HOLD_US {
                     let why = self.partners.waiting_for(now.page_us, seats, is_connected);
-                    self.screen.overlay(Veil::Dark, &why.sentence, why.left_s);
+                    self.screen
+                        .show_overlay(Veil::Dark, &why.sentence, why.left_s);
                 } else {
-                    self.screen.overlay(Veil::None, "", None);
+                    self.screen.show_overlay(Veil::None, "", None);
                 }
             }
             Status::Playing => self.show_countdown(peer, now),
         }
         self.show_news(peer, now, &status);
-        self.screen.badge(match peer.link() {
+        self.screen.show_badge(match peer.link() {
             _ if !is_connected => Badge::Unsaved,
             None => Badge::None,
             Some(_) if is_missing => Badge::Lost,
@@ -106,7 +107,7 @@ impl Play {
 
     /// Asks for the whole screen where the study does and the page has it not, and notes whether it has.
     fn show_screen(&mut self, peer: &mut EpisodePeer, status: &Status) {
-        let (is_whole, can_be) = dom::screen();
+        let (is_whole, can_be) = dom::read_screen();
         let wants = peer.plan().fullscreen;
         if wants {
             peer.handle_screen(is_whole);
@@ -114,11 +115,11 @@ impl Play {
         let is_over = matches!(status, Status::Over(_) | Status::Finished | Status::Stopped);
         let runs = peer.session().is_some_and(|s| s.current() > Tick(0));
         self.screen
-            .ask(wants && can_be && !is_whole && !is_over, runs);
+            .ask_for_screen(wants && can_be && !is_whole && !is_over, runs);
     }
 
     fn veil(&mut self, sentence: &str) {
-        self.screen.overlay(Veil::Dark, sentence, None);
+        self.screen.show_overlay(Veil::Dark, sentence, None);
     }
 
     /// The way back into the episode: the world is seen as soon as it is there.
@@ -129,7 +130,7 @@ impl Play {
             None => Veil::Dark,
         };
         self.screen
-            .overlay(veil, messages::say().coming_back, left_s);
+            .show_overlay(veil, messages::current_words().coming_back, left_s);
     }
 
     /// Good and bad news while the world goes on.
@@ -150,7 +151,7 @@ impl Play {
         let has_begun = peer.t0_us().is_some_and(|t0_us| t0_us <= now.server_us);
         if *status == Status::Playing && peer.plan().rules.turns && has_begun {
             lines.push(PartnerNotice {
-                sentence: messages::say().your_move.to_owned(),
+                sentence: messages::current_words().your_move.to_owned(),
                 left_s: None,
             });
         }
@@ -158,18 +159,20 @@ impl Play {
         if *status == Status::Playing {
             lines.extend(self.partners.lines(now.page_us));
         }
-        self.screen.news(&lines);
+        self.screen.show_notices(&lines);
     }
 
     /// Counts down to the first tick: the seconds that the study says, or three.
     fn show_countdown(&mut self, peer: &mut EpisodePeer, now: Now) {
         let counted = u64::from(peer.plan().countdown_s.unwrap_or(3));
         match until_start_s(peer, now) {
-            0 => self.screen.overlay(Veil::None, "", None),
-            left_s if left_s > counted => self.veil(messages::say().get_ready),
-            left_s => self
-                .screen
-                .overlay(Veil::Dark, messages::say().get_ready, Some(left_s)),
+            0 => self.screen.show_overlay(Veil::None, "", None),
+            left_s if left_s > counted => self.veil(messages::current_words().get_ready),
+            left_s => self.screen.show_overlay(
+                Veil::Dark,
+                messages::current_words().get_ready,
+                Some(left_s),
+            ),
         }
     }
 }
@@ -197,14 +200,14 @@ fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
     }
     let (round, rounds) = plan.round;
     let left_ms = u64::from(live.horizon.saturating_sub(live.ticks)) * 1_000;
-    let left = messages::clock_face(left_ms / u64::from(live.tick_hz));
+    let left = messages::format_clock(left_ms / u64::from(live.tick_hz));
     let own = [
         (rounds > 1).then(|| {
-            let of = messages::round_of(round + 1, rounds);
-            (messages::say().round, of)
+            let of = messages::say_round(round + 1, rounds);
+            (messages::current_words().round, of)
         }),
-        Some((messages::say().score, live.score.to_string())),
-        (!plan.rules.turns).then_some((messages::say().time, left)),
+        Some((messages::current_words().score, live.score.to_string())),
+        (!plan.rules.turns).then_some((messages::current_words().time, left)),
     ];
     let own = own.into_iter().flatten();
     own.map(|(label, value)| (label.to_owned(), value))

@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// Takes the answer to its offer.
-    pub(super) fn answered(&self, sdp: &str) {
+    pub(super) fn handle_answer(&self, sdp: &str) {
         let answered = describe_other(&self.connection, RtcSdpType::Answer, sdp);
         self.attempt(async move {
             JsFuture::from(answered).await?;
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Takes a way to the other side. One that the browser cannot use is one way less, and no failure.
-    pub(super) fn candidate(&self, candidate: &str, mid: Option<&str>, line: Option<u16>) {
+    pub(super) fn handle_candidate(&self, candidate: &str, mid: Option<&str>, line: Option<u16>) {
         let way = RtcIceCandidateInit::new(candidate);
         way.set_sdp_mid(mid);
         way.set_sdp_m_line_index(line);
@@ -172,12 +172,12 @@ impl Connection {
             ("close", || PeerNews::Closed),
         ] {
             let queue = self.queue.clone();
-            dom::listen(&self.channel, name, move |_: Event| {
+            dom::add_listener(&self.channel, name, move |_: Event| {
                 queue.put(to, Some(number), news())
             });
         }
         let queue = self.queue.clone();
-        dom::listen(&self.channel, "message", move |event: MessageEvent| {
+        dom::add_listener(&self.channel, "message", move |event: MessageEvent| {
             // What is no datagram is handed on as far as it takes to see that, and counted there.
             let bytes = event.data().dyn_into::<ArrayBuffer>();
             let bytes = bytes.map(|bytes| {
@@ -205,11 +205,11 @@ impl Connection {
                 queue.signal(to, signal);
             }
         };
-        dom::listen(&self.connection, "icecandidate", found);
+        dom::add_listener(&self.connection, "icecandidate", found);
         // Older browsers know only the second.
         for name in ["connectionstatechange", "iceconnectionstatechange"] {
             let queue = self.queue.clone();
-            dom::listen(&self.connection, name, move |event: Event| {
+            dom::add_listener(&self.connection, name, move |event: Event| {
                 if event.target().is_some_and(|target| has_failed(&target)) {
                     queue.put(to, Some(number), PeerNews::Closed);
                 }
