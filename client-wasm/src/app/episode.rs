@@ -35,7 +35,11 @@ impl App {
     pub(super) fn begin_episode(&mut self, is_return: bool) {
         let Some(peer) = self.page.peer() else { return };
         let recorder = peer.recorder();
-        panic_handler::keep_upload(move || recorder.try_borrow_mut().ok()?.upload());
+        panic_handler::keep_upload(move || {
+            let mut recorder = recorder.try_borrow_mut().ok()?;
+            recorder.close_chunk();
+            recorder.upload()
+        });
         if let Some(play) = self.play.as_mut().filter(|_| is_return) {
             return play.begin_again(peer.plan());
         }
