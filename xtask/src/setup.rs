@@ -207,7 +207,7 @@ pub(crate) fn firefox() -> Option<PathBuf> {
 }
 
 /// Looks a program up in `PATH`.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
         .map(|folder| folder.join(program))
