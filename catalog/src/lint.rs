@@ -162,7 +162,7 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     }
     row(
         f,
-        "way",
+        "route",
         format!("{} at most", count(outline.visits, "visit")),
     )?;
     if let Some(quota) = outline.quota {
@@ -180,7 +180,7 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
         let sequences = match orders.sequences {
             Some(sequences) => count(sequences.into(), "sequence"),
             None if orders.order == Order::Fixed => "in the order of the file".to_owned(),
-            None => "in any order, drawn evenly".to_owned(),
+            None => "in random order".to_owned(),
         };
         row(
             f,

@@ -1,76 +1,46 @@
-//! The page as one state machine: what comes in ([`Input`]) is handled one after the other, never nested.
+//! The browser's shell around one [`Page`]: inputs go in, and its events are shown and its effects carried out.
 //!
-//! The server owns the participant's place in the study; this module shows it, and gives an episode what it needs.
+//! The page decides; this module gives it what happens, and the elements, sockets and frames that it asks for.
 
+mod chat;
+mod episode;
 mod report;
 mod stages;
-mod talk;
 
-use peer::Now;
-use peer::chat::Chat;
-use peer::clock::Clock;
-use policy::Partners;
-use protocol::Era;
-use protocol::control::{ClientMessage, Draft, Plan, Refusal, ServerMessage};
+use client_core::{Page, PageEffect, PageEvent, SocketId, StopReason};
+use protocol::control::Refusal;
 use serde_json::Value;
-use web_sys::{Element, HtmlElement};
+use web_sys::HtmlElement;
 
-use crate::episode::controls::Layout;
+use crate::episode::controls::KeyboardLayout;
 use crate::episode::module::{self, Module};
 use crate::episode::play::Play;
-use crate::episode::sound;
 use crate::messages;
-use crate::net::server_socket::Socket;
-use crate::pages::drafts::Drafts;
-use crate::shell::credentials::Credentials;
+use crate::net::server_socket::ServerSocket;
 use crate::shell::frames::Frames;
-use crate::shell::inbox::{Inbox, Input, ServerNews};
-use crate::shell::layout::{self, Shell};
-use crate::shell::{dom, iframe, panic_handler};
+use crate::shell::inbox::{Inbox, Input, SocketNews};
+use crate::shell::layout::{self, PageLayout};
+use crate::shell::{credentials, dom, iframe};
 
-use stages::{Before, Card, Stage};
+use stages::Card;
 
-/// How long the outcome of an episode stays before the next stage comes by itself, milliseconds.
-const OUTCOME_MS: f64 = 6_000.0;
-
-/// The page.
+/// The shell of a page.
 pub(crate) struct App {
+    page: Page<Module>,
     inbox: Inbox,
     frames: Frames,
-    shell: Shell,
-    socket: Socket,
-    credentials: Credentials,
-    clock: Clock,
-    welcomed: bool,
-    stopped: bool,
-    stage: Option<Stage>,
-    since_ms: f64,
-    /// What the server has not yet answered with another stage.
-    done: Option<ClientMessage>,
-    /// Whether it went out over this connection.
-    is_done_sent: bool,
+    layout: PageLayout,
+    socket: ServerSocket,
+    /// True if the person takes part in the frame of another site.
+    stays_in_frame: bool,
     card: Card,
-    drafts: Drafts,
     play: Option<Play>,
-    /// What the group writes, where it does.
-    chat: Option<Chat>,
-    /// What is written and not sent, as the server was told it last.
-    unsent: Draft,
-    /// The same of the page before this one, until there is a field for it.
-    unsent_before: Option<Draft>,
-    /// The outcome of an episode is shown until then; the stage that waits for it.
-    outcome_ms: Option<f64>,
-    /// Whether the server's word on the end of the episode is there.
-    is_judged: bool,
-    next: Option<(Stage, Before)>,
-    /// What the server has said of that stage.
-    next_messages: Vec<ServerMessage>,
-    /// Whether the person has left, and the server has not said so yet.
-    quits: bool,
     /// The report of the episode before, for tests.
     last_play: Value,
+    /// True once the first stage was on the page.
     is_marked: bool,
-    layout: Layout,
+    /// The names that are printed on the person's keys.
+    keyboard: KeyboardLayout,
 }
 
 impl App {
@@ -78,174 +48,126 @@ impl App {
     ///
     /// # Errors
     /// A sentence, if there is no such element.
-    pub(crate) fn new(
-        inbox: Inbox,
-        root: &str,
-        url: String,
-        credentials: Credentials,
-    ) -> Result<Self, String> {
-        let spoken = messages::speak(credentials.languages());
-        let mut shell = Shell::new(root, &inbox)?;
-        shell.speak(spoken);
-        shell.turn_to(&connecting());
+    pub(crate) fn new(inbox: Inbox, root: &str, url: String) -> Result<Self, String> {
+        let known = credentials::read_credentials();
+        let spoken = messages::choose_language(credentials::preferred_languages(&known));
+        let mut layout = PageLayout::new(root, &inbox)?;
+        layout.set_language(spoken);
+        layout.turn_to(&connecting());
+        let (now_us, seed) = (dom::page_us(), js_sys::Math::random().to_bits());
+        let mut page = Page::new(now_us, known, seed);
+        page.handle_hidden(now_us, dom::document().hidden());
         Ok(Self {
-            socket: Socket::new(url, inbox.clone()),
+            page,
+            socket: ServerSocket::new(url, inbox.clone()),
             frames: Frames::new(inbox.clone()),
             inbox,
-            shell,
-            credentials,
-            clock: Clock::default(),
-            welcomed: false,
-            stopped: false,
-            stage: None,
-            since_ms: 0.0,
-            done: None,
-            is_done_sent: false,
+            layout,
+            stays_in_frame: false,
             card: Card::Plain,
-            drafts: Drafts::default(),
             play: None,
-            chat: None,
-            unsent: Draft::default(),
-            unsent_before: None,
-            outcome_ms: None,
-            is_judged: false,
-            next: None,
-            next_messages: Vec::new(),
-            quits: false,
             last_play: Value::Null,
             is_marked: false,
-            layout: Layout::new(),
+            keyboard: KeyboardLayout::new(),
         })
     }
 
-    /// Whether a key belongs to a world now, rather than to the page.
-    pub(crate) fn owns(&mut self, code: &str) -> bool {
-        let now = self.now();
-        (self.play.as_ref()).is_some_and(|play| play.owns(now, code))
-    }
-
     /// Handles one input.
-    pub(crate) fn handle(&mut self, input: Input) {
+    pub(crate) fn handle_input(&mut self, input: Input) {
+        let now_us = dom::page_us();
         match input {
-            Input::Socket(generation, news) if self.socket.is_current(generation) => {
-                self.news(news)
-            }
-            Input::Socket(..) => {}
-            Input::Tick => self.tick(),
-            Input::Frame(at_ms) => self.frame(at_ms),
-            Input::Loaded(era, loaded) => self.loaded(era, *loaded),
+            Input::Socket(id, news) => self.handle_socket(now_us, id, news),
+            Input::Tick => self.handle_tick(now_us),
+            Input::Frame(at_ms) => self.handle_frame(now_us, at_ms),
+            Input::Loaded(era, loaded) => self.handle_loaded(now_us, era, *loaded),
             Input::Key { code, down, at_ms } => {
-                self.with_play(|play, now| play.key(now, &code, down, at_ms));
+                self.with_play(now_us, |play, peer, now| {
+                    play.handle_key(peer, now, (&code, down, at_ms))
+                });
             }
-            Input::Pad {
+            Input::Touch {
                 finger,
                 action,
                 at_ms,
-            } => self.with_play(|play, now| play.touch(now, finger, action, at_ms)),
+            } => {
+                self.with_play(now_us, |play, peer, now| {
+                    play.handle_touch(peer, now, (finger, action, at_ms))
+                });
+            }
             Input::Printed { code, name } => {
-                self.layout.insert(code, name);
+                self.keyboard.insert(code, name);
             }
-            Input::Blurred => self.with_play(Play::blurred),
-            Input::Hidden(hidden) => self.hidden(hidden),
-            Input::Leaving => self.leaving(),
-            Input::StageDone(answers, pages_ms) => self.stage_done(answers, pages_ms),
-            Input::Drafted(draft) => self.drafts.change(dom::page_ms(), draft),
-            Input::Alive => self.alive(),
-            Input::Say(message) => self.socket.send(&message),
-            Input::ToChat => self.to_chat(),
-            Input::Write => self.write(),
-            Input::Onward => self.onward(),
-            Input::Quit => self.quit(),
-            Input::Here => self.go_on_here(),
+            Input::Blurred => self.release_keys(now_us),
+            Input::Hidden(is_hidden) => self.handle_hidden(now_us, is_hidden),
+            Input::Leaving => {
+                self.hand_over_drafts(now_us);
+                self.page.handle_leaving(now_us);
+            }
+            Input::StageDone(answers, pages_ms) => {
+                self.page.handle_done(now_us, answers, pages_ms);
+            }
+            Input::Drafted(draft) => self.page.handle_draft(now_us, draft),
+            Input::Alive => self.page.handle_alive(now_us),
+            Input::Say(message) => self.page.send(message),
+            Input::ToChat => self.turn_to_chat(),
+            Input::Write => self.write_message(now_us),
+            Input::Onward => self.handle_outcome_read(now_us),
+            Input::Quit => self.page.handle_leave(now_us),
+            Input::Here => self.take_part_here(now_us),
         }
+        self.settle(now_us);
     }
 
-    fn now(&mut self) -> Now {
-        let page_us = dom::page_us();
-        Now {
-            page_us,
-            server_us: self.clock.server_us(page_us),
-            is_set: self.clock.is_set(),
+    /// Shows the news of the page, and does what it asks for.
+    fn settle(&mut self, now_us: u64) {
+        loop {
+            if let Some(event) = self.page.poll_event() {
+                self.show_event(now_us, event);
+            } else if let Some(effect) = self.page.poll_effect() {
+                self.carry_out(now_us, effect);
+            } else {
+                break;
+            }
         }
+        self.show_episode(now_us);
+        self.show_chat(now_us);
     }
 
-    fn with_play(&mut self, action: impl FnOnce(&mut Play, Now)) {
-        let now = self.now();
-        if let Some(play) = &mut self.play {
-            action(play, now);
-            play.settle(now, &self.socket);
-        }
-    }
-
-    fn tick(&mut self) {
-        if self.stopped {
-            return;
-        }
-        let now_ms = dom::page_ms();
-        self.socket.tick(now_ms);
-        if self.welcomed && self.clock.ask(dom::page_us()) {
-            self.socket.send(&ClientMessage::Clock {
-                sent_us: dom::page_us(),
-            });
-        }
-        self.card.tick(now_ms);
-        self.keep_draft(now_ms);
-        self.with_play(Play::tick);
-        self.show_chat();
-        if self.outcome_ms.is_some_and(|until| now_ms > until) && self.next.is_some() {
-            self.onward();
-        }
-    }
-
-    /// Draws. Frames are wanted for as long as an episode is on the page.
-    fn frame(&mut self, at_ms: f64) {
-        self.with_play(|play, now| play.frame(now, at_ms));
-        if self.play.is_some() {
-            self.frames.request();
-        }
-    }
-
-    fn news(&mut self, news: ServerNews) {
+    fn handle_socket(&mut self, now_us: u64, id: SocketId, news: SocketNews) {
         match news {
-            ServerNews::Open => {
-                let playing = self.play.as_ref().and_then(Play::playing);
-                self.socket.send(&self.credentials.hello(playing));
-            }
-            ServerNews::Message(message) => self.message(message),
-            ServerNews::Garbled(error) => {
-                self.trouble(&format!("a message that cannot be read: {error}"))
-            }
-            ServerNews::OtherVersion => self.refused(Refusal::OldPage),
-            ServerNews::Closed => self.closed(),
+            SocketNews::Opened => self.page.handle_socket_opened(now_us, id),
+            SocketNews::Bytes(bytes) => self.page.handle_socket_bytes(now_us, id, &bytes),
+            SocketNews::Closed => self.page.handle_socket_closed(now_us, id),
         }
     }
 
-    fn closed(&mut self) {
-        (self.welcomed, self.is_done_sent) = (false, false);
-        self.drafts.lost();
-        self.socket.lost(dom::page_ms());
-        if self.play.is_some() {
-            return self.with_play(|play, now| play.connection(now, false));
+    fn handle_tick(&mut self, now_us: u64) {
+        self.hand_over_peer_news(now_us);
+        self.hand_over_typed(now_us);
+        self.page.handle_timeout(now_us);
+        self.card.tick(now_us);
+    }
+
+    fn handle_hidden(&mut self, now_us: u64, is_hidden: bool) {
+        match is_hidden {
+            true => self.hand_over_drafts(now_us),
+            false => dom::document().set_title(self.layout.study_title()),
         }
-        match self.stage {
-            _ if self.is_at_end() => {}
-            Some(_) => self.shell.notice(Some(messages::say().reconnecting)),
-            None if self.socket.failures() > 2 => {
-                self.shell.notice(Some(messages::say().no_server))
-            }
-            None => {}
+        self.release_keys(now_us);
+        self.page.handle_hidden(now_us, is_hidden);
+    }
+
+    /// Gives the page the newest of what the person has done: there may be no later.
+    fn hand_over_drafts(&mut self, now_us: u64) {
+        self.hand_over_typed(now_us);
+        if let Some(draft) = self.card.make_draft(now_us) {
+            self.page.handle_draft(now_us, draft);
         }
     }
 
-    fn is_at_end(&self) -> bool {
-        let stage = self.stage.as_ref();
-        stage.is_some_and(|stage| stage.kind() == "end")
-    }
-
-    fn message(&mut self, message: ServerMessage) {
-        match message {
-            ServerMessage::Welcome {
-                session,
+    fn show_event(&mut self, now_us: u64, event: PageEvent<Module>) {
+        match event {
+            PageEvent::Welcomed {
                 title,
                 language,
                 languages,
@@ -253,262 +175,143 @@ impl App {
                 modules,
             } => {
                 modules.into_iter().for_each(module::fetch_ahead);
-                messages::speak([language.as_str()]);
-                self.shell.speak(&language);
-                self.shell.offer(&language, &languages);
-                self.shell.name(&title, &contact);
-                self.welcome(session);
+                messages::choose_language([language.as_str()]);
+                self.layout.set_language(&language);
+                self.layout.offer_languages(&language, &languages);
+                self.layout.name_study(&title, &contact);
+                self.show_welcome();
             }
-            ServerMessage::Refused { why } => self.refused(why),
-            ServerMessage::Preview { title } => self.stop(&title, messages::say().preview, None),
-            // The last page has nothing more to lose.
-            ServerMessage::Superseded if self.is_at_end() => self.socket.stop(),
-            ServerMessage::Superseded => self.stop(
-                messages::say().elsewhere,
-                messages::say().superseded,
-                Some(messages::say().play_here),
-            ),
-            ServerMessage::Clock { sent_us, server_us } => {
-                let now_us = dom::page_us();
-                self.clock.answer(sent_us, server_us, now_us);
-                if let Card::Screening(screening) = &self.card {
-                    screening.answered(sent_us, now_us);
-                }
+            PageEvent::ConnectionLost { failures } => self.show_loss(failures),
+            PageEvent::ServerStopping => {
+                let sentence = messages::say_refusal(Refusal::Stopping);
+                self.layout.show_notice(Some(sentence));
             }
-            ServerMessage::Stage {
-                index,
-                count,
-                id,
-                view,
-                draft,
-                again,
-            } => {
-                let stage = Stage {
-                    index,
-                    count,
-                    id,
-                    view,
-                };
-                self.stage(stage, Before { draft, again });
+            // The server was told, and the person can do nothing about it.
+            PageEvent::Garbled(_) => {}
+            PageEvent::Stopped(why) => self.show_stop(&why),
+            PageEvent::StageShown { draft, again } => {
+                self.show_stage(now_us, draft.as_ref(), again)
             }
-            // The outcome of the episode before stays on the page until the person goes on.
-            message if self.next.is_some() => self.next_messages.push(message),
-            ServerMessage::DraftKept { number } => self.drafts.kept(number),
-            ServerMessage::Waiting(waiting) => {
-                if let Card::Lobby(lobby) = &mut self.card {
-                    lobby.waiting(dom::page_ms(), waiting);
-                }
-                if let Card::Rest(rest) = &mut self.card {
-                    rest.wait();
-                }
-            }
-            ServerMessage::Match(plan) => self.matched(plan),
-            ServerMessage::Missing {
+            PageEvent::NotTaken => self
+                .layout
+                .show_notice(Some(messages::current_words().not_taken)),
+            PageEvent::Waiting(waiting) => self.card.handle_waiting(dom::page_ms(), waiting),
+            PageEvent::Missing {
                 absent,
                 of,
                 left_ms,
+            } => (self.card).handle_missing(dom::page_ms(), &absent, of, left_ms),
+            PageEvent::EpisodeBegan { is_return } => self.begin_episode(is_return),
+            PageEvent::PresenceChanged {
+                seat,
+                presence,
+                left_ms,
             } => {
-                if let Card::Regroup(regroup) = &mut self.card {
-                    regroup.missing(dom::page_ms(), &absent, of, left_ms);
+                if let Some(play) = &mut self.play {
+                    (play.partners).handle_presence(now_us, seat, presence, left_ms);
                 }
             }
-            message if self.hears_chat(&message) => {}
-            message => self.episode(message),
-        }
-    }
-
-    /// A message about an episode; one about another episode than this page plays is late and void.
-    fn episode(&mut self, message: ServerMessage) {
-        self.with_play(|play, now| play.message(now, message));
-        let now = self.now();
-        let is_judged = self.play.as_ref().is_some_and(|play| play.is_judged(now));
-        if is_judged && !std::mem::replace(&mut self.is_judged, is_judged) {
-            self.outcome_ms = Some(dom::page_ms() + OUTCOME_MS);
-            if let Some(chat) = &mut self.chat {
-                chat.close();
+            PageEvent::SeatsChanged(changes) => {
+                if let Some(play) = &mut self.play {
+                    play.partners.handle_changes(&changes);
+                }
             }
+            // The picture of the episode shows it: it asks the peer how things stand.
+            PageEvent::Judged(_) => {}
+            PageEvent::EpisodeLeft(peer) => self.leave_episode(now_us, *peer),
+            PageEvent::TypedRestored(text) => self.restore_typed(&text),
+            PageEvent::ClockAnswered { sent_us } => self.card.handle_clock(sent_us, now_us),
         }
     }
 
-    fn welcome(&mut self, token: String) {
-        self.credentials.welcomed(token);
-        self.socket.welcomed();
-        if let Some(address) = self.credentials.window() {
-            return self.offer(&iframe::gate(&self.inbox, address));
-        }
-        self.welcomed = true;
-        self.shell.notice(None);
-        if self.quits {
-            self.socket.send(&ClientMessage::Leave);
-        }
-        self.with_play(|play, now| play.connection(now, true));
-    }
-
-    fn refused(&mut self, why: Refusal) {
-        match why {
-            // The server comes back; the socket goes on trying.
-            Refusal::Stopping => self.shell.notice(Some(messages::refusal(why))),
-            Refusal::UnknownLink if self.credentials.forget() => self.socket.lost(dom::page_ms()),
-            Refusal::OldPage | Refusal::Malformed | Refusal::Full => {
-                let heading = messages::say().cannot_go_on;
-                self.stop(
-                    heading,
-                    messages::refusal(why),
-                    Some(messages::say().reload),
-                );
+    fn carry_out(&mut self, now_us: u64, effect: PageEffect) {
+        match effect {
+            PageEffect::OpenSocket(id) => self.socket.open(id),
+            PageEffect::CloseSocket => self.socket.close(),
+            PageEffect::Send(message) => self.socket.send(&message),
+            PageEffect::RememberSession(session) => {
+                credentials::remember_session(session.as_deref());
             }
-            Refusal::UnknownLink | Refusal::Incomplete => {
-                self.stop(messages::say().cannot_go_on, messages::refusal(why), None)
-            }
+            PageEffect::LoadWorld(era) => self.load_world(era),
+            effect => self.carry_out_for_peers(now_us, effect),
         }
     }
 
-    /// Offers something else than to take part on this page, which is not connected meanwhile.
-    fn offer(&mut self, page: &Element) {
-        self.stopped = true;
-        self.socket.stop();
-        self.shell.turn_to(page);
+    fn show_welcome(&mut self) {
+        let address = credentials::window_address(self.page.credentials());
+        match address.filter(|_| !self.stays_in_frame) {
+            Some(address) => {
+                self.page.disconnect();
+                self.layout
+                    .turn_to(&iframe::make_gate(&self.inbox, address));
+            }
+            None => self.layout.show_notice(None),
+        }
     }
 
     /// The person takes part on this page, although it is in a frame.
-    fn go_on_here(&mut self) {
-        if !self.stopped {
+    fn take_part_here(&mut self, now_us: u64) {
+        if self.page.is_stopped() {
+            self.stays_in_frame = true;
+            self.page.connect_again(now_us);
+            self.layout.turn_to(&connecting());
+        }
+    }
+
+    fn show_loss(&self, failures: usize) {
+        // An episode says so itself, and the last page has nothing more to lose.
+        if self.play.is_some() || self.page.is_at_end() {
             return;
         }
-        self.credentials.stay();
-        self.stopped = false;
-        self.socket.start();
-        self.shell.turn_to(&connecting());
+        match self.page.stage() {
+            Some(_) => self
+                .layout
+                .show_notice(Some(messages::current_words().reconnecting)),
+            None if failures > 2 => self
+                .layout
+                .show_notice(Some(messages::current_words().no_server)),
+            None => {}
+        }
     }
 
     /// Nothing more will happen on this page, unless the person loads it again.
-    fn stop(&mut self, heading: &str, sentence: &str, reload: Option<&str>) {
-        self.stopped = true;
-        self.socket.stop();
-        self.shell.may_leave(false);
+    fn show_stop(&mut self, why: &StopReason) {
+        let say = messages::current_words();
+        let (heading, sentence, reload) = match why {
+            StopReason::Superseded => (say.elsewhere, say.superseded, Some(say.play_here)),
+            StopReason::Preview { title } => (title.as_str(), say.preview, None),
+            &StopReason::Refused(why) => {
+                let helps = !matches!(why, Refusal::UnknownLink | Refusal::Incomplete);
+                let reload = helps.then_some(say.reload);
+                (say.cannot_go_on, messages::say_refusal(why), reload)
+            }
+        };
+        self.layout.may_leave(false);
         (self.play, self.card) = (None, Card::Plain);
-        self.shell.notice(None);
-        let page = layout::message(heading, sentence);
+        self.layout.show_notice(None);
+        let page = layout::make_message_page(heading, sentence);
         if let Some(label) = reload {
-            let actions = dom::make("div.actions");
-            dom::fill(&actions, &[&dom::button("primary", label, dom::reload)]);
-            dom::fill(&page, &[&actions]);
+            let actions = dom::make_element("div.actions");
+            dom::add_children(
+                &actions,
+                &[&dom::make_button("primary", label, dom::reload_page)],
+            );
+            dom::add_children(&page, &[&actions]);
         }
-        self.shell.turn_to(&page);
-    }
-
-    fn matched(&mut self, plan: Plan) {
-        let (era, url, params) = (plan.era, module::url(&plan.module), plan.params.clone());
-        let networks = plan.networks.clone();
-        let goes_on = |play: &Play| play.era() == era && plan.running;
-        if self.play.as_ref().is_some_and(goes_on) && !self.is_judged {
-            // What the part before saw goes out first.
-            self.with_play(Play::lose);
-            self.with_play(|play, now| play.begin_again(plan, now));
-        } else {
-            self.begin(plan);
-        }
-        if let Some(play) = &self.play {
-            panic_handler::keep_recorder(play.recorder());
-        }
-        let inbox = self.inbox.clone();
-        wasm_bindgen_futures::spawn_local(async move {
-            let partners = module::partners(&networks).await;
-            let loaded = match partners {
-                Ok(partners) => module::load(&url, &params).await.map(|it| (it, partners)),
-                Err(error) => Err(error),
-            };
-            inbox.send(Input::Loaded(era, Box::new(loaded)));
-        });
-    }
-
-    /// An episode in which this page has had no part.
-    fn begin(&mut self, plan: Plan) {
-        self.leave_play();
-        if matches!(self.card, Card::Lobby(_) | Card::Regroup(_)) {
-            sound::matched();
-        }
-        self.card = Card::Plain;
-        if dom::document().hidden() {
-            dom::document().set_title(messages::say().matched_title);
-        }
-        let play = Play::new(self.inbox.clone(), plan, self.now());
-        self.shell.turn_to(&play.screen.whole);
-        self.play = Some(play);
-        self.frames.request();
-    }
-
-    fn loaded(&mut self, era: Era, loaded: Result<(Module, Partners), String>) {
-        if self.play.as_ref().is_none_or(|play| play.era() != era) {
-            return;
-        }
-        let mut outcome = Ok(());
-        let layout = std::mem::take(&mut self.layout);
-        self.with_play(|play, now| {
-            outcome =
-                loaded.and_then(|(module, partners)| play.loaded(now, module, partners, &layout));
-        });
-        self.layout = layout;
-        if let Err(error) = outcome {
-            self.trouble(&error);
-            self.shell.notice(Some(messages::say().no_module));
-        }
-    }
-
-    /// The page may be about to go. It may also stay, or come back.
-    fn leaving(&mut self) {
-        self.with_play(Play::flush);
-        self.flush_draft();
-        self.socket.send(&ClientMessage::Unloading);
-    }
-
-    /// The person leaves the study. What was played goes out first; after a lost connection the server is told again.
-    fn quit(&mut self) {
-        self.quits = true;
-        self.with_play(Play::flush);
-        self.socket.send(&ClientMessage::Leave);
-    }
-
-    fn leave_play(&mut self) {
-        let now = self.now();
-        if let Some(mut play) = self.play.take() {
-            self.last_play = play.report(now);
-        }
-        (self.outcome_ms, self.is_judged) = (None, false);
-    }
-
-    /// The person did something: who waits in a lobby is there.
-    fn alive(&mut self) {
-        if let Card::Lobby(lobby) = &mut self.card
-            && lobby.is_news_of_life(dom::page_ms())
-        {
-            self.socket.send(&ClientMessage::Here);
-        }
-    }
-
-    fn hidden(&mut self, hidden: bool) {
-        if hidden {
-            self.flush_draft();
-        } else {
-            dom::document().set_title(self.shell.title());
-            self.alive();
-        }
-        self.with_play(|play, now| play.hidden(now, hidden));
+        self.layout.turn_to(&page);
     }
 
     /// Something failed that the person can only meet by loading the page again.
-    fn broken(&mut self, error: &str) {
-        self.trouble(error);
-        self.shell.notice(Some(messages::say().broken));
-    }
-
-    fn trouble(&self, error: &str) {
-        self.socket.send(&ClientMessage::Trouble {
-            message: error.to_owned(),
-        });
+    fn report_broken(&mut self, error: &str) {
+        self.page.report_trouble(error);
+        self.layout
+            .show_notice(Some(messages::current_words().broken));
     }
 }
 
 fn connecting() -> HtmlElement {
-    layout::message(messages::say().moment, messages::say().connecting)
+    layout::make_message_page(
+        messages::current_words().moment,
+        messages::current_words().connecting,
+    )
 }

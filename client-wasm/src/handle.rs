@@ -7,7 +7,6 @@ use wasm_bindgen::prelude::*;
 use web_sys::{AbortSignal, Element, Event, KeyboardEvent};
 
 use crate::app::App;
-use crate::shell::credentials::Credentials;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, lifetime, panic_handler};
 
@@ -30,7 +29,7 @@ impl Page {
             return;
         };
         while let Some(input) = self.inbox.poll() {
-            app.handle(input);
+            app.handle_input(input);
         }
     }
 
@@ -51,9 +50,9 @@ impl Coplay {
     /// A sentence, if the page has no such element.
     #[wasm_bindgen(constructor)]
     pub fn new(root: &str) -> Result<Coplay, JsValue> {
-        panic_handler::install();
+        panic_handler::install_hook();
         let inbox = Inbox::default();
-        let app = App::new(inbox.clone(), root, session_url()?, Credentials::read())?;
+        let app = App::new(inbox.clone(), root, session_url()?)?;
         let page = Rc::new(Page {
             inbox: inbox.clone(),
             app: RefCell::new(app),
@@ -102,7 +101,7 @@ impl Coplay {
     /// The signal of the page's end, after which nothing of it goes on. None in a browser without such signals.
     #[wasm_bindgen(getter)]
     pub fn signal(&self) -> Option<AbortSignal> {
-        lifetime::signal()
+        lifetime::end_signal()
     }
 
     /// The page failed outside of this module, or inside an environment module: tells the person and the server.
@@ -125,34 +124,34 @@ fn subscribe(page: &Rc<Page>) {
     let inbox = &page.inbox;
     for name in ["pointerdown", "pointermove", "keydown"] {
         let alive = inbox.clone();
-        dom::listen(&dom::window(), name, move |_: Event| {
+        dom::add_listener(&dom::window(), name, move |_: Event| {
             alive.send(Input::Alive)
         });
     }
     for (name, down) in [("keydown", true), ("keyup", false)] {
         let page = Rc::clone(page);
-        dom::listen(&dom::window(), name, move |event: KeyboardEvent| {
+        dom::add_listener(&dom::window(), name, move |event: KeyboardEvent| {
             key(&page, &event, down)
         });
     }
     let blurred = inbox.clone();
-    dom::listen(&dom::window(), "blur", move |_: Event| {
+    dom::add_listener(&dom::window(), "blur", move |_: Event| {
         blurred.send(Input::Blurred)
     });
     let typing = inbox.clone();
-    dom::listen(&dom::window(), "focusin", move |event: Event| {
+    dom::add_listener(&dom::window(), "focusin", move |event: Event| {
         if is_elsewhere(&event) {
             typing.send(Input::Blurred);
         }
     });
     let leaving = inbox.clone();
-    dom::listen(&dom::window(), "pagehide", move |_: Event| {
+    dom::add_listener(&dom::window(), "pagehide", move |_: Event| {
         leaving.send(Input::Leaving)
     });
     // A page that is frozen is out of sight even if its window is not.
     for name in ["visibilitychange", "freeze", "resume"] {
         let seen = inbox.clone();
-        dom::listen(&dom::document(), name, move |event: Event| {
+        dom::add_listener(&dom::document(), name, move |event: Event| {
             let hidden = dom::document().hidden() || event.type_() == "freeze";
             seen.send(Input::Hidden(hidden));
         });
@@ -170,7 +169,7 @@ fn key(page: &Page, event: &KeyboardEvent, down: bool) {
     }
     let shortcut = event.ctrl_key() || event.alt_key() || event.meta_key();
     let is_typed = event.is_composing() || is_elsewhere(event);
-    let is_own = !is_typed && page.ask(|app| app.owns(&code)) == Some(true);
+    let is_own = !is_typed && page.ask(|app| app.owns_key(&code)) == Some(true);
     if is_own && !(down && shortcut) {
         event.prevent_default();
     }
@@ -188,7 +187,7 @@ fn key(page: &Page, event: &KeyboardEvent, down: bool) {
     }
 }
 
-/// Whether a key that means nothing in the world leads to the chat beside it. On a button it presses that.
+/// True if a key that means nothing in the world leads to the chat beside it. On a button it presses that.
 fn opens_chat(page: &Page, event: &KeyboardEvent) -> bool {
     let target = event
         .target()
@@ -197,11 +196,11 @@ fn opens_chat(page: &Page, event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && is_free && page.ask(|app| app.may_write()) == Some(true)
 }
 
-/// What has keys of its own.
+/// Elements that have keys of their own.
 const ELSEWHERE: &str = "input, textarea, select, form, dialog, [role=dialog], [role=textbox], \
                          [contenteditable]:not([contenteditable=false]), .ask, .chat";
 
-/// Whether an event is about something that has keys of its own.
+/// True if an event is about an element that has keys of its own.
 fn is_elsewhere(event: &Event) -> bool {
     let target = event
         .target()

@@ -1,9 +1,9 @@
-//! The browser shell of Coplay: keys, connections, pictures, pages and words around a `peer::Peer`.
+//! The browser shell of Coplay: keys, connections, pictures, pages and words around a `client_core::Page`.
 //!
 //! One handle, [`Coplay`], is all that the page sees ([`StaticPicture`] is a picture without one).
-//! Decisions that need no browser are in the crate `peer`, or in modules that know none
+//! Decisions that need no browser are in the crate `client-core`, or in modules that know none
 //! ([`episode::controls`], [`episode::keys`], [`episode::partners`], [`episode::tween`], [`messages`],
-//! [`pages::drafts`], [`pages::unmet_requirements`]), and are tested natively;
+//! [`pages::unmet_requirements`]), and are tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
 pub mod episode;

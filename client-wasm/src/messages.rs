@@ -1,4 +1,4 @@
-//! What the page says when something is not as it should be: one sentence on what happened, one on what to do; in the
+//! The page's messages when something is not as it should be: one sentence on what happened, one on what to do; in the
 //! language in which the person reads the study, or in English where the page has not learnt it.
 //!
 //! This module must not know where the sentences are shown.
@@ -12,12 +12,12 @@ use std::cell::Cell;
 use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 
-pub use answers::{choice_text, wrong};
-pub use chat::{characters_left, chat_left, chat_news, company, talker};
+pub use answers::{say_problem, text_of_choice};
+pub use chat::{name_writer, say_characters_left, say_chat_left, say_chat_news, say_company};
 pub use words::Words;
 use words::{DE, EN};
 
-/// What the page says, by the main part of the language's tag, and what the language calls itself.
+/// The page's words by the main part of the language's tag, with the language's own name.
 const LANGUAGES: [(&str, &str, &Words); 2] = [("en", "English", &EN), ("de", "Deutsch", &DE)];
 
 thread_local! {
@@ -33,24 +33,24 @@ fn known(language: &str) -> Option<usize> {
 }
 
 /// Has the page speak the first of these languages that it knows, or else English. Gives the tag of what it speaks.
-pub fn speak<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
+pub fn choose_language<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
     let at = languages.into_iter().find_map(known).unwrap_or(0);
     SPOKEN.set(at);
     LANGUAGES[at].0
 }
 
-/// What a language calls itself, if the page speaks it.
-pub fn language_name(language: &str) -> Option<&'static str> {
+/// A language's own name, if the page speaks it.
+pub fn own_language_name(language: &str) -> Option<&'static str> {
     known(language).map(|at| LANGUAGES[at].1)
 }
 
-/// What the page says in the language that it speaks.
-pub fn say() -> &'static Words {
+/// The page's words in the language that it speaks.
+pub fn current_words() -> &'static Words {
     LANGUAGES[SPOKEN.get()].2
 }
 
 /// A sentence with its places filled in.
-pub fn fill(sentence: &str, values: &[(&str, &dyn std::fmt::Display)]) -> String {
+pub fn fill_in(sentence: &str, values: &[(&str, &dyn std::fmt::Display)]) -> String {
     let mut filled = String::with_capacity(sentence.len() + 16);
     let mut rest = sentence;
     while let Some((before, (name, after))) = rest
@@ -66,65 +66,68 @@ pub fn fill(sentence: &str, values: &[(&str, &dyn std::fmt::Display)]) -> String
     filled + rest
 }
 
-/// A sentence about a person, by the name that [`companion`] gave.
+/// A sentence about a person, by the name that [`name_partner`] gave.
 fn about(sentence: &str, name: &str) -> String {
-    let within = match name == say().your_partner {
-        true => say().partner_within,
+    let within = match name == current_words().your_partner {
+        true => current_words().partner_within,
         false => name,
     };
-    fill(sentence, &[("Name", &name), ("name", &within)])
+    fill_in(sentence, &[("Name", &name), ("name", &within)])
 }
 
 /// The number of a visit.
-pub fn receipt(number: &str) -> String {
-    fill(say().receipt, &[("number", &number)])
+pub fn say_receipt(number: &str) -> String {
+    fill_in(current_words().receipt, &[("number", &number)])
 }
 
-/// What somebody is paid.
-pub fn pay(amount: &str) -> String {
-    fill(say().pay, &[("amount", &amount)])
+/// The payment, in words.
+pub fn say_payment(amount: &str) -> String {
+    fill_in(current_words().pay, &[("amount", &amount)])
 }
 
 /// The button that leads back to whoever sent the participant.
-pub fn back_to(name: &str) -> String {
-    fill(say().back_to, &[("name", &name)])
+pub fn say_way_back(name: &str) -> String {
+    fill_in(current_words().back_to, &[("name", &name)])
 }
 
 /// The page is about to lead away.
-pub fn leaving(name: &str, left_s: u32) -> String {
-    fill(say().leaving, &[("name", &name), ("left", &left_s)])
+pub fn say_leaving(name: &str, left_s: u32) -> String {
+    fill_in(
+        current_words().leaving,
+        &[("name", &name), ("left", &left_s)],
+    )
 }
 
 /// The sentences for a refusal.
-pub fn refusal(why: Refusal) -> &'static str {
+pub fn say_refusal(why: Refusal) -> &'static str {
     match why {
-        Refusal::UnknownLink => say().unknown_link,
-        Refusal::Incomplete => say().incomplete,
-        Refusal::Full => say().full,
-        Refusal::OldPage => say().old_page,
-        Refusal::Malformed => say().malformed,
-        Refusal::Stopping => say().stopping,
+        Refusal::UnknownLink => current_words().unknown_link,
+        Refusal::Incomplete => current_words().incomplete,
+        Refusal::Full => current_words().full,
+        Refusal::OldPage => current_words().old_page,
+        Refusal::Malformed => current_words().malformed,
+        Refusal::Stopping => current_words().stopping,
     }
 }
 
-/// What the person is told at the end of an episode.
-pub fn outcome(reason: EndReason, score: i64) -> String {
+/// The outcome of an episode, for the person.
+pub fn say_outcome(reason: EndReason, score: i64) -> String {
     match reason {
-        EndReason::Played => fill(say().played, &[("score", &score)]),
-        EndReason::PartnerLeft => say().partner_left.to_owned(),
-        EndReason::Technical => say().technical.to_owned(),
+        EndReason::Played => fill_in(current_words().played, &[("score", &score)]),
+        EndReason::PartnerLeft => current_words().partner_left.to_owned(),
+        EndReason::Technical => current_words().technical.to_owned(),
     }
 }
 
 /// How many people are still needed in a lobby.
-pub fn here(waiting: &Waiting) -> String {
+pub fn say_who_is_here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
-        _ if waiting.ask == Ask::Return => say().not_waiting.to_owned(),
+        _ if waiting.ask == Ask::Return => current_words().not_waiting.to_owned(),
         // Whoever fits together plays at once: these do not, by what the study asks of a group.
-        0 => say().nobody_fits.to_owned(),
-        1 => say().one_more.to_owned(),
-        missing => fill(
-            say().some_more,
+        0 => current_words().nobody_fits.to_owned(),
+        1 => current_words().one_more.to_owned(),
+        missing => fill_in(
+            current_words().some_more,
             &[
                 ("here", &waiting.here),
                 ("needed", &waiting.needed),
@@ -135,189 +138,210 @@ pub fn here(waiting: &Waiting) -> String {
 }
 
 /// How long somebody has waited, and how long it usually takes.
-pub fn waited(waiting: &Waiting, since_ms: u64) -> String {
+pub fn say_time_waited(waiting: &Waiting, since_ms: u64) -> String {
     // What was shown as a second stays one until the next.
     let waited_ms = (u64::from(waiting.waited_ms) + since_ms) / 1_000 * 1_000;
-    let waited = fill(say().waited, &[("time", &clock_face(waited_ms))]);
+    let waited = fill_in(
+        current_words().waited,
+        &[("time", &format_clock(waited_ms))],
+    );
     match waiting.usual_ms {
         None => waited,
-        Some(usual_ms) if usual_ms < 10_000 => format!("{waited} {}", say().few_seconds),
+        Some(usual_ms) if usual_ms < 10_000 => format!("{waited} {}", current_words().few_seconds),
         Some(usual_ms) => {
-            let usual = clock_face(u64::from(usual_ms).div_ceil(5_000) * 5_000);
-            format!("{waited} {}", fill(say().lately, &[("time", &usual)]))
+            let usual = format_clock(u64::from(usual_ms).div_ceil(5_000) * 5_000);
+            format!(
+                "{waited} {}",
+                fill_in(current_words().lately, &[("time", &usual)])
+            )
         }
     }
 }
 
-/// What happens in a lobby when nobody comes.
-pub fn at_timeout(waiting: &Waiting, since_ms: u64) -> String {
+/// The end of a wait in a lobby for which nobody comes.
+pub fn say_end_of_wait(waiting: &Waiting, since_ms: u64) -> String {
     let left_ms = u64::from(waiting.left_ms).saturating_sub(since_ms);
     let sentence = match (waiting.ask, waiting.then) {
-        (Ask::Return, _) => say().place_given,
-        (Ask::Choice, _) => say().still_play,
-        (_, AtTimeout::Wait) => say().wait_on,
-        _ if left_ms == 0 => say().one_moment,
-        (_, AtTimeout::GoOn) => say().then_on,
-        (_, AtTimeout::Ai) => say().then_ai,
-        (_, AtTimeout::Ask) => say().then_ask,
-        (_, AtTimeout::Leave) if waiting.paid => say().then_paid,
-        (_, AtTimeout::Leave) => say().then_end,
+        (Ask::Return, _) => current_words().place_given,
+        (Ask::Choice, _) => current_words().still_play,
+        (_, AtTimeout::Wait) => current_words().wait_on,
+        _ if left_ms == 0 => current_words().one_moment,
+        (_, AtTimeout::GoOn) => current_words().then_on,
+        (_, AtTimeout::Ai) => current_words().then_ai,
+        (_, AtTimeout::Ask) => current_words().then_ask,
+        (_, AtTimeout::Leave) if waiting.paid => current_words().then_paid,
+        (_, AtTimeout::Leave) => current_words().then_end,
     };
-    fill(sentence, &[("left", &clock_face(left_ms))])
+    fill_in(sentence, &[("left", &format_clock(left_ms))])
 }
 
-/// What somebody who waits is asked.
-pub fn question(waiting: &Waiting, since_ms: u64) -> Option<String> {
+/// The question to somebody who waits.
+pub fn ask_question(waiting: &Waiting, since_ms: u64) -> Option<String> {
     match waiting.ask {
         Ask::Nothing => None,
         Ask::Presence { left_ms } => {
             let left_ms = u64::from(left_ms).saturating_sub(since_ms);
-            let left = clock_face(left_ms.div_ceil(5_000) * 5_000);
-            Some(fill(say().still_there, &[("left", &left)]))
+            let left = format_clock(left_ms.div_ceil(5_000) * 5_000);
+            Some(fill_in(current_words().still_there, &[("left", &left)]))
         }
-        Ask::Return => Some(say().lost_place.to_owned()),
-        Ask::Choice => Some(say().nobody_yet.to_owned()),
+        Ask::Return => Some(current_words().lost_place.to_owned()),
+        Ask::Choice => Some(current_words().nobody_yet.to_owned()),
     }
 }
 
 /// The button of a choice.
-pub fn choice(choice: Choice, paid: bool) -> String {
+pub fn name_choice(choice: Choice, paid: bool) -> String {
     match choice {
-        Choice::Wait => say().keep_waiting,
-        Choice::Ai => say().play_with_ai,
-        Choice::Leave if paid => say().leave_paid,
-        Choice::Leave => say().leave,
+        Choice::Wait => current_words().keep_waiting,
+        Choice::Ai => current_words().play_with_ai,
+        Choice::Leave if paid => current_words().leave_paid,
+        Choice::Leave => current_words().leave,
     }
     .to_owned()
 }
 
-/// Who of the group has not come yet, and whether their page is there.
-pub fn missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
+/// Those of the group who have not come yet, with the state of their pages.
+pub fn say_missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
     let is_away = !absent.is_empty() && absent.iter().all(|(_, connected)| !connected);
-    let names = absent.iter().map(|(seat, _)| companion(*seat, is_alone));
+    let names = absent.iter().map(|(seat, _)| name_partner(*seat, is_alone));
     let names: Vec<String> = names.collect();
     let (who, sentences) = match names.as_slice() {
-        [] => return say().waiting_for_others.to_owned(),
-        [one] => (one.clone(), [say().one_missing, say().one_away]),
+        [] => return current_words().waiting_for_others.to_owned(),
+        [one] => (
+            one.clone(),
+            [current_words().one_missing, current_words().one_away],
+        ),
         [first @ .., last] => (
-            format!("{}{}{last}", first.join(", "), say().and),
-            [say().some_missing, say().some_away],
+            format!("{}{}{last}", first.join(", "), current_words().and),
+            [current_words().some_missing, current_words().some_away],
         ),
     };
-    fill(sentences[usize::from(is_away)], &[("who", &who)])
+    fill_in(sentences[usize::from(is_away)], &[("who", &who)])
 }
 
 /// How long the others of the group are waited for.
-pub fn regroup_hint(left_ms: u64) -> String {
+pub fn say_time_to_regroup(left_ms: u64) -> String {
     if left_ms == 0 {
-        return say().one_moment.to_owned();
+        return current_words().one_moment.to_owned();
     }
-    fill(say().goes_on_by, &[("left", &clock_face(left_ms))])
+    fill_in(
+        current_words().goes_on_by,
+        &[("left", &format_clock(left_ms))],
+    )
 }
 
-/// What another person is called, at the start of a sentence.
-pub fn companion(seat: Seat, is_alone: bool) -> String {
+/// The name of another person, at the start of a sentence.
+pub fn name_partner(seat: Seat, is_alone: bool) -> String {
     if is_alone {
-        say().your_partner.to_owned()
+        current_words().your_partner.to_owned()
     } else {
-        fill(say().player, &[("number", &(u32::from(seat.0) + 1))])
+        fill_in(
+            current_words().player,
+            &[("number", &(u32::from(seat.0) + 1))],
+        )
     }
 }
 
 /// The receipt of those who withdrew.
-pub fn withdrawn(receipt: &str) -> String {
-    fill(say().withdrawn, &[("receipt", &receipt)])
+pub fn say_withdrawn(receipt: &str) -> String {
+    fill_in(current_words().withdrawn, &[("receipt", &receipt)])
 }
 
 /// The page can be left in a while.
-pub fn go_on_in(left_s: u32) -> String {
-    fill(say().go_on_in, &[("left", &left_s)])
+pub fn say_go_on_in(left_s: u32) -> String {
+    fill_in(current_words().go_on_in, &[("left", &left_s)])
 }
 
 /// Which attempt at a quiz this is.
-pub fn attempt(attempt: u8, attempts: u8) -> String {
-    let which = fill(
-        say().attempt,
+pub fn say_attempt(attempt: u8, attempts: u8) -> String {
+    let which = fill_in(
+        current_words().attempt,
         &[("attempt", &attempt), ("attempts", &attempts)],
     );
     match attempt >= attempts {
-        true => format!("{which} {}", say().last_attempt),
+        true => format!("{which} {}", current_words().last_attempt),
         false => which,
     }
 }
 
 /// How a round ended, during a rest.
-pub fn round_over((round, rounds): (u16, u16), score: i64) -> String {
+pub fn say_round_over((round, rounds): (u16, u16), score: i64) -> String {
     let values: [(&str, &dyn std::fmt::Display); 3] =
         [("round", &round), ("rounds", &rounds), ("score", &score)];
-    fill(say().round_over, &values)
+    fill_in(current_words().round_over, &values)
 }
 
 /// A rest ends by itself.
-pub fn round_in(left_s: u32) -> String {
-    fill(say().round_in, &[("left", &left_s)])
+pub fn say_round_in(left_s: u32) -> String {
+    fill_in(current_words().round_in, &[("left", &left_s)])
 }
 
 /// Which round it is, from 1.
-pub fn round_of(round: u16, rounds: u16) -> String {
-    fill(say().round_of, &[("round", &round), ("rounds", &rounds)])
+pub fn say_round(round: u16, rounds: u16) -> String {
+    fill_in(
+        current_words().round_of,
+        &[("round", &round), ("rounds", &rounds)],
+    )
 }
 
 /// How far one is, from 1.
-pub fn progress(step: u16, steps: u16) -> String {
-    fill(say().progress_of, &[("step", &step), ("steps", &steps)])
+pub fn say_progress(step: u16, steps: u16) -> String {
+    fill_in(
+        current_words().progress_of,
+        &[("step", &step), ("steps", &steps)],
+    )
 }
 
 /// Somebody's page is out of sight.
-pub fn looked_away(name: &str) -> String {
-    about(say().looked_away, name)
+pub fn say_looked_away(name: &str) -> String {
+    about(current_words().looked_away, name)
 }
 
 /// Somebody's page is gone; `plays_on` if the world goes on without them.
-pub fn gone(name: &str, plays_on: bool) -> String {
+pub fn say_gone(name: &str, plays_on: bool) -> String {
     match plays_on {
-        true => about(say().gone_play_on, name),
-        false => about(say().gone, name),
+        true => about(current_words().gone_play_on, name),
+        false => about(current_words().gone, name),
     }
 }
 
 /// An AI partner has somebody's seat.
-pub fn replaced(name: &str) -> String {
-    about(say().replaced, name)
+pub fn say_replaced(name: &str) -> String {
+    about(current_words().replaced, name)
 }
 
 /// Somebody is about to play again.
-pub fn returning(name: &str) -> String {
-    about(say().returning, name)
+pub fn say_returning(name: &str) -> String {
+    about(current_words().returning, name)
 }
 
 /// Somebody plays again.
-pub fn back(name: &str) -> String {
-    about(say().is_back, name)
+pub fn say_back(name: &str) -> String {
+    about(current_words().is_back, name)
 }
 
 /// The world waits for somebody who is there and heard.
-pub fn waiting_for(name: &str) -> String {
-    about(say().waiting_for, name)
+pub fn say_waiting_for(name: &str) -> String {
+    about(current_words().waiting_for, name)
 }
 
 /// The world waits for somebody who is there and not heard.
-pub fn not_heard(name: &str) -> String {
-    about(say().not_heard, name)
+pub fn say_not_heard(name: &str) -> String {
+    about(current_words().not_heard, name)
 }
 
 /// The world waits for somebody whose page is out of sight.
-pub fn held_hidden(name: &str) -> String {
-    about(say().held_hidden, name)
+pub fn say_held_hidden(name: &str) -> String {
+    about(current_words().held_hidden, name)
 }
 
 /// The world waits for somebody whose page is gone.
-pub fn held_gone(name: &str) -> String {
-    about(say().held_gone, name)
+pub fn say_held_gone(name: &str) -> String {
+    about(current_words().held_gone, name)
 }
 
-/// What is new in a description, line by line. That time goes by is not.
-pub fn news(before: &str, now: &str) -> String {
+/// The lines of a description that are new. A change of the time alone is not.
+pub fn find_news(before: &str, now: &str) -> String {
     let told = |line: &str| match line.to_lowercase().contains("step") {
         true => line.replace(|letter: char| letter.is_ascii_digit(), ""),
         false => line.to_owned(),
@@ -328,12 +352,12 @@ pub fn news(before: &str, now: &str) -> String {
 }
 
 /// A number as it is written.
-pub fn number(value: impl std::fmt::Display) -> String {
-    value.to_string().replace('.', say().decimal)
+pub fn format_number(value: impl std::fmt::Display) -> String {
+    value.to_string().replace('.', current_words().decimal)
 }
 
 /// Time left as `m:ss`, rounded up to whole seconds.
-pub fn clock_face(left_ms: u64) -> String {
+pub fn format_clock(left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1_000);
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
@@ -354,20 +378,23 @@ mod tests {
             paid: true,
             ask: Ask::Nothing,
         };
-        assert_eq!(here(&waiting), "Waiting for one more person…");
+        assert_eq!(say_who_is_here(&waiting), "Waiting for one more person…");
         let unfit = Waiting { here: 2, ..waiting };
-        assert!(!here(&unfit).contains("moment"), "nobody is about to play");
+        assert!(
+            !say_who_is_here(&unfit).contains("moment"),
+            "nobody is about to play"
+        );
         assert_eq!(
-            waited(&waiting, 400),
+            say_time_waited(&waiting, 400),
             "You have waited 1:01. Lately it took about 0:45."
         );
         assert_eq!(
-            at_timeout(&waiting, 10_000),
+            say_end_of_wait(&waiting, 10_000),
             "If nobody comes, you play with an AI partner in 0:20. Please stay on this page."
         );
-        assert_eq!(question(&waiting, 0), None);
+        assert_eq!(ask_question(&waiting, 0), None);
         let ask = Ask::Presence { left_ms: 15_000 };
-        let said = question(&Waiting { ask, ..waiting }, 4_000);
+        let said = ask_question(&Waiting { ask, ..waiting }, 4_000);
         assert_eq!(
             said.as_deref(),
             Some("Are you still there? Your place is kept for 0:15 more.")
@@ -378,11 +405,11 @@ mod tests {
     fn who_is_missing_is_named() {
         let all = [(Seat(0), true), (Seat(2), false), (Seat(3), false)];
         let said = [
-            missing(&all[..1], true),
-            missing(&all[1..2], false),
-            missing(&all[1..], false),
-            missing(&all, false),
-            missing(&[], true),
+            say_missing(&all[..1], true),
+            say_missing(&all[1..2], false),
+            say_missing(&all[1..], false),
+            say_missing(&all, false),
+            say_missing(&[], true),
         ];
         assert_eq!(
             said,
@@ -391,7 +418,7 @@ mod tests {
                 "Player 3 is away and may come back…",
                 "Player 3 and Player 4 are away and may come back…",
                 "Player 1, Player 3 and Player 4 are not here yet…",
-                say().waiting_for_others,
+                current_words().waiting_for_others,
             ]
         );
     }
@@ -400,15 +427,15 @@ mod tests {
     fn what_is_new_is_spoken_and_that_time_goes_by_is_not() {
         let before = "You are at row 2.\nThe pot is ready in 12 steps.\nScore: 0.\nSteps left: 80.";
         let now = "You are at row 3.\nThe pot is ready in 9 steps.\nScore: 20.\nSteps left: 77.";
-        assert_eq!(news(before, now), "You are at row 3.\nScore: 20.");
-        assert_eq!(news(now, now), "");
-        assert_eq!(news("", "Score: 0."), "Score: 0.");
+        assert_eq!(find_news(before, now), "You are at row 3.\nScore: 20.");
+        assert_eq!(find_news(now, now), "");
+        assert_eq!(find_news("", "Score: 0."), "Score: 0.");
     }
 
     #[test]
     fn the_time_left_ends_at_zero() {
         assert_eq!(
-            [90_000, 89_001, 59_999, 1, 0].map(clock_face),
+            [90_000, 89_001, 59_999, 1, 0].map(format_clock),
             ["1:30", "1:30", "1:00", "0:01", "0:00"]
         );
     }
@@ -435,26 +462,26 @@ mod tests {
 
     #[test]
     fn the_page_speaks_the_first_language_that_it_knows() {
-        assert_eq!(speak(["fr", "de-AT", "en"]), "de");
-        assert_eq!(say().next, "Weiter");
+        assert_eq!(choose_language(["fr", "de-AT", "en"]), "de");
+        assert_eq!(current_words().next, "Weiter");
         assert_eq!(
-            companion(Seat(3), false) + ": " + &go_on_in(4),
+            name_partner(Seat(3), false) + ": " + &say_go_on_in(4),
             "Person 4: Sie können in 4 s weitergehen."
         );
         assert_eq!(
-            waiting_for(&companion(Seat(1), true)),
+            say_waiting_for(&name_partner(Seat(1), true)),
             "Gleich geht es weiter: die andere Person fehlt noch…"
         );
-        assert_eq!(speak(["fr"]), "en");
-        assert_eq!(say().next, "Next");
+        assert_eq!(choose_language(["fr"]), "en");
+        assert_eq!(current_words().next, "Next");
     }
 
     #[test]
     fn what_is_filled_in_is_not_filled_in_again() {
         assert_eq!(
-            fill("{a} and {b}", &[("a", &"{b}"), ("b", &1)]),
+            fill_in("{a} and {b}", &[("a", &"{b}"), ("b", &1)]),
             "{b} and 1"
         );
-        assert_eq!(fill("a { b", &[]), "a { b");
+        assert_eq!(fill_in("a { b", &[]), "a { b");
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Each page is made once, when its stage begins, and removed with it.
 
-pub mod drafts;
 pub mod unmet_requirements;
 
 #[cfg(target_arch = "wasm32")]

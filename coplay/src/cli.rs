@@ -31,8 +31,8 @@ Examples:
       Write the data as CSV tables.
   coplay pay --data /srv/my-study --csv prolific --out bonuses.csv --mark-paid
       Write Prolific's bonus file, and mark the payments in it as paid.
-  coplay new environment my_env && coplay env check my_env.wasm
-      Create an environment from a template, and check the compiled module.
+  coplay new environment my_env --language c
+      Create an environment from a template. Its README says how to compile and check it.
 
 The log goes to standard error. RUST_LOG=debug shows more, RUST_LOG=error less.
 Exit codes: 0 success; 1 a failure, or data that do not verify; 2 an error in the command line or the study file."
@@ -173,7 +173,8 @@ The payment of a session is computed once, when the session ends, by the rule of
 bonus (from the scores of the server's own simulation) and time.
 This command transfers no money. It shows what is due. --csv writes the amounts that the recruiter does not already pay
 with the approval; --mark-paid marks them as paid, so that they are never written again.
-The file must not exist yet; it ends in .part until it is complete. The server may be running.
+The file must not exist yet; it ends in .part until it is complete. It is also written if nothing is due. The server may
+be running.
 
 Examples:
   coplay pay --data /srv/my-study
@@ -299,9 +300,10 @@ pub enum NewCommand {
     /// Create a small, complete environment to start from.
     #[command(after_help = "\
 It can be built and checked at once; its README explains how. The folder must be empty or missing.
+An environment in Rust needs the source code of Coplay; one in C does not.
 
 Examples:
-  coplay new environment my_env
+  coplay new environment my_env --coplay ../coplay
   coplay new environment games/tag --name tag --language c")]
     Environment {
         /// Folder to create.
@@ -312,7 +314,7 @@ Examples:
         /// Programming language.
         #[arg(long, value_enum, default_value_t = Language::Rust)]
         language: Language,
-        /// Checkout of Coplay to build a Rust environment with [default: the checkout that contains this folder].
+        /// Source code of Coplay, to build a Rust environment with [default: the one that contains this folder].
         #[arg(long, value_name = "PATH")]
         coplay: Option<PathBuf>,
     },
@@ -336,5 +338,42 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// The words of a line as a shell has them: single quotes hold a word together.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        for letter in line.chars() {
+            match letter {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if !is_quoted => words.push(String::new()),
+                letter => words.last_mut().unwrap().push(letter),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command() {
+        let root = Cli::command();
+        let mut commands = vec![&root];
+        let mut count = 0;
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands());
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let examples = help.lines().filter_map(|line| line.strip_prefix("  "));
+            for example in examples.filter(|line| line.starts_with("coplay ")) {
+                for part in example.split(" && ") {
+                    let part = part.split(['|', '>']).next().unwrap();
+                    let parsed = Cli::try_parse_from(words(part));
+                    assert!(parsed.is_ok(), "{part}: {}", parsed.unwrap_err());
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 30, "{count}");
     }
 }

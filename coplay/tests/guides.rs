@@ -1,5 +1,5 @@
-//! What the guides in `docs` tell to do is done here: the tutorial as a newcomer does it, and of the how-tos every
-//! command line and every part of a study file.
+//! The guides in `docs` are followed here: the tutorial as a newcomer follows it, and every command line and every part
+//! of a study file of the other guides and of the pages about the study file.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,6 +40,57 @@ const GUIDES: [(&str, &str); 9] = [
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     let parts = page.split("```").skip(1).step_by(2);
     parts.filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// The pages about the study file: name and text.
+fn study_file_pages() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/study-file");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let page = |path: std::path::PathBuf| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(&path).unwrap())
+    };
+    let mut pages: Vec<_> = entries.map(|entry| page(entry.unwrap().path())).collect();
+    pages.sort();
+    assert!(pages.len() > 20, "{} pages", pages.len());
+    pages
+}
+
+/// The blocks at the top of a study file: key and text.
+fn sections(text: &str) -> Vec<(String, String)> {
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if !line.starts_with([' ', '#']) {
+            let (key, _) = line.split_once(':').unwrap();
+            sections.push((key.to_owned(), String::new()));
+        }
+        let (_, section) = sections.last_mut().unwrap();
+        *section += &format!("{line}\n");
+    }
+    sections
+}
+
+/// A study with some of its blocks replaced, and others added.
+fn study_with(whole: &str, parts: &str) -> String {
+    let mut all = sections(whole);
+    for (key, text) in sections(parts) {
+        match all.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, own)) => *own = text,
+            None => all.push((key, text)),
+        }
+    }
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+/// Writes every page that a study names, in English and German.
+fn write_pages(dir: &Path, study: &str) {
+    for word in study.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))) {
+        if let Some(stem) = word.strip_suffix(".md") {
+            for name in [word.to_owned(), format!("{stem}.de.md")] {
+                std::fs::write(dir.join(name), "# A page\n").unwrap();
+            }
+        }
+    }
 }
 
 /// A server that ends with the test.
@@ -117,9 +168,13 @@ fn the_tutorial_goes_as_it_is_told() {
 #[test]
 fn every_command_of_the_guides_is_one() {
     let mut count = 0;
-    for (name, page) in GUIDES.iter().chain(&[("tutorial", TUTORIAL)]) {
-        for (_, text) in blocks(page).iter().filter(|(kind, _)| *kind == "sh") {
+    let guides = GUIDES.iter().chain(&[("tutorial", TUTORIAL)]);
+    let guides = guides.map(|(name, page)| ((*name).to_owned(), (*page).to_owned()));
+    for (name, page) in guides.chain(study_file_pages()) {
+        for (_, text) in blocks(&page).iter().filter(|(kind, _)| *kind == "sh") {
             for line in text.lines() {
+                // The shell takes what follows.
+                let line = line.split(" > ").next().unwrap();
                 let parsed = Cli::try_parse_from(line.split_whitespace());
                 assert!(parsed.is_ok(), "{name}: {line}\n{}", parsed.unwrap_err());
                 count += 1;
@@ -194,6 +249,38 @@ fn the_citation_names_this_version() {
 }
 
 #[test]
+fn every_part_of_a_study_file_in_its_pages_is_clean() {
+    let pages = study_file_pages();
+    let (_, first) = pages
+        .iter()
+        .find(|(name, _)| name == "first-study")
+        .unwrap();
+    let (_, whole) = blocks(first)
+        .into_iter()
+        .find(|(kind, _)| *kind == "yaml")
+        .unwrap();
+    let mut count = 0;
+    for (name, page) in &pages {
+        let shown = blocks(page)
+            .into_iter()
+            .filter(|(kind, text)| *kind == "yaml" && !text.contains("titel:"));
+        for (_, text) in shown {
+            let home = tempfile::tempdir().unwrap();
+            let study = study_with(whole, text);
+            write_pages(home.path(), &study);
+            std::fs::write(home.path().join("study.yaml"), study).unwrap();
+            let linted = catalog::lint::lint(home.path());
+            assert!(
+                linted.is_fine() && linted.warnings.is_empty(),
+                "{name}: {linted}\n{text}"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
 fn every_example_is_clean() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let mut count = 0;
@@ -230,7 +317,10 @@ fn every_test_that_the_page_of_complaints_names_is_one() {
             .unwrap_or_else(|error| panic!("{file}: {error}"));
         let is_there = match file.ends_with(".rs") {
             true => text.contains(&format!("fn {name}(")),
-            false => text.contains(&format!("test('{name}'")),
+            // One for each browser or kind of browser has its name with that behind it.
+            false => ["test('{}'", "test(`{}: ${", "matches('{}'"]
+                .iter()
+                .any(|call| text.contains(&call.replace("{}", name))),
         };
         assert!(is_there, "{file} has no test `{name}`");
         count += 1;
@@ -238,13 +328,16 @@ fn every_test_that_the_page_of_complaints_names_is_one() {
     assert!(count >= 50, "{count} rows");
 }
 
+/// A row of a list of columns: their names, and the other table that they are a stretch of.
+type Listed = (Vec<String>, Option<String>);
+
 /// The columns of each table that a page lists, in order; `A` to `B` stands for a stretch of another table's.
 fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
     let quoted = |text: &str| -> Vec<String> {
         let parts = text.split('`').skip(1).step_by(2);
         parts.map(str::to_owned).collect()
     };
-    let mut direct: BTreeMap<String, Vec<(Vec<String>, Option<String>)>> = BTreeMap::new();
+    let mut direct: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
     for section in page.split("\n## `").skip(1) {
         let (name, text) = section.split_once(".csv`").unwrap();
         let (_, table) = text
@@ -261,10 +354,7 @@ fn listed_columns(page: &str) -> BTreeMap<String, Vec<String>> {
         });
         direct.insert(name.to_owned(), cells.collect());
     }
-    fn columns(
-        all: &BTreeMap<String, Vec<(Vec<String>, Option<String>)>>,
-        name: &str,
-    ) -> Vec<String> {
+    fn columns(all: &BTreeMap<String, Vec<Listed>>, name: &str) -> Vec<String> {
         let cells = all[name].iter().flat_map(|(names, of)| match of {
             None => names.clone(),
             Some(other) => {

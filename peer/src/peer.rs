@@ -28,6 +28,9 @@ const BEAT_US: u64 = 50_000;
 const COUNTING_US: u64 = 5_000;
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;
+/// Pause between chunks of what was shown, microseconds: a page that dies takes the last of them along, and each more
+/// in a second costs the bytes in which it learns what is likely.
+const CHUNK_US: u64 = 1_000_000;
 /// Pause between round trips in the timing, microseconds.
 const RTT_US: u64 = 1_000_000;
 /// A hold of this length puts the data channels in doubt, microseconds: shorter ones are the network's jitter.
@@ -75,6 +78,7 @@ pub struct Peer<W: World> {
     called_us: u64,
     beat_us: u64,
     upload_us: u64,
+    chunk_us: u64,
     rtt_us: u64,
     take_back_us: u64,
     is_fault_told: bool,
@@ -104,6 +108,7 @@ impl<W: World> Peer<W> {
             called_us: now.page_us,
             beat_us: now.page_us,
             upload_us: 0,
+            chunk_us: 0,
             rtt_us: 0,
             take_back_us: 0,
             is_fault_told: false,
@@ -306,7 +311,7 @@ impl<W: World> Peer<W> {
             }
         }
         self.person.tell_unseen(&mut self.recorder.borrow_mut());
-        self.upload_us = 0;
+        (self.upload_us, self.chunk_us) = (0, 0);
         self.upload(now);
     }
 
@@ -378,7 +383,7 @@ impl<W: World> Peer<W> {
         let ended = session.ended().filter(|_| told.is_some());
         if let Some(ticks) = ended.filter(|_| !recorder.has_ended()) {
             self.person.over(&mut recorder, ticks);
-            self.upload_us = 0;
+            (self.upload_us, self.chunk_us) = (0, 0);
         }
         recorder.absorb(session.rows(), session.digests(), ended);
         drop(recorder);
@@ -450,6 +455,10 @@ impl<W: World> Peer<W> {
                 let seats = 0..self.plan.controllers.len() as u8;
                 recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
             }
+        }
+        if now.page_us >= self.chunk_us {
+            self.chunk_us = now.page_us + CHUNK_US;
+            recorder.close_chunk();
         }
         while let Some(upload) = recorder.upload() {
             self.net.tell(ClientMessage::Upload(upload));

@@ -14,8 +14,8 @@ use protocol::{Era, Life, Tick};
 const TICKS_AT_ONCE: u32 = 4_096;
 /// Entries that fill a note, for the same reason.
 const NOTE_ENTRIES: usize = 2_048;
-/// Frames that fill a note.
-const NOTE_FRAMES: usize = 1_024;
+/// Frames that fill a chunk.
+const CHUNK_FRAMES: usize = 1_024;
 
 /// The memory of one page in one episode.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Recorder {
     archived: Tick,
     /// The note that is open for additions; its number is that of the next one to be closed.
     timing: Timing,
-    /// What was shown, for the open note.
+    /// Frames that are in no note yet.
     frames: Vec<Frame>,
     /// Refused datagrams and contradicting inputs that are in some note.
     counted: (u64, u64),
@@ -89,6 +89,9 @@ impl Recorder {
 
     /// What is to be told of time and network, open for additions.
     pub fn timing(&mut self) -> &mut Timing {
+        if self.frames.len() >= CHUNK_FRAMES {
+            self.close_chunk();
+        }
         if self.is_full() {
             self.close();
         }
@@ -117,7 +120,20 @@ impl Recorder {
         self.frames.push(frame);
     }
 
-    /// The next upload, if there is something to tell.
+    /// Puts the frames so far into the open note, as a chunk. The longer it is, the fewer bytes each frame takes: what
+    /// is likely is learnt anew in every chunk.
+    pub fn close_chunk(&mut self) {
+        if self.frames.is_empty() {
+            return;
+        }
+        if !self.timing.seen.is_empty() {
+            self.close();
+        }
+        seen::encode(&self.frames, self.seats, &mut self.timing.seen);
+        self.frames.clear();
+    }
+
+    /// The next upload, if there is something to tell. Frames wait for their chunk to be closed.
     pub fn upload(&mut self) -> Option<Upload> {
         self.close();
         let confirmed = self.confirmed();
@@ -188,10 +204,6 @@ impl Recorder {
 
     /// Gives the open note away, if there is something in it.
     fn close(&mut self) {
-        if !self.frames.is_empty() {
-            seen::encode(&self.frames, self.seats, &mut self.timing.seen);
-            self.frames.clear();
-        }
         let number = self.timing.number;
         let empty = Timing {
             number,
@@ -216,7 +228,7 @@ impl Recorder {
             + note.delays.len()
             + note.mispredictions.len()
             + note.screens.len();
-        entries >= NOTE_ENTRIES || self.frames.len() >= NOTE_FRAMES
+        entries >= NOTE_ENTRIES
     }
 }
 
@@ -350,6 +362,31 @@ mod tests {
     }
 
     #[test]
+    fn frames_wait_for_their_chunk_while_the_rest_goes_out() {
+        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let mut told = Vec::new();
+        for tick in 0..8 {
+            recorder.seen(Frame {
+                at_ms: 17 * tick,
+                tick: Tick(tick),
+                have: vec![Tick(tick)],
+                fresh: vec![Vec::new()],
+                ..Frame::default()
+            });
+            recorder.key(key(tick), None);
+            if tick % 4 == 3 {
+                recorder.close_chunk();
+            }
+            let note = recorder.upload().unwrap().timing.unwrap();
+            told.push((note.keys.len(), seen::decode(&note.seen, 1).unwrap().len()));
+        }
+        let second = [(1, 0), (1, 0), (1, 0), (1, 4)];
+        assert_eq!(told, [second, second].concat());
+        recorder.close_chunk();
+        assert_eq!(recorder.upload(), None);
+    }
+
+    #[test]
     fn hours_without_a_server_fill_many_notes_of_which_each_fits_into_a_message() {
         let mut recorder = Recorder::new(ERA, Life(3), 1);
         let times = 10 * NOTE_ENTRIES;
@@ -363,6 +400,7 @@ mod tests {
                 ..Frame::default()
             });
         }
+        recorder.close_chunk();
         recorder.resume(Tick(0));
         let (mut rollbacks, mut frames) = (0, 0);
         while let Some(upload) = recorder.upload() {

@@ -98,11 +98,11 @@ fn again(shown: &Shown, frames: &[Frame]) -> Result<Vec<u64>, RebuildError> {
 
 #[test]
 fn a_second_costs_less_than_300_bytes_and_is_rebuilt() {
-    for (people, limit) in [(2, 120.0), (4, 150.0), (8, 200.0), (16, 300.0)] {
+    for (people, limit) in [(2, 50.0), (4, 80.0), (8, 130.0), (16, 230.0)] {
         let shown = play(people);
         let (mut size, mut decoded, mut bytes) = (0, Vec::new(), Vec::new());
-        // Chunks of a quarter of a second, as pages upload them.
-        for chunk in shown.frames.chunks(15) {
+        // Chunks of a second, as pages upload them.
+        for chunk in shown.frames.chunks(60) {
             seen::encode(chunk, usize::from(people), &mut bytes);
             size += bytes.len();
             decoded.extend(seen::decode(&bytes, usize::from(people)).unwrap());

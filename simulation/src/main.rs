@@ -134,7 +134,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
         Some(case) => return Ok(vec![case]),
         None => {}
     }
-    let mut cases: Vec<Case> = seeds::committed().into_iter().map(Case::Seed).collect();
+    let mut cases: Vec<Case> = seeds::committed();
     for seed in 0..options.kills {
         for (ground, most) in [
             (Ground::Calm, u64::MAX),

@@ -153,12 +153,22 @@ impl Case {
     }
 }
 
-/// The committed seeds.
-pub fn committed() -> Vec<u64> {
+/// The committed seeds, each alone or with its number of seats.
+pub fn committed() -> Vec<Case> {
     let lines = COMMITTED
         .lines()
-        .map(|line| line.split('#').next().unwrap_or_default().trim());
-    lines.filter_map(|line| line.parse().ok()).collect()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    lines.filter_map(case).collect()
+}
+
+/// The case of `seed` or `seed seats`.
+fn case(text: &str) -> Option<Case> {
+    let mut words = text.split_whitespace();
+    let seed = words.next()?.parse().ok()?;
+    match words.next() {
+        Some(seats) => Some(Case::Seats(seed, seats.parse().ok()?)),
+        None => Some(Case::Seed(seed)),
+    }
 }
 
 /// Plays a case.
@@ -202,4 +212,16 @@ pub fn play_all(
             });
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_committed_seed_is_read() {
+        let lines = COMMITTED.lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(committed().len(), lines.count());
+        assert!(committed().contains(&Case::Seats(31_015_494, 12)));
+    }
 }

@@ -237,9 +237,9 @@ fn wage(fields: &mut Fields<'_>) -> Option<Wage> {
     );
     let floor = money(
         "floor_per_hour",
-        "The minimum hourly wage. `coplay lint` warns if `base` for `minutes` is lower. `coplay pay` warns if the \
-         median wage of completed sessions is lower; there, the default with `provider: prolific` is GBP 6 or USD \
-         8.",
+        "The minimum hourly wage. `coplay lint` warns if `base` for `minutes` is lower. `coplay pay` and `coplay \
+         rehearse` warn if the median wage of completed sessions is lower; there, the default with `provider: \
+         prolific` is GBP 6 or USD 8.",
     );
     let minutes = fields.key(
         "minutes",

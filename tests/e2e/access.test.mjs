@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { Keys, Mouse, Touch, everything, walk } from './everything.mjs';
-import { PHONE, Participant, Server, launch, scratch } from './harness.mjs';
+import { PHONE, Participant, Server, launch, scratch, sideBySide } from './harness.mjs';
 import { exported } from './match.mjs';
 
 const { source: AXE } = createRequire(import.meta.url)('axe-core');
@@ -65,89 +65,91 @@ async function faults(page, name) {
   return found;
 }
 
-test('the checker finds nothing on any page, in light or dark; nothing moves, and nobody else is asked', async t => {
-  const visit = await enter(t);
-  const { person, page } = visit;
-  const found = [];
-  await walk(person, new Mouse(person), async name => {
-    await isCalm(visit, name);
-    found.push(...await faults(page, name));
+sideBySide(2, () => {
+  test('the checker finds nothing on any page, in light or dark; nothing moves, and nobody else is asked', async t => {
+    const visit = await enter(t);
+    const { person, page } = visit;
+    const found = [];
+    await walk(person, new Mouse(person), async name => {
+      await isCalm(visit, name);
+      found.push(...await faults(page, name));
+    });
+    assert.deepEqual(found, []);
+    const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+    t.diagnostic(`first content after ${painted.toFixed(0)} ms`);
+    assert.ok(painted < 1_000, `first content after ${painted} ms`);
+    assert.deepEqual(person.errors, []);
   });
-  assert.deepEqual(found, []);
-  const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
-  t.diagnostic(`first content after ${painted.toFixed(0)} ms`);
-  assert.ok(painted < 1_000, `first content after ${painted} ms`);
-  assert.deepEqual(person.errors, []);
-});
 
-test('the study is done by keys alone, and the focus is where one begins to read', async t => {
-  const visit = await enter(t);
-  const { person, page } = visit;
-  // Where a page does not turn, the focus stays with what the person does.
-  const STAYS = ['leave', 'survey-missing', 'survey-filled', 'lobby-presence', 'lobby-choice', 'outcome', 'turns-outcome', 'play',
-    'chat-written'];
-  await walk(person, new Keys(person), async name => {
-    const focus = await page.evaluate(() => document.activeElement?.tagName);
-    if (!STAYS.includes(name)) assert.match(focus, /^(H1|CANVAS)$/, `${name}: the focus is at ${focus}`);
-    else assert.notEqual(focus, 'BODY', `${name}: the focus is lost`);
-    await isCalm(visit, name);
+  test('the study is done by keys alone, and the focus is where one begins to read', async t => {
+    const visit = await enter(t);
+    const { person, page } = visit;
+    // Where a page does not turn, the focus stays with what the person does.
+    const STAYS = ['leave', 'survey-missing', 'survey-filled', 'lobby-presence', 'lobby-choice', 'outcome', 'turns-outcome', 'play',
+      'chat-written'];
+    await walk(person, new Keys(person), async name => {
+      const focus = await page.evaluate(() => document.activeElement?.tagName);
+      if (!STAYS.includes(name)) assert.match(focus, /^(H1|CANVAS)$/, `${name}: the focus is at ${focus}`);
+      else assert.notEqual(focus, 'BODY', `${name}: the focus is lost`);
+      await isCalm(visit, name);
+    });
+    assert.equal((await person.report()).outcome, 'completed');
   });
-  assert.equal((await person.report()).outcome, 'completed');
-});
 
-test('the study is done on a phone by touch alone; nothing is wider than the screen or too small for a finger', async t => {
-  const visit = await enter(t, PHONE);
-  const { person, page } = visit;
-  await walk(person, new Touch(person), async name => {
-    const { wide, small } = await page.evaluate(fit);
-    assert.deepEqual(wide, [], `${name}: wider than the screen`);
-    assert.deepEqual(small, [], `${name}: too small for a finger`);
-    await isCalm(visit, name);
+  test('the study is done on a phone by touch alone; nothing is wider than the screen or too small for a finger', async t => {
+    const visit = await enter(t, PHONE);
+    const { person, page } = visit;
+    await walk(person, new Touch(person), async name => {
+      const { wide, small } = await page.evaluate(fit);
+      assert.deepEqual(wide, [], `${name}: wider than the screen`);
+      assert.deepEqual(small, [], `${name}: too small for a finger`);
+      await isCalm(visit, name);
+    });
+    assert.equal((await person.report()).outcome, 'completed');
   });
-  assert.equal((await person.report()).outcome, 'completed');
-});
 
-/** In the page: what sticks out of the screen, and what is to be touched and too small. */
-function fit() {
-  const LEAST = 44;
-  const tell = element => `${element.tagName} ${element.className} ${element.textContent.slice(0, 30)}`;
-  const isShown = element => element.checkVisibility() && element.getBoundingClientRect().width > 1;
-  const wide = [...document.querySelectorAll('#app *')].filter(element => isShown(element) && !element.closest('.sr-only')
-    && (element.getBoundingClientRect().right > innerWidth + 1 || element.getBoundingClientRect().left < -1));
-  const targets = [...document.querySelectorAll('button, a[href], input, select, textarea, label')]
-    .filter(element => isShown(element) && !element.closest('.prose') && !element.matches('label input'));
-  const small = targets.filter(element => {
-    const { width, height } = element.getBoundingClientRect();
-    return width < LEAST - 0.5 || height < LEAST - 0.5;
+  /** In the page: what sticks out of the screen, and what is to be touched and too small. */
+  function fit() {
+    const LEAST = 44;
+    const tell = element => `${element.tagName} ${element.className} ${element.textContent.slice(0, 30)}`;
+    const isShown = element => element.checkVisibility() && element.getBoundingClientRect().width > 1;
+    const wide = [...document.querySelectorAll('#app *')].filter(element => isShown(element) && !element.closest('.sr-only')
+      && (element.getBoundingClientRect().right > innerWidth + 1 || element.getBoundingClientRect().left < -1));
+    const targets = [...document.querySelectorAll('button, a[href], input, select, textarea, label')]
+      .filter(element => isShown(element) && !element.closest('.prose') && !element.matches('label input'));
+    const small = targets.filter(element => {
+      const { width, height } = element.getBoundingClientRect();
+      return width < LEAST - 0.5 || height < LEAST - 0.5;
+    });
+    if (document.documentElement.scrollWidth > innerWidth) wide.unshift(document.documentElement);
+    return { wide: wide.map(tell), small: small.map(tell) };
+  }
+
+  test('people read the study in their language, can change it, and the data say which it was', async t => {
+    const { folder, server, person, page } = await enter(t, { locale: 'de-AT' });
+    const stage = id => page.waitForFunction(
+      id => window.coplay && JSON.parse(window.coplay.report()).stage_id === id, id);
+    await stage('consent');
+    const words = () => page.evaluate(() => [document.documentElement.lang, document.title,
+      document.querySelector('h1').textContent, document.querySelector('.actions .primary').textContent]);
+    const german = ['de', 'Gemeinsam kochen', 'Möchten Sie teilnehmen?', 'Ich stimme zu'];
+    assert.deepEqual(await words(), german);
+    await page.click('.languages a[lang=en]');
+    await page.waitForSelector('.languages a[lang=de]');
+    const english = ['en', 'Cooking together', 'Do you want to take part?', 'I agree'];
+    assert.deepEqual(await words(), english);
+    assert.equal(new URL(page.url()).search, '', 'the language leaves the address bar');
+    await page.reload();
+    await stage('consent');
+    assert.deepEqual(await words(), english, 'what was chosen counts, not what the browser says');
+    await page.click('.languages a[lang=de]');
+    await page.waitForSelector('.languages a[lang=en]');
+    await walk(person, new Mouse(person));
+    assert.equal(await page.locator('h1').textContent(), 'Vielen Dank');
+    const other = await Participant.open(browser, `${server.links[1]}&lang=de`, { name: 'by a link' });
+    t.after(() => other.context.close());
+    await other.says(/Möchten Sie teilnehmen/);
+    const { sessions } = await exported(`${folder}/data`, ['sessions']);
+    assert.deepEqual(sessions.map(({ language }) => language), ['de', 'en', 'de'], 'that of whom one chats with, too');
   });
-  if (document.documentElement.scrollWidth > innerWidth) wide.unshift(document.documentElement);
-  return { wide: wide.map(tell), small: small.map(tell) };
-}
-
-test('people read the study in their language, can change it, and the data say which it was', async t => {
-  const { folder, server, person, page } = await enter(t, { locale: 'de-AT' });
-  const stage = id => page.waitForFunction(
-    id => window.coplay && JSON.parse(window.coplay.report()).stage_id === id, id);
-  await stage('consent');
-  const words = () => page.evaluate(() => [document.documentElement.lang, document.title,
-    document.querySelector('h1').textContent, document.querySelector('.actions .primary').textContent]);
-  const german = ['de', 'Gemeinsam kochen', 'Möchten Sie teilnehmen?', 'Ich stimme zu'];
-  assert.deepEqual(await words(), german);
-  await page.click('.languages a[lang=en]');
-  await page.waitForSelector('.languages a[lang=de]');
-  const english = ['en', 'Cooking together', 'Do you want to take part?', 'I agree'];
-  assert.deepEqual(await words(), english);
-  assert.equal(new URL(page.url()).search, '', 'the language leaves the address bar');
-  await page.reload();
-  await stage('consent');
-  assert.deepEqual(await words(), english, 'what was chosen counts, not what the browser says');
-  await page.click('.languages a[lang=de]');
-  await page.waitForSelector('.languages a[lang=en]');
-  await walk(person, new Mouse(person));
-  assert.equal(await page.locator('h1').textContent(), 'Vielen Dank');
-  const other = await Participant.open(browser, `${server.links[1]}&lang=de`, { name: 'by a link' });
-  t.after(() => other.context.close());
-  await other.says(/Möchten Sie teilnehmen/);
-  const { sessions } = await exported(`${folder}/data`, ['sessions']);
-  assert.deepEqual(sessions.map(({ language }) => language), ['de', 'en', 'de'], 'that of whom one chats with, too');
 });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Participant, ROOT, Server, launch, noFirefox, scratch, studyWith } from './harness.mjs';
+import { Participant, ROOT, Server, launch, noFirefox, scratch, sideBySide, studyWith } from './harness.mjs';
 import { exported, verified } from './match.mjs';
 import { enter, survive } from './rounds.mjs';
 
@@ -36,35 +36,37 @@ async function episode(server) {
   return { ...episodes[0], ...await exported(server.data) };
 }
 
-for (const engine of ['chromium', 'firefox']) {
-  test(`one person alone plays with a model: ${engine}`, { skip: engine === 'firefox' && noFirefox }, async t => {
-    const server = await serve(t, { timeout_s: 5, horizon: 300 }, 1);
-    const person = await Participant.open(browsers[engine], server.links[0]);
-    t.after(() => person.context.close());
-    const report = await person.takePart();
-    assert.deepEqual(person.errors, [], 'nothing failed in the page');
-    const { ticks, digest, steps } = await episode(server);
-    assert.equal(ticks, 300);
-    assert.equal(report.digest, digest);
-    const played = steps.filter(({ controller }) => /^cook_clone\.onnx@[0-9a-f]{64}$/.test(controller));
-    assert.equal(played.length, 300, 'the model plays one seat from first to last');
-    const acts = played.filter(({ action_name: name }) => name !== 'noop').length;
-    assert.ok(acts > 10, `and does something: ${acts} actions in 300 ticks`);
-  });
-}
+sideBySide(3, () => {
+  for (const engine of ['chromium', 'firefox']) {
+    test(`one person alone plays with a model: ${engine}`, { skip: engine === 'firefox' && noFirefox }, async t => {
+      const server = await serve(t, { timeout_s: 5, horizon: 300, tick_hz: 20 }, 1);
+      const person = await Participant.open(browsers[engine], server.links[0]);
+      t.after(() => person.context.close());
+      const report = await person.takePart();
+      assert.deepEqual(person.errors, [], 'nothing failed in the page');
+      const { ticks, digest, steps } = await episode(server);
+      assert.equal(ticks, 300);
+      assert.equal(report.digest, digest);
+      const played = steps.filter(({ controller }) => /^cook_clone\.onnx@[0-9a-f]{64}$/.test(controller));
+      assert.equal(played.length, 300, 'the model plays one seat from first to last');
+      const acts = played.filter(({ action_name: name }) => name !== 'noop').length;
+      assert.ok(acts > 10, `and does something: ${acts} actions in 300 ticks`);
+    });
+  }
 
-test('a model takes the seat of a person whose tab is killed', async t => {
-  const gone = { horizon: 360, tick_hz: 30, on_disconnect: '{grace_s: 1, meanwhile: bot, then: bot}' };
-  const server = await serve(t, gone, 2);
-  const people = await enter(t, server, [browsers.chromium, browsers.firefox ?? browsers.chromium]);
-  const [killed, ...survivors] = people;
-  const surviving = survive(t, survivors, 1_500);
-  await killed.play(({ report }) => report.confirmed >= 120);
-  await killed.context.close();
-  const [report] = await surviving;
-  assert.equal(report.ended, gone.horizon);
-  const { digest, steps } = await episode(server);
-  assert.equal(report.digest, digest);
-  const taken = steps.filter(({ controller }) => controller.startsWith('cook_clone.onnx@'));
-  assert.ok(taken.length > 150, `it played on: ${taken.length} ticks`);
+  test('a model takes the seat of a person whose tab is killed', async t => {
+    const gone = { horizon: 360, tick_hz: 30, on_disconnect: '{grace_s: 1, meanwhile: bot, then: bot}' };
+    const server = await serve(t, gone, 2);
+    const people = await enter(t, server, [browsers.chromium, browsers.firefox ?? browsers.chromium]);
+    const [killed, ...survivors] = people;
+    const surviving = survive(t, survivors, 1_500);
+    await killed.play(({ report }) => report.confirmed >= 120);
+    await killed.context.close();
+    const [report] = await surviving;
+    assert.equal(report.ended, gone.horizon);
+    const { digest, steps } = await episode(server);
+    assert.equal(report.digest, digest);
+    const taken = steps.filter(({ controller }) => controller.startsWith('cook_clone.onnx@'));
+    assert.ok(taken.length > 150, `it played on: ${taken.length} ticks`);
+  });
 });

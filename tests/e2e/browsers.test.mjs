@@ -1,10 +1,10 @@
 // Chromium and Firefox in every pairing, and four people at once: what one engine computes, the other does.
 
 import { after, before, test } from 'node:test';
-import { launch, noFirefox } from './harness.mjs';
+import { launch, noFirefox, sideBySide } from './harness.mjs';
 import { agreed, enter, finish, serve } from './rounds.mjs';
 
-const HORIZON = 240;
+const HORIZON = 150;
 
 const browsers = {};
 before(async () => {
@@ -13,15 +13,17 @@ before(async () => {
 });
 after(() => Promise.all(Object.values(browsers).map(browser => browser.close())));
 
-for (const engines of [
-  ['firefox', 'chromium'],
-  ['firefox', 'firefox'],
-  ['chromium', 'firefox', 'chromium', 'firefox'],
-]) {
-  test(`${engines.join(', ')} play one match`, { skip: noFirefox }, async t => {
-    const server = await serve(t, { horizon: HORIZON, tick_hz: 30 }, { players: engines.length });
-    const people = await enter(t, server, engines.map(engine => browsers[engine]));
-    const reports = await finish(people);
-    await agreed(t, server, reports, HORIZON);
-  });
-}
+sideBySide(3, () => {
+  for (const engines of [
+    ['firefox', 'chromium'],
+    ['firefox', 'firefox'],
+    ['chromium', 'firefox', 'chromium', 'firefox'],
+  ]) {
+    test(`${engines.join(', ')} play one match`, { skip: noFirefox }, async t => {
+      const server = await serve(t, { horizon: HORIZON, tick_hz: 30 }, { players: engines.length });
+      const people = await enter(t, server, engines.map(engine => browsers[engine]));
+      const reports = await finish(people);
+      await agreed(t, server, reports, HORIZON);
+    });
+  }
+});

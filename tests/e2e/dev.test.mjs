@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { SOON, Server, coplay, launch, scratch } from './harness.mjs';
+import { SOON, Server, coplay, launch, scratch, sideBySide } from './harness.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -30,34 +30,36 @@ async function begun(t) {
 
 const sees = (page, text) => page.getByText(text).first().waitFor({ timeout: SOON });
 
-test('a page shows the study as it is now, and what is wrong with it meanwhile', async t => {
-  const { server, page, change } = await begun(t);
-  await page.goto(server.links[0]);
-  await sees(page, 'This is a short survey about video games.');
+sideBySide(2, () => {
+  test('a page shows the study as it is now, and what is wrong with it meanwhile', async t => {
+    const { server, page, change } = await begun(t);
+    await page.goto(server.links[0]);
+    await sees(page, 'This is a short survey about video games.');
 
-  await change('consent.md', 'a short survey', 'a tiny survey');
-  await sees(page, 'This is a tiny survey about video games.');
+    await change('consent.md', 'a short survey', 'a tiny survey');
+    await sees(page, 'This is a tiny survey about video games.');
 
-  await change('study.yaml', 'file: consent.md', 'file: consnet.md');
-  await sees(page, 'did you mean `consent.md`?');
-  await change('study.yaml', 'file: consnet.md', 'file: consent.md');
-  await page.locator('#dev-faults').waitFor({ state: 'hidden', timeout: SOON });
+    await change('study.yaml', 'file: consent.md', 'file: consnet.md');
+    await sees(page, 'did you mean `consent.md`?');
+    await change('study.yaml', 'file: consnet.md', 'file: consent.md');
+    await page.locator('#dev-faults').waitFor({ state: 'hidden', timeout: SOON });
 
-  // Another way: the page begins anew by the link that it came by.
-  await change('study.yaml', '  - {id: consent, type: consent, file: consent.md}\n', '');
-  await sees(page, 'How often do you play video games?');
-});
+    // Another way: the page begins anew by the link that it came by.
+    await change('study.yaml', '  - {id: consent, type: consent, file: consent.md}\n', '');
+    await sees(page, 'How often do you play video games?');
+  });
 
-test('the page for researchers follows a participant', async t => {
-  const { server, page } = await begun(t);
-  await page.goto(server.admin);
-  await sees(page, 'A few questions');
-  const person = await page.context().newPage();
-  await person.goto(server.links[0]);
-  await sees(person, 'This is a short survey');
-  await page.locator('#rows tr').first().waitFor({ timeout: SOON });
-  const row = await page.locator('#rows tr').first().innerText();
-  assert.match(row, /^P-\w+\s+consent\s+1 of 3/);
-  const others = await page.evaluate(() => performance.getEntriesByType('resource').map(it => new URL(it.name).host));
-  assert.deepEqual([...new Set(others)], [new URL(server.url).host], 'nothing of a third party is loaded');
+  test('the page for researchers follows a participant', async t => {
+    const { server, page } = await begun(t);
+    await page.goto(server.admin);
+    await sees(page, 'A few questions');
+    const person = await page.context().newPage();
+    await person.goto(server.links[0]);
+    await sees(person, 'This is a short survey');
+    await page.locator('#rows tr').first().waitFor({ timeout: SOON });
+    const row = await page.locator('#rows tr').first().innerText();
+    assert.match(row, /^P-\w+\s+consent\s+1 of 3/);
+    const others = await page.evaluate(() => performance.getEntriesByType('resource').map(it => new URL(it.name).host));
+    assert.deepEqual([...new Set(others)], [new URL(server.url).host], 'nothing of a third party is loaded');
+  });
 });

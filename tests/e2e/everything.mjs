@@ -65,7 +65,7 @@ const ABOUT = {
   }],
 };
 
-const KITCHEN = { layout: 'cramped_room', horizon: 80, tick_hz: 10 };
+const KITCHEN = { layout: 'cramped_room', horizon: 50, tick_hz: 10 };
 
 const TIMELINE = [
   { id: 'consent', type: 'consent', file: 'consent.md' },

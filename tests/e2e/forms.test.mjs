@@ -6,7 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { PHONE, Participant, SOON, Server, launch, scratch } from './harness.mjs';
+import { PHONE, Participant, SOON, Server, launch, scratch, sideBySide } from './harness.mjs';
 import { exported } from './match.mjs';
 
 const { source: AXE } = createRequire(import.meta.url)('axe-core');
@@ -87,111 +87,113 @@ const field = (page, at) => page.locator('fieldset.item').nth(at);
 const order = page => page.locator('.ranking .text').allTextContents();
 const kept = person => person.knows(report => report.unsaved === false);
 
-test('every kind of question is answered by keys, is there after a reload, and has its value in the data', async t => {
-  const { data, person, page } = await enter(t, { viewport: { width: 1280, height: 800 } });
-  const times_ms = [performance.now()];
-  const asked = await order(page);
-  assert.deepEqual(await faults(page, 'desk-empty'), []);
+sideBySide(2, () => {
+  test('every kind of question is answered by keys, is there after a reload, and has its value in the data', async t => {
+    const { data, person, page } = await enter(t, { viewport: { width: 1280, height: 800 } });
+    const times_ms = [performance.now()];
+    const asked = await order(page);
+    assert.deepEqual(await faults(page, 'desk-empty'), []);
 
-  await page.click('button.primary');
-  assert.deepEqual(await page.locator('.problem:visible').allTextContents(), [
-    'Field of study: Please answer this question.', 'Please answer this question.', 'Please answer this question.',
-    'Please answer this question.', 'I, Fast?: Please answer this question.']);
-  assert.deepEqual(await faults(page, 'desk-missing'), []);
+    await page.click('button.primary');
+    assert.deepEqual(await page.locator('.problem:visible').allTextContents(), [
+      'Field of study: Please answer this question.', 'Please answer this question.', 'Please answer this question.',
+      'Please answer this question.', 'I, Fast?: Please answer this question.']);
+    assert.deepEqual(await faults(page, 'desk-missing'), []);
 
-  await page.getByLabel('Field of study').fill('Physics');
-  await page.getByLabel('Age', { exact: true }).fill('17');
-  await field(page, 1).locator('input').press('ArrowRight');
-  assert.equal(await field(page, 1).locator('output').textContent(), '55');
-  await page.getByLabel('To', { exact: true }).press('ArrowLeft');
-  await page.getByLabel('From', { exact: true }).press('End');
-  assert.equal(await field(page, 2).locator('output').textContent(), '10 – 10', 'the other one gives way');
-  await page.getByLabel('From', { exact: true }).press('Home');
+    await page.getByLabel('Field of study').fill('Physics');
+    await page.getByLabel('Age', { exact: true }).fill('17');
+    await field(page, 1).locator('input').press('ArrowRight');
+    assert.equal(await field(page, 1).locator('output').textContent(), '55');
+    await page.getByLabel('To', { exact: true }).press('ArrowLeft');
+    await page.getByLabel('From', { exact: true }).press('End');
+    assert.equal(await field(page, 2).locator('output').textContent(), '10 – 10', 'the other one gives way');
+    await page.getByLabel('From', { exact: true }).press('Home');
 
-  // The last one goes up by two, by keys, and keeps the focus.
-  const up = page.getByRole('button', { name: `Move ${asked[2]} up` });
-  await up.press('Enter');
-  await up.press('Enter');
-  const wanted = [asked[2], asked[0], asked[1]];
-  assert.deepEqual(await order(page), wanted);
-  assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), `Move ${asked[2]} down`);
-  assert.match(await page.locator('.ranking [aria-live]').textContent(), /: place 1 of 3$/);
+    // The last one goes up by two, by keys, and keeps the focus.
+    const up = page.getByRole('button', { name: `Move ${asked[2]} up` });
+    await up.press('Enter');
+    await up.press('Enter');
+    const wanted = [asked[2], asked[0], asked[1]];
+    assert.deepEqual(await order(page), wanted);
+    assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), `Move ${asked[2]} down`);
+    assert.match(await page.locator('.ranking [aria-live]').textContent(), /: place 1 of 3$/);
 
-  await page.getByRole('radio', { name: 'A blue dot' }).press('Space');
-  await page.getByRole('group', { name: 'I', exact: true }).getByLabel('Yes').press('Space');
-  const partner = page.getByRole('group', { name: 'My partner' });
-  await partner.getByLabel('No').check();
-  await partner.getByLabel('Role', { exact: true }).selectOption('cook');
-  await partner.getByLabel('4').check();
-  await partner.getByLabel('boil').check();
-  await partner.getByLabel('Why?').fill('Hot');
-  await page.getByRole('textbox', { name: 'What luck?' }).fill('None');
-  await page.getByLabel('Age', { exact: true }).fill('19');
+    await page.getByRole('radio', { name: 'A blue dot' }).press('Space');
+    await page.getByRole('group', { name: 'I', exact: true }).getByLabel('Yes').press('Space');
+    const partner = page.getByRole('group', { name: 'My partner' });
+    await partner.getByLabel('No').check();
+    await partner.getByLabel('Role', { exact: true }).selectOption('cook');
+    await partner.getByLabel('4').check();
+    await partner.getByLabel('boil').check();
+    await partner.getByLabel('Why?').fill('Hot');
+    await page.getByRole('textbox', { name: 'What luck?' }).fill('None');
+    await page.getByLabel('Age', { exact: true }).fill('19');
 
-  await kept(person);
-  // What is only looked at takes time too.
-  assert.deepEqual(await faults(page, 'desk-done'), []);
-  times_ms.push(performance.now());
-  await page.reload();
-  await person.shows('survey');
-  times_ms.push(performance.now());
-  assert.deepEqual(await order(page), wanted);
-  assert.equal(await page.locator('.ranking .open').isVisible(), false);
-  assert.equal(await field(page, 1).locator('output').textContent(), '55');
-  assert.equal(await field(page, 2).locator('output').textContent(), '0 – 10');
-  assert.equal(await page.getByLabel('Age', { exact: true }).inputValue(), '19');
-  assert.equal(await page.getByRole('group', { name: 'My partner' }).getByLabel('Why?').inputValue(), 'Hot');
-  assert.deepEqual(await faults(page, 'desk-filled'), []);
-  times_ms.push(performance.now());
-  await page.click('button.primary');
-  await person.shows('end');
-  assert.deepEqual(person.errors, []);
+    await kept(person);
+    // What is only looked at takes time too.
+    assert.deepEqual(await faults(page, 'desk-done'), []);
+    times_ms.push(performance.now());
+    await page.reload();
+    await person.shows('survey');
+    times_ms.push(performance.now());
+    assert.deepEqual(await order(page), wanted);
+    assert.equal(await page.locator('.ranking .open').isVisible(), false);
+    assert.equal(await field(page, 1).locator('output').textContent(), '55');
+    assert.equal(await field(page, 2).locator('output').textContent(), '0 – 10');
+    assert.equal(await page.getByLabel('Age', { exact: true }).inputValue(), '19');
+    assert.equal(await page.getByRole('group', { name: 'My partner' }).getByLabel('Why?').inputValue(), 'Hot');
+    assert.deepEqual(await faults(page, 'desk-filled'), []);
+    times_ms.push(performance.now());
+    await page.click('button.primary');
+    await person.shows('end');
+    assert.deepEqual(person.errors, []);
 
-  const { responses } = await exported(data, ['responses']);
-  const values = Object.fromEntries(responses.map(({ item, value }) => [item, value]));
-  const named = { Talking: 'talk', Watching: 'see', Luck: 'luck' };
-  assert.deepEqual({ ...values, you: JSON.parse(values.you), each: JSON.parse(values.each), order: JSON.parse(values.order) }, {
-    you: { field: 'Physics', age: 19 }, share: '55', span: '[0,10]', order: wanted.map(text => named[text]), dot: 'blue',
-    each: { me: { fast: true }, partner: { fast: false, role: 'cook', good: 4, did: ['boil'], why: 'Hot' } }, luck: 'None',
+    const { responses } = await exported(data, ['responses']);
+    const values = Object.fromEntries(responses.map(({ item, value }) => [item, value]));
+    const named = { Talking: 'talk', Watching: 'see', Luck: 'luck' };
+    assert.deepEqual({ ...values, you: JSON.parse(values.you), each: JSON.parse(values.each), order: JSON.parse(values.order) }, {
+      you: { field: 'Physics', age: 19 }, share: '55', span: '[0,10]', order: wanted.map(text => named[text]), dot: 'blue',
+      each: { me: { fast: true }, partner: { fast: false, role: 'cook', good: 4, did: ['boil'], why: 'Hot' } }, luck: 'None',
+    });
+    const [opened, left, back, done] = times_ms;
+    const least_ms = Math.floor(left - opened + done - back) - 2;
+    for (const { elapsed_ms } of responses) assert.ok(Number(elapsed_ms) >= least_ms, `${elapsed_ms} of ${least_ms} ms`);
+    const shown = Object.fromEntries(responses.map(({ item, shown }) => [item, shown]));
+    assert.deepEqual(JSON.parse(shown.order), asked.map(text => named[text]), 'the order that was seen first');
+    assert.equal(shown.dot, '');
   });
-  const [opened, left, back, done] = times_ms;
-  const least_ms = Math.floor(left - opened + done - back) - 2;
-  for (const { elapsed_ms } of responses) assert.ok(Number(elapsed_ms) >= least_ms, `${elapsed_ms} of ${least_ms} ms`);
-  const shown = Object.fromEntries(responses.map(({ item, shown }) => [item, shown]));
-  assert.deepEqual(JSON.parse(shown.order), asked.map(text => named[text]), 'the order that was seen first');
-  assert.equal(shown.dot, '');
-});
 
-test('on a phone, in German, choices are moved by a finger, pictures are touched, and all fits', async t => {
-  const { person, page } = await enter(t, { ...PHONE, locale: 'de-AT' });
-  assert.equal(await page.locator('h1').textContent(), 'Über die Runde');
-  await person.says(/Was half am meisten/);
-  const asked = await order(page);
-  const grip = page.locator('.ranking .grip').first();
-  await grip.scrollIntoViewIfNeeded();
-  const [from, to] = [await grip.boundingBox(), await page.locator('.ranking li').last().boundingBox()];
-  await page.mouse.move(from.x + 8, from.y + 8);
-  await page.mouse.down();
-  await page.mouse.move(to.x + 8, to.y + to.height - 4, { steps: 8 });
-  await page.mouse.up();
-  assert.deepEqual(await order(page), [asked[1], asked[2], asked[0]]);
-  await page.locator('.pictures label').first().tap();
-  await page.getByLabel('Studienfach').fill('Physik');
-  await field(page, 1).locator('input').tap();
-  assert.equal(await field(page, 1).locator('output').textContent(), '50', 'a touch is an answer');
-  for (const row of ['Ich', 'Mein Gegenüber']) {
-    await page.getByRole('group', { name: row, exact: true }).getByText('Ja').tap();
-  }
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-  assert.equal(wide, false, 'nothing is wider than the screen');
-  const small = await page.evaluate(() => [...document.querySelectorAll('button, select, input, textarea, label')]
-    .filter(element => element.checkVisibility() && !element.matches('label input'))
-    .filter(element => element.getBoundingClientRect().width > 1)
-    .filter(element => element.getBoundingClientRect().height < 43.5 || element.getBoundingClientRect().width < 43.5)
-    .map(element => element.outerHTML.slice(0, 80)));
-  assert.deepEqual(small, [], 'too small for a finger');
-  assert.deepEqual(await faults(page, 'phone-de'), []);
-  await page.locator('button.primary').tap();
-  await person.shows('end');
-  assert.deepEqual(person.errors, []);
+  test('on a phone, in German, choices are moved by a finger, pictures are touched, and all fits', async t => {
+    const { person, page } = await enter(t, { ...PHONE, locale: 'de-AT' });
+    assert.equal(await page.locator('h1').textContent(), 'Über die Runde');
+    await person.says(/Was half am meisten/);
+    const asked = await order(page);
+    const grip = page.locator('.ranking .grip').first();
+    await grip.scrollIntoViewIfNeeded();
+    const [from, to] = [await grip.boundingBox(), await page.locator('.ranking li').last().boundingBox()];
+    await page.mouse.move(from.x + 8, from.y + 8);
+    await page.mouse.down();
+    await page.mouse.move(to.x + 8, to.y + to.height - 4, { steps: 8 });
+    await page.mouse.up();
+    assert.deepEqual(await order(page), [asked[1], asked[2], asked[0]]);
+    await page.locator('.pictures label').first().tap();
+    await page.getByLabel('Studienfach').fill('Physik');
+    await field(page, 1).locator('input').tap();
+    assert.equal(await field(page, 1).locator('output').textContent(), '50', 'a touch is an answer');
+    for (const row of ['Ich', 'Mein Gegenüber']) {
+      await page.getByRole('group', { name: row, exact: true }).getByText('Ja').tap();
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(wide, false, 'nothing is wider than the screen');
+    const small = await page.evaluate(() => [...document.querySelectorAll('button, select, input, textarea, label')]
+      .filter(element => element.checkVisibility() && !element.matches('label input'))
+      .filter(element => element.getBoundingClientRect().width > 1)
+      .filter(element => element.getBoundingClientRect().height < 43.5 || element.getBoundingClientRect().width < 43.5)
+      .map(element => element.outerHTML.slice(0, 80)));
+    assert.deepEqual(small, [], 'too small for a finger');
+    assert.deepEqual(await faults(page, 'phone-de'), []);
+    await page.locator('button.primary').tap();
+    await person.shows('end');
+    assert.deepEqual(person.errors, []);
+  });
 });

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { describe } from 'node:test';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { chromium, firefox } from 'playwright-core';
@@ -15,7 +16,7 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 export const STUDY = path.join(ROOT, 'examples/overcooked-dyad');
 
 const COPLAY = process.env.COPLAY_BIN ?? path.join(ROOT, 'target/release/coplay');
-const CHROMIUM = process.env.COPLAY_CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM = process.env.COPLAY_CHROMIUM ?? '/usr/bin/chromium';
 
 const FIREFOX = process.env.COPLAY_FIREFOX ?? '/usr/bin/firefox-esr';
 
@@ -45,6 +46,9 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 
 /** Milliseconds within which something that needs no person happens, on a loaded machine. */
 export const SOON = 30_000;
+
+/** Runs the tests of a file side by side, this many at once: most of the time each of them waits. */
+export const sideBySide = (count, tests) => describe('side by side', { concurrency: count }, tests);
 
 /** Says how far a script is, out of the way of its result. */
 export const say = text => process.stderr.write(`    ${text}\n`);
@@ -316,13 +320,20 @@ export class Participant {
   }
 }
 
-/** In the page, before its own scripts: keeps its WebRTC connections within reach. */
+/** In the page, before its own scripts: keeps its WebRTC connections within reach, and counts what comes over them. */
 export function reachable() {
   const Connection = window.RTCPeerConnection;
   window.connections = [];
+  window.datagrams = 0;
   window.RTCPeerConnection = function (configuration) {
     const connection = new Connection(configuration);
     window.connections.push(connection);
+    const { createDataChannel } = connection;
+    connection.createDataChannel = (...given) => {
+      const channel = createDataChannel.apply(connection, given);
+      channel.addEventListener('message', () => { window.datagrams += 1; });
+      return channel;
+    };
     return connection;
   };
 }

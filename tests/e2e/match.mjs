@@ -3,21 +3,25 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Participant, coplay, launch, say } from './harness.mjs';
+import { Participant, coplay, launch, reachable, say } from './harness.mjs';
 
 /**
  * Plays a study from the first page to the last with two participants.
- * `network` is `{ latency_ms, loss }`, on the first participant's side.
+ * `network` is `{ latency_ms, loss }`, on the first participant's side. Gives each page's report, with the `datagrams`
+ * that came to it from the other page without the server.
  */
 export async function match({ server, network }) {
   const browser = await launch();
   try {
     const people = [
-      await Participant.open(browser, server.links[0], { name: 'page 0', network }),
-      await Participant.open(browser, server.links[1], { name: 'page 1' }),
+      await Participant.open(browser, server.links[0], { name: 'page 0', network, before: reachable }),
+      await Participant.open(browser, server.links[1], { name: 'page 1', before: reachable }),
     ];
     say('two pages are open');
-    const reports = await Promise.all(people.map(person => person.takePart()));
+    const reports = await Promise.all(people.map(async person => {
+      const report = await person.takePart();
+      return { ...report, datagrams: await person.page.evaluate(() => window.datagrams) };
+    }));
     say('both have played, answered, and are on the last page');
     return reports;
   } finally {

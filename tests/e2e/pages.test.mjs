@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Participant, SOON, STUDY, Server, launch, scratch } from './harness.mjs';
+import { Participant, SOON, STUDY, Server, launch, scratch, sideBySide } from './harness.mjs';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -59,145 +59,146 @@ const typed = page => page.evaluate(() => ({
   checked: [...document.querySelectorAll('input:checked')].map(input => input.value),
 }));
 
-test('a half-finished form is there after a reload, a crash, on another device and after a restart of the server', async t => {
-  const { where, server, person, page } = await enter(t, ASK);
-  await stage(person, 'ask');
-  await page.fill('textarea', 'I cooked, she served');
-  await page.check('input[value=plate]');
-  // Leaving the page at once sends what is typed.
-  await page.reload();
-  await stage(person, 'ask');
-  const before = { text: 'I cooked, she served', checked: ['plate'] };
-  assert.deepEqual(await typed(page), before);
+sideBySide(4, () => {
+  test('a half-finished form is there after a reload, a crash, on another device and after a restart of the server', async t => {
+    const { where, server, person, page } = await enter(t, ASK);
+    await stage(person, 'ask');
+    await page.fill('textarea', 'I cooked, she served');
+    await page.check('input[value=plate]');
+    // Leaving the page at once sends what is typed.
+    await page.reload();
+    await stage(person, 'ask');
+    const before = { text: 'I cooked, she served', checked: ['plate'] };
+    assert.deepEqual(await typed(page), before);
 
-  await page.click('button.primary');
-  await page.check('input[name="item-0"][value="5"]');
-  await page.check('input[name="item-1-0"][value="2"]');
-  await kept(person);
-  const other = await Participant.open(browser, server.links[0], { name: 'another device' });
-  t.after(() => other.context.close());
-  await stage(other, 'ask');
-  assert.deepEqual((await typed(other.page)).checked, ['5', '2'], 'on the same page of the form');
-  await person.says(/goes on there/);
+    await page.click('button.primary');
+    await page.check('input[name="item-0"][value="5"]');
+    await page.check('input[name="item-1-0"][value="2"]');
+    await kept(person);
+    const other = await Participant.open(browser, server.links[0], { name: 'another device' });
+    t.after(() => other.context.close());
+    await stage(other, 'ask');
+    assert.deepEqual((await typed(other.page)).checked, ['5', '2'], 'on the same page of the form');
+    await person.says(/goes on there/);
 
-  await other.page.check('input[name="item-0"][value="6"]');
-  await kept(other);
-  await server.kill();
-  const again = await Server.start({ ...where, port: server.port });
-  t.after(() => again.kill());
-  await other.page.reload();
-  await stage(other, 'ask');
-  assert.deepEqual((await typed(other.page)).checked, ['6', '2']);
-  await other.page.click('button.secondary');
-  assert.deepEqual(await typed(other.page), before);
-  await other.page.click('button.primary');
-  await other.page.click('button.primary');
-  await other.shows('end');
-  assert.deepEqual(other.errors.filter(error => !/WebSocket/.test(error)), []);
-});
-
-test('what is typed while the server is away is kept once it is back', async t => {
-  const { where, server, person, page } = await enter(t, ASK);
-  await stage(person, 'ask');
-  await server.kill();
-  await page.fill('textarea', 'typed into the dark');
-  const again = await Server.start({ ...where, port: server.port });
-  t.after(() => again.kill());
-  await kept(person);
-  await page.reload();
-  await stage(person, 'ask');
-  assert.equal((await typed(page)).text, 'typed into the dark');
-});
-
-const PICTURE = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-
-test('pages have their least time, their pictures and videos, and are where they were after a reload', async t => {
-  const stages = '  - {id: how, type: instructions, pages: [one.md, two.md], min_s: 3}';
-  const { person, page, server } = await enter(t, stages, {
-    'one.md': '# One\n\n![a red dot](dot.png)\n\n![how to cook](clip.mp4)\n',
-    'two.md': '# Two\n',
-    'dot.png': PICTURE,
-    'clip.mp4': Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from('ftypisom0000'), Buffer.alloc(5_000)]),
-    'clip.vtt': 'WEBVTT\n\n00:00.000 --> 00:02.000\nCook.\n',
+    await other.page.check('input[name="item-0"][value="6"]');
+    await kept(other);
+    await server.kill();
+    const again = await Server.start({ ...where, port: server.port });
+    t.after(() => again.kill());
+    await other.page.reload();
+    await stage(other, 'ask');
+    assert.deepEqual((await typed(other.page)).checked, ['6', '2']);
+    await other.page.click('button.secondary');
+    assert.deepEqual(await typed(other.page), before);
+    await other.page.click('button.primary');
+    await other.page.click('button.primary');
+    await other.shows('end');
+    assert.deepEqual(other.errors.filter(error => !/WebSocket/.test(error)), []);
   });
-  await stage(person, 'how');
-  const next = page.locator('button.primary');
-  assert.equal(await next.getAttribute('aria-disabled'), 'true');
-  const words = await page.locator('#wait').textContent();
-  assert.match(words, /You can go on in [123] s\./);
-  await next.click({ force: true });
-  assert.equal(await page.locator('h1').textContent(), 'One', 'not before its time');
-  await page.waitForFunction(() => document.querySelector('img[alt="a red dot"]')?.naturalWidth === 1);
-  const video = await page.locator('video').evaluate(video => [video.src, video.textTracks.length, video.ariaLabel]);
-  assert.equal(video[1], 1, 'captions');
-  assert.equal(video[2], 'how to cook');
-  const part = await fetch(video[0], { headers: { range: 'bytes=4-7' } });
-  assert.deepEqual([part.status, await part.text(), part.headers.get('content-type')], [206, 'ftyp', 'video/mp4']);
-  assert.ok(video[0].startsWith(server.url));
 
-  await page.waitForFunction(() => !document.querySelector('button.primary').hasAttribute('aria-disabled'), null, { timeout: SOON });
-  await next.click();
-  assert.equal(await page.locator('h1').textContent(), 'Two');
-  await kept(person);
-  await page.reload();
-  await stage(person, 'how');
-  assert.equal(await page.locator('h1').textContent(), 'Two', 'the page after a reload');
-  await page.waitForFunction(() => !document.querySelector('button.primary').hasAttribute('aria-disabled'), null, { timeout: SOON });
-  await next.click();
-  await person.shows('end');
-  assert.deepEqual(person.errors.filter(error => !/video|media/i.test(error)), []);
-});
+  test('what is typed while the server is away is kept once it is back', async t => {
+    const { where, server, person, page } = await enter(t, ASK);
+    await stage(person, 'ask');
+    await server.kill();
+    await page.fill('textarea', 'typed into the dark');
+    const again = await Server.start({ ...where, port: server.port });
+    t.after(() => again.kill());
+    await kept(person);
+    await page.reload();
+    await stage(person, 'ask');
+    assert.equal((await typed(page)).text, 'typed into the dark');
+  });
 
-const GATES = `  - {id: consent, type: consent, file: consent.md}
+  const PICTURE = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+  test('pages have their least time, their pictures and videos, and are where they were after a reload', async t => {
+    const stages = '  - {id: how, type: instructions, pages: [one.md, two.md], min_s: 3}';
+    const { person, page, server } = await enter(t, stages, {
+      'one.md': '# One\n\n![a red dot](dot.png)\n\n![how to cook](clip.mp4)\n',
+      'two.md': '# Two\n',
+      'dot.png': PICTURE,
+      'clip.mp4': Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from('ftypisom0000'), Buffer.alloc(5_000)]),
+      'clip.vtt': 'WEBVTT\n\n00:00.000 --> 00:02.000\nCook.\n',
+    });
+    await stage(person, 'how');
+    const next = page.locator('button.primary');
+    assert.equal(await next.getAttribute('aria-disabled'), 'true');
+    const words = await page.locator('#wait').textContent();
+    assert.match(words, /You can go on in [123] s\./);
+    await next.click({ force: true });
+    assert.equal(await page.locator('h1').textContent(), 'One', 'not before its time');
+    await page.waitForFunction(() => document.querySelector('img[alt="a red dot"]')?.naturalWidth === 1);
+    const video = await page.locator('video').evaluate(video => [video.src, video.textTracks.length, video.ariaLabel]);
+    assert.equal(video[1], 1, 'captions');
+    assert.equal(video[2], 'how to cook');
+    const part = await fetch(video[0], { headers: { range: 'bytes=4-7' } });
+    assert.deepEqual([part.status, await part.text(), part.headers.get('content-type')], [206, 'ftyp', 'video/mp4']);
+    assert.ok(video[0].startsWith(server.url));
+
+    await page.waitForFunction(() => !document.querySelector('button.primary').hasAttribute('aria-disabled'), null, { timeout: SOON });
+    await next.click();
+    assert.equal(await page.locator('h1').textContent(), 'Two');
+    await kept(person);
+    await page.reload();
+    await stage(person, 'how');
+    assert.equal(await page.locator('h1').textContent(), 'Two', 'the page after a reload');
+    await page.waitForFunction(() => !document.querySelector('button.primary').hasAttribute('aria-disabled'), null, { timeout: SOON });
+    await next.click();
+    await person.shows('end');
+    assert.deepEqual(person.errors.filter(error => !/video|media/i.test(error)), []);
+  });
+
+  const GATES = `  - {id: consent, type: consent, file: consent.md}
   - {id: how, type: instructions, pages: [how.md]}
   - id: quiz
     type: quiz
     attempts: 2
     retry_from: how
     items: [{name: soup, ask: How many onions make a soup?, choices: [1, 2, 3], answer: 3}]`;
-const CONSENT = { 'consent.md': '# Do you want to take part?\n\nYou play a game. You can stop at any time.\n' };
+  const CONSENT = { 'consent.md': '# Do you want to take part?\n\nYou play a game. You can stop at any time.\n' };
 
-test('who agrees goes on, and who does not is out with nothing kept', async t => {
-  const { person, page, server } = await enter(t, GATES, CONSENT);
-  await stage(person, 'consent');
-  await page.reload();
-  await stage(person, 'consent');
-  await page.getByRole('button', { name: 'I agree', exact: true }).click();
-  await stage(person, 'how');
-  const other = await Participant.open(browser, server.links[1], { name: 'who does not agree' });
-  t.after(() => other.context.close());
-  await stage(other, 'consent');
-  await other.page.getByRole('button', { name: 'I do not agree' }).click();
-  await other.shows('end');
-  assert.equal((await other.report()).outcome, 'no_consent');
-});
+  test('who agrees goes on, and who does not is out with nothing kept', async t => {
+    const { person, page, server } = await enter(t, GATES, CONSENT);
+    await stage(person, 'consent');
+    await page.reload();
+    await stage(person, 'consent');
+    await page.getByRole('button', { name: 'I agree', exact: true }).click();
+    await stage(person, 'how');
+    const other = await Participant.open(browser, server.links[1], { name: 'who does not agree' });
+    t.after(() => other.context.close());
+    await stage(other, 'consent');
+    await other.page.getByRole('button', { name: 'I do not agree' }).click();
+    await other.shows('end');
+    assert.equal((await other.report()).outcome, 'no_consent');
+  });
 
-test('a wrong answer leads back with a word on it that a reload keeps, and the last attempt says so', async t => {
-  const { person, page } = await enter(t, GATES, CONSENT);
-  await stage(person, 'consent');
-  await page.getByRole('button', { name: 'I agree', exact: true }).click();
-  await stage(person, 'how');
-  while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
-  await person.says(/Attempt 1 of 2\./);
-  assert.equal(await page.locator('h1').textContent(), 'Questions');
-  await page.check('input[value="1"]');
-  await page.click('button.primary');
-  await stage(person, 'how');
-  await person.says(/Not everything was right/);
-  await page.reload();
-  await stage(person, 'how');
-  await person.says(/Not everything was right/);
-  while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
-  await person.says(/Attempt 2 of 2\. This is your last attempt\./);
-  assert.deepEqual((await typed(page)).checked, [], 'asked anew');
-  await page.check('input[value="3"]');
-  await page.click('button.primary');
-  await person.shows('end');
-  assert.equal((await person.report()).outcome, 'completed');
-  assert.deepEqual(person.errors, []);
-});
+  test('a wrong answer leads back with a word on it that a reload keeps, and the last attempt says so', async t => {
+    const { person, page } = await enter(t, GATES, CONSENT);
+    await stage(person, 'consent');
+    await page.getByRole('button', { name: 'I agree', exact: true }).click();
+    await stage(person, 'how');
+    while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
+    await person.says(/Attempt 1 of 2\./);
+    assert.equal(await page.locator('h1').textContent(), 'Questions');
+    await page.check('input[value="1"]');
+    await page.click('button.primary');
+    await stage(person, 'how');
+    await person.says(/Not everything was right/);
+    await page.reload();
+    await stage(person, 'how');
+    await person.says(/Not everything was right/);
+    while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
+    await person.says(/Attempt 2 of 2\. This is your last attempt\./);
+    assert.deepEqual((await typed(page)).checked, [], 'asked anew');
+    await page.check('input[value="3"]');
+    await page.click('button.primary');
+    await person.shows('end');
+    assert.equal((await person.report()).outcome, 'completed');
+    assert.deepEqual(person.errors, []);
+  });
 
-const BRANCHES = `  - id: ask
+  const BRANCHES = `  - id: ask
     type: survey
     title: About you
     surveyjs:
@@ -216,39 +217,40 @@ const BRANCHES = `  - id: ask
           elements:
             - {type: comment, name: why, title: Why go?, isRequired: true}`;
 
-test('a form shows what the answers lead to, says what is wrong with one, and passes over a page that is not asked', async t => {
-  const { person, page } = await enter(t, BRANCHES);
-  await stage(person, 'ask');
-  const titles = () => page.locator('legend:visible, h2:visible').allTextContents();
-  const plain = async () => (await titles()).map(title => title.replace(' * (required)', ''));
-  assert.deepEqual(await plain(), ['Have you played such games?', 'How old are you?']);
-  assert.equal(await page.locator('button.primary').textContent(), 'Continue', 'one page so far');
-  await page.check('fieldset.item >> nth=0 >> input >> nth=0');
-  assert.deepEqual(await plain(), ['Have you played such games?', 'About these games', 'Which?', 'Where?', 'How old are you?']);
-  await page.check('input[value=go]');
-  assert.equal(await page.locator('button.primary').textContent(), 'Next');
-  await page.check('input[value=none]');
-  assert.deepEqual((await typed(page)).checked, ['true', 'none'], 'none goes with no other');
-  await page.check('input[value=go]');
-  await page.check('input[value=other]');
-  assert.deepEqual((await typed(page)).checked, ['true', 'go', 'other']);
-  await page.selectOption('select', { label: 'work' });
-  await page.fill('input[type=number]', '17');
-  await page.click('button.primary');
-  assert.deepEqual(await page.locator('.problem:visible').allTextContents(),
-    ['Please answer this question.', 'This study is for adults.']);
-  await page.fill('input[type=text]', 'shogi');
-  await page.fill('input[type=number]', '18');
-  await kept(person);
-  await page.reload();
-  await stage(person, 'ask');
-  assert.equal(await page.locator('select').evaluate(select => select.selectedOptions[0].textContent), 'work');
-  await page.click('button.primary');
-  assert.deepEqual(await plain(), ['Why go?']);
-  await page.click('button.secondary');
-  await page.uncheck('input[value=go]');
-  assert.equal(await page.locator('button.primary').textContent(), 'Continue');
-  await page.click('button.primary');
-  await person.shows('end');
-  assert.deepEqual(person.errors, []);
+  test('a form shows what the answers lead to, says what is wrong with one, and passes over a page that is not asked', async t => {
+    const { person, page } = await enter(t, BRANCHES);
+    await stage(person, 'ask');
+    const titles = () => page.locator('legend:visible, h2:visible').allTextContents();
+    const plain = async () => (await titles()).map(title => title.replace(' * (required)', ''));
+    assert.deepEqual(await plain(), ['Have you played such games?', 'How old are you?']);
+    assert.equal(await page.locator('button.primary').textContent(), 'Continue', 'one page so far');
+    await page.check('fieldset.item >> nth=0 >> input >> nth=0');
+    assert.deepEqual(await plain(), ['Have you played such games?', 'About these games', 'Which?', 'Where?', 'How old are you?']);
+    await page.check('input[value=go]');
+    assert.equal(await page.locator('button.primary').textContent(), 'Next');
+    await page.check('input[value=none]');
+    assert.deepEqual((await typed(page)).checked, ['true', 'none'], 'none goes with no other');
+    await page.check('input[value=go]');
+    await page.check('input[value=other]');
+    assert.deepEqual((await typed(page)).checked, ['true', 'go', 'other']);
+    await page.selectOption('select', { label: 'work' });
+    await page.fill('input[type=number]', '17');
+    await page.click('button.primary');
+    assert.deepEqual(await page.locator('.problem:visible').allTextContents(),
+      ['Please answer this question.', 'This study is for adults.']);
+    await page.fill('input[type=text]', 'shogi');
+    await page.fill('input[type=number]', '18');
+    await kept(person);
+    await page.reload();
+    await stage(person, 'ask');
+    assert.equal(await page.locator('select').evaluate(select => select.selectedOptions[0].textContent), 'work');
+    await page.click('button.primary');
+    assert.deepEqual(await plain(), ['Why go?']);
+    await page.click('button.secondary');
+    await page.uncheck('input[value=go]');
+    assert.equal(await page.locator('button.primary').textContent(), 'Continue');
+    await page.click('button.primary');
+    await person.shows('end');
+    assert.deepEqual(person.errors, []);
+  });
 });

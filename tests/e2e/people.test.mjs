@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Participant, SOON, launch, noFirefox } from './harness.mjs';
+import { Participant, SOON, launch, noFirefox, sideBySide } from './harness.mjs';
 import { exported } from './match.mjs';
 import { agreed, enter, finish, serve, survive } from './rounds.mjs';
 
@@ -63,161 +63,163 @@ const until = (person, tick) => person.play(({ report }) => report.confirmed >= 
 
 const KILLED = { horizon: 600, tick_hz: 60, on_disconnect: '{grace_s: 2, meanwhile: bot, then: bot}' };
 
-matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
-  const [killed, ...survivors] = people;
-  // A page that is silent while its connection stands is given up after a second.
-  const surviving = survive(t, survivors, engine(killed) === 'firefox' ? 1_500 : 500);
-  await until(killed, 300);
-  await crash(killed);
-  const reports = await surviving;
-  assert.ok(reports.every(report => report.ended === KILLED.horizon));
-  return reports;
-});
+sideBySide(2, () => {
+  matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
+    const [killed, ...survivors] = people;
+    // A page that is silent while its connection stands is given up after a second.
+    const surviving = survive(t, survivors, engine(killed) === 'firefox' ? 1_500 : 500);
+    await until(killed, 300);
+    await crash(killed);
+    const reports = await surviving;
+    assert.ok(reports.every(report => report.ended === KILLED.horizon));
+    return reports;
+  });
 
-const RELOADED = { horizon: 600, tick_hz: HZ };
+  const RELOADED = { horizon: 600, tick_hz: HZ };
 
-matches('pages that are reloaded at any tick come back into their seats', RELOADED, [6, Infinity], async (t, people) => {
-  // Those of a failed run can be named: COPLAY_RELOADS=44,186,375.
-  const ticks = process.env.COPLAY_RELOADS?.split(',').map(Number)
-    ?? Array.from({ length: 3 }, (_, nth) => 40 + 140 * nth + Math.floor(Math.random() * 60));
-  t.diagnostic(`reloads at ticks ${ticks}`);
-  const reports = await Promise.all(people.map(async (person, seat) => {
-    for (const [nth, tick] of ticks.entries()) {
-      if (nth % people.length !== seat) continue;
-      await until(person, tick);
-      await person.page.reload();
-      await person.page.waitForFunction(
-        () => JSON.parse(window.coplay?.report() ?? '{}').status === 'playing', null, { timeout: SOON });
+  matches('pages that are reloaded at any tick come back into their seats', RELOADED, [6, Infinity], async (t, people) => {
+    // Those of a failed run can be named: COPLAY_RELOADS=44,186,375.
+    const ticks = process.env.COPLAY_RELOADS?.split(',').map(Number)
+      ?? Array.from({ length: 3 }, (_, nth) => 40 + 140 * nth + Math.floor(Math.random() * 60));
+    t.diagnostic(`reloads at ticks ${ticks}`);
+    const reports = await Promise.all(people.map(async (person, seat) => {
+      for (const [nth, tick] of ticks.entries()) {
+        if (nth % people.length !== seat) continue;
+        await until(person, tick);
+        await person.page.reload();
+        await person.page.waitForFunction(
+          () => JSON.parse(window.coplay?.report() ?? '{}').status === 'playing', null, { timeout: SOON });
+      }
+      return (await finish([person]))[0];
+    }));
+    for (const [nth] of ticks.entries()) assert.ok(reports[nth % people.length].returns > 0, 'a reload ends in a return');
+    return reports;
+  });
+
+  const SUPERSEDED = { horizon: 360, tick_hz: HZ };
+
+  matches('a second tab plays the seat of the first, which says so', SUPERSEDED, [2, 2], async (t, people, server) => {
+    const [first, ...partners] = people;
+    const partnering = survive(t, partners);
+    await until(first, 60);
+    const { seat } = await first.report();
+    const second = await Participant.open(first.context.browser(), server.links[0], { name: 'second tab', beside: first });
+    await first.says(/opened in another tab or window and goes on there/);
+    const reports = [...await finish([second]), ...await partnering];
+    assert.deepEqual([reports[0].seat, reports[0].returns], [seat, 1], 'the same seat');
+    return reports;
+  }, (tables, [{ seat }]) => {
+    const [[taken], [given, since]] = changed(tables, seat);
+    assert.deepEqual([taken, given], ['vacant', 'human']);
+    for (const [rows, time] of [[tables.seen, 'at_ms'], [tables.keys, 'at_us']]) {
+      const [before, after] = ['0', '2'].map(life => of(rows, seat, { life }).map(row => Number(row[time])));
+      assert.equal(before.length + after.length, of(rows, seat).length, 'no other page played');
+      assert.ok(before.length > 0 && after.length > 0 && Math.max(...before) < Math.min(...after), 'one after the other');
     }
-    return (await finish([person]))[0];
-  }));
-  for (const [nth] of ticks.entries()) assert.ok(reports[nth % people.length].returns > 0, 'a reload ends in a return');
-  return reports;
-});
+    const entered = of(tables.keys, seat, { life: '2' }).filter(({ tick }) => tick !== '');
+    for (const { tick } of entered) assert.ok(Number(tick) >= since, `no key before its time: ${tick} and ${since}`);
+  });
 
-const SUPERSEDED = { horizon: 360, tick_hz: HZ };
+  const HIDDEN = { horizon: 480, tick_hz: HZ };
 
-matches('a second tab plays the seat of the first, which says so', SUPERSEDED, [2, 2], async (t, people, server) => {
-  const [first, ...partners] = people;
-  const partnering = survive(t, partners);
-  await until(first, 60);
-  const { seat } = await first.report();
-  const second = await Participant.open(first.context.browser(), server.links[0], { name: 'second tab', beside: first });
-  await first.says(/opened in another tab or window and goes on there/);
-  const reports = [...await finish([second]), ...await partnering];
-  assert.deepEqual([reports[0].seat, reports[0].returns], [seat, 1], 'the same seat');
-  return reports;
-}, (tables, [{ seat }]) => {
-  const [[taken], [given, since]] = changed(tables, seat);
-  assert.deepEqual([taken, given], ['vacant', 'human']);
-  for (const [rows, time] of [[tables.seen, 'at_ms'], [tables.keys, 'at_us']]) {
-    const [before, after] = ['0', '2'].map(life => of(rows, seat, { life }).map(row => Number(row[time])));
-    assert.equal(before.length + after.length, of(rows, seat).length, 'no other page played');
-    assert.ok(before.length > 0 && after.length > 0 && Math.max(...before) < Math.min(...after), 'one after the other');
+  matches('a tab that is out of sight for ten seconds plays on afterwards', HIDDEN, [0, 0], async (t, people) => {
+    const [hider, ...partners] = people;
+    const partnering = survive(t, partners);
+    await until(hider, 30);
+    const gone = await hide(hider, true);
+    await Promise.all(partners.map(partner => partner.says(/has looked away/)));
+    await hider.page.keyboard.press('KeyW');
+    await hider.knows(({ tick }) => tick >= gone + 10 * HZ);
+    const back = await hide(hider, false);
+    return [Object.assign(...await finish([hider]), { gone, back }), ...await partnering];
+  }, (tables, reports) => {
+    const [first, last] = outOfSight(tables, reports);
+    const [{ seat, gone, back }] = reports;
+    assert.ok(first <= gone && gone + 10 * HZ <= last + 1 && last <= back, `${first}-${last}, and not ${gone}-${back}`);
+    assert.deepEqual(stays(tables, seat), ['hidden', 'here']);
+  });
+
+  const DROPPED = { horizon: 480, tick_hz: HZ, on_disconnect: '{grace_s: 15, then: bot}\n    hidden_tab: {warn_s: 1, drop_s: 2}' };
+
+  matches('a tab that is out of sight too long gives its seat to an AI partner and takes it back', DROPPED, [2, 2], async (t, people) => {
+    const [hider, ...partners] = people;
+    const everybody = words => Promise.all(partners.map(partner => partner.says(words)));
+    const partnering = survive(t, partners);
+    await until(hider, 30);
+    const gone = await hide(hider, true);
+    await everybody(/has looked away/);
+    await everybody(/An AI partner plays on for/);
+    await hider.knows(({ status }) => status === 'lost');
+    await hide(hider, false);
+    await Promise.all([everybody(/is back\./), hider.says(/You are back\. An AI partner played for you meanwhile\./)]);
+    return [Object.assign(...await finish([hider]), { gone }), ...await partnering];
+  }, (tables, reports) => {
+    const [{ seat, gone }] = reports;
+    const [[taken, cut], [given]] = changed(tables, seat);
+    assert.deepEqual([taken, given], ['cook', 'human']);
+    const [first, last] = outOfSight(tables, reports);
+    assert.ok(first <= gone && Math.abs(last - cut) < HZ / 2, `hidden by ${gone} until the seat is lost at ${cut}, and not ${first}-${last}`);
+    assert.deepEqual(stays(tables, seat), ['hidden', 'gone', 'returning', 'here']);
+    const [told, lost] = of(tables.presence, seat).map(row => Number(row.at_ms));
+    assert.ok(lost >= told + 900 && lost < told + 2_000, `told after one second, lost after two: ${told} ms, ${lost} ms`);
+    assert.ok(cut < first + 4 * HZ, `hidden at ${first}, lost at ${cut}`);
+  });
+
+  /** How the person of a seat was, one after the other. */
+  const stays = (tables, seat) => of(tables.presence, seat).map(({ presence }) => presence);
+
+  /**
+   * The ticks, first and last, in which one person alone was out of sight. All tables agree on it: that page showed
+   * nothing, took no keys and played the no-op; the other people played on.
+   */
+  function outOfSight(tables, [{ seat }, ...others]) {
+    const spans = of(tables.events, seat, { kind: 'hidden' });
+    assert.equal(spans.length, 1, 'one span');
+    const { life } = spans[0];
+    const first = Number(spans[0].tick);
+    const last = first + Number(spans[0].count) - 1;
+    const [vanished, ...more] = of(tables.seen, seat, { hidden: 'true' });
+    assert.ok(vanished && more.length === 0, 'one frame that is not seen stands for all');
+    const played = tick => tick > first && tick < last;
+    const seen = of(tables.seen, seat, { life });
+    assert.deepEqual(seen.filter(({ tick }) => played(tick)), [], 'nothing was shown');
+    // What was pressed just before may enter some ticks later.
+    const asleep = ({ tick }) => played(tick - 5) && played(tick);
+    assert.deepEqual(of(tables.keys, seat, { life }).filter(asleep), [], 'no key was taken');
+    const steps = of(tables.steps, seat, { controller: 'human' }).filter(asleep);
+    assert.deepEqual(new Set(steps.map(step => step.action_name)), new Set(['noop']));
+    for (const other of others) {
+      assert.deepEqual(of(tables.events, other.seat, { kind: 'hidden' }), []);
+      assert.deepEqual(of(tables.seen, other.seat, { hidden: 'true' }), []);
+      assert.deepEqual(of(tables.presence, other.seat), []);
+      for (const rows of [tables.seen, tables.keys]) assert.ok(of(rows, other.seat).some(({ tick }) => played(tick)));
+    }
+    return [first, last];
   }
-  const entered = of(tables.keys, seat, { life: '2' }).filter(({ tick }) => tick !== '');
-  for (const { tick } of entered) assert.ok(Number(tick) >= since, `no key before its time: ${tick} and ${since}`);
-});
 
-const HIDDEN = { horizon: 480, tick_hz: HZ };
-
-matches('a tab that is out of sight for ten seconds plays on afterwards', HIDDEN, [0, 0], async (t, people) => {
-  const [hider, ...partners] = people;
-  const partnering = survive(t, partners);
-  await until(hider, 30);
-  const gone = await hide(hider, true);
-  await Promise.all(partners.map(partner => partner.says(/has looked away/)));
-  await hider.page.keyboard.press('KeyW');
-  await hider.knows(({ tick }) => tick >= gone + 10 * HZ);
-  const back = await hide(hider, false);
-  return [Object.assign(...await finish([hider]), { gone, back }), ...await partnering];
-}, (tables, reports) => {
-  const [first, last] = outOfSight(tables, reports);
-  const [{ seat, gone, back }] = reports;
-  assert.ok(first <= gone && gone + 10 * HZ <= last + 1 && last <= back, `${first}-${last}, and not ${gone}-${back}`);
-  assert.deepEqual(stays(tables, seat), ['hidden', 'here']);
-});
-
-const DROPPED = { horizon: 480, tick_hz: HZ, on_disconnect: '{grace_s: 15, then: bot}\n    hidden_tab: {warn_s: 1, drop_s: 2}' };
-
-matches('a tab that is out of sight too long gives its seat to an AI partner and takes it back', DROPPED, [2, 2], async (t, people) => {
-  const [hider, ...partners] = people;
-  const everybody = words => Promise.all(partners.map(partner => partner.says(words)));
-  const partnering = survive(t, partners);
-  await until(hider, 30);
-  const gone = await hide(hider, true);
-  await everybody(/has looked away/);
-  await everybody(/An AI partner plays on for/);
-  await hider.knows(({ status }) => status === 'lost');
-  await hide(hider, false);
-  await Promise.all([everybody(/is back\./), hider.says(/You are back\. An AI partner played for you meanwhile\./)]);
-  return [Object.assign(...await finish([hider]), { gone }), ...await partnering];
-}, (tables, reports) => {
-  const [{ seat, gone }] = reports;
-  const [[taken, cut], [given]] = changed(tables, seat);
-  assert.deepEqual([taken, given], ['cook', 'human']);
-  const [first, last] = outOfSight(tables, reports);
-  assert.ok(first <= gone && Math.abs(last - cut) < HZ / 2, `hidden by ${gone} until the seat is lost at ${cut}, and not ${first}-${last}`);
-  assert.deepEqual(stays(tables, seat), ['hidden', 'gone', 'returning', 'here']);
-  const [told, lost] = of(tables.presence, seat).map(row => Number(row.at_ms));
-  assert.ok(lost >= told + 900 && lost < told + 2_000, `told after one second, lost after two: ${told} ms, ${lost} ms`);
-  assert.ok(cut < first + 4 * HZ, `hidden at ${first}, lost at ${cut}`);
-});
-
-/** How the person of a seat was, one after the other. */
-const stays = (tables, seat) => of(tables.presence, seat).map(({ presence }) => presence);
-
-/**
- * The ticks, first and last, in which one person alone was out of sight. All tables agree on it: that page showed
- * nothing, took no keys and played the no-op; the other people played on.
- */
-function outOfSight(tables, [{ seat }, ...others]) {
-  const spans = of(tables.events, seat, { kind: 'hidden' });
-  assert.equal(spans.length, 1, 'one span');
-  const { life } = spans[0];
-  const first = Number(spans[0].tick);
-  const last = first + Number(spans[0].count) - 1;
-  const [vanished, ...more] = of(tables.seen, seat, { hidden: 'true' });
-  assert.ok(vanished && more.length === 0, 'one frame that is not seen stands for all');
-  const played = tick => tick > first && tick < last;
-  const seen = of(tables.seen, seat, { life });
-  assert.deepEqual(seen.filter(({ tick }) => played(tick)), [], 'nothing was shown');
-  // What was pressed just before may enter some ticks later.
-  const asleep = ({ tick }) => played(tick - 5) && played(tick);
-  assert.deepEqual(of(tables.keys, seat, { life }).filter(asleep), [], 'no key was taken');
-  const steps = of(tables.steps, seat, { controller: 'human' }).filter(asleep);
-  assert.deepEqual(new Set(steps.map(step => step.action_name)), new Set(['noop']));
-  for (const other of others) {
-    assert.deepEqual(of(tables.events, other.seat, { kind: 'hidden' }), []);
-    assert.deepEqual(of(tables.seen, other.seat, { hidden: 'true' }), []);
-    assert.deepEqual(of(tables.presence, other.seat), []);
-    for (const rows of [tables.seen, tables.keys]) assert.ok(of(rows, other.seat).some(({ tick }) => played(tick)));
+  /** Hides a page or shows it again, and gives its tick. */
+  async function hide(person, hidden) {
+    await person.page.evaluate(show, hidden);
+    return (await person.report()).tick;
   }
-  return [first, last];
-}
 
-/** Hides a page or shows it again, and gives its tick. */
-async function hide(person, hidden) {
-  await person.page.evaluate(show, hidden);
-  return (await person.report()).tick;
-}
-
-/** Ends a page's process: no event runs in it, so nobody is told that it goes. */
-async function crash(person) {
-  if (engine(person) === 'firefox') {
-    // Firefox has no command for it. A page that is stopped for good is as silent.
-    await person.page.evaluate(() => { setTimeout(() => { for (;;); }); });
-    return;
+  /** Ends a page's process: no event runs in it, so nobody is told that it goes. */
+  async function crash(person) {
+    if (engine(person) === 'firefox') {
+      // Firefox has no command for it. A page that is stopped for good is as silent.
+      await person.page.evaluate(() => { setTimeout(() => { for (;;); }); });
+      return;
+    }
+    const crashed = new Promise(resolve => person.page.once('crash', resolve));
+    const cdp = await person.context.newCDPSession(person.page);
+    cdp.send('Page.crash').catch(() => {});
+    await crashed;
   }
-  const crashed = new Promise(resolve => person.page.once('crash', resolve));
-  const cdp = await person.context.newCDPSession(person.page);
-  cdp.send('Page.crash').catch(() => {});
-  await crashed;
-}
 
-/** In the page: tells it what a hidden one is told. A headless browser never hides a page. */
-function show(hidden) {
-  Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-  Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (hidden ? 'hidden' : 'visible') });
-  document.dispatchEvent(new Event('visibilitychange'));
-}
+  /** In the page: tells it what a hidden one is told. A headless browser never hides a page. */
+  function show(hidden) {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (hidden ? 'hidden' : 'visible') });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }
+});

@@ -35,7 +35,7 @@ export async function enter(t, server, browsers, { before = [] } = {}) {
 
 /**
  * Plays on to the end of the match, and gives everyone's report of it, with the share of turns in which inputs
- * travelled from page to page: `direct`, 0 to 1. Who ends first closes that way, so the last report does not tell.
+ * travelled from page to page: `direct`, 0 to 1.
  */
 export const finish = people => Promise.all(people.map(async person => {
   let [turns, direct] = [0, 0];

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch } from './harness.mjs';
+import { launch, sideBySide } from './harness.mjs';
 import { enter, farewell, serve, tables, takePart, values } from './visits.mjs';
 
 let browser;
@@ -17,103 +17,105 @@ const steps = order => order.slice(1).map((level, at) => (KITCHENS.indexOf(level
 /** What an amount in pence is in the tables. */
 const pounds = pence => (pence / 100).toFixed(2);
 
-test('two people sent by Prolific cook in five kitchens: the worked study', async t => {
-  const server = await serve(t, 'overcooked-coord', [
-    ['horizon: 600', 'horizon: 60'], ['horizon: 1800', 'horizon: 60'],
-    // A machine that is busy with tests answers late.
-    ['max_p2p_rtt_ms: 120', 'max_p2p_rtt_ms: 5000'],
-  ]);
-  const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=pid-${name}&STUDY_ID=study&SESSION_ID=visit-${name}`);
-  const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}` })));
-  for (const person of pair) await person.context.route('https://app.prolific.com/**', route => route.fulfill({ body: 'Prolific' }));
-  const right = ['3', 'ours', 'Often', 'Onion soup'];
-  const shown = await Promise.all(pair.map(async person => ({ stages: await takePart(person, { right }), ...await farewell(person) })));
-  const rounds = KITCHENS.flatMap(() => ['play', 'trust']);
-  for (const { stages } of shown) {
-    assert.deepEqual(stages.filter(id => id !== 'lobby'), ['consent', 'how', 'quiz', 'tutorial', ...rounds, 'post', 'debrief', stages.at(-1)]);
-  }
-  for (const person of pair) assert.deepEqual(person.errors, []);
-
-  const { sessions, episodes, responses, groups, payments } = await tables(server);
-  assert.deepEqual(values(sessions, 'outcome'), ['completed']);
-  const [order, ...others] = values(sessions, 'order_layout');
-  assert.deepEqual(others, [], 'one order for both');
-  assert.ok(WILLIAMS.some(row => String(row) === String(steps(JSON.parse(order)))), `a row of the design: ${order}`);
-
-  const played = episodes.filter(({ stage_id }) => stage_id === 'play').sort((one, other) => one.started_at.localeCompare(other.started_at));
-  assert.deepEqual(played.map(({ level_layout }) => level_layout), JSON.parse(order), 'five episodes in that order');
-  assert.deepEqual(values(played, 'ended_on'), ['played']);
-  assert.equal(values(played, 'group_id').length, 1, 'the same two people throughout');
-  assert.deepEqual(groups.filter(({ stage_id }) => stage_id === 'lobby').map(row => [row.planned, row.has_ai]), [['person', 'false'], ['person', 'false']]);
-
-  const trust = responses.filter(({ stage_id }) => stage_id === 'trust');
-  assert.deepEqual([trust.length, values(trust, 'visit').length], [10, 5], 'both rated every round');
-  const checks = responses.filter(({ item }) => item.startsWith('imc'));
-  assert.deepEqual([checks.length, ...values(checks, 'correct'), ...values(checks, 'flag')], [4, 'true', '']);
-
-  const score = played.reduce((sum, episode) => sum + Number(episode.score), 0);
-  const bonus = Math.min(Math.round(2 * score), 500);
-  for (const { base, bonus: more, total, currency } of sessions) {
-    assert.deepEqual([currency, base, more, total], ['GBP', '4.50', pounds(bonus), pounds(450 + bonus)]);
-  }
-  assert.deepEqual(payments.map(({ code }) => code).sort(), shown.map(({ code }) => code).sort(), 'the codes that were shown');
-  for (const { receipt } of payments) assert.ok(shown.some(({ words }) => words.includes(receipt)), `${receipt} was shown`);
-  for (const { words } of shown) assert.ok(words.includes(`GBP ${pounds(450 + bonus)}`), words);
-});
-
-test('twenty short rounds for two people, and a questionnaire', async t => {
-  const server = await serve(t, 'overcooked-pairs', [
-    ['horizon: 300', 'horizon: 30'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
-  ]);
-  const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}` })));
-  const ways = await Promise.all(pair.map(person => takePart(person)));
-  for (const way of ways) assert.deepEqual(way.filter(id => id !== 'room'), ['consent', 'how', 'rounds', 'after', 'thanks']);
-  for (const person of pair) assert.deepEqual(person.errors, []);
-  const { sessions, episodes, responses } = await tables(server);
-  assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', 'completed']);
-  assert.deepEqual([values(episodes, 'episode_id').length, ...values(episodes, 'ended_on')], [20, 'played']);
-  assert.equal(values(episodes, 'group_id').length, 1);
-  assert.equal(values(responses.filter(({ stage_id }) => stage_id === 'after'), 'session_id').length, 2);
-});
-
-/** The shortest ways through the mazes. */
-const WAYS = { west: 'LLULLLUUU', east: 'RRURRRUUU' };
-const ARROWS = { L: 'ArrowLeft', R: 'ArrowRight', U: 'ArrowUp' };
-
-test('one person learns two mazes to criterion, step by step, and is tested', async t => {
-  const server = await serve(t, 'mazes');
-  const person = await enter(t, browser, server.links[0]);
-  const walk = async stage => {
-    // Between two episodes the picture of the one before is still there.
-    const { era, status } = await person.report();
-    if (status === 'over') return person.knows(report => report.era !== era || report.stage_id !== stage);
-    await person.knows(({ status, tick }) => status === 'playing' && tick === 0);
-    for (const [at, step] of [...WAYS[stage.split('_')[1]]].entries()) {
-      // Nobody answers what they have not seen.
-      await person.page.evaluate(() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen))));
-      await person.page.keyboard.press(ARROWS[step]);
-      await person.knows(({ tick }) => tick === at + 1);
+sideBySide(3, () => {
+  test('two people sent by Prolific cook in five kitchens: the worked study', async t => {
+    const server = await serve(t, 'overcooked-coord', [
+      ['horizon: 600', 'horizon: 20'], ['horizon: 1800', 'horizon: 20'],
+      // A machine that is busy with tests answers late.
+      ['max_p2p_rtt_ms: 120', 'max_p2p_rtt_ms: 5000'],
+    ]);
+    const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=pid-${name}&STUDY_ID=study&SESSION_ID=visit-${name}`);
+    const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}` })));
+    for (const person of pair) await person.context.route('https://app.prolific.com/**', route => route.fulfill({ body: 'Prolific' }));
+    const right = ['3', 'ours', 'Often', 'Onion soup'];
+    const shown = await Promise.all(pair.map(async person => ({ stages: await takePart(person, { right }), ...await farewell(person) })));
+    const rounds = KITCHENS.flatMap(() => ['play', 'trust']);
+    for (const { stages } of shown) {
+      assert.deepEqual(stages.filter(id => id !== 'lobby'), ['consent', 'how', 'quiz', 'tutorial', ...rounds, 'post', 'debrief', stages.at(-1)]);
     }
-    await person.knows(({ verdict }) => verdict !== null);
-  };
-  const seen = await takePart(person, { play: walk });
-  const maze = id => [`learn_${id}`, `train_${id}`, `test_${id}_soon`, `test_${id}`];
-  const orders = [['west', 'east'], ['east', 'west']].map(order => ['consent', 'about', ...order.flatMap(maze), 'after', 'thanks']);
-  assert.ok(orders.some(order => String(order) === String(seen)), `a maze after the other: ${seen}`);
-  assert.deepEqual(person.errors, []);
+    for (const person of pair) assert.deepEqual(person.errors, []);
 
-  const { sessions, seats, keys, responses } = await tables(server, ['sessions', 'seats', 'keys', 'responses']);
-  assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed']);
-  for (const id of ['west', 'east']) {
-    for (const [stage, count] of [[`train_${id}`, 3], [`test_${id}`, 1]]) {
-      const own = seats.filter(({ stage_id }) => stage_id === stage);
-      assert.deepEqual(own.map(({ mode, ticks, success }) => [mode, ticks, success]), Array(count).fill(['turns', '9', 'true']), stage);
+    const { sessions, episodes, responses, groups, payments } = await tables(server);
+    assert.deepEqual(values(sessions, 'outcome'), ['completed']);
+    const [order, ...others] = values(sessions, 'order_layout');
+    assert.deepEqual(others, [], 'one order for both');
+    assert.ok(WILLIAMS.some(row => String(row) === String(steps(JSON.parse(order)))), `a row of the design: ${order}`);
+
+    const played = episodes.filter(({ stage_id }) => stage_id === 'play').sort((one, other) => one.started_at.localeCompare(other.started_at));
+    assert.deepEqual(played.map(({ level_layout }) => level_layout), JSON.parse(order), 'five episodes in that order');
+    assert.deepEqual(values(played, 'ended_on'), ['played']);
+    assert.equal(values(played, 'group_id').length, 1, 'the same two people throughout');
+    assert.deepEqual(groups.filter(({ stage_id }) => stage_id === 'lobby').map(row => [row.planned, row.has_ai]), [['person', 'false'], ['person', 'false']]);
+
+    const trust = responses.filter(({ stage_id }) => stage_id === 'trust');
+    assert.deepEqual([trust.length, values(trust, 'visit').length], [10, 5], 'both rated every round');
+    const checks = responses.filter(({ item }) => item.startsWith('imc'));
+    assert.deepEqual([checks.length, ...values(checks, 'correct'), ...values(checks, 'flag')], [4, 'true', '']);
+
+    const score = played.reduce((sum, episode) => sum + Number(episode.score), 0);
+    const bonus = Math.min(Math.round(2 * score), 500);
+    for (const { base, bonus: more, total, currency } of sessions) {
+      assert.deepEqual([currency, base, more, total], ['GBP', '4.50', pounds(bonus), pounds(450 + bonus)]);
     }
-  }
-  const turns = keys.filter(({ down, tick }) => down === 'true' && tick !== '');
-  assert.equal(turns.length, 2 * 4 * 9, 'every step is a key');
-  for (const { at_us, frame_us, stage_id, tick } of turns) {
-    assert.ok(frame_us !== '' && Number(at_us) >= Number(frame_us), `a response time in ${stage_id}, turn ${tick}`);
-  }
-  assert.deepEqual(responses.map(({ item }) => item).sort(), ['agreed', 'age', 'games', 'sure'].sort());
+    assert.deepEqual(payments.map(({ code }) => code).sort(), shown.map(({ code }) => code).sort(), 'the codes that were shown');
+    for (const { receipt } of payments) assert.ok(shown.some(({ words }) => words.includes(receipt)), `${receipt} was shown`);
+    for (const { words } of shown) assert.ok(words.includes(`GBP ${pounds(450 + bonus)}`), words);
+  });
+
+  test('twenty short rounds for two people, and a questionnaire', async t => {
+    const server = await serve(t, 'overcooked-pairs', [
+      ['horizon: 300', 'horizon: 10'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
+    ]);
+    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}` })));
+    const ways = await Promise.all(pair.map(person => takePart(person)));
+    for (const way of ways) assert.deepEqual(way.filter(id => id !== 'room'), ['consent', 'how', 'rounds', 'after', 'thanks']);
+    for (const person of pair) assert.deepEqual(person.errors, []);
+    const { sessions, episodes, responses } = await tables(server);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', 'completed']);
+    assert.deepEqual([values(episodes, 'episode_id').length, ...values(episodes, 'ended_on')], [20, 'played']);
+    assert.equal(values(episodes, 'group_id').length, 1);
+    assert.equal(values(responses.filter(({ stage_id }) => stage_id === 'after'), 'session_id').length, 2);
+  });
+
+  /** The shortest ways through the mazes. */
+  const WAYS = { west: 'LLULLLUUU', east: 'RRURRRUUU' };
+  const ARROWS = { L: 'ArrowLeft', R: 'ArrowRight', U: 'ArrowUp' };
+
+  test('one person learns two mazes to criterion, step by step, and is tested', async t => {
+    const server = await serve(t, 'mazes');
+    const person = await enter(t, browser, server.links[0]);
+    const walk = async stage => {
+      // Between two episodes the picture of the one before is still there.
+      const { era, status } = await person.report();
+      if (status === 'over') return person.knows(report => report.era !== era || report.stage_id !== stage);
+      await person.knows(({ status, tick }) => status === 'playing' && tick === 0);
+      for (const [at, step] of [...WAYS[stage.split('_')[1]]].entries()) {
+        // Nobody answers what they have not seen.
+        await person.page.evaluate(() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen))));
+        await person.page.keyboard.press(ARROWS[step]);
+        await person.knows(({ tick }) => tick === at + 1);
+      }
+      await person.knows(({ verdict }) => verdict !== null);
+    };
+    const seen = await takePart(person, { play: walk });
+    const maze = id => [`learn_${id}`, `train_${id}`, `test_${id}_soon`, `test_${id}`];
+    const orders = [['west', 'east'], ['east', 'west']].map(order => ['consent', 'about', ...order.flatMap(maze), 'after', 'thanks']);
+    assert.ok(orders.some(order => String(order) === String(seen)), `a maze after the other: ${seen}`);
+    assert.deepEqual(person.errors, []);
+
+    const { sessions, seats, keys, responses } = await tables(server, ['sessions', 'seats', 'keys', 'responses']);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed']);
+    for (const id of ['west', 'east']) {
+      for (const [stage, count] of [[`train_${id}`, 3], [`test_${id}`, 1]]) {
+        const own = seats.filter(({ stage_id }) => stage_id === stage);
+        assert.deepEqual(own.map(({ mode, ticks, success }) => [mode, ticks, success]), Array(count).fill(['turns', '9', 'true']), stage);
+      }
+    }
+    const turns = keys.filter(({ down, tick }) => down === 'true' && tick !== '');
+    assert.equal(turns.length, 2 * 4 * 9, 'every step is a key');
+    for (const { at_us, frame_us, stage_id, tick } of turns) {
+      assert.ok(frame_us !== '' && Number(at_us) >= Number(frame_us), `a response time in ${stage_id}, turn ${tick}`);
+    }
+    assert.deepEqual(responses.map(({ item }) => item).sort(), ['agreed', 'age', 'games', 'sure'].sort());
+  });
 });

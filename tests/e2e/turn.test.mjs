@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { SOON, Server, launch, noFirefox, scratch } from './harness.mjs';
+import { SOON, Server, launch, noFirefox, scratch, sideBySide } from './harness.mjs';
 
 /** A credential as anybody makes it who knows the secret: that of a match, for one seat. */
 async function credential(server, { group = 'match', seconds = 600 } = {}) {
@@ -41,28 +41,30 @@ async function connect({ servers, limit }) {
   return { data, seen };
 }
 
-for (const engine of ['chromium', 'firefox']) {
-  test(`two peers in ${engine} reach each other through TURN alone`, { skip: engine === 'firefox' && noFirefox }, async t => {
-    const folder = await scratch(t);
-    const server = await Server.start({ data: `${folder}/data` });
-    t.after(() => server.kill());
-    const browser = await launch(engine);
-    t.after(() => browser.close());
-    const page = await browser.newPage();
-    await page.goto(server.url);
-    const relayed = async (transport, credentials, limit = SOON) => page.evaluate(connect, {
-      servers: credentials.map(each => [{ urls: `turn:127.0.0.1:${server.turnPort}?transport=${transport}`, ...each }]),
-      limit,
+sideBySide(2, () => {
+  for (const engine of ['chromium', 'firefox']) {
+    test(`two peers in ${engine} reach each other through TURN alone`, { skip: engine === 'firefox' && noFirefox }, async t => {
+      const folder = await scratch(t);
+      const server = await Server.start({ data: `${folder}/data` });
+      t.after(() => server.kill());
+      const browser = await launch(engine);
+      t.after(() => browser.close());
+      const page = await browser.newPage();
+      await page.goto(server.url);
+      const relayed = async (transport, credentials, limit = SOON) => page.evaluate(connect, {
+        servers: credentials.map(each => [{ urls: `turn:127.0.0.1:${server.turnPort}?transport=${transport}`, ...each }]),
+        limit,
+      });
+      const good = [await credential(server), await credential(server)];
+      for (const transport of ['udp', 'tcp']) {
+        const { data, seen } = await relayed(transport, good);
+        assert.equal(data, 'through the relay', `${transport}: ${seen.join('\n')}`);
+        assert.ok(seen.length > 0 && seen.every(candidate => candidate.includes('typ relay')), seen.join('\n'));
+      }
+      const expired = await relayed('udp', [await credential(server, { seconds: -60 }), good[1]], 2_000);
+      assert.equal(expired.data, null, 'a credential that has expired opens nothing');
+      const strangers = await relayed('udp', [await credential(server, { group: 'another' }), good[1]], 2_000);
+      assert.equal(strangers.data, null, 'two matches do not reach each other');
     });
-    const good = [await credential(server), await credential(server)];
-    for (const transport of ['udp', 'tcp']) {
-      const { data, seen } = await relayed(transport, good);
-      assert.equal(data, 'through the relay', `${transport}: ${seen.join('\n')}`);
-      assert.ok(seen.length > 0 && seen.every(candidate => candidate.includes('typ relay')), seen.join('\n'));
-    }
-    const expired = await relayed('udp', [await credential(server, { seconds: -60 }), good[1]], 2_000);
-    assert.equal(expired.data, null, 'a credential that has expired opens nothing');
-    const strangers = await relayed('udp', [await credential(server, { group: 'another' }), good[1]], 2_000);
-    assert.equal(strangers.data, null, 'two matches do not reach each other');
-  });
-}
+  }
+});

@@ -12,23 +12,25 @@ use crate::setup::{self, WASM};
 use crate::workspace::{Workspace, run};
 
 const HELP: &str = "\
-cargo xtask build [--dev]
+cargo xtask build [--dev] [--page]
 
 Compiles the page and the environment modules to wasm, generates the bindings,
 compresses everything into dist/, and builds target/release/coplay around it.
 What is up to date is skipped.
 
 --dev    an unoptimised page with names and debug information: quicker to build,
-         several times slower to run";
+         several times slower to run
+--page   the page and the modules alone, without the server";
 
 /// `cargo xtask build`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
-        switches: &["dev"],
+        switches: &["dev", "page"],
         ..Takes::default()
     };
     match Options::parse(parser, takes)? {
+        Some(options) if options.has("page") => page(&Workspace::find()?, options.has("dev")),
         Some(options) => all(&Workspace::find()?, options.has("dev")),
         None => Ok(()),
     }

@@ -47,6 +47,10 @@ impl Figure {
         format!("{} | {} | {}", self.group, self.name, self.unit)
     }
 
+    pub(crate) fn unit(&self) -> &str {
+        &self.unit
+    }
+
     pub(crate) fn shown(&self) -> String {
         let digits = match self.value.abs() {
             size if size >= 100.0 || size.fract() == 0.0 => 0,

@@ -26,7 +26,8 @@ const HELP: &str = "\
 cargo xtask COMMAND [OPTIONS]
 
   demo      the first match, in your browser or in two headless ones
-  test      everything that must hold; --quick while editing
+  test      everything that must hold; --quick while editing, --all once in a while
+  lints     clippy over everything, for host and wasm
   build     the page, the environment modules and the server
   setup     what the other commands need and this machine lacks
   dst       whole studies in simulated networks, by seed
@@ -54,6 +55,7 @@ fn dispatch() -> Result<()> {
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
             Some("dst") => dst::command(parser),
+            Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),

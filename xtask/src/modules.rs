@@ -11,7 +11,7 @@ use crate::setup::{self, WASM};
 use crate::tally::Count;
 use crate::workspace::{Workspace, output, run};
 
-/// Builds each module and checks it with the release build of `coplay`.
+/// Builds each module and checks it with the `coplay` of the test command.
 pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     let folder = workspace.target.join("templates");
     fs::create_dir_all(&folder)?;
@@ -22,7 +22,7 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     modules.push(compile(workspace, &c.join("c_env.c"))?);
     modules.push(compile(workspace, &example)?);
     for module in modules {
-        let mut coplay = workspace.command(workspace.server());
+        let mut coplay = workspace.command(workspace.checked("coplay"));
         let verdict = output(coplay.args(["env", "check", "--json"]).arg(&module))?;
         let verdict: serde_json::Value = serde_json::from_str(&verdict)?;
         let laws = verdict["laws"].as_array().map_or(0, Vec::len);
@@ -49,7 +49,7 @@ fn tired(workspace: &Workspace, example: &Path) -> Result<String> {
     let file = workspace.target.join("templates/tired.c");
     fs::write(&file, code.replace(step, &trap))?;
     let module = compile(workspace, &file)?;
-    let mut coplay = workspace.command(workspace.server());
+    let mut coplay = workspace.command(workspace.checked("coplay"));
     let checked = coplay.args(["env", "check"]).arg(module).output()?;
     ensure!(
         !checked.status.success(),
@@ -79,7 +79,7 @@ fn template(workspace: &Workspace, folder: &Path, language: &str) -> Result<Path
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
     }
-    let mut coplay = workspace.command(workspace.server());
+    let mut coplay = workspace.command(workspace.checked("coplay"));
     coplay.args(["new", "environment", "--language", language, "--name"]);
     coplay.arg(format!("{language}_env"));
     coplay.arg("--coplay").arg(&workspace.root).arg(&dir);

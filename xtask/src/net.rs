@@ -1,5 +1,8 @@
 //! `net`: matches of real browsers that a bad network keeps apart, in every pairing.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Result, bail};
 
 use crate::options::{Options, Takes};
@@ -30,20 +33,24 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     }
     let workspace = Workspace::find()?;
     let chromium = setup::browser(&workspace)?;
-    setup::others(&workspace);
+    build::all(&workspace, false)?;
+    let mut node = pairings(&workspace, &chromium)?;
+    run("matches between namespaces", &mut node)
+}
+
+/// The matches in every pairing, with the release build of the server.
+pub(crate) fn pairings(workspace: &Workspace, chromium: &Path) -> Result<Command> {
+    setup::others(workspace);
     if setup::firefox().is_none() {
         bail!("there is no Firefox; COPLAY_FIREFOX names one");
     }
-    build::all(&workspace, false)?;
-    build(&workspace)?;
-    let mut node = workspace.node(&chromium);
+    build(workspace)?;
+    let mut node = workspace.node(chromium);
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
     node.args(["network.test.mjs", "people.test.mjs", "crowd.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
-    run(
-        "matches between namespaces",
-        node.env("COPLAY_NET_LONG", "1"),
-    )
+    node.env("COPLAY_NET_LONG", "1");
+    Ok(node)
 }
 
 /// Builds the network of namespaces.

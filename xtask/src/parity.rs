@@ -35,21 +35,23 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     };
     let workspace = Workspace::find()?;
-    let mut replay = replay(&workspace, options.argument.as_deref())?;
+    let release = ["run", "--release", "-p", "parity", "--"];
+    let folder = options.argument.as_deref();
+    let mut replay = replay(&workspace, workspace.cargo(&release), folder)?;
     if options.has("json") {
         replay.arg("--json");
     }
     become_program(replay)
 }
 
-/// Compares the repository's own recordings.
+/// Compares the repository's own recordings by the program of the test command.
 pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
-    counted(&mut replay(workspace, None)?, count)
+    let program = workspace.command(workspace.checked("parity"));
+    counted(&mut replay(workspace, program, None)?, count)
 }
 
-fn replay(workspace: &Workspace, folder: Option<&str>) -> Result<Command> {
+fn replay(workspace: &Workspace, mut replay: Command, folder: Option<&str>) -> Result<Command> {
     let modules = build::modules(workspace)?;
-    let mut replay = workspace.cargo(&["run", "--release", "-p", "parity", "--"]);
     // A folder that was named is meant from where the caller stands, and cargo keeps that place.
     replay.current_dir(std::env::current_dir()?);
     match folder {

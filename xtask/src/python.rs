@@ -37,15 +37,17 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     };
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
-    let result = tally.step("Python package", |count| check(&workspace, count));
+    let result = tally.step("Python package", |count| {
+        check(&workspace, "release", count)
+    });
     tally.summary();
     result
 }
 
-/// Builds, installs and tests the package.
-pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
+/// Builds the package in a profile, installs and tests it.
+pub(crate) fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> {
     let venv = environment(workspace)?;
-    install(workspace, &venv)?;
+    install(workspace, &venv, profile)?;
     let modules = build::modules(workspace)?;
     let mut pytest = venv.command(workspace, "python");
     pytest.args(["-m", "pytest", "--config-file=python/pyproject.toml"]);
@@ -161,13 +163,13 @@ fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
 }
 
 /// Builds the wheel and puts it into the environment.
-fn install(workspace: &Workspace, venv: &Venv) -> Result<()> {
+fn install(workspace: &Workspace, venv: &Venv, profile: &str) -> Result<()> {
     let wheels = workspace.target.join("wheels");
     if wheels.exists() {
         fs::remove_dir_all(&wheels).with_context(|| format!("emptying {}", wheels.display()))?;
     }
     let mut maturin = venv.command(workspace, "maturin");
-    maturin.args(["build", "--release", "--quiet"]);
+    maturin.args(["build", "--profile", profile, "--quiet"]);
     maturin.args(["--manifest-path", "python/Cargo.toml", "--out"]);
     run("building the wheel", maturin.arg(&wheels))?;
     let wheel = fs::read_dir(&wheels)?

@@ -1,6 +1,7 @@
 //! `rehearse`: the kill test, 200 sessions of every kind of stage while the server dies twenty times.
 
 use std::ffi::OsString;
+use std::process::Command;
 
 use anyhow::Result;
 
@@ -20,7 +21,11 @@ const DEFAULTS: [(&str, &str); 4] = [
 /// `cargo xtask rehearse`: the program reads its own options.
 pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
-    let workspace = Workspace::find()?;
+    become_program(order(&Workspace::find()?, &options))
+}
+
+/// The kill test with these options.
+pub(crate) fn order(workspace: &Workspace, options: &[OsString]) -> Command {
     let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
     coplay.args(["--bin", "coplay", "--", "rehearse"]);
     coplay.arg(workspace.root.join(STUDY));
@@ -33,8 +38,6 @@ pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
             coplay.args([name, value]);
         }
     }
-    become_program({
-        coplay.args(options);
-        coplay
-    })
+    coplay.args(options);
+    coplay
 }

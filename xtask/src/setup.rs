@@ -14,8 +14,8 @@ const HELP: &str = "\
 cargo xtask setup
 
 Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e),
-Chromium, Firefox, iproute2 and clang (apt-get, if this is Debian and you are root) and
-.venv with what the Python tests need (pip), where absent.
+Chromium, Firefox, Xvfb, iproute2 and clang (apt-get, if this is Debian and you are root)
+and .venv with what the Python tests need (pip), where absent.
 The other commands call the part of it that they need, so it is rarely typed.
 
 COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH
@@ -185,6 +185,13 @@ pub(crate) fn others(workspace: &Workspace) {
     {
         say(format_args!("no matches with Firefox: {error:#}"));
     }
+    if find("Xvfb").is_none()
+        && let Err(error) = apt(workspace, "xvfb")
+    {
+        say(format_args!(
+            "no hidden tabs of a browser on a screen: {error:#}"
+        ));
+    }
     if root()
         && find("ip").is_none()
         && let Err(error) = apt(workspace, "iproute2")
@@ -200,7 +207,7 @@ pub(crate) fn firefox() -> Option<PathBuf> {
 }
 
 /// Looks a program up in `PATH`.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
         .map(|folder| folder.join(program))

@@ -1,7 +1,9 @@
 //! Steps of a test run: a heading, the time, and what passed, counted from the programs' own words.
 
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _, stdout};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,11 +15,61 @@ pub(crate) struct Count {
     pub(crate) failed: u32,
 }
 
+/// A step that runs beside others, as a command of this program of its own. Its output is kept until it is waited for.
+pub(crate) struct Beside {
+    name: &'static str,
+    child: Child,
+    log: PathBuf,
+    start: Instant,
+}
+
+impl Beside {
+    /// Starts a command of this program with its output in a file.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn start(name: &'static str, mut command: Command, log: PathBuf) -> Result<Self> {
+        println!("\n==> {name}: from now on beside the other steps");
+        let file = File::create(&log).with_context(|| format!("creating {}", log.display()))?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+            .with_context(|| format!("starting the step \"{name}\""))?;
+        let start = Instant::now();
+        Ok(Self {
+            name,
+            child,
+            log,
+            start,
+        })
+    }
+}
+
+impl Drop for Beside {
+    /// Nobody waits for it any more: another step has failed.
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 /// The steps done so far.
-#[derive(Default)]
 pub(crate) struct Tally {
+    start: Instant,
     total: Count,
     steps: Vec<(&'static str, f64, Count)>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            start: Instant::now(),
+            total: Count::default(),
+            steps: Vec::new(),
+        }
+    }
 }
 
 impl Tally {
@@ -46,6 +98,49 @@ impl Tally {
         result.with_context(|| format!("the step \"{name}\" failed"))
     }
 
+    /// Waits for a step that began beside others, and shows what it printed.
+    ///
+    /// # Errors
+    /// The step's own; it is then in the summary as failed.
+    pub(crate) fn finish(&mut self, mut beside: Beside) -> Result<()> {
+        println!(
+            "\n==> {}, begun {:.0} s ago",
+            beside.name,
+            beside.start.elapsed().as_secs_f64()
+        );
+        let status = beside.child.wait()?;
+        print!("{}", String::from_utf8_lossy(&fs::read(&beside.log)?));
+        let is_fine = status.success();
+        let count = Count {
+            passed: u32::from(is_fine),
+            failed: u32::from(!is_fine),
+        };
+        self.total.passed += count.passed;
+        self.total.failed += count.failed;
+        let seconds = beside.start.elapsed().as_secs_f64();
+        self.steps.push((beside.name, seconds, count));
+        if !is_fine {
+            bail!("the step \"{}\" failed", beside.name);
+        }
+        Ok(())
+    }
+
+    /// The steps so far as rows of a Markdown table, and all of them together.
+    pub(crate) fn rows(&self) -> String {
+        let mut text =
+            "| Step | Passed | Failed | Seconds |\n| --- | ---: | ---: | ---: |\n".to_owned();
+        for (name, seconds, Count { passed, failed }) in &self.steps {
+            text += &format!("| {name} | {passed} | {failed} | {seconds:.0} |\n");
+        }
+        let Count { passed, failed } = self.total;
+        text + &format!("| all | {passed} | {failed} | {:.0} |\n", self.seconds())
+    }
+
+    /// How long it has taken so far.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
     /// Prints a line a step, and last of all `N passed, N failed`.
     pub(crate) fn summary(&self) {
         println!("\n==> summary");
@@ -56,6 +151,7 @@ impl Tally {
                 "    {name:<34} {verdict:<6} {seconds:>6.1} s  {passed:>5} passed, {failed} failed"
             );
         }
+        println!("    {:.1} minutes in all", self.seconds() / 60.0);
         println!("{} passed, {} failed", self.total.passed, self.total.failed);
     }
 }
@@ -176,6 +272,26 @@ mod tests {
             }
         );
         assert_eq!(read("12 passed; 3 failed"), Count::default());
+    }
+
+    #[test]
+    fn a_step_beside_others_is_waited_for() {
+        let log = |name: &str| std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        let start = |name: &'static str, script: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]);
+            Beside::start(name, shell, log(name)).unwrap()
+        };
+        let mut tally = Tally::default();
+        let (fine, broken) = (start("fine", "echo yes"), start("broken", "exit 3"));
+        tally.finish(fine).unwrap();
+        assert_eq!(fs::read_to_string(log("fine")).unwrap(), "yes\n");
+        let error = tally.finish(broken).unwrap_err();
+        assert!(error.to_string().contains("broken"));
+        assert!(tally.rows().contains("| all | 1 | 1 |"));
+        for name in ["fine", "broken"] {
+            fs::remove_file(log(name)).unwrap();
+        }
     }
 
     #[test]

@@ -14,6 +14,9 @@ use serde_json::Value;
 
 use crate::setup;
 
+/// The profile in which the test command compiles everything.
+pub(crate) const CHECKED: &str = "checked";
+
 /// Where things are.
 pub(crate) struct Workspace {
     /// The repository's root.
@@ -108,6 +111,12 @@ impl Workspace {
         self.target
             .join("release")
             .join(format!("coplay{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// A program that the test command built.
+    pub(crate) fn checked(&self, name: &str) -> PathBuf {
+        let folder = self.target.join(CHECKED);
+        folder.join(format!("{name}{}", env::consts::EXE_SUFFIX))
     }
 
     /// A module of an environment as the page loads it.

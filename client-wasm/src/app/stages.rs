@@ -1,7 +1,9 @@
 //! The stages between the episodes: shown as the server tells them, kept while they are half done, and left.
 
-use protocol::control::{Answer, ClientMessage, Draft, StageView};
+use client_core::ShownStage;
+use protocol::control::{Absent, Draft, StageView, Waiting};
 use survey::Form;
+use web_sys::HtmlElement;
 
 use super::App;
 use crate::messages;
@@ -14,24 +16,6 @@ use crate::pages::rest::Rest;
 use crate::pages::screening::Screening;
 use crate::pages::{chat, consent, debrief, external};
 use crate::shell::{dom, layout};
-
-/// A stage as the server told it.
-#[derive(Clone, PartialEq)]
-pub(super) struct Stage {
-    pub(super) index: u16,
-    pub(super) count: u16,
-    pub(super) id: String,
-    pub(super) view: StageView,
-}
-
-/// What was before the server told a stage.
-#[derive(Default)]
-pub(super) struct Before {
-    /// What was done of it.
-    pub(super) draft: Option<Draft>,
-    /// Whether answers to a quiz were not right.
-    pub(super) again: bool,
-}
 
 /// The page of a stage that changes with time.
 pub(super) enum Card {
@@ -50,123 +34,127 @@ pub(super) enum Card {
 
 impl Card {
     /// Shows that time passes.
-    pub(super) fn tick(&mut self, now_ms: f64) {
+    pub(super) fn tick(&mut self, now_us: u64) {
+        let now_ms = now_us as f64 / 1_000.0;
         match self {
             Self::Plain | Self::Chat(_) | Self::Questions(_) => {}
             Self::Lobby(lobby) => lobby.tick(now_ms),
             Self::Regroup(regroup) => regroup.tick(now_ms),
             Self::Rest(rest) => rest.tick(now_ms),
             Self::Last(last) => last.tick(now_ms),
-            Self::Instructions(instructions) => instructions.tick(now_ms),
+            Self::Instructions(instructions) => instructions.tick(now_us),
             Self::Screening(screening) => screening.tick(),
         }
     }
 
-    /// What is done by now of a stage that one can come back to.
-    fn draft(&self, now_ms: f64) -> Option<Draft> {
+    /// The part that is done by now of a stage that one can come back to.
+    pub(super) fn make_draft(&self, now_us: u64) -> Option<Draft> {
         match self {
-            Self::Instructions(instructions) => Some(instructions.draft(now_ms)),
+            Self::Instructions(instructions) => Some(instructions.draft(now_us)),
             Self::Questions(questions) => Some(questions.draft()),
             _ => None,
         }
     }
+
+    /// The server tells the state of a wait.
+    pub(super) fn handle_waiting(&mut self, now_ms: f64, waiting: Waiting) {
+        match self {
+            Self::Lobby(lobby) => lobby.handle_waiting(now_ms, waiting),
+            Self::Rest(rest) => rest.show_waiting(),
+            _ => {}
+        }
+    }
+
+    /// The server names those of the group who have not come yet.
+    pub(super) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
+        if let Self::Regroup(regroup) = self {
+            regroup.handle_missing(now_ms, absent, of, left_ms);
+        }
+    }
+
+    /// The server answered a question for its time.
+    pub(super) fn handle_clock(&self, sent_us: u64, now_us: u64) {
+        if let Self::Screening(screening) = self {
+            screening.handle_clock(sent_us, now_us);
+        }
+    }
 }
 
-impl Stage {
-    pub(super) fn kind(&self) -> &'static str {
-        match self.view {
-            StageView::Consent { .. } => "consent",
-            StageView::Instructions { .. } => "instructions",
-            StageView::Quiz { .. } => "quiz",
-            StageView::External { .. } => "external",
-            StageView::Debrief { .. } => "debrief",
-            StageView::Lobby { .. } => "lobby",
-            StageView::Env => "env",
-            StageView::Regroup => "regroup",
-            StageView::Rest { .. } => "rest",
-            StageView::Survey { .. } => "survey",
-            StageView::Screening { .. } => "screening",
-            StageView::End { .. } => "end",
-            StageView::Chat { .. } => "chat",
-        }
+/// The name of a kind of stage, for tests.
+pub(super) fn kind_of(view: &StageView) -> &'static str {
+    match view {
+        StageView::Consent { .. } => "consent",
+        StageView::Instructions { .. } => "instructions",
+        StageView::Quiz { .. } => "quiz",
+        StageView::External { .. } => "external",
+        StageView::Debrief { .. } => "debrief",
+        StageView::Lobby { .. } => "lobby",
+        StageView::Env => "env",
+        StageView::Regroup => "regroup",
+        StageView::Rest { .. } => "rest",
+        StageView::Survey { .. } => "survey",
+        StageView::Screening { .. } => "screening",
+        StageView::End { .. } => "end",
+        StageView::Chat { .. } => "chat",
     }
 }
 
 impl App {
-    pub(super) fn stage(&mut self, stage: Stage, before: Before) {
-        // The outcome stays on the page until the person goes on, unless that was done before this came.
-        // A rest tells the outcome itself.
-        let is_rest = matches!(stage.view, StageView::Rest { .. });
-        if self.outcome_ms.is_some() && self.is_judged && !is_rest {
-            // What came after the stage before belongs to it.
-            self.next_messages.clear();
-            self.next = Some((stage, before));
+    /// Shows the stage of the page, with the part that was done of it before.
+    pub(super) fn show_stage(&mut self, now_us: u64, draft: Option<&Draft>, again: bool) {
+        let Some(stage) = self.page.stage().cloned() else {
             return;
-        }
-        let is_again = self.stage.as_ref() == Some(&stage);
-        // The same episode goes on, or takes this page in again.
-        if is_again && self.play.is_some() && !self.is_judged {
+        };
+        let notice = again.then_some(messages::current_words().quiz_again);
+        self.layout.show_notice(notice);
+        self.layout.show_progress(stage.index, stage.count);
+        let Some(page) = self.make_page(now_us, &stage, draft) else {
             return;
-        }
-        // After a lost connection the server tells the stage again: what was typed into it stays.
-        if is_again && stage.view != StageView::Env && self.play.is_none() {
-            self.told_again();
-            return;
-        }
-        self.leave_play();
-        self.show(stage, &before);
-    }
-
-    /// The server tells a stage again that the person is done with: either it did not hear so, or it refused.
-    fn told_again(&mut self) {
-        if !self.is_done_sent {
-            self.send_done();
-        } else if self.done.take().is_some() {
-            self.shell.notice(Some(messages::say().not_taken));
+        };
+        self.layout.turn_to(&page);
+        let is_end = matches!(stage.view, StageView::End { .. });
+        self.layout.may_leave(!is_end);
+        if !self.is_marked {
+            self.is_marked = true;
+            dom::set_mark("coplay-ready");
         }
     }
 
-    fn send_done(&mut self) {
-        if let Some(done) = self.done.as_ref().filter(|_| self.welcomed) {
-            self.socket.send(done);
-            self.is_done_sent = true;
-        }
-    }
-
-    fn show(&mut self, stage: Stage, before: &Before) {
-        let notice = before.again.then_some(messages::say().quiz_again);
-        self.shell.notice(notice);
+    /// Makes the page of a stage, and keeps what changes on it with time; `None` if the page cannot show it.
+    fn make_page(
+        &mut self,
+        now_us: u64,
+        stage: &ShownStage,
+        draft: Option<&Draft>,
+    ) -> Option<HtmlElement> {
+        let now_ms = now_us as f64 / 1_000.0;
         let found = match std::mem::replace(&mut self.card, Card::Plain) {
-            Card::Screening(screening) => screening.found(),
+            Card::Screening(screening) => screening.measurements(),
             _ => None,
         };
-        self.chat = None;
-        self.done = None;
-        self.drafts.clear();
-        self.unsent = before.draft.clone().unwrap_or_default();
-        let writes = matches!(stage.view, StageView::Chat { .. } | StageView::Env);
-        self.unsent_before = before.draft.clone().filter(|_| writes);
-        self.since_ms = dom::page_ms();
-        self.shell.progress(stage.index, stage.count);
-        let draft = before.draft.as_ref();
         let page = match &stage.view {
             StageView::Consent { page, sha256 } => {
-                consent::consent(&self.inbox, self.shell.title(), page, sha256)
+                consent::make_page(&self.inbox, self.layout.study_title(), page, sha256)
             }
             StageView::Instructions { pages, min_s } => {
-                let (title, pages) = (self.shell.title(), pages.clone());
+                let (title, pages) = (self.layout.study_title(), pages.clone());
                 let card = Instructions::new(&self.inbox, title, pages, *min_s, draft);
                 let page = card.page.clone();
                 self.card = Card::Instructions(card);
                 page
             }
-            StageView::External { .. } => external::external(&self.inbox, &stage.view),
+            StageView::External { .. } => external::make_page(&self.inbox, &stage.view),
             StageView::Debrief {
                 page,
                 allow_withdraw,
-            } => debrief::debrief(&self.inbox, self.shell.title(), page, *allow_withdraw),
+            } => debrief::make_page(
+                &self.inbox,
+                self.layout.study_title(),
+                page,
+                *allow_withdraw,
+            ),
             StageView::Lobby { .. } => {
-                let lobby = Lobby::new(&self.inbox, self.since_ms);
+                let lobby = Lobby::new(&self.inbox);
                 let page = lobby.page.clone();
                 self.card = Card::Lobby(lobby);
                 page
@@ -184,8 +172,8 @@ impl App {
                 min_ms,
                 max_ms,
             } => {
-                let rest = Rest::new(&self.inbox, self.shell.title(), page, *round, *score);
-                let rest = rest.left(self.since_ms, *min_ms, *max_ms);
+                let rest = Rest::new(&self.inbox, self.layout.study_title(), page, *round, *score);
+                let rest = rest.with_times(now_ms, *min_ms, *max_ms);
                 let page = rest.page.clone();
                 self.card = Card::Rest(rest);
                 page
@@ -196,7 +184,10 @@ impl App {
                 self.card = Card::Chat(card);
                 page
             }
-            StageView::Env => layout::message(messages::say().get_ready, messages::say().preparing),
+            StageView::Env => layout::make_message_page(
+                messages::current_words().get_ready,
+                messages::current_words().preparing,
+            ),
             StageView::Survey { surveyjs } | StageView::Quiz { surveyjs, .. } => {
                 match Form::read(surveyjs) {
                     Ok(form) => {
@@ -207,7 +198,8 @@ impl App {
                         page
                     }
                     Err(error) => {
-                        return self.broken(&format!("the form of stage {}: {error}", stage.id));
+                        self.report_broken(&format!("the form of stage {}: {error}", stage.id));
+                        return None;
                     }
                 }
             }
@@ -226,82 +218,13 @@ impl App {
                 page,
                 farewell,
             } => {
-                let last = Last::new(self.since_ms, self.shell.title(), outcome, page, farewell);
+                let last = Last::new(now_ms, self.layout.study_title(), outcome, page, farewell);
                 let page = last.page.clone();
                 self.card = Card::Last(last);
                 page
             }
         };
-        self.shell.turn_to(&page);
-        let is_end = matches!(stage.view, StageView::End { .. });
-        self.shell.may_leave(!is_end);
-        self.quits &= !is_end;
-        self.stage = Some(stage);
-        if !self.is_marked {
-            self.is_marked = true;
-            dom::mark("coplay-ready");
-        }
-    }
-
-    pub(super) fn stage_done(&mut self, answers: Vec<Answer>, mut pages_ms: Vec<u32>) {
-        let Some(stage) = self.stage.as_ref().filter(|_| self.done.is_none()) else {
-            return;
-        };
-        if pages_ms.is_empty() {
-            pages_ms.push((dom::page_ms() - self.since_ms) as u32);
-        }
-        let done = ClientMessage::StageDone {
-            stage: stage.index,
-            answers,
-            pages_ms,
-        };
-        (self.done, self.is_done_sent) = (Some(done), false);
-        self.send_done();
-    }
-
-    /// Sends what is done of the stage, when it is time.
-    pub(super) fn keep_draft(&mut self, now_ms: f64) {
-        if self.welcomed && self.done.is_none() {
-            let due = self.drafts.poll(now_ms);
-            self.send_draft(due);
-        }
-    }
-
-    /// Sends what is done of the stage now, and for how long: there may be no later.
-    pub(super) fn flush_draft(&mut self) {
-        self.keep_unsent();
-        let now_ms = dom::page_ms();
-        if let Some(draft) = self.card.draft(now_ms) {
-            self.drafts.change(now_ms, draft);
-        }
-        if self.welcomed && self.done.is_none() {
-            let due = self.drafts.flush(now_ms);
-            self.send_draft(due);
-        }
-    }
-
-    fn send_draft(&self, due: Option<(u32, Draft)>) {
-        if let (Some((number, draft)), Some(stage)) = (due, &self.stage) {
-            self.socket.send(&ClientMessage::Draft {
-                number,
-                stage: stage.index,
-                draft,
-            });
-        }
-    }
-
-    /// The person has read the outcome of an episode, or has had the time to.
-    pub(super) fn onward(&mut self) {
-        self.outcome_ms = None;
-        self.with_play(|play, _| play.leave());
-        let Some((stage, before)) = self.next.take() else {
-            return;
-        };
-        self.leave_play();
-        self.show(stage, &before);
-        for message in std::mem::take(&mut self.next_messages) {
-            self.message(message);
-        }
+        Some(page)
     }
 }
 
@@ -310,7 +233,7 @@ fn attempt(view: &StageView) -> Option<String> {
     match view {
         StageView::Quiz {
             attempt, attempts, ..
-        } if *attempts > 1 => Some(messages::attempt(*attempt, *attempts)),
+        } if *attempts > 1 => Some(messages::say_attempt(*attempt, *attempts)),
         _ => None,
     }
 }

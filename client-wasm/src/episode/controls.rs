@@ -1,4 +1,4 @@
-//! What keys and actions are called, and how the controls of an environment are laid out.
+//! Names of keys and actions, and the arrangement of an environment's controls.
 //!
 //! This module must not know where they are shown.
 
@@ -10,13 +10,13 @@ use env_core::{Action, Spec};
 use crate::episode::keys::Keys;
 use crate::messages;
 
-/// What the keys of the person's keyboard have printed on them, by `KeyboardEvent.code`; empty where a browser does not
+/// Letters printed on the keys of the person's keyboard, by `KeyboardEvent.code`; empty where a browser does not
 /// tell.
-pub type Layout = BTreeMap<String, String>;
+pub type KeyboardLayout = BTreeMap<String, String>;
 
-/// What a key is called on a keyboard, by its `KeyboardEvent.code`.
-pub fn key_name(code: &str, layout: &Layout) -> String {
-    let words = messages::say();
+/// The name of a key on a keyboard, by its `KeyboardEvent.code`.
+pub fn name_key(code: &str, layout: &KeyboardLayout) -> String {
+    let words = messages::current_words();
     let named = match code {
         "ArrowUp" => "↑",
         "ArrowDown" => "↓",
@@ -56,8 +56,8 @@ pub fn key_name(code: &str, layout: &Layout) -> String {
     letter.unwrap_or(plain).to_owned()
 }
 
-/// What an action is called: its name in words.
-pub fn action_name(name: &str) -> String {
+/// The name of an action in words.
+pub fn name_action(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let words = words.trim();
     let mut letters = words.chars();
@@ -69,7 +69,7 @@ pub fn action_name(name: &str) -> String {
 
 /// A direction of the pad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum PadDirection {
     /// Up or forward.
     Up,
     /// Left.
@@ -80,7 +80,7 @@ pub enum Way {
     Right,
 }
 
-impl Way {
+impl PadDirection {
     /// All, in the order in which keys are told: as on a keyboard, from the thumb on.
     pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
 
@@ -111,23 +111,23 @@ impl Way {
 /// A button to touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What it means.
+    /// Its action.
     pub action: Action,
     /// Where on the cross it is; none for one beside it.
-    pub way: Option<Way>,
-    /// What it shows.
+    pub way: Option<PadDirection>,
+    /// The sign on it.
     pub face: String,
-    /// What it is called.
+    /// Its name for screen readers.
     pub label: String,
 }
 
 /// The buttons for all actions that a key reaches: what no key reaches does nothing here. Those that name the four
 /// directions, or two of them at least, make a cross.
-pub fn buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
+pub fn lay_buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
     let reached: Vec<(Action, &ActionSpec)> = reached(spec, keys).collect();
-    let mut ways: BTreeMap<Way, Action> = BTreeMap::new();
+    let mut ways: BTreeMap<PadDirection, Action> = BTreeMap::new();
     for (action, of) in &reached {
-        if let Some((way, _)) = Way::of(&of.name) {
+        if let Some((way, _)) = PadDirection::of(&of.name) {
             ways.entry(way).or_insert(*action);
         }
     }
@@ -137,7 +137,7 @@ pub fn buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
     let button = |(action, of): (Action, &ActionSpec)| {
         let own = ways.iter().find(|(_, of)| **of == action);
         let way = own.map(|(way, _)| *way);
-        let label = action_name(&of.name);
+        let label = name_action(&of.name);
         Button {
             action,
             way,
@@ -148,15 +148,15 @@ pub fn buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
     reached.into_iter().map(button).collect()
 }
 
-fn face(way: Way, name: &str) -> &'static str {
+fn face(way: PadDirection, name: &str) -> &'static str {
     let turns = name.starts_with("rotate") || name.starts_with("turn");
     match way {
-        Way::Left if turns => "↺",
-        Way::Right if turns => "↻",
-        Way::Up => "↑",
-        Way::Left => "←",
-        Way::Down => "↓",
-        Way::Right => "→",
+        PadDirection::Left if turns => "↺",
+        PadDirection::Right if turns => "↻",
+        PadDirection::Up => "↑",
+        PadDirection::Left => "←",
+        PadDirection::Down => "↓",
+        PadDirection::Right => "→",
     }
 }
 
@@ -166,35 +166,35 @@ fn reached<'a>(
 ) -> impl Iterator<Item = (Action, &'a ActionSpec)> + 'a {
     (0..)
         .zip(&spec.actions)
-        .filter(|(action, _)| keys.of(*action).next().is_some())
+        .filter(|(action, _)| keys.keys_of(*action).next().is_some())
 }
 
-/// What some keys do.
+/// The explanation of some keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// The ways to do it; each of them is keys, which are parts of a chord if it `is_chord`.
     pub keys: Vec<Press>,
-    /// What it is.
+    /// Their action in words.
     pub label: String,
 }
 
 /// Keys that stand together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Press {
-    /// What they are called.
+    /// Their names.
     pub names: Vec<String>,
-    /// Whether all of them are pressed at once.
+    /// True if all of them are pressed at once.
     pub is_chord: bool,
 }
 
-/// What the keys do, in the order of the actions. Four directions of one kind are told together.
-pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
+/// The explanations of the keys, in the order of the actions. Four directions of one kind are told together.
+pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hint> {
     let mut hints: Vec<Hint> = Vec::new();
     let mut told: Vec<Action> = Vec::new();
     let press = |chord: &str| {
         let names: Vec<String> = chord
             .split('+')
-            .map(|code| key_name(code, layout))
+            .map(|code| name_key(code, layout))
             .collect();
         Press {
             is_chord: names.len() > 1,
@@ -208,13 +208,13 @@ pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
         if let Some((kind, four)) = cross(spec, keys, &of.name) {
             hints.push(Hint {
                 keys: together(&four, keys, press),
-                label: action_name(if kind.is_empty() { "move" } else { kind }),
+                label: name_action(if kind.is_empty() { "move" } else { kind }),
             });
             told.extend(four);
             continue;
         }
         let mut all: Vec<Press> = Vec::new();
-        for press in keys.of(action).map(press) {
+        for press in keys.keys_of(action).map(press) {
             if !all.contains(&press) {
                 all.push(press);
             }
@@ -222,7 +222,7 @@ pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
         all.truncate(2);
         hints.push(Hint {
             keys: all,
-            label: action_name(&of.name),
+            label: name_action(&of.name),
         });
     }
     hints
@@ -230,13 +230,13 @@ pub fn hints(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<Hint> {
 
 /// The actions of all four directions that are of one kind with this one, if each has the same number of single keys.
 fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Action; 4])> {
-    let (_, kind) = Way::of(name)?;
-    let count = |action: Action| keys.of(action).count();
+    let (_, kind) = PadDirection::of(name)?;
+    let count = |action: Action| keys.keys_of(action).count();
     let mut four = [0; 4];
-    for (slot, way) in four.iter_mut().zip(Way::ALL) {
-        let is = |(_, of): &(Action, &ActionSpec)| Way::of(&of.name) == Some((way, kind));
+    for (slot, way) in four.iter_mut().zip(PadDirection::ALL) {
+        let is = |(_, of): &(Action, &ActionSpec)| PadDirection::of(&of.name) == Some((way, kind));
         let (action, _) = reached(spec, keys).find(is)?;
-        if keys.of(action).any(|chord| chord.contains('+')) {
+        if keys.keys_of(action).any(|chord| chord.contains('+')) {
             return None;
         }
         *slot = action;
@@ -247,13 +247,15 @@ fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Actio
 /// The keys of four directions, first those that stand first with each.
 fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(&str) -> Press) -> Vec<Press> {
     let nth = |at: usize| {
-        let keys = four.iter().filter_map(|action| keys.of(*action).nth(at));
+        let keys = four
+            .iter()
+            .filter_map(|action| keys.keys_of(*action).nth(at));
         Press {
             names: keys.flat_map(|key| press(key).names).collect(),
             is_chord: false,
         }
     };
-    (0..keys.of(four[0]).count().min(2)).map(nth).collect()
+    (0..keys.keys_of(four[0]).count().min(2)).map(nth).collect()
 }
 
 #[cfg(test)]
@@ -296,13 +298,13 @@ mod tests {
         ])
     }
 
-    fn told(spec: &Spec, keys: &Keys, layout: &Layout) -> Vec<String> {
+    fn told(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<String> {
         let press = |press: &Press| press.names.join(if press.is_chord { "+" } else { " " });
         let tell = |hint: &Hint| {
             let keys: Vec<_> = hint.keys.iter().map(press).collect();
             format!("{}: {}", keys.join(" or "), hint.label)
         };
-        hints(spec, keys, layout).iter().map(tell).collect()
+        explain_keys(spec, keys, layout).iter().map(tell).collect()
     }
 
     #[test]
@@ -317,9 +319,9 @@ mod tests {
             "NumpadEnter",
             "Comma",
         ];
-        let none = Layout::new();
+        let none = KeyboardLayout::new();
         assert_eq!(
-            names.map(|code| key_name(code, &none)),
+            names.map(|code| name_key(code, &none)),
             ["↑", "W", "3", "Space", "Shift", "Num 4", "Num Enter", ","]
         );
         let french = [("KeyW", "z"), ("Comma", ";"), ("Digit3", "\"")];
@@ -327,12 +329,12 @@ mod tests {
             .map(|(code, printed)| (code.to_owned(), printed.to_owned()))
             .into();
         assert_eq!(
-            names.map(|code| key_name(code, &french)),
+            names.map(|code| name_key(code, &french)),
             ["↑", "Z", "3", "Space", "Shift", "Num 4", "Num Enter", ";"]
         );
-        messages::speak(["de"]);
+        messages::choose_language(["de"]);
         assert_eq!(
-            names.map(|code| key_name(code, &none)),
+            names.map(|code| name_key(code, &none)),
             [
                 "↑",
                 "W",
@@ -350,7 +352,7 @@ mod tests {
     fn hints_tell_four_directions_together() {
         let (spec, keys) = kitchen();
         assert_eq!(
-            told(&spec, &keys, &Layout::new()),
+            told(&spec, &keys, &KeyboardLayout::new()),
             [
                 "↑ ← ↓ → or W A S D: Move",
                 "Space or E: Pick up or drop",
@@ -368,7 +370,7 @@ mod tests {
             ("rotate_right", &["ArrowRight"]),
         ]);
         assert_eq!(
-            told(&spec, &keys, &Layout::new()),
+            told(&spec, &keys, &KeyboardLayout::new()),
             ["↑: Move forward", "←: Rotate left", "→: Rotate right"]
         );
     }
@@ -376,8 +378,8 @@ mod tests {
     #[test]
     fn buttons_make_a_cross_of_the_directions() {
         let faces = |(spec, keys): &(Spec, Keys)| {
-            let face = |button: &Button| (button.way.map(Way::name), button.face.clone());
-            buttons(spec, keys).iter().map(face).collect::<Vec<_>>()
+            let face = |button: &Button| (button.way.map(PadDirection::name), button.face.clone());
+            lay_buttons(spec, keys).iter().map(face).collect::<Vec<_>>()
         };
         let some = |way, face: &str| (Some(way), face.to_owned());
         let beside = |face: &str| (None, face.to_owned());

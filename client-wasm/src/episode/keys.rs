@@ -1,4 +1,4 @@
-//! What the person wants, from keys, chords and touch buttons that go down and up.
+//! The actions that a person wants, from keys, chords and touch buttons that go down and up.
 //!
 //! A chord is meant once all its keys are down, and those parts of it that mean something by themselves are not meant
 //! then: the longest chord wins. Of several lasting actions held at once, the one pressed last counts; when it is let
@@ -10,10 +10,10 @@ use env_core::{Action, Spec};
 
 /// An action began or ceased to be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ActionChange {
     /// The action.
     pub action: Action,
-    /// Whether it began.
+    /// True if it began.
     pub down: bool,
     /// The action that the person wants by it, if that is another than before.
     pub wanted: Option<Action>,
@@ -35,7 +35,7 @@ enum By {
     Finger(i32),
 }
 
-/// What means an action: keys that are down together.
+/// Keys that mean an action when they are down together.
 #[derive(Debug)]
 struct Binding {
     /// As the study writes it.
@@ -52,7 +52,7 @@ impl Binding {
         self.codes().any(|own| own == code)
     }
 
-    /// Whether it is that chord and more.
+    /// True if it is that chord and more.
     fn exceeds(&self, other: &Self) -> bool {
         self.codes().count() > other.codes().count() && other.codes().all(|code| self.has(code))
     }
@@ -67,7 +67,7 @@ pub struct Keys {
     noop: Action,
     /// In the order in which they went down.
     down: Vec<Down>,
-    /// What is meant, that which was completed last at the end.
+    /// The actions that are meant, the one completed last at the end.
     held: Vec<(By, Action)>,
 }
 
@@ -100,20 +100,20 @@ impl Keys {
         }
     }
 
-    /// Whether a key means something, alone or with others.
-    pub fn has(&self, code: &str) -> bool {
+    /// True if a key means something, alone or with others.
+    pub fn has_key(&self, code: &str) -> bool {
         self.bindings.iter().any(|binding| binding.has(code))
     }
 
     /// The keys and chords of an action, in the order of the bindings.
-    pub fn of(&self, action: Action) -> impl Iterator<Item = &str> {
+    pub fn keys_of(&self, action: Action) -> impl Iterator<Item = &str> {
         let bindings = self.bindings.iter();
         let own = bindings.filter(move |binding| binding.action == action);
         own.map(|binding| binding.name.as_str())
     }
 
     /// A key goes down, by its `KeyboardEvent.code`.
-    pub fn press(&mut self, code: &str) -> Vec<Change> {
+    pub fn press_key(&mut self, code: &str) -> Vec<ActionChange> {
         let key = Down::Key(code.to_owned());
         if self.down.contains(&key) {
             return Vec::new();
@@ -123,14 +123,14 @@ impl Keys {
     }
 
     /// A key goes up.
-    pub fn release(&mut self, code: &str) -> Vec<Change> {
+    pub fn release_key(&mut self, code: &str) -> Vec<ActionChange> {
         self.down
             .retain(|down| !matches!(down, Down::Key(key) if key == code));
         self.settle(|_| false)
     }
 
     /// A finger lies on the button of an action from now on, or on none.
-    pub fn touch(&mut self, finger: i32, action: Option<Action>) -> Vec<Change> {
+    pub fn touch_button(&mut self, finger: i32, action: Option<Action>) -> Vec<ActionChange> {
         let now = action.map(|action| Down::Finger(finger, action));
         if now.as_ref().is_none_or(|now| !self.down.contains(now)) {
             self.down
@@ -141,7 +141,7 @@ impl Keys {
     }
 
     /// Everything is let go, as when the page loses the focus.
-    pub fn release_all(&mut self) -> Vec<Change> {
+    pub fn release_all(&mut self) -> Vec<ActionChange> {
         self.down.clear();
         self.settle(|_| false)
     }
@@ -156,7 +156,7 @@ impl Keys {
         self.lasts.get(usize::from(action)) == Some(&true)
     }
 
-    /// What is meant by all that is down, that which was completed last at the end.
+    /// The actions meant by all that is down, the one completed last at the end.
     fn meant(&self) -> Vec<(By, Action)> {
         let at = |code: &str| {
             let is = |down: &Down| matches!(down, Down::Key(key) if key == code);
@@ -189,16 +189,16 @@ impl Keys {
 
     /// Makes what is held follow from what is down. A momentary action that is not held begins only by a finger, or by
     /// a binding that was `pressed`: when a chord is let go, its parts are not pressed anew.
-    fn settle(&mut self, pressed: impl Fn(&Binding) -> bool) -> Vec<Change> {
+    fn settle(&mut self, pressed: impl Fn(&Binding) -> bool) -> Vec<ActionChange> {
         let (before, meant) = (self.lasting(), self.meant());
         let old = std::mem::take(&mut self.held);
         let gone = old.iter().filter(|held| !meant.contains(held));
-        let up = |&(_, action): &(By, Action)| Change {
+        let up = |&(_, action): &(By, Action)| ActionChange {
             action,
             down: false,
             wanted: None,
         };
-        let mut changes: Vec<Change> = gone.map(up).collect();
+        let mut changes: Vec<ActionChange> = gone.map(up).collect();
         for (by, action) in meant {
             let lasts = self.lasts(action);
             let begins = match by {
@@ -207,7 +207,7 @@ impl Keys {
             };
             let is_held = old.contains(&(by, action));
             if begins && !is_held {
-                changes.push(Change {
+                changes.push(ActionChange {
                     action,
                     down: true,
                     wanted: (!lasts).then_some(action),
@@ -219,7 +219,7 @@ impl Keys {
         }
         let now = self.lasting();
         if now != before {
-            let began = |change: &&mut Change| change.down && change.action == now;
+            let began = |change: &&mut ActionChange| change.down && change.action == now;
             let by = match changes
                 .iter()
                 .any(|change| change.down && change.action == now)
@@ -285,16 +285,16 @@ mod tests {
         )
     }
 
-    fn down(action: Action, wanted: Option<Action>) -> Change {
-        Change {
+    fn down(action: Action, wanted: Option<Action>) -> ActionChange {
+        ActionChange {
             action,
             down: true,
             wanted,
         }
     }
 
-    fn up(action: Action, wanted: Option<Action>) -> Change {
-        Change {
+    fn up(action: Action, wanted: Option<Action>) -> ActionChange {
+        ActionChange {
             down: false,
             ..down(action, wanted)
         }
@@ -303,61 +303,61 @@ mod tests {
     #[test]
     fn the_last_pressed_wins_and_release_falls_back() {
         let mut keys = keys();
-        assert_eq!(keys.press("ArrowUp"), [down(UP, Some(UP))]);
-        assert_eq!(keys.press("ArrowLeft"), [down(LEFT, Some(LEFT))]);
-        assert_eq!(keys.release("ArrowLeft"), [up(LEFT, Some(UP))]);
-        assert_eq!(keys.release("ArrowUp"), [up(UP, Some(NOOP))]);
-        assert_eq!(keys.release("ArrowUp"), []);
+        assert_eq!(keys.press_key("ArrowUp"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("ArrowLeft"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(keys.release_key("ArrowLeft"), [up(LEFT, Some(UP))]);
+        assert_eq!(keys.release_key("ArrowUp"), [up(UP, Some(NOOP))]);
+        assert_eq!(keys.release_key("ArrowUp"), []);
     }
 
     #[test]
     fn letting_go_of_what_does_not_count_changes_nothing() {
         let mut keys = keys();
-        keys.press("ArrowUp");
-        keys.press("ArrowLeft");
-        assert_eq!(keys.release("ArrowUp"), [up(UP, None)]);
+        keys.press_key("ArrowUp");
+        keys.press_key("ArrowLeft");
+        assert_eq!(keys.release_key("ArrowUp"), [up(UP, None)]);
         assert_eq!(keys.lasting(), LEFT);
     }
 
     #[test]
     fn a_momentary_press_counts_once_and_keeps_the_lasting_one() {
         let mut keys = keys();
-        keys.press("ArrowUp");
-        assert_eq!(keys.press("Space"), [down(USE, Some(USE))]);
-        assert_eq!(keys.press("Space"), []);
+        keys.press_key("ArrowUp");
+        assert_eq!(keys.press_key("Space"), [down(USE, Some(USE))]);
+        assert_eq!(keys.press_key("Space"), []);
         assert_eq!(keys.lasting(), UP);
-        assert_eq!(keys.release("Space"), [up(USE, None)]);
+        assert_eq!(keys.release_key("Space"), [up(USE, None)]);
     }
 
     #[test]
     fn two_keys_of_one_action_hold_it_together() {
         let mut keys = keys();
-        keys.press("ArrowUp");
-        assert_eq!(keys.press("KeyW"), [down(UP, None)]);
-        assert_eq!(keys.release("ArrowUp"), [up(UP, None)]);
-        assert_eq!(keys.release("KeyW"), [up(UP, Some(NOOP))]);
+        keys.press_key("ArrowUp");
+        assert_eq!(keys.press_key("KeyW"), [down(UP, None)]);
+        assert_eq!(keys.release_key("ArrowUp"), [up(UP, None)]);
+        assert_eq!(keys.release_key("KeyW"), [up(UP, Some(NOOP))]);
     }
 
     #[test]
     fn losing_the_focus_lets_everything_go() {
         let mut keys = keys();
-        keys.press("ArrowUp");
-        keys.press("Space");
-        keys.touch(1, Some(LEFT));
+        keys.press_key("ArrowUp");
+        keys.press_key("Space");
+        keys.touch_button(1, Some(LEFT));
         assert_eq!(
             keys.release_all(),
             [up(UP, None), up(USE, None), up(LEFT, Some(NOOP))]
         );
-        assert_eq!(keys.release("ArrowUp"), []);
-        assert_eq!(keys.press("ArrowUp"), [down(UP, Some(UP))]);
+        assert_eq!(keys.release_key("ArrowUp"), []);
+        assert_eq!(keys.press_key("ArrowUp"), [down(UP, Some(UP))]);
     }
 
     #[test]
     fn a_study_may_bind_other_keys() {
         let keys = bound(&[("KeyI", UP), ("ShiftLeft+KeyI", LEFT)], false);
-        assert_eq!(keys.of(UP).collect::<Vec<_>>(), ["KeyI"]);
-        assert_eq!(keys.of(LEFT).collect::<Vec<_>>(), ["ShiftLeft+KeyI"]);
-        assert!(keys.has("ShiftLeft") && keys.has("KeyI") && !keys.has("KeyW"));
+        assert_eq!(keys.keys_of(UP).collect::<Vec<_>>(), ["KeyI"]);
+        assert_eq!(keys.keys_of(LEFT).collect::<Vec<_>>(), ["ShiftLeft+KeyI"]);
+        assert!(keys.has_key("ShiftLeft") && keys.has_key("KeyI") && !keys.has_key("KeyW"));
     }
 
     #[test]
@@ -370,23 +370,23 @@ mod tests {
             ],
             false,
         );
-        assert_eq!(keys.press("ShiftLeft"), []);
-        assert_eq!(keys.press("KeyI"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(keys.press_key("ShiftLeft"), []);
+        assert_eq!(keys.press_key("KeyI"), [down(LEFT, Some(LEFT))]);
         assert_eq!(
-            keys.press("KeyJ"),
+            keys.press_key("KeyJ"),
             [up(LEFT, Some(NOOP)), down(USE, Some(USE))]
         );
-        assert_eq!(keys.release("KeyI"), [up(USE, None)]);
+        assert_eq!(keys.release_key("KeyI"), [up(USE, None)]);
         // In any order.
         keys.release_all();
-        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("KeyI"), [down(UP, Some(UP))]);
         assert_eq!(
-            keys.press("ShiftLeft"),
+            keys.press_key("ShiftLeft"),
             [up(UP, None), down(LEFT, Some(LEFT))]
         );
         // What is left of a chord is meant again, and goes on to be what was pressed before others.
         assert_eq!(
-            keys.release("ShiftLeft"),
+            keys.release_key("ShiftLeft"),
             [up(LEFT, None), down(UP, Some(UP))]
         );
     }
@@ -394,12 +394,12 @@ mod tests {
     #[test]
     fn what_is_left_of_a_chord_is_not_pressed_anew() {
         let mut keys = bound(&[("KeyI", USE), ("ShiftLeft+KeyI", LEFT)], false);
-        keys.press("ShiftLeft");
-        keys.press("KeyI");
-        assert_eq!(keys.release("ShiftLeft"), [up(LEFT, Some(NOOP))]);
-        assert_eq!(keys.press("KeyX"), []);
-        assert_eq!(keys.release("KeyI"), []);
-        assert_eq!(keys.press("KeyI"), [down(USE, Some(USE))]);
+        keys.press_key("ShiftLeft");
+        keys.press_key("KeyI");
+        assert_eq!(keys.release_key("ShiftLeft"), [up(LEFT, Some(NOOP))]);
+        assert_eq!(keys.press_key("KeyX"), []);
+        assert_eq!(keys.release_key("KeyI"), []);
+        assert_eq!(keys.press_key("KeyI"), [down(USE, Some(USE))]);
     }
 
     #[test]
@@ -408,37 +408,40 @@ mod tests {
             &[("KeyI", UP), ("ShiftLeft+KeyI", USE), ("KeyJ", LEFT)],
             false,
         );
-        keys.press("ShiftLeft");
-        keys.press("KeyI");
-        keys.press("KeyJ");
-        assert_eq!(keys.release("ShiftLeft"), [up(USE, None), down(UP, None)]);
+        keys.press_key("ShiftLeft");
+        keys.press_key("KeyI");
+        keys.press_key("KeyJ");
+        assert_eq!(
+            keys.release_key("ShiftLeft"),
+            [up(USE, None), down(UP, None)]
+        );
         assert_eq!(keys.lasting(), LEFT);
     }
 
     #[test]
     fn where_presses_are_captured_every_press_counts_once() {
         let mut keys = bound(&[("KeyI", UP), ("KeyJ", LEFT)], true);
-        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
-        assert_eq!(keys.press("KeyI"), []);
-        assert_eq!(keys.press("KeyJ"), [down(LEFT, Some(LEFT))]);
-        assert_eq!(keys.release("KeyJ"), [up(LEFT, None)]);
-        assert_eq!(keys.release("KeyI"), [up(UP, None)]);
-        assert_eq!(keys.press("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("KeyI"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("KeyI"), []);
+        assert_eq!(keys.press_key("KeyJ"), [down(LEFT, Some(LEFT))]);
+        assert_eq!(keys.release_key("KeyJ"), [up(LEFT, None)]);
+        assert_eq!(keys.release_key("KeyI"), [up(UP, None)]);
+        assert_eq!(keys.press_key("KeyI"), [down(UP, Some(UP))]);
         assert_eq!(keys.lasting(), NOOP);
     }
 
     #[test]
     fn fingers_slide_from_button_to_button_and_hold_beside_each_other() {
         let mut keys = keys();
-        assert_eq!(keys.touch(7, Some(UP)), [down(UP, Some(UP))]);
-        assert_eq!(keys.touch(7, Some(UP)), []);
-        assert_eq!(keys.touch(9, Some(USE)), [down(USE, Some(USE))]);
+        assert_eq!(keys.touch_button(7, Some(UP)), [down(UP, Some(UP))]);
+        assert_eq!(keys.touch_button(7, Some(UP)), []);
+        assert_eq!(keys.touch_button(9, Some(USE)), [down(USE, Some(USE))]);
         assert_eq!(
-            keys.touch(7, Some(LEFT)),
+            keys.touch_button(7, Some(LEFT)),
             [up(UP, None), down(LEFT, Some(LEFT))]
         );
-        assert_eq!(keys.touch(9, None), [up(USE, None)]);
-        assert_eq!(keys.touch(7, None), [up(LEFT, Some(NOOP))]);
-        assert_eq!(keys.touch(7, None), []);
+        assert_eq!(keys.touch_button(9, None), [up(USE, None)]);
+        assert_eq!(keys.touch_button(7, None), [up(LEFT, Some(NOOP))]);
+        assert_eq!(keys.touch_button(7, None), []);
     }
 }

@@ -13,7 +13,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
 use crate::episode::module;
-use crate::pages::unmet_requirements::Found;
+use crate::pages::unmet_requirements::Measurements;
 use crate::shell::{dom, lifetime};
 
 /// Round trips to the server of which the median is told, and the least of them that say something.
@@ -51,11 +51,11 @@ pub(crate) struct Measured {
     /// As the server takes it.
     pub(crate) answers: Vec<Answer>,
     /// As the person is told.
-    pub(crate) found: Found,
+    pub(crate) found: Measurements,
 }
 
 /// Measures. `tell` hears how far it is, `ping` asks the server for an answer, whose round trip comes into `pings`.
-pub(crate) async fn measure(
+pub(crate) async fn measure_device(
     trials: &[Trial],
     pings: Pings,
     tell: impl Fn(At),
@@ -71,8 +71,8 @@ pub(crate) async fn measure(
     let fps = frames(&tell).await;
     tell(At::Check(4));
     // The window last: it may have been made larger meanwhile.
-    let found = Found {
-        window: window(),
+    let found = Measurements {
+        window: read_window(),
         rtt_ms,
         fps,
         step_ms,
@@ -83,9 +83,9 @@ pub(crate) async fn measure(
     }
 }
 
-fn answers(found: Found) -> Vec<Answer> {
-    let device = device();
-    let (_, fullscreen) = dom::screen();
+fn answers(found: Measurements) -> Vec<Answer> {
+    let device = read_device();
+    let (_, fullscreen) = dom::read_screen();
     let audio = has("AudioContext") || has("webkitAudioContext");
     let to_hundredths = |number: f64| json!((number * 100.0).round() / 100.0);
     let numbers = [
@@ -100,7 +100,7 @@ fn answers(found: Found) -> Vec<Answer> {
         ("audio", json!(audio)),
         (
             "keyboard",
-            json!(device == Device::Desktop || dom::matches("(any-hover: hover)")),
+            json!(device == Device::Desktop || dom::matches_media("(any-hover: hover)")),
         ),
         ("touch", json!(is_touched())),
         ("width", json!(found.window.0.min(u32::from(u16::MAX)))),
@@ -117,7 +117,7 @@ fn answers(found: Found) -> Vec<Answer> {
 }
 
 /// Width and height of the window, CSS pixels.
-pub(crate) fn window() -> (u32, u32) {
+pub(crate) fn read_window() -> (u32, u32) {
     let window = dom::window();
     let pixels = |size: Result<JsValue, JsValue>| size.ok().and_then(|size| size.as_f64());
     let of = |size| pixels(size).map_or(0, |size| size as u32);
@@ -134,12 +134,12 @@ fn is_touched() -> bool {
 
 /// A screen that is touched first of all is a phone's or a tablet's. The shorter side of a phone's has fewer than 600
 /// pixels.
-pub(crate) fn device() -> Device {
-    if !is_touched() || !dom::matches("(pointer: coarse)") {
+pub(crate) fn read_device() -> Device {
+    if !is_touched() || !dom::matches_media("(pointer: coarse)") {
         return Device::Desktop;
     }
     let is_small = "(max-device-width: 599.98px), (max-device-height: 599.98px)";
-    match dom::matches(is_small) {
+    match dom::matches_media(is_small) {
         true => Device::Phone,
         false => Device::Tablet,
     }
@@ -194,7 +194,9 @@ async fn frames(tell: &impl Fn(At)) -> Option<f64> {
 async fn steps(trials: &[Trial]) -> Option<f64> {
     let mut slowest = None;
     for Trial { module, params } in trials {
-        let mut world = module::load(&module::url(module), params).await.ok()?;
+        let mut world = module::load_module(&module::module_url(module), params)
+            .await
+            .ok()?;
         let spec = world.spec().clone();
         let actions = vec![spec.noop; usize::from(spec.seats)];
         let mut count = 1;

@@ -67,7 +67,7 @@ pub(crate) type Module = Guest<Browser>;
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.
-pub(crate) async fn load(url: &str, params: &str) -> Result<Module, String> {
+pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, String> {
     let exports = instantiate(url)
         .await
         .map_err(|error| format!("{url}: {error:?}"))?;
@@ -165,7 +165,7 @@ impl Engine for Browser {
 }
 
 /// Where the module with this SHA-256 is served, for good.
-pub(crate) fn url(sha256: &str) -> String {
+pub(crate) fn module_url(sha256: &str) -> String {
     format!("/modules/{sha256}.wasm")
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn url(sha256: &str) -> String {
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched or read.
-pub(crate) async fn partners(networks: &[String]) -> Result<Partners, String> {
+pub(crate) async fn load_partners(networks: &[String]) -> Result<Partners, String> {
     let mut partners = Partners::default();
     for sha256 in networks {
         let url = format!("/networks/{sha256}.network");
@@ -198,7 +198,7 @@ async fn fetch(url: &str) -> Result<Vec<u8>, JsValue> {
 /// Brings a module into the browser's cache. If that fails, it is fetched when it is needed.
 pub(crate) fn fetch_ahead(sha256: String) {
     spawn_local(async move {
-        let response = JsFuture::from(dom::window().fetch_with_str(&url(&sha256))).await;
+        let response = JsFuture::from(dom::window().fetch_with_str(&module_url(&sha256))).await;
         // A body that nobody reads may not be fetched to its end.
         if let Ok(response) = response.map(JsCast::unchecked_into::<Response>)
             && let Ok(body) = response.array_buffer()

@@ -5,9 +5,9 @@
 use env_core::Spec;
 use web_sys::{HtmlElement, PointerEvent};
 
-use crate::episode::controls::{self, Hint, Layout};
+use crate::episode::controls::{self, Hint, KeyboardLayout};
 use crate::episode::keys::Keys;
-use crate::episode::partners::Line;
+use crate::episode::partners::PartnerNotice;
 use crate::episode::touch_buttons;
 use crate::messages;
 use crate::pages::chat::Pane;
@@ -47,7 +47,7 @@ pub(crate) enum Veil {
 pub(crate) struct Screen {
     /// The page: the world, and the chat beside it if there is one.
     pub(crate) whole: HtmlElement,
-    /// What people write meanwhile.
+    /// The chat beside the world.
     pub(crate) chat: Option<Pane>,
     page: HtmlElement,
     heading: HtmlElement,
@@ -63,9 +63,9 @@ pub(crate) struct Screen {
     ask: HtmlElement,
     asked: HtmlElement,
     news: HtmlElement,
-    /// What the overlay shows.
+    /// The content of the overlay.
     shown: String,
-    /// What is told beside the world, and the elements that count down.
+    /// The notices beside the world, and their elements that count down.
     told: Vec<(String, HtmlElement)>,
     described_ms: f64,
 }
@@ -73,26 +73,35 @@ pub(crate) struct Screen {
 impl Screen {
     /// An empty page; `partner` is what the partner is called. With `chat` people write beside it.
     pub(crate) fn new(inbox: &Inbox, partner: &str, chat: bool) -> Self {
-        let page = dom::make("section.play");
-        let heading = dom::text("h1.sr-only", messages::say().get_ready);
-        let hud = dom::make("div.hud");
-        let (partner, link) = (dom::text("div.partner", partner), dom::make("div.link"));
-        dom::fill(&hud, &[&partner, &link]);
-        let canvas = dom::make("canvas");
+        let page = dom::make_element("section.play");
+        let heading = dom::make_text("h1.sr-only", messages::current_words().get_ready);
+        let hud = dom::make_element("div.hud");
+        let (partner, link) = (
+            dom::make_text("div.partner", partner),
+            dom::make_element("div.link"),
+        );
+        dom::add_children(&hud, &[&partner, &link]);
+        let canvas = dom::make_element("canvas");
         canvas.set_id("stage");
-        dom::set(&canvas, "tabindex", "0");
-        dom::set(&canvas, "role", "application");
-        let (words, spoken) = (dom::make("p.sr-only"), dom::make("p.sr-only"));
+        dom::set_attribute(&canvas, "tabindex", "0");
+        dom::set_attribute(&canvas, "role", "application");
+        let (words, spoken) = (
+            dom::make_element("p.sr-only"),
+            dom::make_element("p.sr-only"),
+        );
         words.set_id("words");
-        dom::set(&canvas, "aria-describedby", "words");
-        dom::set(&spoken, "aria-live", "polite");
-        let keys = dom::make("div.keys");
+        dom::set_attribute(&canvas, "aria-describedby", "words");
+        dom::set_attribute(&spoken, "aria-live", "polite");
+        let keys = dom::make_element("div.keys");
         let (ask, asked) = ask(&canvas);
-        let (overlay, news) = (dom::make("div.overlay"), dom::make("div.news"));
+        let (overlay, news) = (
+            dom::make_element("div.overlay"),
+            dom::make_element("div.news"),
+        );
         for told in [&overlay, &news] {
-            dom::set(told, "role", "status");
+            dom::set_attribute(told, "role", "status");
         }
-        dom::fill(
+        dom::add_children(
             &page,
             &[
                 &heading, &hud, &canvas, &words, &spoken, &keys, &news, &overlay, &ask,
@@ -100,12 +109,12 @@ impl Screen {
         );
         link.set_hidden(true);
         partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
-        let chat = chat.then(|| Pane::new(inbox).beside(&canvas));
+        let chat = chat.then(|| Pane::new(inbox).put_beside(&canvas));
         let whole = match &chat {
             None => page.clone(),
             Some(pane) => {
-                let whole = dom::make("div.both");
-                dom::fill(&whole, &[&page, &pane.element]);
+                let whole = dom::make_element("div.both");
+                dom::add_children(&whole, &[&page, &pane.element]);
                 whole
             }
         };
@@ -129,36 +138,39 @@ impl Screen {
             told: Vec::new(),
             described_ms: f64::NEG_INFINITY,
         };
-        screen.overlay(Veil::Dark, messages::say().loading, None);
+        screen.show_overlay(Veil::Dark, messages::current_words().loading, None);
         screen
     }
 
     /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
-    pub(crate) fn explain(
+    pub(crate) fn explain_keys(
         &self,
         inbox: &Inbox,
         spec: &Spec,
         keys: &Keys,
-        layout: &Layout,
+        layout: &KeyboardLayout,
         touch: bool,
     ) {
-        dom::say(&self.heading, &spec.title);
-        dom::set(&self.canvas, "aria-label", &spec.title);
-        for hint in controls::hints(spec, keys, layout) {
-            dom::fill(&self.keys, &[&tell(&hint)]);
+        dom::set_text(&self.heading, &spec.title);
+        dom::set_attribute(&self.canvas, "aria-label", &spec.title);
+        for hint in controls::explain_keys(spec, keys, layout) {
+            dom::add_children(&self.keys, &[&tell(&hint)]);
         }
         if touch {
-            dom::fill(
+            dom::add_children(
                 &self.page,
-                &[&touch_buttons::make(inbox, &controls::buttons(spec, keys))],
+                &[&touch_buttons::make_pad(
+                    inbox,
+                    &controls::lay_buttons(spec, keys),
+                )],
             );
             // Machines that have both a mouse and a screen to touch show the buttons once they are of use.
             let page = self.page.clone();
             let touched = move || drop(page.class_list().add_1("touched"));
-            if dom::matches("(pointer: coarse)") {
+            if dom::matches_media("(pointer: coarse)") {
                 touched();
             }
-            dom::listen(&self.page, "pointerdown", move |event: PointerEvent| {
+            dom::add_listener(&self.page, "pointerdown", move |event: PointerEvent| {
                 if event.pointer_type() == "touch" {
                     touched();
                 }
@@ -168,21 +180,21 @@ impl Screen {
     }
 
     /// Asks for the whole screen before the world runs, or beside it once it does; or not at all.
-    pub(crate) fn ask(&self, asks: bool, runs: bool) {
-        dom::show(&self.ask, asks);
+    pub(crate) fn ask_for_screen(&self, asks: bool, runs: bool) {
+        dom::show_element(&self.ask, asks);
         let class = if runs { "ask beside" } else { "ask" };
         if self.ask.class_name() != class {
             self.ask.set_class_name(class);
         }
         let sentence = match runs {
-            true => messages::say().fullscreen_left,
-            false => messages::say().ask_fullscreen,
+            true => messages::current_words().fullscreen_left,
+            false => messages::current_words().ask_fullscreen,
         };
-        dom::say(&self.asked, sentence);
+        dom::set_text(&self.asked, sentence);
     }
 
     /// Shows figures: what each is, and what it says now. They keep the room that they once had, so that nothing jumps.
-    pub(crate) fn figures(&mut self, figures: &[(String, String)]) {
+    pub(crate) fn show_figures(&mut self, figures: &[(String, String)]) {
         let labels = self.gauges.iter().map(|gauge| &gauge.label);
         if !labels.eq(figures.iter().map(|(label, _)| label)) {
             self.gauges
@@ -203,24 +215,24 @@ impl Screen {
     }
 
     /// Shows how packets travel.
-    pub(crate) fn badge(&self, badge: Badge) {
+    pub(crate) fn show_badge(&self, badge: Badge) {
         let (class, text) = match badge {
             Badge::None => ("", ""),
-            Badge::Direct => ("", messages::say().direct),
-            Badge::Relay => ("relay", messages::say().via_server),
-            Badge::Lost => ("lost", messages::say().partner_lost),
-            Badge::Unsaved => ("lost", messages::say().saving_paused),
+            Badge::Direct => ("", messages::current_words().direct),
+            Badge::Relay => ("relay", messages::current_words().via_server),
+            Badge::Lost => ("lost", messages::current_words().partner_lost),
+            Badge::Unsaved => ("lost", messages::current_words().saving_paused),
         };
-        dom::say(&self.link, text);
+        dom::set_text(&self.link, text);
         let class = format!("link {class}");
         if self.link.class_name() != class {
             self.link.set_class_name(&class);
         }
-        dom::show(&self.link, badge != Badge::None);
+        dom::show_element(&self.link, badge != Badge::None);
     }
 
     /// Covers the world with a sentence, and a large number if there is one.
-    pub(crate) fn overlay(&mut self, veil: Veil, sentence: &str, count: Option<u64>) {
+    pub(crate) fn show_overlay(&mut self, veil: Veil, sentence: &str, count: Option<u64>) {
         if !self.turns_to(format!("{veil:?} {sentence} {count:?}")) {
             return;
         }
@@ -231,15 +243,18 @@ impl Screen {
         self.overlay.set_class_name(class);
         self.overlay.set_text_content(None);
         if let Some(count) = count {
-            dom::fill(&self.overlay, &[&dom::text("p.count", &count.to_string())]);
+            dom::add_children(
+                &self.overlay,
+                &[&dom::make_text("p.count", &count.to_string())],
+            );
         }
         if veil != Veil::None {
-            dom::fill(&self.overlay, &[&dom::text("p", sentence)]);
+            dom::add_children(&self.overlay, &[&dom::make_text("p", sentence)]);
         }
     }
 
     /// Covers the world with its outcome and the way on.
-    pub(crate) fn outcome(&mut self, inbox: &Inbox, sentence: &str) {
+    pub(crate) fn show_outcome(&mut self, inbox: &Inbox, sentence: &str) {
         if !self.turns_to(format!("outcome {sentence}")) {
             return;
         }
@@ -247,15 +262,15 @@ impl Screen {
         self.overlay.set_text_content(None);
         let inbox = inbox.clone();
         // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
-        let on = dom::button("primary", messages::say().onward, move || {
+        let on = dom::make_button("primary", messages::current_words().onward, move || {
             inbox.send(Input::Onward)
         });
-        let actions = dom::make("div.actions");
-        dom::fill(&actions, &[&on]);
-        dom::fill(&self.overlay, &[&dom::text("p", sentence), &actions]);
+        let actions = dom::make_element("div.actions");
+        dom::add_children(&actions, &[&on]);
+        dom::add_children(&self.overlay, &[&dom::make_text("p", sentence), &actions]);
     }
 
-    /// Whether the overlay is to show something else from now on.
+    /// Notes the content of the overlay; true if it is another one.
     fn turns_to(&mut self, shown: String) -> bool {
         let turns = self.shown != shown;
         self.shown = shown;
@@ -263,27 +278,30 @@ impl Screen {
     }
 
     /// Tells something beside the world. Seconds that count down are not read aloud.
-    pub(crate) fn news(&mut self, lines: &[Line]) {
+    pub(crate) fn show_notices(&mut self, lines: &[PartnerNotice]) {
         let told = self.told.iter().map(|(sentence, _)| sentence);
         if !told.eq(lines.iter().map(|line| &line.sentence)) {
             self.news.set_text_content(None);
             self.told.clear();
             for line in lines {
-                let (entry, left) = (dom::text("p", &line.sentence), dom::make("span.left"));
-                dom::set(&left, "aria-hidden", "true");
-                dom::fill(&entry, &[&left]);
-                dom::fill(&self.news, &[&entry]);
+                let (entry, left) = (
+                    dom::make_text("p", &line.sentence),
+                    dom::make_element("span.left"),
+                );
+                dom::set_attribute(&left, "aria-hidden", "true");
+                dom::add_children(&entry, &[&left]);
+                dom::add_children(&self.news, &[&entry]);
                 self.told.push((line.sentence.clone(), left));
             }
         }
         for ((_, left), line) in self.told.iter().zip(lines) {
             let seconds = line.left_s.map(|left_s| format!("{left_s} s"));
-            dom::say(left, &seconds.unwrap_or_default());
-            dom::show(left, line.left_s.is_some());
+            dom::set_text(left, &seconds.unwrap_or_default());
+            dom::show_element(left, line.left_s.is_some());
         }
     }
 
-    /// Whether it is time for another description.
+    /// True if it is time for another description.
     pub(crate) fn may_describe(&mut self, now_ms: f64) -> bool {
         let due = now_ms >= self.described_ms + DESCRIBE_MS;
         if due {
@@ -293,13 +311,13 @@ impl Screen {
     }
 
     /// Tells the world in words: all of it to whoever asks, and what is new aloud.
-    pub(crate) fn describe(&self, words: &str) {
+    pub(crate) fn describe_world(&self, words: &str) {
         let before = self.words.text_content().unwrap_or_default();
-        let news = messages::news(&before, words);
+        let news = messages::find_news(&before, words);
         if !news.is_empty() {
-            dom::say(&self.spoken, &news);
+            dom::set_text(&self.spoken, &news);
         }
-        dom::say(&self.words, words);
+        dom::set_text(&self.words, words);
     }
 }
 
@@ -314,8 +332,11 @@ struct Figure {
 
 impl Figure {
     fn new(label: &str) -> Self {
-        let (element, value) = (dom::make("div.figure"), dom::make("span.value"));
-        dom::fill(&element, &[&dom::text("span.label", label), &value]);
+        let (element, value) = (
+            dom::make_element("div.figure"),
+            dom::make_element("span.value"),
+        );
+        dom::add_children(&element, &[&dom::make_text("span.label", label), &value]);
         Self {
             element,
             label: label.to_owned(),
@@ -325,7 +346,7 @@ impl Figure {
     }
 
     fn show(&mut self, value: &str) {
-        dom::say(&self.value, value);
+        dom::set_text(&self.value, value);
         let width = value.chars().count();
         if width > self.widest {
             self.widest = width;
@@ -336,38 +357,38 @@ impl Figure {
     }
 }
 
-/// What keys do, in elements.
+/// The explanation of keys as an element.
 fn tell(hint: &Hint) -> HtmlElement {
-    let element = dom::make("span");
+    let element = dom::make_element("span");
     for press in &hint.keys {
-        let together = dom::make(if press.is_chord {
+        let together = dom::make_element(if press.is_chord {
             "span.chord"
         } else {
             "span.group"
         });
         for (at, name) in press.names.iter().enumerate() {
             if press.is_chord && at > 0 {
-                dom::fill(&together, &[&dom::text("span", "+")]);
+                dom::add_children(&together, &[&dom::make_text("span", "+")]);
             }
-            dom::fill(&together, &[&dom::text("kbd", name)]);
+            dom::add_children(&together, &[&dom::make_text("kbd", name)]);
         }
-        dom::fill(&element, &[&together]);
+        dom::add_children(&element, &[&together]);
     }
-    dom::fill(&element, &[&dom::text("span", &hint.label)]);
+    dom::add_children(&element, &[&dom::make_text("span", &hint.label)]);
     element
 }
 
 /// The question for the whole screen, and its sentence.
 fn ask(canvas: &HtmlElement) -> (HtmlElement, HtmlElement) {
-    let (ask, asked) = (dom::make("div.ask"), dom::make("p"));
-    dom::set(&ask, "role", "status");
+    let (ask, asked) = (dom::make_element("div.ask"), dom::make_element("p"));
+    dom::set_attribute(&ask, "role", "status");
     ask.set_hidden(true);
     let canvas = canvas.clone();
-    let button = dom::button("primary", messages::say().fullscreen, move || {
+    let button = dom::make_button("primary", messages::current_words().fullscreen, move || {
         dom::fill_screen();
         // The keys belong to the world again.
         canvas.focus().ok();
     });
-    dom::fill(&ask, &[&asked, &button]);
+    dom::add_children(&ask, &[&asked, &button]);
     (ask, asked)
 }

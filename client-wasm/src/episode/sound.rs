@@ -8,19 +8,19 @@ use crate::shell::dom;
 const LOUDNESS: f32 = 0.08;
 
 /// The partners are here.
-pub(crate) fn matched() {
+pub(crate) fn play_match() {
     play(&[523.25, 659.25, 783.99]);
 }
 
 /// The person is asked something.
-pub(crate) fn ask() {
+pub(crate) fn play_question() {
     play(&[659.25, 523.25]);
 }
 
 /// Tones of these frequencies, one after the other. Where there is no sound, there is none to be missed.
 fn play(tones_hz: &[f32]) {
     if tones(tones_hz).is_err() {
-        dom::mark("coplay-no-sound");
+        dom::set_mark("coplay-no-sound");
     }
 }
 

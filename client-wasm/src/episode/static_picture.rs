@@ -30,7 +30,7 @@ impl StaticPicture {
         Ok(Self { view })
     }
 
-    /// Whether every sprite has loaded.
+    /// True if every sprite has loaded.
     pub fn is_complete(&self) -> bool {
         self.view.is_complete()
     }
@@ -40,9 +40,9 @@ impl StaticPicture {
     /// # Errors
     /// A sentence, if the bytes are no draw list.
     pub fn show(&mut self, list: &[u8]) -> Result<(), JsValue> {
-        *self.view.list() = postcard::from_bytes(list).map_err(|error| error.to_string())?;
-        self.view.aim(0.0, 0.0);
-        self.view.frame(0.0);
+        *self.view.list_mut() = postcard::from_bytes(list).map_err(|error| error.to_string())?;
+        self.view.aim_picture(0.0, 0.0);
+        self.view.draw_frame(0.0);
         Ok(())
     }
 }

@@ -18,41 +18,44 @@ use crate::shell::inbox::{Inbox, Input};
 const NO_FINGER: i32 = -1;
 
 /// Makes the buttons.
-pub(crate) fn make(inbox: &Inbox, buttons: &[Button]) -> HtmlElement {
-    let pad = dom::make("div.pad");
-    dom::set(&pad, "role", "group");
-    dom::set(&pad, "aria-label", messages::say().controls);
-    let (cross, beside) = (dom::make("div.cross"), dom::make("div.beside"));
+pub(crate) fn make_pad(inbox: &Inbox, buttons: &[Button]) -> HtmlElement {
+    let pad = dom::make_element("div.pad");
+    dom::set_attribute(&pad, "role", "group");
+    dom::set_attribute(&pad, "aria-label", messages::current_words().controls);
+    let (cross, beside) = (
+        dom::make_element("div.cross"),
+        dom::make_element("div.beside"),
+    );
     for button in buttons {
-        let element = dom::text("button", &button.face);
-        dom::set(&element, "type", "button");
-        dom::set(&element, "data-action", &button.action.to_string());
-        dom::set(&element, "aria-label", &button.label);
+        let element = dom::make_text("button", &button.face);
+        dom::set_attribute(&element, "type", "button");
+        dom::set_attribute(&element, "data-action", &button.action.to_string());
+        dom::set_attribute(&element, "aria-label", &button.label);
         match button.way {
             Some(way) => {
-                dom::set(&element, "data-way", way.name());
-                dom::fill(&cross, &[&element]);
+                dom::set_attribute(&element, "data-way", way.name());
+                dom::add_children(&cross, &[&element]);
             }
-            None => dom::fill(&beside, &[&element]),
+            None => dom::add_children(&beside, &[&element]),
         }
         click(inbox, &element, button.action);
     }
     for side in [&cross, &beside] {
         if side.child_element_count() > 0 {
-            dom::fill(&pad, &[side]);
+            dom::add_children(&pad, &[side]);
         }
     }
     touch(inbox, &pad);
     pad
 }
 
-/// What helps people who cannot point clicks without pointing: a press that is let go at once.
+/// A press that is let go at once: tools for people who cannot point click without pointing.
 fn click(inbox: &Inbox, button: &HtmlElement, action: Action) {
     let inbox = inbox.clone();
-    dom::listen(button, "click", move |event: MouseEvent| {
+    dom::add_listener(button, "click", move |event: MouseEvent| {
         if event.detail() == 0 {
             for action in [Some(action), None] {
-                inbox.send(Input::Pad {
+                inbox.send(Input::Touch {
                     finger: NO_FINGER,
                     action,
                     at_ms: event.time_stamp(),
@@ -75,12 +78,12 @@ fn touch(inbox: &Inbox, pad: &HtmlElement) {
         "lostpointercapture",
     ] {
         let (inbox, pad_, fingers) = (inbox.clone(), pad.clone(), Rc::clone(&fingers));
-        dom::listen(pad, name, move |event: PointerEvent| {
+        dom::add_listener(pad, name, move |event: PointerEvent| {
             point(&inbox, &pad_, &fingers, &event);
         });
     }
     // A long press must not open a menu.
-    dom::listen(pad, "contextmenu", |event: Event| event.prevent_default());
+    dom::add_listener(pad, "contextmenu", |event: Event| event.prevent_default());
 }
 
 fn point(inbox: &Inbox, pad: &HtmlElement, fingers: &Fingers, event: &PointerEvent) {
@@ -113,7 +116,7 @@ fn point(inbox: &Inbox, pad: &HtmlElement, fingers: &Fingers, event: &PointerEve
         button.class_list().toggle_with_force("down", is_held).ok();
     }
     let action = now.and_then(|button| button.get_attribute("data-action")?.parse().ok());
-    inbox.send(Input::Pad {
+    inbox.send(Input::Touch {
         finger,
         action,
         at_ms: event.time_stamp(),

@@ -80,22 +80,22 @@ impl View {
     }
 
     /// The picture to be filled next, and shown by [`View::aim`].
-    pub(crate) fn list(&mut self) -> &mut DrawList {
+    pub(crate) fn list_mut(&mut self) -> &mut DrawList {
         &mut self.list
     }
 
     /// Sends the items of the picture to their places, to be there at `until_ms`.
-    pub(crate) fn aim(&mut self, now_ms: f64, until_ms: f64) {
+    pub(crate) fn aim_picture(&mut self, now_ms: f64, until_ms: f64) {
         self.tween.aim(&self.list, now_ms, until_ms);
     }
 
-    /// Whether every sprite is there.
+    /// True if every sprite is there.
     pub(crate) fn is_complete(&self) -> bool {
         self.pictures.iter().all(|picture| picture.loaded.get())
     }
 
     /// Draws the picture as of `now_ms`.
-    pub(crate) fn frame(&mut self, now_ms: f64) {
+    pub(crate) fn draw_frame(&mut self, now_ms: f64) {
         let frame = self.fit();
         if frame.scale <= 0.0 || !frame.scale.is_finite() {
             return;
@@ -279,7 +279,7 @@ fn picture(sprite: &Sprite) -> Result<Picture, JsValue> {
     let image = HtmlImageElement::new()?;
     let loaded = Rc::new(Cell::new(false));
     let flag = Rc::clone(&loaded);
-    dom::listen(&image, "load", move |_: Event| flag.set(true));
+    dom::add_listener(&image, "load", move |_: Event| flag.set(true));
     image.set_src(&url);
     Ok(Picture { image, loaded })
 }
@@ -317,7 +317,7 @@ fn view_box(tag: &str) -> Option<[f64; 2]> {
 }
 
 fn rasterise(image: &HtmlImageElement, width: u32, height: u32) -> Option<HtmlCanvasElement> {
-    let canvas: HtmlCanvasElement = dom::make("canvas").unchecked_into();
+    let canvas: HtmlCanvasElement = dom::make_element("canvas").unchecked_into();
     canvas.set_width(width);
     canvas.set_height(height);
     let context: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.unchecked_into();

@@ -1,50 +1,55 @@
-//! What the page says about an answer, and calls the choices that a study gives no words for.
+//! Messages about an answer, and names of choices that a study gives no words for.
 
 use serde_json::Value;
 use survey::{Choice, NONE, OTHER, Problem};
 
-use super::{fill, number, say};
+use super::{current_words, fill_in, format_number};
 
 /// The text of a choice: the study's, or the usual one.
-pub fn choice_text(choice: &Choice) -> &str {
+pub fn text_of_choice(choice: &Choice) -> &str {
     match (choice.text.as_str(), &choice.value) {
-        ("", Value::Bool(true)) => say().yes,
-        ("", Value::Bool(false)) => say().no,
-        ("", value) if value == OTHER => say().other,
-        ("", value) if value == NONE => say().none,
+        ("", Value::Bool(true)) => current_words().yes,
+        ("", Value::Bool(false)) => current_words().no,
+        ("", value) if value == OTHER => current_words().other,
+        ("", value) if value == NONE => current_words().none,
         (text, _) => text,
     }
 }
 
-/// What is wrong with an answer.
-pub fn wrong(problem: &Problem) -> String {
+/// The problem with an answer.
+pub fn say_problem(problem: &Problem) -> String {
     match problem {
-        Problem::Unanswered => say().answer_this.to_owned(),
-        Problem::UnansweredRow => say().answer_rows.to_owned(),
-        Problem::Unfit => say().choose_answer.to_owned(),
-        Problem::NotANumber => say().write_number.to_owned(),
-        Problem::Below(least) => fill(say().number_from, &[("least", &number(least))]),
-        Problem::Above(most) => fill(say().number_to, &[("most", &number(most))]),
-        Problem::Short(1) => say().one_character_least.to_owned(),
-        Problem::Short(least) => fill(say().characters_least, &[("least", least)]),
-        Problem::Long(1) => say().one_character_most.to_owned(),
-        Problem::Long(most) => fill(say().characters_most, &[("most", most)]),
-        Problem::Digits => say().no_digits.to_owned(),
-        Problem::Pattern => say().check_writing.to_owned(),
-        Problem::NotAnAddress => say().write_email.to_owned(),
-        Problem::Few(least) => fill(say().choose_least, &[("least", least)]),
-        Problem::Many(most) => fill(say().choose_most, &[("most", most)]),
-        Problem::Before(first) => fill(say().choose_from, &[("first", first)]),
-        Problem::After(last) => fill(say().choose_to, &[("last", last)]),
-        Problem::Contradiction => say().check_others.to_owned(),
-        Problem::Part { title, problem, .. } => format!("{title}: {}", wrong(problem)),
+        Problem::Unanswered => current_words().answer_this.to_owned(),
+        Problem::UnansweredRow => current_words().answer_rows.to_owned(),
+        Problem::Unfit => current_words().choose_answer.to_owned(),
+        Problem::NotANumber => current_words().write_number.to_owned(),
+        Problem::Below(least) => fill_in(
+            current_words().number_from,
+            &[("least", &format_number(least))],
+        ),
+        Problem::Above(most) => {
+            fill_in(current_words().number_to, &[("most", &format_number(most))])
+        }
+        Problem::Short(1) => current_words().one_character_least.to_owned(),
+        Problem::Short(least) => fill_in(current_words().characters_least, &[("least", least)]),
+        Problem::Long(1) => current_words().one_character_most.to_owned(),
+        Problem::Long(most) => fill_in(current_words().characters_most, &[("most", most)]),
+        Problem::Digits => current_words().no_digits.to_owned(),
+        Problem::Pattern => current_words().check_writing.to_owned(),
+        Problem::NotAnAddress => current_words().write_email.to_owned(),
+        Problem::Few(least) => fill_in(current_words().choose_least, &[("least", least)]),
+        Problem::Many(most) => fill_in(current_words().choose_most, &[("most", most)]),
+        Problem::Before(first) => fill_in(current_words().choose_from, &[("first", first)]),
+        Problem::After(last) => fill_in(current_words().choose_to, &[("last", last)]),
+        Problem::Contradiction => current_words().check_others.to_owned(),
+        Problem::Part { title, problem, .. } => format!("{title}: {}", say_problem(problem)),
         Problem::Said(text) => text.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::speak;
+    use super::super::choose_language;
     use super::*;
 
     /// One problem of each kind, with the plurals.
@@ -80,27 +85,27 @@ mod tests {
     #[test]
     fn the_page_says_in_english_what_the_server_does() {
         for problem in problems() {
-            assert_eq!(wrong(&problem), problem.to_string());
+            assert_eq!(say_problem(&problem), problem.to_string());
         }
     }
 
     #[test]
     fn what_is_wrong_is_said_in_german() {
-        let english: Vec<String> = problems().iter().map(wrong).collect();
-        speak(["de"]);
+        let english: Vec<String> = problems().iter().map(say_problem).collect();
+        choose_language(["de"]);
         for (problem, english) in problems().iter().zip(english) {
             let own = matches!(problem, Problem::Said(_));
-            assert_eq!(wrong(problem) == english, own, "{english}");
+            assert_eq!(say_problem(problem) == english, own, "{english}");
         }
         assert_eq!(
-            [Problem::Below(0.5), Problem::Short(1), Problem::Long(200)].map(|it| wrong(&it)),
+            [Problem::Below(0.5), Problem::Short(1), Problem::Long(200)].map(|it| say_problem(&it)),
             [
                 "Bitte schreiben Sie eine Zahl, die mindestens 0,5 ist.",
                 "Bitte schreiben Sie mindestens 1 Zeichen.",
                 "Bitte schreiben Sie höchstens 200 Zeichen.",
             ]
         );
-        speak(["en"]);
+        choose_language(["en"]);
     }
 
     #[test]
@@ -112,7 +117,7 @@ mod tests {
                 text,
                 ..Choice::default()
             };
-            choice_text(&choice).to_owned()
+            text_of_choice(&choice).to_owned()
         };
         let all = || {
             [
@@ -127,7 +132,7 @@ mod tests {
             all(),
             ["Yes", "No", "Other (describe)", "None", "Something else"]
         );
-        speak(["de"]);
+        choose_language(["de"]);
         assert_eq!(
             all(),
             [
@@ -138,6 +143,6 @@ mod tests {
                 "Something else"
             ]
         );
-        speak(["en"]);
+        choose_language(["en"]);
     }
 }

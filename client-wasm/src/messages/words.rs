@@ -9,7 +9,7 @@ pub(super) use en::EN;
 /// Declares the table, and lists what is in it.
 macro_rules! words {
     ($($(#[$doc:meta])* $key:ident,)*) => {
-        /// What the page says in one language. `{…}` stands for what is filled in.
+        /// The page's words in one language. `{…}` stands for a value that is filled in.
         #[derive(Debug)]
         pub struct Words {
             $($(#[$doc])* pub $key: &'static str,)*
@@ -58,7 +58,7 @@ words! {
     withdraw,
     /// The heading of the question before that.
     withdraw_ask,
-    /// What it means.
+    /// The consequences of a withdrawal.
     withdraw_means,
     /// The button of those who do not.
     withdraw_not,
@@ -158,7 +158,7 @@ words! {
     submit,
     /// The number of a visit.
     receipt,
-    /// What somebody is paid.
+    /// The payment.
     pay,
     /// The button that leads back to whoever sent the participant.
     back_to,
@@ -338,7 +338,7 @@ words! {
     frame_here,
     /// The heading while it is open.
     frame_opened,
-    /// What happens then.
+    /// The study goes on in its window, and the frame after it.
     frame_waits,
     /// The button of those who closed it.
     frame_back,
@@ -346,7 +346,7 @@ words! {
     frame_hands_in,
     /// The heading of a chat.
     chat,
-    /// What is read aloud before the messages.
+    /// The name of the messages for screen readers.
     messages,
     /// The label of the field for one's own.
     your_message,
@@ -396,17 +396,17 @@ words! {
     open_chat_some,
     /// The heading while device and connection are measured.
     checking,
-    /// What the person does meanwhile.
+    /// The person's part meanwhile.
     checking_hint,
     /// The page is out of sight, so nothing can be measured.
     check_in_sight,
-    /// What is looked at first.
+    /// The first check.
     check_browser,
-    /// What is looked at then.
+    /// A check in between.
     check_game,
-    /// What is looked at then.
+    /// A check in between.
     check_connection,
-    /// What is looked at last.
+    /// The last check.
     check_picture,
     /// The heading if something is lacking.
     lacking,
@@ -430,7 +430,7 @@ words! {
     a_phone,
     /// Between two devices.
     or,
-    /// What device is needed.
+    /// The device that is needed.
     needs_device,
     /// The browser cannot do it.
     lacks_webrtc,
@@ -464,23 +464,23 @@ words! {
     needs_step,
     /// The study does not say what is lacking.
     lacks_something,
-    /// What helps: another device.
+    /// The remedy: another device.
     open_on,
-    /// What helps: a screen to touch.
+    /// The remedy: a screen to touch.
     mend_touch,
-    /// What helps: another browser.
+    /// The remedy: another browser.
     mend_browser,
-    /// What helps: a larger window.
+    /// The remedy: a larger window.
     mend_window,
-    /// What helps where the window is the screen.
+    /// The remedy where the window is the screen.
     mend_screen,
-    /// What helps: a faster connection.
+    /// The remedy: a faster connection.
     mend_connection,
-    /// What helps: a faster device.
+    /// The remedy: a faster device.
     mend_speed,
-    /// What may help.
+    /// A remedy that may help.
     mend_something,
-    /// What stands before the decimals of a number.
+    /// The sign before the decimals of a number.
     decimal,
     /// The choice of a text of one's own.
     other,

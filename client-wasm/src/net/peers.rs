@@ -26,9 +26,9 @@ use connection::Connection;
 /// The most news that wait to be taken; datagrams beyond that are lost, as on the way.
 const MAX_WAITING: usize = 4_096;
 
-/// What happened to the connection with a seat.
+/// News of the connection with a seat.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum PeerNews {
     /// The channel opened.
     Opened,
     /// The connection failed, or the other side closed or replaced it.
@@ -48,14 +48,14 @@ struct PeerQueue {
 struct Waiting {
     /// In the order in which they happened, with the number of the connection; what has none is true whatever
     /// becomes of connections.
-    news: VecDeque<(Seat, Option<NonZeroU32>, News)>,
+    news: VecDeque<(Seat, Option<NonZeroU32>, PeerNews)>,
     signals: VecDeque<(Seat, Signal)>,
 }
 
 impl PeerQueue {
-    fn put(&self, seat: Seat, connection: Option<NonZeroU32>, news: News) {
+    fn put(&self, seat: Seat, connection: Option<NonZeroU32>, news: PeerNews) {
         let mut waiting = self.waiting.borrow_mut();
-        if waiting.news.len() < MAX_WAITING || !matches!(news, News::Datagram(_)) {
+        if waiting.news.len() < MAX_WAITING || !matches!(news, PeerNews::Datagram(_)) {
             waiting.news.push_back((seat, connection, news));
         }
         drop(waiting);
@@ -113,7 +113,7 @@ impl Peers {
     }
 
     /// Takes a signal from a peer.
-    pub(crate) fn signal(&mut self, from: Seat, data: &str) {
+    pub(crate) fn handle_signal(&mut self, from: Seat, data: &str) {
         match signal::decode(data) {
             Ok(Signal::Call) if self.own < from => self.called(from),
             Ok(Signal::Offer { connection, sdp }) if from < self.own => {
@@ -121,7 +121,7 @@ impl Peers {
             }
             Ok(Signal::Answer { connection, sdp }) if self.own < from => {
                 if let Some(connection) = self.find(from, connection) {
-                    connection.answered(&sdp);
+                    connection.handle_answer(&sdp);
                 }
             }
             Ok(Signal::Candidate {
@@ -131,19 +131,19 @@ impl Peers {
                 line,
             }) => {
                 if let Some(connection) = self.find(from, connection) {
-                    connection.candidate(&candidate, mid.as_deref(), line);
+                    connection.handle_candidate(&candidate, mid.as_deref(), line);
                 }
             }
             _ => {}
         }
     }
 
-    /// What happened next; news of connections that are gone are left out.
-    pub(crate) fn poll(&mut self) -> Option<(Seat, News)> {
+    /// The next news; those of connections that are gone are left out.
+    pub(crate) fn poll_news(&mut self) -> Option<(Seat, PeerNews)> {
         loop {
             let (seat, connection, news) = self.queue.waiting.borrow_mut().news.pop_front()?;
             let is_current = connection.is_none_or(|number| self.find(seat, number).is_some());
-            if is_current && connection.is_some() && matches!(news, News::Closed) {
+            if is_current && connection.is_some() && matches!(news, PeerNews::Closed) {
                 self.close(seat);
             }
             if is_current {
@@ -152,7 +152,7 @@ impl Peers {
         }
     }
 
-    /// What is to be signalled next.
+    /// The next signal to send.
     pub(crate) fn poll_signal(&mut self) -> Option<ClientMessage> {
         let (to, signal) = self.queue.waiting.borrow_mut().signals.pop_front()?;
         let data = signal::encode(&signal);
@@ -202,7 +202,7 @@ impl Peers {
     fn open(&mut self, to: Seat, number: NonZeroU32) -> Option<&Connection> {
         let connection = Connection::new(to, number, &self.configuration, self.queue.clone());
         if connection.is_err() || self.connections.iter().any(|each| each.to == to) {
-            self.queue.put(to, None, News::Closed);
+            self.queue.put(to, None, PeerNews::Closed);
         }
         self.close(to);
         self.connections.push(connection.ok()?);
@@ -210,7 +210,7 @@ impl Peers {
     }
 }
 
-/// Whether this browser has WebRTC at all.
+/// True if this browser has WebRTC at all.
 pub(crate) fn is_supported() -> bool {
     let class = js_sys::Reflect::get(&dom::window(), &JsValue::from("RTCPeerConnection"));
     class.is_ok_and(|class| class.is_function())

@@ -1,8 +1,8 @@
-//! What the people of a group write to each other, on the page: the messages, who is there, and the field for one's own.
+//! The chat of a group on the page: the messages, the people who are there, and the field for one's own.
 //!
 //! It stands on a page of its own ([`Card`]), or beside the world. This module must not know how messages travel.
 
-use peer::chat::Chat;
+use client_core::chat::Chat;
 use protocol::Seat;
 use protocol::control::Line;
 use wasm_bindgen::prelude::*;
@@ -32,33 +32,33 @@ pub(crate) struct Pane {
     drawn: Vec<(Seat, u32)>,
     /// How many of them the person has had before their eyes.
     read: usize,
-    /// What is shown: how often the chat had changed, whether one can write, and whether the page is connected.
+    /// The state that is shown: changes of the chat, whether one can write, and whether the page is connected.
     shown: Option<(u64, bool, bool)>,
 }
 
 impl Pane {
     /// An empty one.
     pub(crate) fn new(inbox: &Inbox) -> Self {
-        let element = dom::make("section.chat");
-        dom::set(&element, "aria-label", messages::say().chat);
-        let company = dom::make("p.company");
-        dom::set(&company, "role", "status");
+        let element = dom::make_element("section.chat");
+        dom::set_attribute(&element, "aria-label", messages::current_words().chat);
+        let company = dom::make_element("p.company");
+        dom::set_attribute(&company, "role", "status");
         let (scroll, lines, waiting) = (
-            dom::make("div.scroll"),
-            dom::make("ol.lines"),
-            dom::make("ol.lines.waiting"),
+            dom::make_element("div.scroll"),
+            dom::make_element("ol.lines"),
+            dom::make_element("ol.lines.waiting"),
         );
-        dom::set(&scroll, "tabindex", "0");
-        dom::set(&scroll, "role", "group");
-        dom::set(&scroll, "aria-label", messages::say().messages);
-        dom::set(&lines, "aria-live", "polite");
-        dom::set(&lines, "aria-label", messages::say().messages);
-        dom::fill(&scroll, &[&lines, &waiting]);
+        dom::set_attribute(&scroll, "tabindex", "0");
+        dom::set_attribute(&scroll, "role", "group");
+        dom::set_attribute(&scroll, "aria-label", messages::current_words().messages);
+        dom::set_attribute(&lines, "aria-live", "polite");
+        dom::set_attribute(&lines, "aria-label", messages::current_words().messages);
+        dom::add_children(&scroll, &[&lines, &waiting]);
         let (form, field, send, count) = form(inbox);
         let (toggle, news) = toggle(&element, &field);
-        let body = dom::make("div.body");
-        dom::fill(&body, &[&company, &scroll, &form]);
-        dom::fill(&element, &[&toggle, &body]);
+        let body = dom::make_element("div.body");
+        dom::add_children(&body, &[&company, &scroll, &form]);
+        dom::add_children(&element, &[&toggle, &body]);
         Self {
             element,
             company,
@@ -77,35 +77,35 @@ impl Pane {
     }
 
     /// The way back to the world, for keys and fingers.
-    pub(crate) fn beside(self, canvas: &HtmlElement) -> Self {
+    pub(crate) fn put_beside(self, canvas: &HtmlElement) -> Self {
         let (element, canvas) = (self.element.clone(), canvas.clone());
         let back = move || {
             element.class_list().remove_1("open").ok();
             canvas.focus().ok();
         };
         let leave = back.clone();
-        dom::listen(&self.element, "keydown", move |event: KeyboardEvent| {
+        dom::add_listener(&self.element, "keydown", move |event: KeyboardEvent| {
             if event.key() == "Escape" && !event.is_composing() {
                 event.prevent_default();
                 leave();
             }
         });
-        let button = dom::button("secondary.back", messages::say().to_game, back);
-        let hint = dom::text("p.hint.typing", messages::say().chat_keys);
+        let button = dom::make_button("secondary.back", messages::current_words().to_game, back);
+        let hint = dom::make_text("p.hint.typing", messages::current_words().chat_keys);
         if let Ok(Some(body)) = self.element.query_selector(".body") {
-            dom::fill(&body, &[&hint, &button]);
+            dom::add_children(&body, &[&hint, &button]);
         }
         self
     }
 
     /// Lets the person write.
-    pub(crate) fn write(&self) {
+    pub(crate) fn focus_field(&self) {
         self.element.class_list().add_1("open").ok();
         self.field.focus().ok();
     }
 
-    /// What the person has written and now sends.
-    pub(crate) fn take(&self) -> Option<String> {
+    /// Takes the text that the person sends out of the field.
+    pub(crate) fn take_text(&self) -> Option<String> {
         let text = self.field.value();
         let text = text.trim();
         if text.is_empty() {
@@ -117,13 +117,13 @@ impl Pane {
         Some(text.to_owned())
     }
 
-    /// What stands in the field.
-    pub(crate) fn typed(&self) -> String {
+    /// The text in the field.
+    pub(crate) fn typed_text(&self) -> String {
         self.field.value()
     }
 
     /// Puts into the field what a page before this one had there, unless the person writes already.
-    pub(crate) fn restore(&self, typed: &str) {
+    pub(crate) fn restore_text(&self, typed: &str) {
         if self.field.value().is_empty() && !typed.is_empty() {
             self.field.set_value(typed);
             self.counts();
@@ -147,15 +147,15 @@ impl Pane {
                 .ok();
         }
         let Some(chat) = chat else {
-            return dom::say(&self.company, messages::say().chat_not_yet);
+            return dom::set_text(&self.company, messages::current_words().chat_not_yet);
         };
         self.field.set_max_length(i32::from(chat.talk().max_length));
         let company = match (is_connected, chat.is_closed()) {
-            (false, _) => messages::say().chat_lost.to_owned(),
-            (true, true) => messages::say().chat_closed.to_owned(),
-            (true, false) => messages::company(chat.talk()),
+            (false, _) => messages::current_words().chat_lost.to_owned(),
+            (true, true) => messages::current_words().chat_closed.to_owned(),
+            (true, false) => messages::say_company(chat.talk()),
         };
-        dom::say(&self.company, &company);
+        dom::set_text(&self.company, &company);
         self.draw(chat);
     }
 
@@ -172,21 +172,26 @@ impl Pane {
         }
         for line in &talk.lines[self.drawn.len()..] {
             let is_own = line.place == talk.place;
-            let name = messages::talker(talk, line.place);
-            dom::fill(&self.lines, &[&bubble(is_own, &name, &line.text, "")]);
+            let name = messages::name_writer(talk, line.place);
+            dom::add_children(&self.lines, &[&bubble(is_own, &name, &line.text, "")]);
             self.drawn.push(key(line));
         }
         self.waiting.set_text_content(None);
-        let own = messages::talker(talk, talk.place);
+        let own = messages::name_writer(talk, talk.place);
         for draft in chat.unsaid() {
-            let entry = bubble(true, &own, &draft.text, messages::say().not_sent);
+            let entry = bubble(true, &own, &draft.text, messages::current_words().not_sent);
             entry.class_list().add_1("unsaid").ok();
-            dom::fill(&self.waiting, &[&entry]);
+            dom::add_children(&self.waiting, &[&entry]);
         }
         for draft in chat.queue() {
-            dom::fill(
+            dom::add_children(
                 &self.waiting,
-                &[&bubble(true, &own, &draft.text, messages::say().sending)],
+                &[&bubble(
+                    true,
+                    &own,
+                    &draft.text,
+                    messages::current_words().sending,
+                )],
             );
         }
         if at_end {
@@ -195,8 +200,11 @@ impl Pane {
         self.mark_read();
         let last = talk.lines.last();
         let last =
-            last.map(|line| format!("{}: {}", messages::talker(talk, line.place), line.text));
-        dom::say(&self.news, last.as_deref().unwrap_or(messages::say().chat));
+            last.map(|line| format!("{}: {}", messages::name_writer(talk, line.place), line.text));
+        dom::set_text(
+            &self.news,
+            last.as_deref().unwrap_or(messages::current_words().chat),
+        );
     }
 
     /// Takes note of what the person has before their eyes, and tells how much they have not.
@@ -211,8 +219,8 @@ impl Pane {
             unread => unread.to_string(),
         };
         if self.toggle.get_attribute("data-new").unwrap_or_default() != label {
-            dom::set(&self.toggle, "data-new", &label);
-            dom::set(&self.toggle, "aria-label", &messages::chat_news(unread));
+            dom::set_attribute(&self.toggle, "data-new", &label);
+            dom::set_attribute(&self.toggle, "aria-label", &messages::say_chat_news(unread));
         }
     }
 
@@ -226,21 +234,21 @@ fn counts(field: &HtmlTextAreaElement, count: &HtmlElement) {
     let most = usize::try_from(field.max_length()).unwrap_or(usize::MAX);
     let left = most.saturating_sub(field.value().encode_utf16().count());
     let told = match left <= FEW.min(most / 2) {
-        true => messages::characters_left(left),
+        true => messages::say_characters_left(left),
         false => String::new(),
     };
-    dom::say(count, &told);
+    dom::set_text(count, &told);
 }
 
 /// One message.
 fn bubble(is_own: bool, name: &str, text: &str, state: &str) -> HtmlElement {
-    let entry = dom::make(if is_own { "li.own" } else { "li" });
-    let who = dom::text("span.who", name);
-    let words = dom::text("span.words", text);
-    dom::set(&words, "dir", "auto");
-    dom::fill(&entry, &[&who, &words]);
+    let entry = dom::make_element(if is_own { "li.own" } else { "li" });
+    let who = dom::make_text("span.who", name);
+    let words = dom::make_text("span.words", text);
+    dom::set_attribute(&words, "dir", "auto");
+    dom::add_children(&entry, &[&who, &words]);
     if !state.is_empty() {
-        dom::fill(&entry, &[&dom::text("span.state", state)]);
+        dom::add_children(&entry, &[&dom::make_text("span.state", state)]);
     }
     entry
 }
@@ -248,31 +256,31 @@ fn bubble(is_own: bool, name: &str, text: &str, state: &str) -> HtmlElement {
 /// The field with its button, and the count of what is left of it.
 fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElement) {
     let (form, label) = (
-        dom::make("form"),
-        dom::text("label", messages::say().your_message),
+        dom::make_element("form"),
+        dom::make_text("label", messages::current_words().your_message),
     );
-    let field: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
+    let field: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
     field.set_id("message");
     field.set_rows(1);
-    dom::set(&label, "for", "message");
-    dom::set(&field, "enterkeyhint", "send");
-    dom::set(&field, "autocomplete", "off");
-    dom::set(&field, "dir", "auto");
+    dom::set_attribute(&label, "for", "message");
+    dom::set_attribute(&field, "enterkeyhint", "send");
+    dom::set_attribute(&field, "autocomplete", "off");
+    dom::set_attribute(&field, "dir", "auto");
     field.set_read_only(true);
-    let send = dom::text("button.primary", messages::say().send);
-    dom::set(&send, "type", "submit");
-    dom::set(&send, "disabled", "");
-    let count = dom::make("span.count");
-    let row = dom::make("div.row");
-    dom::fill(&row, &[&field, &send]);
-    dom::fill(&form, &[&label, &row, &count]);
+    let send = dom::make_text("button.primary", messages::current_words().send);
+    dom::set_attribute(&send, "type", "submit");
+    dom::set_attribute(&send, "disabled", "");
+    let count = dom::make_element("span.count");
+    let row = dom::make_element("div.row");
+    dom::add_children(&row, &[&field, &send]);
+    dom::add_children(&form, &[&label, &row, &count]);
     let written = inbox.clone();
-    dom::listen(&form, "submit", move |event: Event| {
+    dom::add_listener(&form, "submit", move |event: Event| {
         event.prevent_default();
         written.send(Input::Write);
     });
     let written = inbox.clone();
-    dom::listen(&field, "keydown", move |event: KeyboardEvent| {
+    dom::add_listener(&field, "keydown", move |event: KeyboardEvent| {
         // With Shift it is a line break; while a word is composed, it takes that word.
         if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
             event.prevent_default();
@@ -280,19 +288,19 @@ fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlEl
         }
     });
     let (typed, told) = (field.clone(), count.clone());
-    dom::listen(&field, "input", move |_: Event| counts(&typed, &told));
+    dom::add_listener(&field, "input", move |_: Event| counts(&typed, &told));
     (form, field, send, count)
 }
 
 /// The button that opens the chat where there is no room for it beside the world, with the newest message on it.
 fn toggle(element: &HtmlElement, field: &HtmlTextAreaElement) -> (HtmlElement, HtmlElement) {
     let (element, field) = (element.clone(), field.clone());
-    let news = dom::text("span.newest", messages::say().chat);
-    let button = dom::button("toggle", "", move || {
+    let news = dom::make_text("span.newest", messages::current_words().chat);
+    let button = dom::make_button("toggle", "", move || {
         element.class_list().add_1("open").ok();
         field.focus().ok();
     });
-    dom::fill(&button, &[&news]);
+    dom::add_children(&button, &[&news]);
     (button, news)
 }
 
@@ -310,20 +318,22 @@ pub(crate) struct Card {
 impl Card {
     /// A chat under a text, which may be empty.
     pub(crate) fn new(inbox: &Inbox, html: &str) -> Self {
-        let page = dom::make("section.card.talk");
-        dom::fill(&page, &[&dom::prose(html)]);
-        layout::ensure_heading(&page, messages::say().chat);
-        let (time, hint) = (dom::make("p.time"), dom::make("p.hint"));
-        dom::set(&time, "role", "timer");
+        let page = dom::make_element("section.card.talk");
+        dom::add_children(&page, &[&dom::make_prose(html)]);
+        layout::ensure_heading(&page, messages::current_words().chat);
+        let (time, hint) = (dom::make_element("p.time"), dom::make_element("p.hint"));
+        dom::set_attribute(&time, "role", "timer");
         let pane = Pane::new(inbox);
         let done = inbox.clone();
-        let on = dom::button("secondary", messages::say().chat_done, move || {
-            done.send(Input::StageDone(Vec::new(), Vec::new()))
-        });
-        dom::set(&on, "disabled", "");
-        let actions = dom::make("div.actions");
-        dom::fill(&actions, &[&hint, &on]);
-        dom::fill(&page, &[&time, &pane.element, &actions]);
+        let on = dom::make_button(
+            "secondary",
+            messages::current_words().chat_done,
+            move || done.send(Input::StageDone(Vec::new(), Vec::new())),
+        );
+        dom::set_attribute(&on, "disabled", "");
+        let actions = dom::make_element("div.actions");
+        dom::add_children(&actions, &[&hint, &on]);
+        dom::add_children(&page, &[&time, &pane.element, &actions]);
         Self {
             page,
             pane,
@@ -344,7 +354,7 @@ impl Card {
             true => may_ms.div_ceil(1_000),
             false => 0,
         };
-        dom::say(&self.time, &messages::chat_left(all_ms));
+        dom::set_text(&self.time, &messages::say_chat_left(all_ms));
         if (must_s > 0) != self.on.has_attribute("disabled") {
             self.on
                 .toggle_attribute_with_force("disabled", must_s > 0)
@@ -353,9 +363,9 @@ impl Card {
         let hint = match must_s {
             0 => String::new(),
             // One that can only wait for the end is told so by the time that is left.
-            _ if may_ms >= all_ms => messages::say().chat_to_the_end.to_owned(),
-            must_s => messages::go_on_in(must_s as u32),
+            _ if may_ms >= all_ms => messages::current_words().chat_to_the_end.to_owned(),
+            must_s => messages::say_go_on_in(must_s as u32),
         };
-        dom::say(&self.hint, &hint);
+        dom::set_text(&self.hint, &hint);
     }
 }

@@ -9,9 +9,9 @@ use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
 /// A text with two ways on. Who agrees answers with the hash of the text; who does not gives no answer at all.
-pub(crate) fn consent(inbox: &Inbox, title: &str, page: &str, sha256: &str) -> HtmlElement {
-    let card = dom::make("section.card.consent");
-    dom::fill(&card, &[&dom::prose(page)]);
+pub(crate) fn make_page(inbox: &Inbox, title: &str, page: &str, sha256: &str) -> HtmlElement {
+    let card = dom::make_element("section.card.consent");
+    dom::add_children(&card, &[&dom::make_prose(page)]);
     layout::ensure_heading(&card, title);
     let agreed = Answer {
         name: "agreed".to_owned(),
@@ -19,14 +19,14 @@ pub(crate) fn consent(inbox: &Inbox, title: &str, page: &str, sha256: &str) -> H
     };
     let choice = |class, label, answers: Vec<Answer>| {
         let inbox = inbox.clone();
-        dom::button(class, label, move || {
+        dom::make_button(class, label, move || {
             inbox.send(Input::StageDone(answers.clone(), Vec::new()));
         })
     };
-    let actions = dom::make("div.actions");
-    let no = choice("secondary", messages::say().disagree, Vec::new());
-    let yes = choice("primary", messages::say().agree, vec![agreed]);
-    dom::fill(&actions, &[&no, &yes]);
-    dom::fill(&card, &[&actions]);
+    let actions = dom::make_element("div.actions");
+    let no = choice("secondary", messages::current_words().disagree, Vec::new());
+    let yes = choice("primary", messages::current_words().agree, vec![agreed]);
+    dom::add_children(&actions, &[&no, &yes]);
+    dom::add_children(&card, &[&actions]);
     card
 }

@@ -1,4 +1,4 @@
-//! What people learn at the end, and the way to withdraw what was recorded of them.
+//! The debriefing at the end, and the way to withdraw what was recorded.
 
 use std::rc::Rc;
 
@@ -18,8 +18,13 @@ struct Debrief {
 }
 
 /// A text, with a way on, and one to withdraw if there is one; that asks once more.
-pub(crate) fn debrief(inbox: &Inbox, title: &str, page: &str, allow_withdraw: bool) -> HtmlElement {
-    let card = dom::make("section.card.debrief");
+pub(crate) fn make_page(
+    inbox: &Inbox,
+    title: &str,
+    page: &str,
+    allow_withdraw: bool,
+) -> HtmlElement {
+    let card = dom::make_element("section.card.debrief");
     let debrief = Debrief {
         card: card.clone(),
         inbox: inbox.clone(),
@@ -34,48 +39,67 @@ pub(crate) fn debrief(inbox: &Inbox, title: &str, page: &str, allow_withdraw: bo
 fn show(debrief: &Rc<Debrief>) {
     let card = &debrief.card;
     card.set_text_content(None);
-    dom::fill(card, &[&dom::prose(&debrief.page)]);
+    dom::add_children(card, &[&dom::make_prose(&debrief.page)]);
     layout::ensure_heading(card, &debrief.title);
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     if debrief.allow_withdraw {
         let asks = Rc::clone(debrief);
-        let button = dom::button("secondary", messages::say().withdraw, move || ask(&asks));
-        dom::fill(&actions, &[&button]);
+        let button = dom::make_button("secondary", messages::current_words().withdraw, move || {
+            ask(&asks)
+        });
+        dom::add_children(&actions, &[&button]);
     }
-    let next = button_done(debrief, "primary", messages::say().onward, Vec::new());
-    dom::fill(&actions, &[&next]);
-    dom::fill(card, &[&actions]);
+    let next = button_done(
+        debrief,
+        "primary",
+        messages::current_words().onward,
+        Vec::new(),
+    );
+    dom::add_children(&actions, &[&next]);
+    dom::add_children(card, &[&actions]);
 }
 
 /// Asks whether to withdraw, in the place of the text.
 fn ask(debrief: &Rc<Debrief>) {
     let card = &debrief.card;
     card.set_text_content(None);
-    let heading = dom::text("h1", messages::say().withdraw_ask);
-    dom::fill(
+    let heading = dom::make_text("h1", messages::current_words().withdraw_ask);
+    dom::add_children(
         card,
-        &[&heading, &dom::text("p", messages::say().withdraw_means)],
+        &[
+            &heading,
+            &dom::make_text("p", messages::current_words().withdraw_means),
+        ],
     );
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     let withdraw = Answer {
         name: "withdraw".to_owned(),
         value: "true".to_owned(),
     };
-    let withdraw = button_done(debrief, "danger", messages::say().withdraw, vec![withdraw]);
+    let withdraw = button_done(
+        debrief,
+        "danger",
+        messages::current_words().withdraw,
+        vec![withdraw],
+    );
     let back = Rc::clone(debrief);
-    let keep = dom::button("primary", messages::say().withdraw_not, move || {
-        show(&back);
-        layout::focus_heading(&back.card);
-    });
-    dom::fill(&actions, &[&withdraw, &keep]);
-    dom::fill(card, &[&actions]);
+    let keep = dom::make_button(
+        "primary",
+        messages::current_words().withdraw_not,
+        move || {
+            show(&back);
+            layout::focus_heading(&back.card);
+        },
+    );
+    dom::add_children(&actions, &[&withdraw, &keep]);
+    dom::add_children(card, &[&actions]);
     layout::focus_heading(card);
 }
 
 /// A button with which the stage is done.
 fn button_done(debrief: &Debrief, class: &str, label: &str, answers: Vec<Answer>) -> HtmlElement {
     let inbox = debrief.inbox.clone();
-    dom::button(class, label, move || {
+    dom::make_button(class, label, move || {
         inbox.send(Input::StageDone(answers.clone(), Vec::new()));
     })
 }

@@ -31,7 +31,7 @@ struct Leave {
     hint: HtmlElement,
     name: String,
     until_ms: f64,
-    /// Whether the person wants to stay.
+    /// True if the person wants to stay.
     stays: Rc<Cell<bool>>,
 }
 
@@ -44,21 +44,21 @@ impl Last {
         page: &str,
         farewell: &Farewell,
     ) -> Self {
-        let card = dom::make("section.card.end");
+        let card = dom::make_element("section.card.end");
         if DONE.contains(&outcome) {
             card.class_list().add_1("done").ok();
         }
-        dom::fill(&card, &[&dom::prose(page)]);
+        dom::add_children(&card, &[&dom::make_prose(page)]);
         layout::ensure_heading(&card, title);
         if !farewell.lacks.is_empty() {
-            dom::fill(&card, &[&screening::reasons(&farewell.lacks)]);
+            dom::add_children(&card, &[&screening::make_reasons(&farewell.lacks)]);
         }
         if !farewell.withdrawal.is_empty() {
-            let said = messages::withdrawn(&farewell.withdrawal);
-            dom::fill(&card, &[&dom::text("p.receipt", &said)]);
+            let said = messages::say_withdrawn(&farewell.withdrawal);
+            dom::add_children(&card, &[&dom::make_text("p.receipt", &said)]);
         }
         if !farewell.code.is_empty() {
-            dom::fill(&card, &[&code(farewell)]);
+            dom::add_children(&card, &[&code(farewell)]);
         }
         let leave = onward(&card, now_ms, &farewell.onward);
         Self { page: card, leave }
@@ -73,7 +73,10 @@ impl Last {
             return;
         }
         let left_s = ((leave.until_ms - now_ms) / 1_000.0).ceil().max(0.0);
-        dom::say(&leave.hint, &messages::leaving(&leave.name, left_s as u32));
+        dom::set_text(
+            &leave.hint,
+            &messages::say_leaving(&leave.name, left_s as u32),
+        );
         if left_s <= 0.0
             && let Some(leave) = self.leave.take()
         {
@@ -84,72 +87,80 @@ impl Last {
 
 /// The code, large, with a button that copies it, and below it the number of the visit and the pay.
 fn code(farewell: &Farewell) -> HtmlElement {
-    let block = dom::make("div.code");
-    let label = dom::text("span.label", messages::say().code);
-    let shown = dom::text("strong", &farewell.code);
-    let copied = dom::make("span.sr-only");
-    dom::set(&copied, "role", "status");
+    let block = dom::make_element("div.code");
+    let label = dom::make_text("span.label", messages::current_words().code);
+    let shown = dom::make_text("strong", &farewell.code);
+    let copied = dom::make_element("span.sr-only");
+    dom::set_attribute(&copied, "role", "status");
     let (text, told) = (farewell.code.clone(), copied.clone());
-    let button = dom::button("secondary", messages::say().copy, move || {
-        dom::copy(&text);
-        dom::say(&told, messages::say().copied);
+    let button = dom::make_button("secondary", messages::current_words().copy, move || {
+        dom::copy_text(&text);
+        dom::set_text(&told, messages::current_words().copied);
     });
-    dom::fill(&block, &[&label, &shown, &button, &copied]);
-    let mut lines = vec![messages::receipt(&farewell.receipt)];
+    dom::add_children(&block, &[&label, &shown, &button, &copied]);
+    let mut lines = vec![messages::say_receipt(&farewell.receipt)];
     if !farewell.pay.is_empty() {
-        lines.push(messages::pay(&farewell.pay));
+        lines.push(messages::say_payment(&farewell.pay));
     }
-    dom::fill(&block, &[&dom::text("p.hint", &lines.join(" "))]);
+    dom::add_children(&block, &[&dom::make_text("p.hint", &lines.join(" "))]);
     block
 }
 
 fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     let (button, name) = match onward {
         Onward::Nowhere => return None,
         Onward::Again => {
-            let button = dom::button("primary", messages::say().next_person, || {
-                credentials::forget();
-                dom::reload();
+            let button = dom::make_button("primary", messages::current_words().next_person, || {
+                credentials::forget_session();
+                dom::reload_page();
             });
-            dom::fill(&actions, &[&button]);
-            dom::fill(card, &[&actions]);
+            dom::add_children(&actions, &[&button]);
+            dom::add_children(card, &[&actions]);
             return None;
         }
         Onward::To { url, name } => {
-            let link = dom::text("a.button.primary", &messages::back_to(name));
-            dom::set(&link, "href", url);
-            dom::fill(&actions, &[&link]);
+            let link = dom::make_text("a.button.primary", &messages::say_way_back(name));
+            dom::set_attribute(&link, "href", url);
+            dom::add_children(&actions, &[&link]);
             (link, name.clone())
         }
-        Onward::Form { .. } if iframe::hands_in() => {
-            dom::fill(card, &[&dom::text("p", messages::say().frame_hands_in)]);
+        Onward::Form { .. } if iframe::hands_work_in() => {
+            dom::add_children(
+                card,
+                &[&dom::make_text(
+                    "p",
+                    messages::current_words().frame_hands_in,
+                )],
+            );
             return None;
         }
         Onward::Form { url, fields } => {
-            let form = dom::make("form");
-            dom::set(&form, "method", "post");
-            dom::set(&form, "action", url);
+            let form = dom::make_element("form");
+            dom::set_attribute(&form, "method", "post");
+            dom::set_attribute(&form, "action", url);
             for (name, value) in fields {
-                let field = dom::make("input");
-                dom::set(&field, "type", "hidden");
-                dom::set(&field, "name", name);
-                dom::set(&field, "value", value);
-                dom::fill(&form, &[&field]);
+                let field = dom::make_element("input");
+                dom::set_attribute(&field, "type", "hidden");
+                dom::set_attribute(&field, "name", name);
+                dom::set_attribute(&field, "value", value);
+                dom::add_children(&form, &[&field]);
             }
-            let button = dom::text("button.primary", messages::say().submit);
-            dom::set(&button, "type", "submit");
-            dom::fill(&form, &[&button]);
-            dom::fill(&actions, &[&form]);
+            let button = dom::make_text("button.primary", messages::current_words().submit);
+            dom::set_attribute(&button, "type", "submit");
+            dom::add_children(&form, &[&button]);
+            dom::add_children(&actions, &[&form]);
             (button, "Mechanical Turk".to_owned())
         }
     };
-    let hint = dom::make("p.hint");
+    let hint = dom::make_element("p.hint");
     let stays = Rc::new(Cell::new(false));
     let stay = Rc::clone(&stays);
-    let staying = dom::button("secondary", messages::say().stay, move || stay.set(true));
-    dom::fill(&actions, &[&staying]);
-    dom::fill(card, &[&actions, &hint]);
+    let staying = dom::make_button("secondary", messages::current_words().stay, move || {
+        stay.set(true)
+    });
+    dom::add_children(&actions, &[&staying]);
+    dom::add_children(card, &[&actions, &hint]);
     Some(Leave {
         button,
         hint,

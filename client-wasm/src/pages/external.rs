@@ -17,7 +17,7 @@ fn way_back(ticket: &str) -> String {
 }
 
 /// A page of another site, which opens in a tab of its own. Nothing of this page is told to it but what the study says.
-pub(crate) fn external(inbox: &Inbox, view: &StageView) -> HtmlElement {
+pub(crate) fn make_page(inbox: &Inbox, view: &StageView) -> HtmlElement {
     let StageView::External {
         url,
         ticket,
@@ -26,61 +26,61 @@ pub(crate) fn external(inbox: &Inbox, view: &StageView) -> HtmlElement {
         can_give_up,
     } = view
     else {
-        return dom::make("section.card");
+        return dom::make_element("section.card");
     };
-    let card = dom::make("form.card.external");
-    dom::set(&card, "novalidate", "");
+    let card = dom::make_element("form.card.external");
+    dom::set_attribute(&card, "novalidate", "");
     let back = js_sys::encode_uri_component(&way_back(ticket));
-    let link = dom::text("a.button.primary", messages::say().open_other);
-    dom::set(
+    let link = dom::make_text("a.button.primary", messages::current_words().open_other);
+    dom::set_attribute(
         &link,
         "href",
         &url.replace("{{return}}", &String::from(back)),
     );
-    dom::set(&link, "target", "_blank");
-    dom::set(&link, "rel", "noopener noreferrer");
-    let there = dom::make("div.actions.there");
-    dom::fill(&there, &[&link]);
+    dom::set_attribute(&link, "target", "_blank");
+    dom::set_attribute(&link, "rel", "noopener noreferrer");
+    let there = dom::make_element("div.actions.there");
+    dom::add_children(&there, &[&link]);
     let hint = if *code {
-        messages::say().other_code
+        messages::current_words().other_code
     } else if *must_return {
-        messages::say().other_link
+        messages::current_words().other_link
     } else {
-        messages::say().other_free
+        messages::current_words().other_free
     };
-    dom::fill(
+    dom::add_children(
         &card,
         &[
-            &dom::text("h1", messages::say().other_page),
-            &dom::text("p", hint),
+            &dom::make_text("h1", messages::current_words().other_page),
+            &dom::make_text("p", hint),
             &there,
         ],
     );
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     if *can_give_up {
         let inbox = inbox.clone();
         let cannot = answer("cannot", Value::Bool(true));
-        let button = dom::button("secondary", messages::say().cannot, move || {
+        let button = dom::make_button("secondary", messages::current_words().cannot, move || {
             inbox.send(Input::StageDone(vec![cannot.clone()], Vec::new()));
         });
-        dom::fill(&actions, &[&button]);
+        dom::add_children(&actions, &[&button]);
     }
     if *code {
-        dom::fill(&card, &[&code_field(inbox, &card)]);
+        dom::add_children(&card, &[&code_field(inbox, &card)]);
     }
     if *code || !*must_return {
-        let next = dom::text("button.primary", messages::say().onward);
-        dom::set(&next, "type", "submit");
-        dom::fill(&actions, &[&next]);
+        let next = dom::make_text("button.primary", messages::current_words().onward);
+        dom::set_attribute(&next, "type", "submit");
+        dom::add_children(&actions, &[&next]);
     }
     if !*code && !*must_return {
         let inbox = inbox.clone();
-        dom::listen(&card, "submit", move |event: Event| {
+        dom::add_listener(&card, "submit", move |event: Event| {
             event.prevent_default();
             inbox.send(Input::StageDone(Vec::new(), Vec::new()));
         });
     }
-    dom::fill(&card, &[&actions]);
+    dom::add_children(&card, &[&actions]);
     card
 }
 
@@ -93,17 +93,20 @@ fn answer(name: &str, value: Value) -> Answer {
 
 /// The field for the code of the other page; the form is done with what is in it.
 fn code_field(inbox: &Inbox, card: &HtmlElement) -> HtmlElement {
-    let label = dom::make("label.code-field");
-    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    let label = dom::make_element("label.code-field");
+    let input: HtmlInputElement = dom::make_element("input").unchecked_into();
     input.set_type("text");
-    dom::set(&input, "autocomplete", "off");
-    dom::set(&input, "maxlength", "60");
-    dom::fill(
+    dom::set_attribute(&input, "autocomplete", "off");
+    dom::set_attribute(&input, "maxlength", "60");
+    dom::add_children(
         &label,
-        &[&dom::text("span", messages::say().code_there), &input],
+        &[
+            &dom::make_text("span", messages::current_words().code_there),
+            &input,
+        ],
     );
     let inbox = inbox.clone();
-    dom::listen(card, "submit", move |event: Event| {
+    dom::add_listener(card, "submit", move |event: Event| {
         event.prevent_default();
         let typed = input.value();
         if typed.trim().is_empty() {

@@ -5,6 +5,7 @@ mod controls;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use client_core::drafts::PageTimes;
 use protocol::control::{Answer, Draft};
 use serde_json::Value;
 use survey::{Form, Page, Problem, Values};
@@ -12,7 +13,6 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Element, Event, HtmlElement};
 
 use crate::messages;
-use crate::pages::drafts::Times;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 use controls::control;
@@ -21,9 +21,9 @@ use controls::control;
 struct Filling {
     form: Form,
     values: Values,
-    times: Times,
+    times: PageTimes,
     card: HtmlElement,
-    /// What stands below the heading.
+    /// The line below the heading.
     hint: Option<String>,
     inbox: Inbox,
 }
@@ -52,7 +52,7 @@ impl Filling {
         let (shown, kept) = self.form.shown(&self.values);
         let items = self.page().items.iter().zip(&shown[self.times.page()]);
         for ((item, is_shown), field) in items.zip(fields(&self.card)) {
-            dom::show(&field, *is_shown);
+            dom::show_element(&field, *is_shown);
             let is_locked = !item.is_enabled(&kept);
             field
                 .toggle_attribute_with_force("disabled", is_locked)
@@ -62,19 +62,19 @@ impl Filling {
                 .ok()
                 .flatten();
             if let Some(needed) = needed {
-                dom::show(needed.unchecked_ref(), item.is_required(&kept));
+                dom::show_element(needed.unchecked_ref(), item.is_required(&kept));
             }
         }
         if let Ok(Some(next)) = self.card.query_selector("button.primary") {
-            dom::say(&next, self.onward());
+            dom::set_text(&next, self.onward());
         }
     }
 
-    /// What the button says that goes on.
+    /// The label of the button that goes on.
     fn onward(&self) -> &'static str {
         match self.way(1) {
-            None => messages::say().onward,
-            Some(_) => messages::say().next,
+            None => messages::current_words().onward,
+            Some(_) => messages::current_words().next,
         }
     }
 
@@ -95,11 +95,11 @@ impl Filling {
         })
     }
 
-    /// What is done by now.
+    /// The answers given by now.
     fn draft(&self) -> Draft {
         Draft {
             page: self.times.page() as u16,
-            pages_ms: self.times.all_ms(dom::page_ms()),
+            pages_ms: self.times.all_ms(dom::page_us()),
             answers: answers(&self.values),
         }
     }
@@ -152,11 +152,11 @@ impl Questions {
         hint: Option<String>,
         draft: Option<&Draft>,
     ) -> Self {
-        let card = dom::make("form.card.survey");
-        dom::set(&card, "novalidate", "");
+        let card = dom::make_element("form.card.survey");
+        dom::set_attribute(&card, "novalidate", "");
         let filling = Filling {
             values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
-            times: Times::new(dom::page_ms(), form.pages.len(), draft),
+            times: PageTimes::new(dom::page_us(), form.pages.len(), draft),
             form,
             card: card.clone(),
             hint,
@@ -165,7 +165,7 @@ impl Questions {
         let shared: Shared = Rc::new(RefCell::new(filling));
         draw(&shared);
         let submitted = Rc::clone(&shared);
-        dom::listen(&card, "submit", move |event: Event| {
+        dom::add_listener(&card, "submit", move |event: Event| {
             event.prevent_default();
             submit(&submitted);
         });
@@ -175,7 +175,7 @@ impl Questions {
         }
     }
 
-    /// What is done by now.
+    /// The answers given by now.
     pub(crate) fn draft(&self) -> Draft {
         self.filling.borrow().draft()
     }
@@ -190,21 +190,21 @@ fn draw(shared: &Shared) {
     let heading = [&page.title, &filling.form.title]
         .into_iter()
         .find(|title| !title.is_empty());
-    dom::fill(
+    dom::add_children(
         card,
-        &[&dom::text(
+        &[&dom::make_text(
             "h1",
-            heading.map_or(messages::say().untitled, String::as_str),
+            heading.map_or(messages::current_words().untitled, String::as_str),
         )],
     );
     if let Some(hint) = &filling.hint {
-        dom::fill(card, &[&dom::text("p.hint", hint)]);
+        dom::add_children(card, &[&dom::make_text("p.hint", hint)]);
     }
     if at == 0 && !filling.form.description.is_empty() {
-        dom::fill(card, &[&dom::text("p", &filling.form.description)]);
+        dom::add_children(card, &[&dom::make_text("p", &filling.form.description)]);
     }
     for (index, item) in page.items.iter().enumerate() {
-        dom::fill(
+        dom::add_children(
             card,
             &[&control(
                 shared,
@@ -214,23 +214,25 @@ fn draw(shared: &Shared) {
             )],
         );
     }
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     if let Some(way) = filling.way(-1) {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", messages::say().back_a_page, move || {
-            turn(&back, way)
-        });
-        dom::fill(&actions, &[&button]);
+        let button = dom::make_button(
+            "secondary",
+            messages::current_words().back_a_page,
+            move || turn(&back, way),
+        );
+        dom::add_children(&actions, &[&button]);
     }
-    let next = dom::text("button.primary", filling.onward());
-    dom::set(&next, "type", "submit");
-    dom::fill(&actions, &[&next]);
-    dom::fill(card, &[&actions]);
+    let next = dom::make_text("button.primary", filling.onward());
+    dom::set_attribute(&next, "type", "submit");
+    dom::add_children(&actions, &[&next]);
+    dom::add_children(card, &[&actions]);
     filling.refresh();
 }
 
 fn turn(shared: &Shared, by: isize) {
-    shared.borrow_mut().times.turn(dom::page_ms(), by);
+    shared.borrow_mut().times.turn(dom::page_us(), by);
     draw(shared);
     let filling = shared.borrow();
     layout::focus_heading(&filling.card);
@@ -251,7 +253,7 @@ fn submit(shared: &Shared) {
         (None, None) => {
             show_problems(&shared.borrow().card, &[]);
             let filling = shared.borrow();
-            let pages_ms = filling.times.all_ms(dom::page_ms());
+            let pages_ms = filling.times.all_ms(dom::page_us());
             let (_, kept) = filling.form.shown(&filling.values);
             filling
                 .inbox
@@ -269,7 +271,7 @@ fn mark(field: &HtmlElement, problem: Option<&Problem>) {
         }
     }
     let part = match problem {
-        Some(Problem::Part { path, .. }) => controls::part(field, path),
+        Some(Problem::Part { path, .. }) => controls::find_part(field, path),
         _ => None,
     };
     let is_whole = problem.is_some() && part.is_none();
@@ -285,10 +287,10 @@ fn mark(field: &HtmlElement, problem: Option<&Problem>) {
 fn show_problems(card: &Element, problems: &[(usize, Problem)]) {
     for (index, field) in fields(card).into_iter().enumerate() {
         let problem = problems.iter().find(|(item, _)| *item == index);
-        let sentence = problem.map(|(_, problem)| messages::wrong(problem));
+        let sentence = problem.map(|(_, problem)| messages::say_problem(problem));
         if let Ok(Some(place)) = field.query_selector(".problem") {
-            dom::say(&place, sentence.as_deref().unwrap_or_default());
-            dom::show(place.unchecked_ref(), sentence.is_some());
+            dom::set_text(&place, sentence.as_deref().unwrap_or_default());
+            dom::show_element(place.unchecked_ref(), sentence.is_some());
         }
         mark(&field, problem.map(|(_, problem)| problem));
     }

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use client_core::drafts::PageTimes;
 use protocol::control::Draft;
 use web_sys::HtmlElement;
 
 use crate::messages;
-use crate::pages::drafts::Times;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
@@ -23,8 +23,8 @@ struct Book {
     inbox: Inbox,
     title: String,
     pages: Vec<String>,
-    least_ms: f64,
-    times: Times,
+    least_us: u64,
+    times: PageTimes,
     /// The way on, and what says how long still; gone once it is open.
     wait: Option<Wait>,
 }
@@ -32,7 +32,7 @@ struct Book {
 struct Wait {
     next: HtmlElement,
     hint: HtmlElement,
-    /// What a screen reader is told; not every second.
+    /// The news for a screen reader; not every second.
     status: HtmlElement,
 }
 
@@ -47,13 +47,13 @@ impl Instructions {
         min_s: u32,
         draft: Option<&Draft>,
     ) -> Self {
-        let card = dom::make("section.card.instructions");
+        let card = dom::make_element("section.card.instructions");
         let book = Book {
             card: card.clone(),
             inbox: inbox.clone(),
             title: title.to_owned(),
-            least_ms: f64::from(min_s) * 1_000.0,
-            times: Times::new(dom::page_ms(), pages.len(), draft),
+            least_us: u64::from(min_s) * 1_000_000,
+            times: PageTimes::new(dom::page_us(), pages.len(), draft),
             pages,
             wait: None,
         };
@@ -62,41 +62,41 @@ impl Instructions {
         Self { page: card, book }
     }
 
-    /// What is read by now.
-    pub(crate) fn draft(&self, now_ms: f64) -> Draft {
-        self.book.borrow().draft(now_ms)
+    /// The pages read by now.
+    pub(crate) fn draft(&self, now_us: u64) -> Draft {
+        self.book.borrow().draft(now_us)
     }
 
     /// Counts down.
-    pub(crate) fn tick(&self, now_ms: f64) {
+    pub(crate) fn tick(&self, now_us: u64) {
         let mut book = self.book.borrow_mut();
-        let left_s = book.left_s(now_ms);
+        let left_s = book.left_s(now_us);
         let Some(wait) = &book.wait else { return };
         if left_s > 0 {
-            dom::say(&wait.hint, &messages::go_on_in(left_s));
+            dom::set_text(&wait.hint, &messages::say_go_on_in(left_s));
             return;
         }
         wait.next.remove_attribute("aria-disabled").ok();
-        dom::say(&wait.hint, "");
-        dom::say(&wait.status, messages::say().go_on_now);
+        dom::set_text(&wait.hint, "");
+        dom::set_text(&wait.status, messages::current_words().go_on_now);
         book.wait = None;
     }
 }
 
 impl Book {
-    /// What is read by now.
-    fn draft(&self, now_ms: f64) -> Draft {
+    /// The pages read by now.
+    fn draft(&self, now_us: u64) -> Draft {
         Draft {
             page: self.times.page() as u16,
-            pages_ms: self.times.all_ms(now_ms),
+            pages_ms: self.times.all_ms(now_us),
             answers: Vec::new(),
         }
     }
 
     /// Whole seconds until the page that is shown can be left.
-    fn left_s(&self, now_ms: f64) -> u32 {
-        let left_ms = self.least_ms - self.times.here_ms(now_ms);
-        (left_ms / 1_000.0).ceil().max(0.0) as u32
+    fn left_s(&self, now_us: u64) -> u32 {
+        let left_us = self.least_us.saturating_sub(self.times.here_us(now_us));
+        left_us.div_ceil(1_000_000) as u32
     }
 
     fn is_last(&self) -> bool {
@@ -109,45 +109,47 @@ fn draw(shared: &Shared) {
     let card = book.card.clone();
     card.set_text_content(None);
     let page = book.pages.get(book.times.page());
-    dom::fill(&card, &[&dom::prose(page.map_or("", String::as_str))]);
+    dom::add_children(&card, &[&dom::make_prose(page.map_or("", String::as_str))]);
     layout::ensure_heading(&card, &book.title);
-    let actions = dom::make("div.actions");
+    let actions = dom::make_element("div.actions");
     if book.times.page() > 0 {
         let back = Rc::clone(shared);
-        let button = dom::button("secondary", messages::say().back_a_page, move || {
-            turn(&back, -1)
-        });
-        dom::fill(&actions, &[&button]);
+        let button = dom::make_button(
+            "secondary",
+            messages::current_words().back_a_page,
+            move || turn(&back, -1),
+        );
+        dom::add_children(&actions, &[&button]);
     }
     let label = if book.is_last() {
-        messages::say().onward
+        messages::current_words().onward
     } else {
-        messages::say().next
+        messages::current_words().next
     };
     let on = Rc::clone(shared);
-    let next = dom::button("primary", label, move || go_on(&on));
-    dom::fill(&actions, &[&next]);
-    let left_s = book.left_s(dom::page_ms());
+    let next = dom::make_button("primary", label, move || go_on(&on));
+    dom::add_children(&actions, &[&next]);
+    let left_s = book.left_s(dom::page_us());
     book.wait = (left_s > 0).then(|| {
-        let hint = dom::text("p.hint.wait", &messages::go_on_in(left_s));
-        let status = dom::make("p.sr-only");
-        dom::set(&hint, "id", "wait");
-        dom::set(&status, "role", "status");
-        dom::set(&next, "aria-disabled", "true");
-        dom::set(&next, "aria-describedby", "wait");
-        dom::fill(&card, &[&hint, &status]);
+        let hint = dom::make_text("p.hint.wait", &messages::say_go_on_in(left_s));
+        let status = dom::make_element("p.sr-only");
+        dom::set_attribute(&hint, "id", "wait");
+        dom::set_attribute(&status, "role", "status");
+        dom::set_attribute(&next, "aria-disabled", "true");
+        dom::set_attribute(&next, "aria-describedby", "wait");
+        dom::add_children(&card, &[&hint, &status]);
         Wait { next, hint, status }
     });
-    dom::fill(&card, &[&actions]);
+    dom::add_children(&card, &[&actions]);
 }
 
 fn go_on(shared: &Shared) {
-    let now_ms = dom::page_ms();
+    let now_us = dom::page_us();
     let (left_s, is_last) = {
         let book = shared.borrow();
-        let left_s = book.left_s(now_ms);
+        let left_s = book.left_s(now_us);
         if let Some(wait) = book.wait.as_ref().filter(|_| left_s > 0) {
-            dom::say(&wait.status, &messages::go_on_in(left_s));
+            dom::set_text(&wait.status, &messages::say_go_on_in(left_s));
         }
         (left_s, book.is_last())
     };
@@ -155,7 +157,7 @@ fn go_on(shared: &Shared) {
         (0, false) => turn(shared, 1),
         (0, true) => {
             let book = shared.borrow();
-            let pages_ms = book.times.all_ms(now_ms);
+            let pages_ms = book.times.all_ms(now_us);
             let done = Input::StageDone(Vec::new(), pages_ms);
             book.inbox.send(done);
         }
@@ -164,10 +166,10 @@ fn go_on(shared: &Shared) {
 }
 
 fn turn(shared: &Shared, by: isize) {
-    let now_ms = dom::page_ms();
-    shared.borrow_mut().times.turn(now_ms, by);
+    let now_us = dom::page_us();
+    shared.borrow_mut().times.turn(now_us, by);
     draw(shared);
     let book = shared.borrow();
     layout::focus_heading(&book.card);
-    book.inbox.send(Input::Drafted(book.draft(now_ms)));
+    book.inbox.send(Input::Drafted(book.draft(now_us)));
 }

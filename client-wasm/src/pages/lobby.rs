@@ -10,9 +10,6 @@ use crate::messages;
 use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
 
-/// Signs of life are told this far apart at least, milliseconds.
-const ALIVE_MS: f64 = 5_000.0;
-
 /// The waiting room.
 pub(crate) struct Lobby {
     /// The page.
@@ -26,28 +23,27 @@ pub(crate) struct Lobby {
     figures: HtmlElement,
     hint: HtmlElement,
     told: Option<(Waiting, f64)>,
-    alive_ms: f64,
 }
 
 impl Lobby {
-    pub(crate) fn new(inbox: &Inbox, now_ms: f64) -> Self {
-        let page = dom::make("section.card.lobby");
-        let pulse = dom::make("div.pulse");
-        dom::set(&pulse, "aria-hidden", "true");
-        let words = dom::make("p.words");
-        dom::set(&words, "role", "alert");
-        let actions = dom::make("div.actions");
-        let question = dom::make("div.question");
-        dom::fill(&question, &[&words, &actions]);
-        dom::show(&question, false);
-        let place = dom::make("div.place");
-        dom::fill(&place, &[&pulse, &question]);
-        let status = dom::text("p.status", messages::say().looking);
-        dom::set(&status, "role", "status");
-        let figures = dom::text("p.figures", "\u{a0}");
-        let hint = dom::text("p.hint", "\u{a0}");
-        let heading = dom::text("h1", messages::say().lobby);
-        dom::fill(&page, &[&heading, &place, &status, &figures, &hint]);
+    pub(crate) fn new(inbox: &Inbox) -> Self {
+        let page = dom::make_element("section.card.lobby");
+        let pulse = dom::make_element("div.pulse");
+        dom::set_attribute(&pulse, "aria-hidden", "true");
+        let words = dom::make_element("p.words");
+        dom::set_attribute(&words, "role", "alert");
+        let actions = dom::make_element("div.actions");
+        let question = dom::make_element("div.question");
+        dom::add_children(&question, &[&words, &actions]);
+        dom::show_element(&question, false);
+        let place = dom::make_element("div.place");
+        dom::add_children(&place, &[&pulse, &question]);
+        let status = dom::make_text("p.status", messages::current_words().looking);
+        dom::set_attribute(&status, "role", "status");
+        let figures = dom::make_text("p.figures", "\u{a0}");
+        let hint = dom::make_text("p.hint", "\u{a0}");
+        let heading = dom::make_text("h1", messages::current_words().lobby);
+        dom::add_children(&page, &[&heading, &place, &status, &figures, &hint]);
         Self {
             page,
             inbox: inbox.clone(),
@@ -59,14 +55,13 @@ impl Lobby {
             figures,
             hint,
             told: None,
-            alive_ms: now_ms,
         }
     }
 
     /// The server's word on how the wait stands.
-    pub(crate) fn waiting(&mut self, now_ms: f64, waiting: Waiting) {
+    pub(crate) fn handle_waiting(&mut self, now_ms: f64, waiting: Waiting) {
         let before = self.told.replace((waiting, now_ms));
-        dom::say(&self.status, &messages::here(&waiting));
+        dom::set_text(&self.status, &messages::say_who_is_here(&waiting));
         let ask = |waiting: &Waiting| std::mem::discriminant(&waiting.ask);
         let is_new = before.is_none_or(|(before, _)| ask(&before) != ask(&waiting));
         if is_new {
@@ -83,25 +78,25 @@ impl Lobby {
         for (number, (label, message)) in answers(waiting).into_iter().enumerate() {
             let class = if number == 0 { "primary" } else { "secondary" };
             let inbox = self.inbox.clone();
-            let button = dom::button(class, &label, move || {
+            let button = dom::make_button(class, &label, move || {
                 inbox.send(Input::Say(message.clone()));
             });
-            dom::fill(&self.actions, &[&button]);
+            dom::add_children(&self.actions, &[&button]);
             if number == 0 && is_asked {
                 // The place in the page is shown before it can have the focus.
-                dom::show(&self.question, true);
+                dom::show_element(&self.question, true);
                 button.focus().ok();
             }
         }
-        dom::show(&self.pulse, !is_asked);
-        dom::show(&self.question, is_asked);
+        dom::show_element(&self.pulse, !is_asked);
+        dom::show_element(&self.question, is_asked);
         if is_asked {
-            sound::ask();
+            sound::play_question();
             if dom::document().hidden() {
-                dom::document().set_title(messages::say().asked_title);
+                dom::document().set_title(messages::current_words().asked_title);
             }
         } else {
-            dom::say(&self.words, "");
+            dom::set_text(&self.words, "");
             if held_focus && let Ok(Some(heading)) = self.page.query_selector("h1") {
                 let heading: HtmlElement = wasm_bindgen::JsCast::unchecked_into(heading);
                 heading.focus().ok();
@@ -117,38 +112,31 @@ impl Lobby {
         let since_ms = (now_ms - told_ms).max(0.0) as u64;
         let figures = match waiting.ask {
             Ask::Return => "\u{a0}".to_owned(),
-            _ => messages::waited(waiting, since_ms),
+            _ => messages::say_time_waited(waiting, since_ms),
         };
-        dom::say(&self.figures, &figures);
-        dom::say(&self.hint, &messages::at_timeout(waiting, since_ms));
-        if let Some(words) = messages::question(waiting, since_ms) {
-            dom::say(&self.words, &words);
+        dom::set_text(&self.figures, &figures);
+        dom::set_text(&self.hint, &messages::say_end_of_wait(waiting, since_ms));
+        if let Some(words) = messages::ask_question(waiting, since_ms) {
+            dom::set_text(&self.words, &words);
         }
-    }
-
-    /// The person did something: whether that is to be told, because it was not lately.
-    pub(crate) fn is_news_of_life(&mut self, now_ms: f64) -> bool {
-        // An answer is given by the button, not by what happens on the way to it.
-        let is_asked = self
-            .told
-            .is_some_and(|(waiting, _)| waiting.ask != Ask::Nothing);
-        let is_news = !is_asked && now_ms - self.alive_ms >= ALIVE_MS;
-        if is_news {
-            self.alive_ms = now_ms;
-        }
-        is_news
     }
 }
 
-/// What can be answered, the first by default.
+/// The possible answers, the first by default.
 fn answers(waiting: &Waiting) -> Vec<(String, ClientMessage)> {
     match waiting.ask {
         Ask::Nothing => Vec::new(),
-        Ask::Presence { .. } => vec![(messages::say().i_am_here.to_owned(), ClientMessage::Here)],
-        Ask::Return => vec![(messages::say().come_back.to_owned(), ClientMessage::Here)],
+        Ask::Presence { .. } => vec![(
+            messages::current_words().i_am_here.to_owned(),
+            ClientMessage::Here,
+        )],
+        Ask::Return => vec![(
+            messages::current_words().come_back.to_owned(),
+            ClientMessage::Here,
+        )],
         Ask::Choice => [Choice::Wait, Choice::Ai, Choice::Leave]
             .map(|choice| {
-                let label = messages::choice(choice, waiting.paid);
+                let label = messages::name_choice(choice, waiting.paid);
                 (label, ClientMessage::Choose(choice))
             })
             .into(),

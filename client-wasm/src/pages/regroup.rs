@@ -6,7 +6,7 @@ use web_sys::HtmlElement;
 use crate::messages;
 use crate::shell::dom;
 
-/// Who is missing, and how long that is waited for.
+/// The people who are missing, and the time left to wait for them.
 pub(crate) struct Regroup {
     /// The page.
     pub(crate) page: HtmlElement,
@@ -17,14 +17,14 @@ pub(crate) struct Regroup {
 
 impl Regroup {
     pub(crate) fn new() -> Self {
-        let page = dom::make("section.card.lobby");
-        let pulse = dom::make("div.pulse");
-        dom::set(&pulse, "aria-hidden", "true");
-        let status = dom::text("p.status", messages::say().waiting_for_others);
-        dom::set(&status, "role", "status");
-        let hint = dom::text("p.hint", messages::say().one_moment);
-        let heading = dom::text("h1", messages::say().regroup);
-        dom::fill(&page, &[&heading, &pulse, &status, &hint]);
+        let page = dom::make_element("section.card.lobby");
+        let pulse = dom::make_element("div.pulse");
+        dom::set_attribute(&pulse, "aria-hidden", "true");
+        let status = dom::make_text("p.status", messages::current_words().waiting_for_others);
+        dom::set_attribute(&status, "role", "status");
+        let hint = dom::make_text("p.hint", messages::current_words().one_moment);
+        let heading = dom::make_text("h1", messages::current_words().regroup);
+        dom::add_children(&page, &[&heading, &pulse, &status, &hint]);
         Self {
             page,
             status,
@@ -34,9 +34,9 @@ impl Regroup {
     }
 
     /// The server's word on who is missing, of a group of so many.
-    pub(crate) fn missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
+    pub(crate) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
         let whom: Vec<_> = absent.iter().map(|one| (one.seat, one.connected)).collect();
-        dom::say(&self.status, &messages::missing(&whom, of <= 2));
+        dom::set_text(&self.status, &messages::say_missing(&whom, of <= 2));
         self.until_ms = Some(now_ms + f64::from(left_ms));
         self.tick(now_ms);
     }
@@ -45,7 +45,7 @@ impl Regroup {
     pub(crate) fn tick(&self, now_ms: f64) {
         if let Some(until_ms) = self.until_ms {
             let left_ms = (until_ms - now_ms).max(0.0) as u64;
-            dom::say(&self.hint, &messages::regroup_hint(left_ms));
+            dom::set_text(&self.hint, &messages::say_time_to_regroup(left_ms));
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Rest {
     /// From when on the person may go on, and when it goes on by itself, page clock, milliseconds.
     from_ms: f64,
     until_ms: Option<f64>,
-    /// Whether the person has gone on and waits for others.
+    /// True if the person has gone on and waits for others.
     waits: bool,
 }
 
@@ -28,18 +28,21 @@ impl Rest {
         round: (u16, u16),
         score: i64,
     ) -> Self {
-        let page = dom::make("section.card.rest");
-        dom::fill(&page, &[&dom::prose(html)]);
+        let page = dom::make_element("section.card.rest");
+        dom::add_children(&page, &[&dom::make_prose(html)]);
         layout::ensure_heading(&page, title);
-        let status = dom::text("p.status", &messages::round_over(round, score));
+        let status = dom::make_text("p.status", &messages::say_round_over(round, score));
         let inbox = inbox.clone();
-        let button = dom::button("primary", messages::say().next_round, move || {
+        let button = dom::make_button("primary", messages::current_words().next_round, move || {
             inbox.send(Input::StageDone(Vec::new(), Vec::new()))
         });
-        let (actions, hint) = (dom::make("div.actions"), dom::make("p.hint"));
-        dom::set(&hint, "role", "status");
-        dom::fill(&actions, &[&button]);
-        dom::fill(&page, &[&status, &actions, &hint]);
+        let (actions, hint) = (
+            dom::make_element("div.actions"),
+            dom::make_element("p.hint"),
+        );
+        dom::set_attribute(&hint, "role", "status");
+        dom::add_children(&actions, &[&button]);
+        dom::add_children(&page, &[&status, &actions, &hint]);
         Self {
             page,
             button,
@@ -51,7 +54,7 @@ impl Rest {
     }
 
     /// How much time is left of it, from now.
-    pub(crate) fn left(mut self, now_ms: f64, min_ms: u32, max_ms: Option<u32>) -> Self {
+    pub(crate) fn with_times(mut self, now_ms: f64, min_ms: u32, max_ms: Option<u32>) -> Self {
         self.from_ms = now_ms + f64::from(min_ms);
         self.until_ms = max_ms.map(|max_ms| now_ms + f64::from(max_ms));
         self.tick(now_ms);
@@ -59,7 +62,7 @@ impl Rest {
     }
 
     /// The person goes on, and others do not yet.
-    pub(crate) fn wait(&mut self) {
+    pub(crate) fn show_waiting(&mut self) {
         self.waits = true;
     }
 
@@ -75,11 +78,11 @@ impl Rest {
                 .ok();
         }
         let hint = match left_s {
-            _ if self.waits => messages::say().waiting_for_others.to_owned(),
-            _ if must_s > 0.0 => messages::go_on_in(must_s as u32),
-            Some(left_s) => messages::round_in(left_s as u32),
+            _ if self.waits => messages::current_words().waiting_for_others.to_owned(),
+            _ if must_s > 0.0 => messages::say_go_on_in(must_s as u32),
+            Some(left_s) => messages::say_round_in(left_s as u32),
             None => String::new(),
         };
-        dom::say(&self.hint, &hint);
+        dom::set_text(&self.hint, &hint);
     }
 }

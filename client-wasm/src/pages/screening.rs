@@ -8,8 +8,8 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlElement;
 
 use crate::episode::measure::{self, At, Pings};
-use crate::messages::say;
-use crate::pages::unmet_requirements::{self, Found};
+use crate::messages::current_words;
+use crate::pages::unmet_requirements::{self, Measurements};
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
@@ -20,14 +20,14 @@ pub(crate) struct Screening {
     parts: Rc<Parts>,
 }
 
-/// What page and task share.
+/// The state that page and task share.
 struct Parts {
     inbox: Inbox,
     trials: Vec<Trial>,
     page: HtmlElement,
     pings: Pings,
-    /// What was measured last.
-    found: Cell<Option<Found>>,
+    /// The last measurements.
+    found: Cell<Option<Measurements>>,
     /// Lines that tell the size of the window.
     lines: RefCell<Vec<(HtmlElement, Lack)>>,
     is_gone: Cell<bool>,
@@ -46,9 +46,9 @@ impl Screening {
         trials: &[Trial],
         lacks: &[Lack],
         attempts: u8,
-        found: Option<Found>,
+        found: Option<Measurements>,
     ) -> Self {
-        let page = dom::make("section.card.screening");
+        let page = dom::make_element("section.card.screening");
         let parts = Rc::new(Parts {
             inbox: inbox.clone(),
             trials: trials.to_vec(),
@@ -65,13 +65,13 @@ impl Screening {
         Self { page, parts }
     }
 
-    /// What was measured last.
-    pub(crate) fn found(&self) -> Option<Found> {
+    /// The last measurements.
+    pub(crate) fn measurements(&self) -> Option<Measurements> {
         self.parts.found.get()
     }
 
     /// The server has answered.
-    pub(crate) fn answered(&self, sent_us: u64, now_us: u64) {
+    pub(crate) fn handle_clock(&self, sent_us: u64, now_us: u64) {
         let trip_ms = now_us.saturating_sub(sent_us) as f64 / 1_000.0;
         self.parts.pings.borrow_mut().push(trip_ms);
     }
@@ -79,17 +79,20 @@ impl Screening {
     /// Shows how large the window is by now.
     pub(crate) fn tick(&self) {
         for (line, lack) in self.parts.lines.borrow().iter() {
-            dom::say(line, &unmet_requirements::needed(lack, self.parts.known()));
+            dom::set_text(
+                line,
+                &unmet_requirements::say_need(lack, self.parts.known()),
+            );
         }
     }
 }
 
 impl Parts {
-    /// What is known, with the window as it is now.
-    fn known(&self) -> Option<Found> {
-        let window = measure::window();
+    /// The last measurements, with the window as it is now.
+    fn known(&self) -> Option<Measurements> {
+        let window = measure::read_window();
         let found = self.found.get().unwrap_or_default();
-        Some(Found { window, ..found })
+        Some(Measurements { window, ..found })
     }
 }
 
@@ -97,20 +100,22 @@ impl Parts {
 fn check(parts: &Rc<Parts>) {
     parts.page.set_text_content(None);
     parts.lines.borrow_mut().clear();
-    let status = dom::text("p.hint", say().checking_hint);
-    dom::set(&status, "role", "status");
-    let list = dom::make("ol.checks");
-    let checks = unmet_requirements::checks().map(|name| dom::text("li", name));
-    checks.iter().for_each(|check| dom::fill(&list, &[check]));
-    let heading = dom::text("h1", say().checking);
-    dom::fill(&parts.page, &[&heading, &list, &status]);
+    let status = dom::make_text("p.hint", current_words().checking_hint);
+    dom::set_attribute(&status, "role", "status");
+    let list = dom::make_element("ol.checks");
+    let checks = unmet_requirements::name_checks().map(|name| dom::make_text("li", name));
+    checks
+        .iter()
+        .for_each(|check| dom::add_children(&list, &[check]));
+    let heading = dom::make_text("h1", current_words().checking);
+    dom::add_children(&parts.page, &[&heading, &list, &status]);
     layout::focus_heading(&parts.page);
     let parts = Rc::clone(parts);
     spawn_local(async move {
         let tell = |at: At| match at {
-            At::OutOfSight => dom::say(&status, say().check_in_sight),
+            At::OutOfSight => dom::set_text(&status, current_words().check_in_sight),
             At::Check(now) => {
-                dom::say(&status, say().checking_hint);
+                dom::set_text(&status, current_words().checking_hint);
                 for (number, check) in checks.iter().enumerate() {
                     let class = match number.cmp(&now) {
                         std::cmp::Ordering::Less => "done",
@@ -128,7 +133,7 @@ fn check(parts: &Rc<Parts>) {
                 .send(Input::Say(ClientMessage::Clock { sent_us }));
         };
         let pings = Rc::clone(&parts.pings);
-        let measured = measure::measure(&parts.trials, pings, tell, ping).await;
+        let measured = measure::measure_device(&parts.trials, pings, tell, ping).await;
         if !parts.is_gone.get() {
             parts.found.set(Some(measured.found));
             parts
@@ -140,56 +145,62 @@ fn check(parts: &Rc<Parts>) {
 
 /// Turns the page to what is lacking.
 fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
-    let device = measure::device();
-    let list = dom::make("ul.lacks");
+    let device = measure::read_device();
+    let list = dom::make_element("ul.lacks");
     for lack in lacks {
-        let line = dom::text("strong", &unmet_requirements::needed(lack, parts.known()));
-        let item = dom::make("li");
-        dom::fill(&item, &[&line]);
-        if let Some(mend) = unmet_requirements::mend(lack, device) {
-            dom::fill(&item, &[&dom::text("span", &mend)]);
+        let line = dom::make_text("strong", &unmet_requirements::say_need(lack, parts.known()));
+        let item = dom::make_element("li");
+        dom::add_children(&item, &[&line]);
+        if let Some(mend) = unmet_requirements::say_remedy(lack, device) {
+            dom::add_children(&item, &[&dom::make_text("span", &mend)]);
         }
-        dom::fill(&list, &[&item]);
+        dom::add_children(&list, &[&item]);
         if matches!(lack, Lack::Window { .. }) {
             parts.lines.borrow_mut().push((line, lack.clone()));
         }
     }
     let inbox = parts.inbox.clone();
-    let cannot = dom::button("secondary", say().cannot_mend, move || {
+    let cannot = dom::make_button("secondary", current_words().cannot_mend, move || {
         inbox.send(Input::StageDone(Vec::new(), Vec::new()));
     });
     let again = {
         let parts = Rc::downgrade(parts);
-        dom::button("primary", say().check_again, move || {
+        dom::make_button("primary", current_words().check_again, move || {
             if let Some(parts) = parts.upgrade() {
                 check(&parts);
             }
         })
     };
-    let actions = dom::make("div.actions");
-    dom::fill(&actions, &[&cannot, &again]);
-    dom::fill(
+    let actions = dom::make_element("div.actions");
+    dom::add_children(&actions, &[&cannot, &again]);
+    dom::add_children(
         &parts.page,
         &[
-            &dom::text("h1", say().lacking),
-            &dom::text("p", say().lacking_hint),
+            &dom::make_text("h1", current_words().lacking),
+            &dom::make_text("p", current_words().lacking_hint),
             &list,
-            &dom::text("p.hint", &unmet_requirements::attempts(attempts)),
+            &dom::make_text("p.hint", &unmet_requirements::say_attempts_left(attempts)),
             &actions,
         ],
     );
 }
 
 /// Why somebody could not take part, for the last page.
-pub(crate) fn reasons(lacks: &[Lack]) -> HtmlElement {
-    let block = dom::make("div.reasons");
-    let list = dom::make("ul.lacks");
+pub(crate) fn make_reasons(lacks: &[Lack]) -> HtmlElement {
+    let block = dom::make_element("div.reasons");
+    let list = dom::make_element("ul.lacks");
     for lack in lacks {
-        dom::fill(
+        dom::add_children(
             &list,
-            &[&dom::text("li", &unmet_requirements::needed(lack, None))],
+            &[&dom::make_text(
+                "li",
+                &unmet_requirements::say_need(lack, None),
+            )],
         );
     }
-    dom::fill(&block, &[&dom::text("p", say().lacking_why), &list]);
+    dom::add_children(
+        &block,
+        &[&dom::make_text("p", current_words().lacking_why), &list],
+    );
     block
 }

@@ -1,4 +1,4 @@
-//! What a device or connection lacks for a study, in words: what is needed, what there is, and what the person can do.
+//! Requirements of a study that a device or connection does not meet, in words: the need, the state, and a remedy.
 //!
 //! This module must not know where the words are shown, nor how anything is measured.
 
@@ -6,11 +6,11 @@ use std::fmt::Display;
 
 use protocol::control::{Ability, Device, Lack};
 
-use crate::messages::{fill, number, say};
+use crate::messages::{current_words, fill_in, format_number};
 
-/// What is looked at, in this order.
-pub fn checks() -> [&'static str; 4] {
-    let words = say();
+/// The checks, in their order.
+pub fn name_checks() -> [&'static str; 4] {
+    let words = current_words();
     [
         words.check_browser,
         words.check_game,
@@ -19,9 +19,9 @@ pub fn checks() -> [&'static str; 4] {
     ]
 }
 
-/// What was measured last, as far as it was.
+/// Measurements of a device and its connection, as far as they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct Measurements {
     /// Width and height of the window, CSS pixels.
     pub window: (u32, u32),
     /// Round trip to the server, milliseconds.
@@ -32,118 +32,125 @@ pub struct Found {
     pub step_ms: Option<f64>,
 }
 
-/// What is needed, and what there is if that is known.
-pub fn needed(lack: &Lack, found: Option<Found>) -> String {
-    let there = |value: fn(Found) -> Option<f64>| found.and_then(value);
+/// The need, and the state if it is known.
+pub fn say_need(lack: &Lack, found: Option<Measurements>) -> String {
+    let there = |value: fn(Measurements) -> Option<f64>| found.and_then(value);
     match lack {
-        Lack::Device(devices) => fill(say().needs_device, &[("devices", &one_of(devices))]),
+        Lack::Device(devices) => fill_in(
+            current_words().needs_device,
+            &[("devices", &one_of(devices))],
+        ),
         Lack::Ability(ability) => match ability {
-            Ability::Webrtc => say().lacks_webrtc,
-            Ability::Fullscreen => say().lacks_fullscreen,
-            Ability::Audio => say().lacks_audio,
-            Ability::Keyboard => say().lacks_keyboard,
-            Ability::Touch => say().lacks_touch,
+            Ability::Webrtc => current_words().lacks_webrtc,
+            Ability::Fullscreen => current_words().lacks_fullscreen,
+            Ability::Audio => current_words().lacks_audio,
+            Ability::Keyboard => current_words().lacks_keyboard,
+            Ability::Touch => current_words().lacks_touch,
         }
         .to_owned(),
         Lack::Window { width, height } => {
             let size = |sentence, width: &dyn Display, height: &dyn Display| {
-                fill(sentence, &[("width", width), ("height", height)])
+                fill_in(sentence, &[("width", width), ("height", height)])
             };
-            let needs = size(say().needs_window, width, height);
+            let needs = size(current_words().needs_window, width, height);
             match found {
-                Some(Found { window: (w, h), .. }) => {
-                    format!("{needs} {}", size(say().this_window, &w, &h))
+                Some(Measurements { window: (w, h), .. }) => {
+                    format!("{needs} {}", size(current_words().this_window, &w, &h))
                 }
                 None => needs,
             }
         }
         Lack::Rtt(most) => match there(|found| found.rtt_ms) {
-            Some(ms) => slower(say().slow_connection, format!("{ms:.0}"), most),
-            None => fill(say().needs_connection, &[("most", most)]),
+            Some(ms) => slower(current_words().slow_connection, format!("{ms:.0}"), most),
+            None => fill_in(current_words().needs_connection, &[("most", most)]),
         },
         Lack::Fps(least) => match there(|found| found.fps) {
-            Some(fps) => fill(
-                say().slow_picture,
+            Some(fps) => fill_in(
+                current_words().slow_picture,
                 &[("frames", &frames(fps.round())), ("least", least)],
             ),
-            None => fill(
-                say().needs_frames,
+            None => fill_in(
+                current_words().needs_frames,
                 &[("frames", &frames(f64::from(*least)))],
             ),
         },
         Lack::Step(most) => {
-            let most = number(f64::from(*most) / 1_000.0);
+            let most = format_number(f64::from(*most) / 1_000.0);
             match there(|found| found.step_ms) {
-                Some(ms) => slower(say().slow_game, format!("{ms:.2}"), &most),
-                None => fill(say().needs_step, &[("most", &most)]),
+                Some(ms) => slower(current_words().slow_game, format!("{ms:.2}"), &most),
+                None => fill_in(current_words().needs_step, &[("most", &most)]),
             }
         }
-        Lack::Other(said) if said.is_empty() => say().lacks_something.to_owned(),
+        Lack::Other(said) if said.is_empty() => current_words().lacks_something.to_owned(),
         Lack::Other(said) => said.clone(),
     }
 }
 
-/// What the person can do about it on their device; nothing if the study says it itself.
-pub fn mend(lack: &Lack, device: Device) -> Option<String> {
+/// The remedy that the person has on their device; `None` if the study says it itself.
+pub fn say_remedy(lack: &Lack, device: Device) -> Option<String> {
     let said = match lack {
         Lack::Device(devices) => return Some(open_on(devices)),
         Lack::Ability(Ability::Keyboard) => return Some(open_on(&[Device::Desktop])),
-        Lack::Ability(Ability::Touch) => say().mend_touch,
-        Lack::Ability(_) => say().mend_browser,
-        Lack::Window { .. } if device == Device::Desktop => say().mend_window,
-        Lack::Window { .. } => say().mend_screen,
-        Lack::Rtt(_) => say().mend_connection,
-        Lack::Fps(_) | Lack::Step(_) => say().mend_speed,
+        Lack::Ability(Ability::Touch) => current_words().mend_touch,
+        Lack::Ability(_) => current_words().mend_browser,
+        Lack::Window { .. } if device == Device::Desktop => current_words().mend_window,
+        Lack::Window { .. } => current_words().mend_screen,
+        Lack::Rtt(_) => current_words().mend_connection,
+        Lack::Fps(_) | Lack::Step(_) => current_words().mend_speed,
         Lack::Other(said) if !said.is_empty() => return None,
-        Lack::Other(_) => say().mend_something,
+        Lack::Other(_) => current_words().mend_something,
     };
     Some(said.to_owned())
 }
 
 /// How often the person may still try, if that is not for ever.
-pub fn attempts(left: u8) -> String {
+pub fn say_attempts_left(left: u8) -> String {
     match left {
-        1 => say().check_once.to_owned(),
-        left => fill(say().check_more, &[("left", &left)]),
+        1 => current_words().check_once.to_owned(),
+        left => fill_in(current_words().check_more, &[("left", &left)]),
     }
 }
 
 /// Something took so many milliseconds, and may take so many.
 fn slower(sentence: &str, ms: String, most: &dyn Display) -> String {
-    fill(sentence, &[("ms", &number(ms)), ("most", most)])
+    fill_in(sentence, &[("ms", &format_number(ms)), ("most", most)])
 }
 
 /// `1 frame`, `50 frames`.
 fn frames(count: f64) -> String {
     match count {
-        1.0 => say().one_frame.to_owned(),
-        count => fill(say().frames, &[("count", &count)]),
+        1.0 => current_words().one_frame.to_owned(),
+        count => fill_in(current_words().frames, &[("count", &count)]),
     }
 }
 
 /// The same link helps on another device.
 fn open_on(devices: &[Device]) -> String {
-    fill(say().open_on, &[("devices", &one_of(devices))])
+    fill_in(current_words().open_on, &[("devices", &one_of(devices))])
 }
 
 /// `a computer`, `a tablet or a phone`.
 fn one_of(devices: &[Device]) -> String {
     let name = |device: &Device| match device {
-        Device::Desktop => say().a_computer,
-        Device::Tablet => say().a_tablet,
-        Device::Phone => say().a_phone,
+        Device::Desktop => current_words().a_computer,
+        Device::Tablet => current_words().a_tablet,
+        Device::Phone => current_words().a_phone,
     };
-    devices.iter().map(name).collect::<Vec<_>>().join(say().or)
+    devices
+        .iter()
+        .map(name)
+        .collect::<Vec<_>>()
+        .join(current_words().or)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::speak;
+    use crate::messages::choose_language;
 
     #[test]
     fn what_is_lacking_is_told_with_what_there_is() {
-        let found = Some(Found {
+        let found = Some(Measurements {
             window: (800, 600),
             rtt_ms: Some(231.4),
             fps: None,
@@ -154,23 +161,23 @@ mod tests {
             height: 640,
         };
         assert_eq!(
-            needed(&window, found),
+            say_need(&window, found),
             "The study needs a window of at least 1024 × 640. This one has 800 × 600."
         );
         assert_eq!(
-            needed(&window, None),
+            say_need(&window, None),
             "The study needs a window of at least 1024 × 640."
         );
         assert_eq!(
-            needed(&Lack::Rtt(150), found),
+            say_need(&Lack::Rtt(150), found),
             "The connection is too slow: the server's answer took 231 ms, and 150 ms is the most."
         );
         assert_eq!(
-            needed(&Lack::Fps(50), found),
+            say_need(&Lack::Fps(50), found),
             "The study needs 50 frames a second."
         );
         assert_eq!(
-            needed(&Lack::Step(500), found),
+            say_need(&Lack::Step(500), found),
             "The game is too slow on this device: a step takes 4.26 ms, and 0.5 ms is the most."
         );
     }
@@ -178,17 +185,20 @@ mod tests {
     #[test]
     fn a_study_that_explains_itself_is_left_to_do_so() {
         let own = Lack::Other("Please turn your phone.".to_owned());
-        assert_eq!(needed(&own, None), "Please turn your phone.");
-        assert_eq!(mend(&own, Device::Desktop), None);
-        assert!(mend(&Lack::Other(String::new()), Device::Desktop).is_some());
+        assert_eq!(say_need(&own, None), "Please turn your phone.");
+        assert_eq!(say_remedy(&own, Device::Desktop), None);
+        assert!(say_remedy(&Lack::Other(String::new()), Device::Desktop).is_some());
     }
 
     #[test]
     fn other_devices_are_named() {
         let lack = Lack::Device(vec![Device::Tablet, Device::Phone]);
-        assert_eq!(needed(&lack, None), "The study needs a tablet or a phone.");
         assert_eq!(
-            mend(&lack, Device::Desktop).as_deref(),
+            say_need(&lack, None),
+            "The study needs a tablet or a phone."
+        );
+        assert_eq!(
+            say_remedy(&lack, Device::Desktop).as_deref(),
             Some("Open the same link on a tablet or a phone.")
         );
     }
@@ -199,7 +209,7 @@ mod tests {
             width: 1_024,
             height: 640,
         };
-        let said = |device| mend(&window, device).unwrap();
+        let said = |device| say_remedy(&window, device).unwrap();
         assert!(said(Device::Desktop).contains("Ctrl and −"));
         for device in [Device::Phone, Device::Tablet] {
             assert!(said(device).starts_with("Turn your device"));
@@ -208,32 +218,32 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_told_in_german() {
-        speak(["de"]);
+        choose_language(["de"]);
         let lack = Lack::Device(vec![Device::Tablet, Device::Phone]);
         let on = "auf einem Tablet oder einem Smartphone";
         assert_eq!(
-            needed(&lack, None),
+            say_need(&lack, None),
             format!("Die Studie ist nur {on} möglich.")
         );
         assert_eq!(
-            mend(&lack, Device::Desktop),
+            say_remedy(&lack, Device::Desktop),
             Some(format!("Öffnen Sie denselben Link {on}."))
         );
-        let found = Some(Found {
+        let found = Some(Measurements {
             fps: Some(1.2),
             step_ms: Some(4.257),
-            ..Found::default()
+            ..Measurements::default()
         });
         assert_eq!(
-            needed(&Lack::Step(500), found),
+            say_need(&Lack::Step(500), found),
             "Das Spiel ist auf diesem Gerät zu langsam: Ein Schritt dauert 4,26 ms, \
              und höchstens 0,5 ms dürfen es sein."
         );
         assert_eq!(
-            needed(&Lack::Fps(50), found),
+            say_need(&Lack::Fps(50), found),
             "Das Bild ist zu langsam: 1 Bild pro Sekunde, und 50 sind nötig."
         );
-        assert_eq!(attempts(2), "Sie können noch 2-mal prüfen.");
-        speak(["en"]);
+        assert_eq!(say_attempts_left(2), "Sie können noch 2-mal prüfen.");
+        choose_language(["en"]);
     }
 }

@@ -1,7 +1,6 @@
-//! How this page comes in: the link of its address, and the session that the tab remembers.
+//! The credentials of this page: the link of its address, and the session that the tab remembers.
 
-use protocol::control::{ClientMessage, Entry};
-use protocol::{Era, Life};
+use client_core::Credentials;
 use wasm_bindgen::JsValue;
 use web_sys::Storage;
 
@@ -19,142 +18,82 @@ pub(crate) const TICKET: &str = "coplay_return";
 /// The parameter that asks for a language.
 const LANGUAGE: &str = "lang";
 
-/// What lets this page in.
-#[derive(Debug, Default)]
-pub(crate) struct Credentials {
-    session: Option<String>,
-    link: Option<String>,
-    /// Of the way back from a page of another site, until it has let this page in.
-    ticket: Option<String>,
-    /// What a recruiter's link says. It is kept nowhere.
-    sent: Vec<(String, String)>,
-    /// Whether the person takes part in the frame of another site.
-    stays_in_frame: bool,
-    /// The language that the address asks for.
-    language: Option<String>,
-    /// The languages that the person reads, best first, as the browser tells.
-    reads: Vec<String>,
+/// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by accident
+/// nor seen; a link begins anew here even if the tab remembers a session.
+pub(crate) fn read_credentials() -> Credentials {
+    let mut parameters = take_parameters();
+    let language = parameters.iter().find(|(name, _)| name == LANGUAGE);
+    let language = language.map(|(_, language)| language.clone());
+    parameters.retain(|(name, _)| name != LANGUAGE);
+    Credentials {
+        language,
+        reads: dom::read_languages(),
+        ..read_entry(parameters)
+    }
 }
 
-impl Credentials {
-    /// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by
-    /// accident nor seen; a link begins anew here even if the tab remembers a session.
-    pub(crate) fn read() -> Self {
-        let mut sent = take_parameters();
-        let language = sent.iter().find(|(name, _)| name == LANGUAGE);
-        let language = language.map(|(_, language)| language.clone());
-        sent.retain(|(name, _)| name != LANGUAGE);
-        Self {
-            language,
-            reads: dom::languages(),
-            ..Self::by(sent)
-        }
-    }
-
-    /// What the parameters of the address say, or else what the tab remembers.
-    fn by(sent: Vec<(String, String)>) -> Self {
-        if let Some((_, ticket)) = sent.iter().find(|(name, _)| name == TICKET) {
-            return Self {
-                session: kept(SESSION),
-                link: kept(LINK),
-                ticket: Some(ticket.clone()),
-                ..Self::default()
-            };
-        }
-        if let Some((_, link)) = sent.iter().find(|(name, _)| name == TOKEN) {
-            keep(SESSION, None);
-            keep(LINK, Some(link));
-            return Self {
-                link: Some(link.clone()),
-                ..Self::default()
-            };
-        }
-        if !sent.is_empty() {
-            keep(SESSION, None);
-            keep(LINK, None);
-            return Self {
-                sent,
-                ..Self::default()
-            };
-        }
-        Self {
+/// The entry that the parameters of the address name, or else the one that the tab remembers.
+fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
+    if let Some((_, ticket)) = parameters.iter().find(|(name, _)| name == TICKET) {
+        return Credentials {
             session: kept(SESSION),
             link: kept(LINK),
-            ..Self::default()
-        }
+            ticket: Some(ticket.clone()),
+            ..Credentials::default()
+        };
     }
-
-    /// What the person may read, best first.
-    pub(crate) fn languages(&self) -> impl Iterator<Item = &str> {
-        let all = self.language.iter().chain(&self.reads);
-        all.map(String::as_str)
-    }
-
-    /// The first message of a connection; `playing` is the episode that this page still simulates.
-    pub(crate) fn hello(&self, playing: Option<(Era, Life)>) -> ClientMessage {
-        ClientMessage::Hello {
-            entry: self.entry(playing),
-            language: self.language.clone(),
-            reads: self.reads.clone(),
-        }
-    }
-
-    fn entry(&self, playing: Option<(Era, Life)>) -> Entry {
-        if let Some(ticket) = &self.ticket {
-            return Entry::Return(ticket.clone());
-        }
-        match (&self.session, &self.link) {
-            (Some(token), _) => Entry::Resume {
-                token: token.clone(),
-                playing,
-            },
-            (None, Some(link)) => Entry::Invite(link.clone()),
-            (None, None) if self.sent.is_empty() => Entry::Open,
-            (None, None) => Entry::Sent(self.sent.clone()),
-        }
-    }
-
-    /// The server gave this session.
-    pub(crate) fn welcomed(&mut self, token: String) {
-        self.ticket = None;
-        keep(SESSION, Some(&token));
-        self.session = Some(token);
-    }
-
-    /// The address of the study in a window of its own, for a page that a recruiter shows in a frame.
-    pub(crate) fn window(&self) -> Option<String> {
-        if self.stays_in_frame || self.sent.is_empty() || !iframe::is_framed() {
-            return None;
-        }
-        let encoded = |text: &str| String::from(js_sys::encode_uri_component(text));
-        let pairs = self.sent.iter();
-        let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
-        Some(format!("/?{}", pairs.collect::<Vec<_>>().join("&")))
-    }
-
-    /// The person takes part in the frame.
-    pub(crate) fn stay(&mut self) {
-        self.stays_in_frame = true;
-    }
-
-    /// The server does not know the session: whether there is another way in to try.
-    pub(crate) fn forget(&mut self) -> bool {
-        if self.ticket.take().is_some() {
-            return self.session.is_some() || self.link.is_some();
-        }
+    if let Some((_, link)) = parameters.iter().find(|(name, _)| name == TOKEN) {
         keep(SESSION, None);
-        self.session.take().is_some()
+        keep(LINK, Some(link));
+        return Credentials {
+            link: Some(link.clone()),
+            ..Credentials::default()
+        };
     }
+    if !parameters.is_empty() {
+        forget_session();
+        return Credentials {
+            parameters,
+            ..Credentials::default()
+        };
+    }
+    Credentials {
+        session: kept(SESSION),
+        link: kept(LINK),
+        ..Credentials::default()
+    }
+}
+
+/// The languages that the person may read, best first.
+pub(crate) fn preferred_languages(credentials: &Credentials) -> impl Iterator<Item = &str> {
+    let all = credentials.language.iter().chain(&credentials.reads);
+    all.map(String::as_str)
+}
+
+/// The address of the study in a window of its own, for a page that a recruiter shows in a frame.
+pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {
+    if credentials.parameters.is_empty() || !iframe::is_framed() {
+        return None;
+    }
+    let encoded = |text: &str| String::from(js_sys::encode_uri_component(text));
+    let pairs = credentials.parameters.iter();
+    let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+    Some(format!("/?{}", pairs.collect::<Vec<_>>().join("&")))
+}
+
+/// Has the tab remember this session for its next page, or none.
+pub(crate) fn remember_session(session: Option<&str>) {
+    keep(SESSION, session);
 }
 
 /// Has the tab forget who was here, so that the next person begins anew.
-pub(crate) fn forget() {
+pub(crate) fn forget_session() {
     keep(SESSION, None);
     keep(LINK, None);
 }
 
 /// Where this page is in another language. A tab that remembers nothing would lose its session on the way.
-pub(crate) fn in_language(language: &str) -> Option<String> {
+pub(crate) fn address_in_language(language: &str) -> Option<String> {
     storage().map(|_| format!("?{LANGUAGE}={language}"))
 }
 

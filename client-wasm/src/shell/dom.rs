@@ -1,6 +1,6 @@
 //! Making and finding elements: the few lines that every page of the shell needs.
 //!
-//! Text is set as text; only what the server sanitised is set as HTML, and only by [`prose`].
+//! Text is set as text; only what the server sanitised is set as HTML, and only by [`make_prose`].
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::convert::FromWasmAbi;
@@ -35,7 +35,7 @@ pub(crate) fn page_ms() -> f64 {
 }
 
 /// Leaves a mark for measurements.
-pub(crate) fn mark(name: &str) {
+pub(crate) fn set_mark(name: &str) {
     if let Some(performance) = window().performance() {
         // A mark that cannot be set is only a missing measurement.
         performance.mark(name).ok();
@@ -43,7 +43,7 @@ pub(crate) fn mark(name: &str) {
 }
 
 /// A new element such as `div.hud`: a tag and classes, parted by dots.
-pub(crate) fn make(kind: &str) -> HtmlElement {
+pub(crate) fn make_element(kind: &str) -> HtmlElement {
     let mut parts = kind.split('.');
     let tag = parts.next().unwrap_or("div");
     let element = document()
@@ -59,36 +59,40 @@ pub(crate) fn make(kind: &str) -> HtmlElement {
 }
 
 /// A new element with text.
-pub(crate) fn text(kind: &str, content: &str) -> HtmlElement {
-    let element = make(kind);
+pub(crate) fn make_text(kind: &str, content: &str) -> HtmlElement {
+    let element = make_element(kind);
     element.set_text_content(Some(content));
     element
 }
 
 /// A new `div.prose` of HTML that the server sanitised.
-pub(crate) fn prose(sanitised: &str) -> HtmlElement {
-    let element = make("div.prose");
+pub(crate) fn make_prose(sanitised: &str) -> HtmlElement {
+    let element = make_element("div.prose");
     element.set_inner_html(sanitised);
     element
 }
 
 /// A new button that does something.
-pub(crate) fn button(class: &str, label: &str, mut action: impl FnMut() + 'static) -> HtmlElement {
-    let element = text(&format!("button.{class}"), label);
-    set(&element, "type", "button");
-    listen(&element, "click", move |_: Event| action());
+pub(crate) fn make_button(
+    class: &str,
+    label: &str,
+    mut action: impl FnMut() + 'static,
+) -> HtmlElement {
+    let element = make_text(&format!("button.{class}"), label);
+    set_attribute(&element, "type", "button");
+    add_listener(&element, "click", move |_: Event| action());
     element
 }
 
 /// Sets an attribute.
-pub(crate) fn set(element: &Element, name: &str, value: &str) {
+pub(crate) fn set_attribute(element: &Element, name: &str, value: &str) {
     element
         .set_attribute(name, value)
         .expect("the shell names its attributes correctly");
 }
 
 /// Adds children at the end.
-pub(crate) fn fill(parent: &Element, children: &[&Element]) {
+pub(crate) fn add_children(parent: &Element, children: &[&Element]) {
     for child in children {
         parent
             .append_child(child)
@@ -97,13 +101,13 @@ pub(crate) fn fill(parent: &Element, children: &[&Element]) {
 }
 
 /// Loads the page again.
-pub(crate) fn reload() {
+pub(crate) fn reload_page() {
     // A browser that refuses leaves the page as it is, and its own button beside it.
     window().location().reload().ok();
 }
 
-/// Whether a media query holds.
-pub(crate) fn matches(query: &str) -> bool {
+/// True if a media query holds.
+pub(crate) fn matches_media(query: &str) -> bool {
     let list = window().match_media(query).ok().flatten();
     list.is_some_and(|list| list.matches())
 }
@@ -123,8 +127,8 @@ pub(crate) fn fill_screen() {
     }
 }
 
-/// Whether the page fills the screen, and whether it could.
-pub(crate) fn screen() -> (bool, bool) {
+/// Two truths: the page fills the screen, and it could.
+pub(crate) fn read_screen() -> (bool, bool) {
     let document = document();
     (
         document.fullscreen_element().is_some(),
@@ -133,13 +137,13 @@ pub(crate) fn screen() -> (bool, bool) {
 }
 
 /// The languages that the person reads, best first, as the browser tells.
-pub(crate) fn languages() -> Vec<String> {
+pub(crate) fn read_languages() -> Vec<String> {
     let all = window().navigator().languages();
     all.iter().filter_map(|tag| tag.as_string()).collect()
 }
 
-/// What a language calls itself, as far as the browser knows.
-pub(crate) fn language_name(tag: &str) -> Option<String> {
+/// A language's own name, as far as the browser knows.
+pub(crate) fn find_language_name(tag: &str) -> Option<String> {
     let intl = Reflect::get(&window(), &"Intl".into()).ok()?;
     let names = Reflect::get(&intl, &"DisplayNames".into()).ok()?;
     let (names, of_languages) = (names.dyn_into::<Function>().ok()?, Object::new());
@@ -152,7 +156,7 @@ pub(crate) fn language_name(tag: &str) -> Option<String> {
 }
 
 /// Copies a text, where the browser lets pages do so.
-pub(crate) fn copy(content: &str) {
+pub(crate) fn copy_text(content: &str) {
     let clipboard = window().navigator().clipboard();
     // Pages that are not safe have none.
     if clipboard.is_undefined() {
@@ -166,42 +170,42 @@ pub(crate) fn copy(content: &str) {
 }
 
 /// Shows or hides an element.
-pub(crate) fn show(element: &HtmlElement, shown: bool) {
+pub(crate) fn show_element(element: &HtmlElement, shown: bool) {
     if element.hidden() == shown {
         element.set_hidden(!shown);
     }
 }
 
 /// Sets the text of an element if it differs, so that nothing is laid out or read aloud again.
-pub(crate) fn say(element: &Element, content: &str) {
+pub(crate) fn set_text(element: &Element, content: &str) {
     if element.text_content().as_deref() != Some(content) {
         element.set_text_content(Some(content));
     }
 }
 
 /// Listens for as long as the page lives; the listener goes with its element.
-pub(crate) fn listen<E: FromWasmAbi + 'static>(
+pub(crate) fn add_listener<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     name: &str,
     listener: impl FnMut(E) + 'static,
 ) {
     let options = AddEventListenerOptions::new();
-    if let Some(signal) = lifetime::signal() {
+    if let Some(signal) = lifetime::end_signal() {
         options.set_signal(&signal);
     }
-    add_listener(target, name, listener, &options);
+    add_listener_with(target, name, listener, &options);
 }
 
 /// Listens even when the page has ended.
-pub(crate) fn listen_beyond_end<E: FromWasmAbi + 'static>(
+pub(crate) fn add_lasting_listener<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     name: &str,
     listener: impl FnMut(E) + 'static,
 ) {
-    add_listener(target, name, listener, &AddEventListenerOptions::new());
+    add_listener_with(target, name, listener, &AddEventListenerOptions::new());
 }
 
-fn add_listener<E: FromWasmAbi + 'static>(
+fn add_listener_with<E: FromWasmAbi + 'static>(
     target: &EventTarget,
     name: &str,
     listener: impl FnMut(E) + 'static,

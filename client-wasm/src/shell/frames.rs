@@ -39,7 +39,7 @@ impl Frames {
     }
 
     /// Asks for the next frame, unless that was done already.
-    pub(crate) fn request(&self) {
+    pub(crate) fn request_frame(&self) {
         if self.requested.get().is_none() {
             let callback = self.callback.as_ref().unchecked_ref();
             // Without frames the page still plays; it only shows nothing.

@@ -12,10 +12,10 @@ use crate::shell::inbox::{Inbox, Input};
 
 /// The name of the window that a frame opens.
 const NAME: &str = "coplay";
-/// What the window tells the frame at its end.
+/// The message of the window to the frame at its end.
 const OVER: &str = "coplay.over";
 
-/// Whether this page is in a frame.
+/// True if this page is in a frame.
 pub(crate) fn is_framed() -> bool {
     let window = dom::window();
     let top = window.top().ok().flatten();
@@ -30,8 +30,8 @@ fn opener() -> Option<Window> {
     (!opener.is_null()).then(|| opener.unchecked_into())
 }
 
-/// Whether the work is handed in by the frame that opened the window of this page, which is told that it is done.
-pub(crate) fn hands_in() -> bool {
+/// True if the frame that opened the window of this page hands the work in; it is told that the work is done.
+pub(crate) fn hands_work_in() -> bool {
     let Some(frame) = opener() else { return false };
     let origin = dom::window().location().origin().unwrap_or_default();
     // A frame that is gone was closed by the person; its site says how to go on there.
@@ -40,12 +40,12 @@ pub(crate) fn hands_in() -> bool {
 }
 
 /// The page of a frame: opens the study by this address in a window of its own, or goes on in the frame.
-pub(crate) fn gate(inbox: &Inbox, address: String) -> HtmlElement {
-    let card = dom::make("section.card.gate");
-    let actions = dom::make("div.actions");
-    let here = go_on(inbox, messages::say().frame_here);
+pub(crate) fn make_gate(inbox: &Inbox, address: String) -> HtmlElement {
+    let card = dom::make_element("section.card.gate");
+    let actions = dom::make_element("div.actions");
+    let here = go_on(inbox, messages::current_words().frame_here);
     let (shown, back) = (card.clone(), inbox.clone());
-    let open = dom::button("primary", messages::say().frame_open, move || {
+    let open = dom::make_button("primary", messages::current_words().frame_open, move || {
         let opened = dom::window().open_with_url_and_target(&address, NAME);
         match opened {
             Ok(Some(_)) => wait(&shown, &back),
@@ -53,12 +53,12 @@ pub(crate) fn gate(inbox: &Inbox, address: String) -> HtmlElement {
             _ => back.send(Input::Here),
         }
     });
-    dom::fill(&actions, &[&here, &open]);
+    dom::add_children(&actions, &[&here, &open]);
     let (heading, words) = (
-        dom::text("h1", messages::say().frame),
-        dom::text("p", messages::say().frame_why),
+        dom::make_text("h1", messages::current_words().frame),
+        dom::make_text("p", messages::current_words().frame_why),
     );
-    dom::fill(&card, &[&heading, &words, &actions]);
+    dom::add_children(&card, &[&heading, &words, &actions]);
     card
 }
 
@@ -66,15 +66,18 @@ pub(crate) fn gate(inbox: &Inbox, address: String) -> HtmlElement {
 fn wait(card: &HtmlElement, inbox: &Inbox) {
     card.set_text_content(None);
     let (heading, words) = (
-        dom::text("h1", messages::say().frame_opened),
-        dom::text("p", messages::say().frame_waits),
+        dom::make_text("h1", messages::current_words().frame_opened),
+        dom::make_text("p", messages::current_words().frame_waits),
     );
-    let actions = dom::make("div.actions");
-    dom::fill(&actions, &[&go_on(inbox, messages::say().frame_back)]);
-    dom::fill(card, &[&heading, &words, &actions]);
+    let actions = dom::make_element("div.actions");
+    dom::add_children(
+        &actions,
+        &[&go_on(inbox, messages::current_words().frame_back)],
+    );
+    dom::add_children(card, &[&heading, &words, &actions]);
     let origin = dom::window().location().origin().unwrap_or_default();
     let inbox = inbox.clone();
-    dom::listen(&dom::window(), "message", move |event: MessageEvent| {
+    dom::add_listener(&dom::window(), "message", move |event: MessageEvent| {
         if event.origin() == origin && event.data().as_string().as_deref() == Some(OVER) {
             inbox.send(Input::Here);
         }
@@ -83,5 +86,5 @@ fn wait(card: &HtmlElement, inbox: &Inbox) {
 
 fn go_on(inbox: &Inbox, label: &str) -> HtmlElement {
     let inbox = inbox.clone();
-    dom::button("secondary", label, move || inbox.send(Input::Here))
+    dom::make_button("secondary", label, move || inbox.send(Input::Here))
 }

@@ -6,18 +6,19 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use client_core::SocketId;
 use env_core::Action;
 use policy::Partners;
 use protocol::Era;
-use protocol::control::{Answer, ClientMessage, Draft, ServerMessage};
+use protocol::control::{Answer, ClientMessage, Draft};
 
 use super::lifetime;
 use crate::episode::module::Module;
 
-/// What comes in.
+/// An input of the page.
 pub(crate) enum Input {
-    /// The socket has news; the number tells its connections apart.
-    Socket(u32, ServerNews),
+    /// News of the connection with this number.
+    Socket(SocketId, SocketNews),
     /// The Worker's beat.
     Tick,
     /// The screen wants a frame.
@@ -34,19 +35,19 @@ pub(crate) enum Input {
         at_ms: f64,
     },
     /// A finger went to a touch button, or away from one.
-    Pad {
+    Touch {
         /// Which finger.
         finger: i32,
-        /// What its button means.
+        /// The action of its button.
         action: Option<Action>,
         /// `event.timeStamp`.
         at_ms: f64,
     },
-    /// What is printed on a key of the person's keyboard.
+    /// The letter printed on a key of the person's keyboard.
     Printed {
         /// `KeyboardEvent.code`.
         code: String,
-        /// What it is called.
+        /// The letter.
         name: String,
     },
     /// The page lost the focus.
@@ -62,7 +63,7 @@ pub(crate) enum Input {
     /// The person is done with a stage, after so many milliseconds on each of its pages; none if it has but one, whose
     /// time is that of the stage.
     StageDone(Vec<Answer>, Vec<u32>),
-    /// What the person has done of a stage so far.
+    /// The part of a stage that the person has done so far.
     Drafted(Draft),
     /// The person turns to the chat, to write.
     ToChat,
@@ -77,16 +78,12 @@ pub(crate) enum Input {
 }
 
 /// News of the connection to the server.
-pub(crate) enum ServerNews {
-    /// A connection is open.
-    Open,
-    /// A message came.
-    Message(ServerMessage),
-    /// The server speaks another version.
-    OtherVersion,
-    /// Bytes came that are no message.
-    Garbled(String),
-    /// The connection is gone.
+pub(crate) enum SocketNews {
+    /// The connection is open.
+    Opened,
+    /// Bytes came.
+    Bytes(Vec<u8>),
+    /// The connection is gone, or did not come about.
     Closed,
 }
 

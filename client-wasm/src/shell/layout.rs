@@ -14,7 +14,7 @@ use crate::shell::{credentials, dom};
 const MOST_DOTS: u16 = 10;
 
 /// The frame that all pages share.
-pub(crate) struct Shell {
+pub(crate) struct PageLayout {
     bar: HtmlElement,
     title: HtmlElement,
     progress: HtmlElement,
@@ -25,11 +25,11 @@ pub(crate) struct Shell {
     root: Element,
     page: Option<Element>,
     name: String,
-    /// Whom to write to.
+    /// The address to write to.
     whom: String,
 }
 
-impl Shell {
+impl PageLayout {
     /// Builds the frame inside the element with this id.
     ///
     /// # Errors
@@ -39,18 +39,18 @@ impl Shell {
             .get_element_by_id(root)
             .ok_or_else(|| format!("the page has no #{root}"))?;
         root.set_text_content(None);
-        let bar = dom::make("header.bar.early");
-        let title = dom::make("strong.title");
-        let progress = dom::make("div.progress");
-        dom::set(&progress, "role", "img");
-        let languages = dom::make("nav.languages");
+        let bar = dom::make_element("header.bar.early");
+        let title = dom::make_element("strong.title");
+        let progress = dom::make_element("div.progress");
+        dom::set_attribute(&progress, "role", "img");
+        let languages = dom::make_element("nav.languages");
         let leave = Leave::new(inbox, &bar);
-        dom::fill(&bar, &[&title, &progress, &languages, &leave.button]);
-        let notice = dom::make("div.notice");
-        dom::set(&notice, "role", "alert");
+        dom::add_children(&bar, &[&title, &progress, &languages, &leave.button]);
+        let notice = dom::make_element("div.notice");
+        dom::set_attribute(&notice, "role", "alert");
         notice.set_hidden(true);
-        let contact = dom::make("footer.contact");
-        dom::fill(&root, &[&bar, &notice, &contact]);
+        let contact = dom::make_element("footer.contact");
+        dom::add_children(&root, &[&bar, &notice, &contact]);
         Ok(Self {
             bar,
             title,
@@ -67,37 +67,41 @@ impl Shell {
     }
 
     /// Names the study, and whom to write to.
-    pub(crate) fn name(&mut self, title: &str, contact: &str) {
+    pub(crate) fn name_study(&mut self, title: &str, contact: &str) {
         title.clone_into(&mut self.name);
-        dom::say(&self.title, title);
+        dom::set_text(&self.title, title);
         dom::document().set_title(title);
         contact.clone_into(&mut self.whom);
         self.contact(contact);
     }
 
     /// Says what is always there in the language of the page, which is that of the tag.
-    pub(crate) fn speak(&self, language: &str) {
+    pub(crate) fn set_language(&self, language: &str) {
         if let Some(html) = dom::document().document_element() {
-            dom::set(&html, "lang", language);
+            dom::set_attribute(&html, "lang", language);
         }
-        dom::set(&self.languages, "aria-label", messages::say().languages);
-        dom::say(&self.leave.button, messages::say().leave);
+        dom::set_attribute(
+            &self.languages,
+            "aria-label",
+            messages::current_words().languages,
+        );
+        dom::set_text(&self.leave.button, messages::current_words().leave);
     }
 
     /// Offers the other languages of the study, each by its own name.
-    pub(crate) fn offer(&self, language: &str, all: &[String]) {
+    pub(crate) fn offer_languages(&self, language: &str, all: &[String]) {
         self.languages.set_text_content(None);
         for other in all.iter().filter(|other| *other != language) {
-            let Some(address) = credentials::in_language(other) else {
+            let Some(address) = credentials::address_in_language(other) else {
                 continue;
             };
-            let name = messages::language_name(other).map(str::to_owned);
-            let name = name.or_else(|| dom::language_name(other));
-            let link = dom::text("a", name.as_ref().unwrap_or(other));
+            let name = messages::own_language_name(other).map(str::to_owned);
+            let name = name.or_else(|| dom::find_language_name(other));
+            let link = dom::make_text("a", name.as_ref().unwrap_or(other));
             for (attribute, value) in [("href", &address), ("lang", other), ("hreflang", other)] {
-                dom::set(&link, attribute, value);
+                dom::set_attribute(&link, attribute, value);
             }
-            dom::fill(&self.languages, &[&link]);
+            dom::add_children(&self.languages, &[&link]);
         }
     }
 
@@ -105,40 +109,43 @@ impl Shell {
     fn contact(&self, contact: &str) {
         self.contact.set_text_content(None);
         let is_mail = contact.contains('@') && !contact.contains(char::is_whitespace);
-        let whom = dom::text(if is_mail { "a" } else { "span" }, contact);
+        let whom = dom::make_text(if is_mail { "a" } else { "span" }, contact);
         if is_mail {
-            dom::set(&whom, "href", &format!("mailto:{contact}"));
+            dom::set_attribute(&whom, "href", &format!("mailto:{contact}"));
         }
-        dom::fill(
+        dom::add_children(
             &self.contact,
-            &[&dom::text("span", messages::say().contact), &whom],
+            &[
+                &dom::make_text("span", messages::current_words().contact),
+                &whom,
+            ],
         );
     }
 
     /// The study's title.
-    pub(crate) fn title(&self) -> &str {
+    pub(crate) fn study_title(&self) -> &str {
         &self.name
     }
 
     /// Shows how far the participant is: a dot for each stage, or a bar where there are many.
-    pub(crate) fn progress(&self, index: u16, count: u16) {
+    pub(crate) fn show_progress(&self, index: u16, count: u16) {
         self.progress.set_text_content(None);
-        let words = messages::progress(index + 1, count);
-        dom::set(&self.progress, "aria-label", &words);
+        let words = messages::say_progress(index + 1, count);
+        dom::set_attribute(&self.progress, "aria-label", &words);
         if count > MOST_DOTS {
-            let done = dom::make("i.part");
+            let done = dom::make_element("i.part");
             let part = 100.0 * f64::from(index + 1) / f64::from(count);
             // A style that the browser refuses costs only the picture.
             (done.style().set_property("--part", &format!("{part}%"))).ok();
-            return dom::fill(&self.progress, &[&done]);
+            return dom::add_children(&self.progress, &[&done]);
         }
         for stage in 0..count {
-            let dot = dom::make(match stage {
+            let dot = dom::make_element(match stage {
                 _ if stage < index => "i.done",
                 _ if stage == index => "i.now",
                 _ => "i",
             });
-            dom::fill(&self.progress, &[&dot]);
+            dom::add_children(&self.progress, &[&dot]);
         }
     }
 
@@ -151,7 +158,7 @@ impl Shell {
         // A page that says by itself whom to write to needs nobody to say it again.
         let said = page.text_content().unwrap_or_default();
         let is_said = !self.whom.is_empty() && said.contains(&self.whom);
-        dom::show(&self.contact, !is_said);
+        dom::show_element(&self.contact, !is_said);
         focus_heading(page);
         dom::window().scroll_to_with_x_and_y(0.0, 0.0);
     }
@@ -160,20 +167,20 @@ impl Shell {
     pub(crate) fn may_leave(&self, may: bool) {
         // Before, not all of it would be there, and what is there would move.
         self.bar.class_list().remove_1("early").ok();
-        self.leave.show(may);
+        self.leave.show_button(may);
     }
 
     /// Says something above the page, or nothing.
-    pub(crate) fn notice(&self, sentence: Option<&str>) {
-        dom::say(&self.notice, sentence.unwrap_or_default());
-        dom::show(&self.notice, sentence.is_some());
+    pub(crate) fn show_notice(&self, sentence: Option<&str>) {
+        dom::set_text(&self.notice, sentence.unwrap_or_default());
+        dom::show_element(&self.notice, sentence.is_some());
     }
 }
 
 /// Lets a screen reader begin at the heading of a page.
 pub(crate) fn focus_heading(page: &Element) {
     if let Ok(Some(heading)) = page.query_selector("h1") {
-        dom::set(&heading, "tabindex", "-1");
+        dom::set_attribute(&heading, "tabindex", "-1");
         let heading: HtmlElement = wasm_bindgen::JsCast::unchecked_into(heading);
         heading.focus().ok();
     }
@@ -184,17 +191,20 @@ pub(crate) fn ensure_heading(page: &Element, heading: &str) {
     if let Ok(None) = page.query_selector("h1")
         && let Some(first) = page.first_child()
     {
-        page.insert_before(&dom::text("h1.sr-only", heading), Some(&first))
+        page.insert_before(&dom::make_text("h1.sr-only", heading), Some(&first))
             .ok();
     }
 }
 
 /// A page that only says something.
-pub(crate) fn message(heading: &str, sentence: &str) -> HtmlElement {
-    let card = dom::make("section.card");
-    dom::fill(
+pub(crate) fn make_message_page(heading: &str, sentence: &str) -> HtmlElement {
+    let card = dom::make_element("section.card");
+    dom::add_children(
         &card,
-        &[&dom::text("h1", heading), &dom::text("p", sentence)],
+        &[
+            &dom::make_text("h1", heading),
+            &dom::make_text("p", sentence),
+        ],
     );
     card
 }

@@ -22,7 +22,7 @@ impl Leave {
     pub(crate) fn new(inbox: &Inbox, after: &Element) -> Self {
         let question: Rc<RefCell<Option<HtmlElement>>> = Rc::default();
         let (asked, inbox, after) = (Rc::clone(&question), inbox.clone(), after.clone());
-        let button = dom::button("leave", messages::say().leave, move || {
+        let button = dom::make_button("leave", messages::current_words().leave, move || {
             if asked.borrow().is_none() {
                 ask(&asked, &inbox, &after);
             }
@@ -32,8 +32,8 @@ impl Leave {
     }
 
     /// Shows the button, or takes it and its question away.
-    pub(crate) fn show(&self, shown: bool) {
-        dom::show(&self.button, shown);
+    pub(crate) fn show_button(&self, shown: bool) {
+        dom::show_element(&self.button, shown);
         if !shown {
             close(&self.question);
         }
@@ -57,24 +57,29 @@ fn stays(question: &RefCell<Option<HtmlElement>>) {
 }
 
 fn ask(asked: &Rc<RefCell<Option<HtmlElement>>>, inbox: &Inbox, after: &Element) {
-    let card = dom::make("section.confirm");
-    dom::set(&card, "role", "alertdialog");
-    dom::set(&card, "aria-label", messages::say().leave);
+    let card = dom::make_element("section.confirm");
+    dom::set_attribute(&card, "role", "alertdialog");
+    dom::set_attribute(&card, "aria-label", messages::current_words().leave);
     let (stay, leave) = (Rc::clone(asked), Rc::clone(asked));
     let inbox = inbox.clone();
-    let no = dom::button("primary", messages::say().go_on, move || stays(&stay));
-    let yes = dom::button("secondary", messages::say().leave, move || {
+    let no = dom::make_button("primary", messages::current_words().go_on, move || {
+        stays(&stay)
+    });
+    let yes = dom::make_button("secondary", messages::current_words().leave, move || {
         close(&leave);
         inbox.send(Input::Quit);
     });
-    let actions = dom::make("div.actions");
-    dom::fill(&actions, &[&yes, &no]);
-    dom::fill(
+    let actions = dom::make_element("div.actions");
+    dom::add_children(&actions, &[&yes, &no]);
+    dom::add_children(
         &card,
-        &[&dom::text("p", messages::say().leave_asked), &actions],
+        &[
+            &dom::make_text("p", messages::current_words().leave_asked),
+            &actions,
+        ],
     );
     let escape = Rc::clone(asked);
-    dom::listen(&card, "keydown", move |event: KeyboardEvent| {
+    dom::add_listener(&card, "keydown", move |event: KeyboardEvent| {
         // What is pressed here is not for the world behind.
         AsRef::<Event>::as_ref(&event).stop_propagation();
         if event.key() == "Escape" {

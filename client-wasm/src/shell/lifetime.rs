@@ -17,18 +17,18 @@ thread_local! {
     static NEXT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether the page has ended.
+/// True if the page has ended.
 pub(crate) fn is_over() -> bool {
     IS_OVER.get()
 }
 
 /// The signal that removes listeners at the end of the page, and tells `web/boot.js` of it.
-pub(crate) fn signal() -> Option<AbortSignal> {
+pub(crate) fn end_signal() -> Option<AbortSignal> {
     CONTROLLER.with(|controller| Some(controller.as_ref()?.signal()))
 }
 
 /// Ends the page, once.
-pub(crate) fn end() {
+pub(crate) fn end_page() {
     if IS_OVER.replace(true) {
         return;
     }

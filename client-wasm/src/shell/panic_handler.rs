@@ -5,19 +5,20 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::PanicHookInfo;
-use std::rc::Rc;
 
-use peer::recorder::Recorder;
-use protocol::control::{self, ClientMessage};
+use protocol::control::{self, ClientMessage, Upload};
 use web_sys::{Event, WebSocket};
 
 use super::{dom, lifetime};
 use crate::messages;
 
+/// Gives the confirmed rows that the server may not have yet.
+type LastUpload = Box<dyn Fn() -> Option<Upload>>;
+
 #[derive(Default)]
 struct Handles {
     socket: Option<WebSocket>,
-    recorder: Option<Rc<RefCell<Recorder>>>,
+    last_upload: Option<LastUpload>,
 }
 
 thread_local! {
@@ -26,10 +27,10 @@ thread_local! {
 }
 
 /// Has every panic end the page.
-pub(crate) fn install() {
+pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
         // First of all: nothing may call the failed code again.
-        lifetime::end();
+        lifetime::end_page();
         send_last_messages(&info.to_string());
         close_socket();
         if !HAS_REPORTED.replace(true) {
@@ -43,9 +44,9 @@ pub(crate) fn keep_socket(socket: WebSocket) {
     HANDLES.with_borrow_mut(|handles| handles.socket = Some(socket));
 }
 
-/// Keeps the rows that must not be lost.
-pub(crate) fn keep_recorder(recorder: Rc<RefCell<Recorder>>) {
-    HANDLES.with_borrow_mut(|handles| handles.recorder = Some(recorder));
+/// Keeps the way to the rows that must not be lost. It may be taken in the midst of anything.
+pub(crate) fn keep_upload(last_upload: impl Fn() -> Option<Upload> + 'static) {
+    HANDLES.with_borrow_mut(|handles| handles.last_upload = Some(Box::new(last_upload)));
 }
 
 /// Tells the person and the server of a failure, and sends what is confirmed; once. The page goes on if it can.
@@ -59,7 +60,7 @@ pub(crate) fn report_failure(message: &str) {
 /// Ends a page that is busy at a beat, if a failure was reported: the failed code does not come back to it.
 pub(crate) fn end_failed_page() {
     if HAS_REPORTED.get() {
-        lifetime::end();
+        lifetime::end_page();
         close_socket();
     }
 }
@@ -77,8 +78,7 @@ fn send_last_messages(message: &str) {
         send(&ClientMessage::Trouble {
             message: message.to_owned(),
         });
-        let recorder = handles.recorder.as_ref();
-        if let Some(upload) = recorder.and_then(|rows| rows.try_borrow_mut().ok()?.upload()) {
+        if let Some(upload) = handles.last_upload.as_ref().and_then(|upload| upload()) {
             send(&ClientMessage::Upload(upload));
         }
     });
@@ -96,14 +96,14 @@ fn tell_person() {
     let Some(place) = dom::document().query_selector("main").ok().flatten() else {
         return;
     };
-    let notice = dom::text("div.notice", messages::say().broken);
-    dom::set(&notice, "role", "alert");
-    let actions = dom::make("div.actions");
-    let reload = dom::text("button.primary", messages::say().reload);
-    dom::set(&reload, "type", "button");
-    dom::listen_beyond_end(&reload, "click", |_: Event| dom::reload());
-    dom::fill(&actions, &[&reload]);
-    dom::fill(&notice, &[&actions]);
+    let notice = dom::make_text("div.notice", messages::current_words().broken);
+    dom::set_attribute(&notice, "role", "alert");
+    let actions = dom::make_element("div.actions");
+    let reload = dom::make_text("button.primary", messages::current_words().reload);
+    dom::set_attribute(&reload, "type", "button");
+    dom::add_lasting_listener(&reload, "click", |_: Event| dom::reload_page());
+    dom::add_children(&actions, &[&reload]);
+    dom::add_children(&notice, &[&actions]);
     place
         .insert_before(&notice, place.first_child().as_ref())
         .ok();

@@ -47,7 +47,7 @@ async fn told(page: &mut Page) -> (StageView, Option<Draft>) {
     .await
 }
 
-async fn tell(page: &mut Page, number: u32, stage: u16, draft: &Draft) {
+pub(crate) async fn tell(page: &mut Page, number: u32, stage: u16, draft: &Draft) {
     page.say(&ClientMessage::Draft {
         number,
         stage,
@@ -56,7 +56,7 @@ async fn tell(page: &mut Page, number: u32, stage: u16, draft: &Draft) {
     .await;
 }
 
-async fn kept(page: &mut Page) -> u32 {
+pub(crate) async fn kept(page: &mut Page) -> u32 {
     page.until(|message| match message {
         ServerMessage::DraftKept { number } => Some(number),
         _ => None,

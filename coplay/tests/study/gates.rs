@@ -285,7 +285,7 @@ timeline:
 ";
 
 /// How often a word stands in the files of a data folder, whatever they are.
-fn count_in_files(folder: &std::path::Path, word: &str) -> usize {
+pub(crate) fn count_in_files(folder: &std::path::Path, word: &str) -> usize {
     let entries = std::fs::read_dir(folder).unwrap();
     let found = entries.map(|entry| {
         let path = entry.unwrap().path();

@@ -4,12 +4,16 @@ use std::process::Command;
 
 use clock::{Clock, Pace};
 use coplay::retain::{Due, retain};
-use protocol::control::Entry;
+use protocol::control::{Answer, Draft, Entry};
 use signaling_server::assets::Assets;
 use signaling_server::server::Options;
 use sqlx::Connection as _;
+use store::SqliteStore;
 
+use crate::drafts::{kept, tell};
+use crate::entry::sent;
 use crate::game::meet;
+use crate::gates::count_in_files;
 use crate::host::{HORIZON, Host};
 use crate::page::Page;
 
@@ -30,15 +34,14 @@ fn logs(host: &Host) -> usize {
         .count()
 }
 
-/// Whether a word is anywhere in the database.
-fn is_known(host: &Host, word: &str) -> bool {
-    let files = ["coplay.sqlite", "coplay.sqlite-wal"].map(|name| host.data().join(name));
-    let bytes = files.iter().filter_map(|file| std::fs::read(file).ok());
-    bytes.into_iter().any(|bytes| {
-        bytes
-            .windows(word.len())
-            .any(|found| found == word.as_bytes())
-    })
+/// The items that people have answered, as the database has them.
+async fn items(host: &Host) -> Vec<String> {
+    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let responses = store.responses().await.unwrap();
+    responses
+        .into_iter()
+        .map(|response| response.item)
+        .collect()
 }
 
 /// Has the study of a host keep its data for thirty days.
@@ -162,10 +165,7 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     game.finish(0).await;
     server.stop().await;
     assert_eq!(logs(&host), 1);
-    assert!(
-        is_known(&host, "fluency"),
-        "an answer is stored by its item"
-    );
+    assert_eq!(items(&host).await, ["fluency", "fluency"]);
 
     let nothing = retain(host.options(), ahead(29), false).await.unwrap();
     assert_eq!((nothing.sessions, nothing.episodes), (0, 0));
@@ -182,6 +182,7 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     };
     assert_eq!(done, all);
     assert_eq!(logs(&host), 0);
+    assert_eq!(items(&host).await, [""; 0], "what is answered is erased");
     let again = retain(host.options(), ahead(32), true).await.unwrap();
     assert_eq!((again.sessions, again.episodes), (0, 0));
 
@@ -196,5 +197,68 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     for row in sessions.records().map(Result::unwrap) {
         assert_eq!(&row[at("outcome")], "completed");
         assert!(!row[at("erased_at")].is_empty());
+    }
+}
+
+const WORDS: &str = "format: 1
+study: {id: words, version: 1.0.0, title: Words, contact: lab@example.edu, retention_days: 30}
+recruitment: {provider: prolific, currency: GBP, base: 1.00}
+timeline:
+  - {id: ask, type: survey, surveyjs: {elements: [{type: comment, name: words, title: Words}]}}
+  - {id: more, type: survey, surveyjs: {elements: [{type: comment, name: more, title: More}]}}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+fn quoted(name: &str, text: &str) -> Answer {
+    Answer {
+        name: name.to_owned(),
+        value: format!("\"{text}\""),
+    }
+}
+
+#[tokio::test]
+async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
+    let host = Host::new();
+    std::fs::write(host.dir.path().join("study/study.yaml"), WORDS).unwrap();
+    let server = host.start().await;
+    // An answer, a text that is not sent yet, and the recruiter's identifier.
+    let (answer, draft, name) = (
+        "the onions were cold",
+        "and so was the soup",
+        "5f0c8a1b2c3d4e5f60718293",
+    );
+    let entry = sent(&[
+        ("PROLIFIC_PID", name),
+        ("STUDY_ID", "study"),
+        ("SESSION_ID", "visit"),
+    ]);
+    let mut page = Page::enter(&server, entry).await;
+    page.stage().await;
+    page.done(0, vec![quoted("words", answer)]).await;
+    page.stage().await;
+    let draft_of_page = Draft {
+        answers: vec![quoted("more", draft)],
+        ..Draft::default()
+    };
+    tell(&mut page, 0, 1, &draft_of_page).await;
+    kept(&mut page).await;
+    for text in [answer, draft, name] {
+        assert_ne!(count_in_files(&host.data(), text), 0, "`{text}` is stored");
+    }
+    server.stop().await;
+
+    let early = retain(host.options(), ahead(29), false).await.unwrap();
+    assert_eq!(early.sessions, 0);
+    for text in [answer, draft, name] {
+        assert_ne!(
+            count_in_files(&host.data(), text),
+            0,
+            "`{text}` is kept for its days"
+        );
+    }
+    let done = retain(host.options(), ahead(31), false).await.unwrap();
+    assert_eq!((done.sessions, done.erased), (1, true));
+    for text in [answer, draft, name] {
+        assert_eq!(count_in_files(&host.data(), text), 0, "`{text}` is erased");
     }
 }

@@ -76,8 +76,8 @@ impl Player {
         let frames: Vec<Frame> = shown.iter().map(|(frame, _)| frame.clone()).collect();
         let seats = self.config.controllers.len();
         let (mut bytes, mut read, mut chunk) = (0, Vec::new(), Vec::new());
-        // As a page tells them: every quarter of a second.
-        for part in frames.chunks(15) {
+        // As a page tells them: every second.
+        for part in frames.chunks(60) {
             seen::encode(part, seats, &mut chunk);
             bytes += chunk.len();
             read.extend(seen::decode(&chunk, seats).expect("it was just encoded"));

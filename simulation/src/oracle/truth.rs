@@ -15,9 +15,9 @@ use crate::agent::stored;
 use crate::native::Native;
 use crate::page::Shown;
 
-/// The most bytes of seen-log that a page may tell in a second, on average, and so much for each seat if that is more:
-/// people who never cease to press other keys, up to fourteen a second, on networks on which inputs come in heaps, and
-/// a screen of 60 Hz. Each such key has its bits, so that with more than ten such people 300 is not kept.
+/// The most bytes of seen-log that a page may tell in a second, on average, and for each seat if that is more: of people
+/// who press up to fourteen other keys a second, on networks that deliver inputs in heaps, and on screens of 60 Hz.
+/// `protocol/PROTOCOL.md` promises it. Each such key has its bits, so more than ten such people cannot keep 300.
 const SEEN_PER_S: (u64, u64) = (300, 30);
 /// What is shown for less than this is taken to have lasted as long, milliseconds: the head of a chunk weighs more.
 const SEEN_OVER_MS: u64 = 2_000;

@@ -322,7 +322,7 @@ impl Names<'_, '_> {
             .as_ref()
             .is_some_and(|guard| never_holds(guard, &names))
         {
-            place.wrong("never holds, so nobody reaches what it guards; mend the formula, or remove what it guards");
+            place.wrong("never holds, so nobody reaches what it guards; fix the formula, or remove what it guards");
         }
         self.guards
             .extend(guard.map(|formula| (block.number, Guard(formula))));

@@ -392,7 +392,7 @@ fn guards_are_typed_and_can_hold() {
     );
     assert_eq!(
         guard("1 > 2"),
-        "study.yaml:31:11: timeline[3].when: never holds, so nobody reaches what it guards; mend the formula, or remove what it guards"
+        "study.yaml:31:11: timeline[3].when: never holds, so nobody reaches what it guards; fix the formula, or remove what it guards"
     );
     assert_eq!(
         guard("answers.after.fun > 3"),

@@ -25,7 +25,12 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
     (
         "client-wasm",
         &[
-            "env-core", "peer", "policy", "protocol", "rollback", "survey",
+            "client-core",
+            "env-core",
+            "policy",
+            "protocol",
+            "rollback",
+            "survey",
         ],
     ),
     ("server-core", &["protocol", "study"]),

@@ -10,7 +10,7 @@ use super::names::public_types;
 use super::rust::RustFile;
 use super::summaries::clauses;
 use super::{RustFiles, Tree, texts};
-use crate::figures::{Figure, replace_section};
+use crate::figures::{Figure, machine, replace_section};
 use crate::setup::WASM;
 use crate::workspace::{Workspace, output, run};
 
@@ -19,6 +19,14 @@ const CLIENT: &str = "client-wasm";
 
 /// The section of the page.
 const SECTION: &str = "The house in figures";
+
+/// How the figures are meant, one sentence a line.
+const INTRODUCTION: &str = "\
+Measured by `cargo xtask tidy --figures --write`, with `--root DIR` in another checkout; a column is a commit and a day.
+Third-party crates are the normal dependencies of a crate on this host (of `client-wasm` on wasm), build scripts and tests apart.
+Rooms are shares of the Rust in `src/` folders without tests.
+An import circle is a set of files of one crate that need each other, directly or not; declaring a module is no import.
+Functions of one word have no underscore in their name; a summary is the first line of a doc comment.";
 
 /// In a cell without a value.
 const NONE: &str = "–";
@@ -228,7 +236,7 @@ pub(super) fn record(page: &str, figures: &[Figure], title: &str) -> String {
     let mut columns = columns(page);
     let cells = figures
         .iter()
-        .map(|figure| (figure.row(), figure.shown()))
+        .map(|figure| (figure.row(), shown(figure)))
         .collect();
     let new = (title.to_owned(), cells);
     let same = columns.iter().position(|(known, _)| known == title);
@@ -236,7 +244,20 @@ pub(super) fn record(page: &str, figures: &[Figure], title: &str) -> String {
         Some(at) => columns[at] = new,
         None => columns.push(new),
     }
-    replace_section(page, SECTION, &table(&columns))
+    let body = format!(
+        "{INTRODUCTION}\nThe last column was measured on {}.\n\n{}",
+        machine(),
+        table(&columns)
+    );
+    replace_section(page, SECTION, &body)
+}
+
+fn shown(figure: &Figure) -> String {
+    if figure.unit().starts_with('%') {
+        format!("{:.1}", figure.value)
+    } else {
+        figure.shown()
+    }
 }
 
 /// The row of a figure: its group, name and unit as cells.

@@ -1,58 +1,68 @@
-//! What the person does: keys and buttons.
+//! The person's input: keys and buttons.
 
+use client_core::Now;
 use env_core::Action;
-use peer::Now;
 
-use super::Play;
-use crate::episode::keys::Change;
+use super::{EpisodePeer, Play};
+use crate::episode::keys::ActionChange;
 
 impl Play {
-    /// Whether a key belongs to the world: it means something there, and the outcome is not told yet.
-    pub(crate) fn owns(&self, now: Now, code: &str) -> bool {
-        self.keys.has(code) && !self.is_judged(now)
+    /// True if a key means something in the world.
+    pub(crate) fn has_key(&self, code: &str) -> bool {
+        self.keys.has_key(code)
     }
 
     /// The first key of an action.
     pub(crate) fn key_for(&self, action: Action) -> Option<String> {
-        self.keys.of(action).next().map(str::to_owned)
+        self.keys.keys_of(action).next().map(str::to_owned)
     }
 
     /// A key goes down or up; `at_ms` is the time of the event.
-    pub(crate) fn key(&mut self, now: Now, code: &str, down: bool, at_ms: f64) {
-        let changes = match down {
-            false => self.keys.release(code),
-            true if self.peer.takes_keys() => self.keys.press(code),
+    pub(crate) fn handle_key(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        (code, is_down, at_ms): (&str, bool, f64),
+    ) {
+        let changes = match is_down {
+            false => self.keys.release_key(code),
+            true if peer.takes_keys() => self.keys.press_key(code),
             true => return,
         };
-        self.tell(now, &changes, at_ms);
+        self.tell_changes(peer, now, &changes, at_ms);
     }
 
     /// A finger goes to the button of an action, or away from one; `at_ms` is the time of the event.
-    pub(crate) fn touch(&mut self, now: Now, finger: i32, action: Option<Action>, at_ms: f64) {
-        let action = action.filter(|_| self.peer.takes_keys());
-        let changes = self.keys.touch(finger, action);
-        self.tell(now, &changes, at_ms);
+    pub(crate) fn handle_touch(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        (finger, action, at_ms): (i32, Option<Action>, f64),
+    ) {
+        let action = action.filter(|_| peer.takes_keys());
+        let changes = self.keys.touch_button(finger, action);
+        self.tell_changes(peer, now, &changes, at_ms);
     }
 
     /// The page lost the focus: nothing is held any more.
-    pub(crate) fn blurred(&mut self, now: Now) {
+    pub(crate) fn handle_blur(&mut self, peer: &mut EpisodePeer, now: Now) {
         let changes = self.keys.release_all();
-        self.tell(now, &changes, now.page_us as f64 / 1_000.0);
+        self.tell_changes(peer, now, &changes, now.page_us as f64 / 1_000.0);
     }
 
-    fn tell(&mut self, now: Now, changes: &[Change], at_ms: f64) {
+    fn tell_changes(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        changes: &[ActionChange],
+        at_ms: f64,
+    ) {
         let at_us = (at_ms * 1_000.0) as u64;
         for change in changes {
             let (action, down, wanted) = (change.action, change.down, change.wanted);
-            self.peer.handle_key(now, action, down, at_us, wanted);
+            peer.handle_key(now, action, down, at_us, wanted);
             // The next frame answers the press.
             self.pictured = None;
         }
-    }
-
-    /// The page went out of sight or came back.
-    pub(crate) fn hidden(&mut self, now: Now, hidden: bool) {
-        self.blurred(now);
-        self.peer.handle_hidden(now, hidden);
     }
 }

@@ -1,24 +1,20 @@
-//! What tests and the demonstration ask of an episode.
+//! The report of an episode, for tests and the demonstration.
 
+use client_core::{Now, Status};
 use env_core::{Action, Spec, World};
-use peer::{Now, Peer, Status};
 use protocol::control::Link;
 use protocol::{Controller, Seat, Tick};
 use serde_json::{Value, json};
 
-use super::Play;
-use crate::episode::module::Module;
+use super::{EpisodePeer, Play};
 
 impl Play {
-    /// What a scripted cook would do now in the seat of this person; none while its last action is on the way.
-    pub(crate) fn advise(&mut self, now: Now) -> Option<Action> {
-        let (seat, seed) = (self.peer.plan().seat.index(), self.peer.plan().seed);
-        let runs = self
-            .peer
-            .t0_us()
-            .is_some_and(|t0_us| now.server_us >= t0_us);
-        let plays_from = self.peer.plays_from();
-        let (Some(session), Some(spec)) = (self.peer.session_mut(), &self.spec) else {
+    /// The action that a scripted cook would take now in the seat of this person; `None` while its last one is on the way.
+    pub(crate) fn advise(&mut self, peer: &mut EpisodePeer, now: Now) -> Option<Action> {
+        let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
+        let runs = peer.t0_us().is_some_and(|t0_us| now.server_us >= t0_us);
+        let plays_from = peer.plays_from();
+        let (Some(session), Some(spec)) = (peer.session_mut(), &self.spec) else {
             return None;
         };
         let current = session.current();
@@ -49,14 +45,14 @@ impl Play {
     }
 
     /// Everything that a test or a demonstration asks of an episode.
-    pub(crate) fn report(&mut self, now: Now) -> Value {
+    pub(crate) fn report(&self, peer: &mut EpisodePeer, now: Now) -> Value {
         let names = |spec: &Spec| {
             let actions = spec.actions.iter();
             actions
                 .map(|action| action.name.clone())
                 .collect::<Vec<_>>()
         };
-        let status = self.peer.status(now);
+        let status = peer.status(now);
         let verdict = match &status {
             Status::Over(verdict) => Some(json!({
                 "reason": format!("{:?}", verdict.reason),
@@ -66,14 +62,14 @@ impl Play {
             })),
             _ => None,
         };
-        let plan = self.peer.plan();
+        let plan = peer.plan();
         let seats = (0..plan.controllers.len()).map(|seat| Seat(seat as u8));
         let presence = seats.clone().map(|seat| {
-            self.companions
+            self.partners
                 .presence(seat)
                 .map(|presence| format!("{presence:?}"))
         });
-        let links = seats.map(|seat| self.peer.link_to(seat).map(link_name));
+        let links = seats.map(|seat| peer.link_to(seat).map(link_name));
         let mut report = json!({
             "era": plan.era.0,
             "episode": plan.episode,
@@ -83,15 +79,15 @@ impl Play {
             "ai_seats": plan.controllers.iter().filter(|c| **c != Controller::Human).count(),
             "action_names": self.spec.as_ref().map(names).unwrap_or_default(),
             "status": status_name(&status),
-            "link": self.peer.link().map_or("none", link_name),
+            "link": peer.link().map_or("none", link_name),
             "links": links.collect::<Vec<_>>(),
             "presence": presence.collect::<Vec<_>>(),
             "returns": self.returns,
-            "unsaved": self.recorder().borrow().unsaved(),
-            "started_us": self.peer.t0_us(),
+            "unsaved": peer.recorder().borrow().unsaved(),
+            "started_us": peer.t0_us(),
             "verdict": verdict,
         });
-        let of_session = session_report(&mut self.peer);
+        let of_session = session_report(peer);
         if let (Some(report), Value::Object(more)) = (report.as_object_mut(), of_session) {
             report.extend(more);
         }
@@ -121,8 +117,8 @@ fn status_name(status: &Status) -> &'static str {
     }
 }
 
-/// What is known once there is a session; null before.
-fn session_report(peer: &mut Peer<Module>) -> Value {
+/// The part of the report that needs a session; null before there is one.
+fn session_report(peer: &mut EpisodePeer) -> Value {
     let seats = peer.plan().controllers.len() as u8;
     let plays_from = peer.plays_from().0;
     let Some(session) = peer.session_mut() else {

@@ -1,14 +1,14 @@
-//! What the page shows of an episode: the picture, the figures, and in words how things stand.
+//! The display of an episode: the picture, the figures, and the state in words.
 
+use client_core::{Now, Status};
 use env_core::World;
-use peer::{Now, Status};
 use protocol::control::{Link, Plan};
 use protocol::rules::Gauge;
 use protocol::{Controller, Tick};
 use rollback::Live;
 
-use super::Play;
-use crate::episode::partners::Line;
+use super::{EpisodePeer, Play};
+use crate::episode::partners::PartnerNotice;
 use crate::episode::screen::{Badge, Veil};
 use crate::messages;
 use crate::shell::dom;
@@ -22,11 +22,11 @@ const BACK_US: u64 = 4_000_000;
 
 impl Play {
     /// Makes the picture anew if what it shows has changed: the next tick as far as it is known, by the time it is due.
-    pub(super) fn picture(&mut self, now: Now) {
+    pub(crate) fn update_picture(&mut self, peer: &mut EpisodePeer, now: Now) {
         let Some(view) = &mut self.view else { return };
-        let session = self.peer.session();
+        let session = peer.session();
         // Where a page comes back to, the world is not as it is at first.
-        if session.is_none() && self.peer.plan().running {
+        if session.is_none() && peer.plan().running {
             return;
         }
         // The first turn answers the first state, which is therefore noted as shown; else the first tick is on its way.
@@ -41,63 +41,62 @@ impl Play {
             return;
         }
         let mut live = None;
-        let tick_hz = self.peer.plan().tick_hz;
-        self.peer.view(|world| {
-            world.draw(view.list());
+        let tick_hz = peer.plan().tick_hz;
+        peer.view(|world| {
+            world.draw(view.list_mut());
             live = Some(Live::of(world, shown.1.0, tick_hz));
         });
         // A page that has lost its seat keeps the picture that it had.
         let Some(live) = live else { return };
         self.pictured = Some(shown);
         let now_ms = now.page_us as f64 / 1_000.0;
-        view.aim(now_ms, due_us as f64 / 1_000.0);
-        self.screen.figures(&figures(self.peer.plan(), live));
+        view.aim_picture(now_ms, due_us as f64 / 1_000.0);
+        self.screen.show_figures(&figures(peer.plan(), live));
         if self.screen.may_describe(now_ms) {
-            let (mut words, seat) = (String::new(), self.peer.plan().seat.index());
-            if let Some(session) = self.peer.session_mut() {
+            let (mut words, seat) = (String::new(), peer.plan().seat.index());
+            if let Some(session) = peer.session_mut() {
                 session.world().describe(seat, &mut words);
             }
-            self.screen.describe(&words);
+            self.screen.describe_world(&words);
         }
     }
 
     /// Shows where things stand around the world.
-    pub(super) fn show(&mut self, now: Now, is_connected: bool) {
-        let status = self.peer.status(now);
+    pub(crate) fn show_state(&mut self, peer: &mut EpisodePeer, now: Now, is_connected: bool) {
+        let status = peer.status(now);
         let mut is_missing = false;
-        self.show_screen(&status);
+        self.show_screen(peer, &status);
         match &status {
             Status::Over(verdict) => {
-                self.screen.news(&[]);
-                self.screen.badge(Badge::None);
+                self.screen.show_notices(&[]);
+                self.screen.show_badge(Badge::None);
                 if self.is_left {
-                    return self.veil(messages::say().one_moment);
+                    return self.veil(messages::current_words().one_moment);
                 }
-                let sentence = messages::outcome(verdict.reason, verdict.score);
-                return self.screen.outcome(&self.inbox, &sentence);
+                let sentence = messages::say_outcome(verdict.reason, verdict.score);
+                return self.screen.show_outcome(&self.inbox, &sentence);
             }
-            Status::Loading => self.veil(messages::say().loading),
-            Status::Linking => self.veil(messages::say().linking),
-            Status::Ready if self.is_alone() => self.veil(messages::say().loading),
-            Status::Ready => self.veil(messages::say().ready),
-            Status::Returning | Status::Lost => self.show_return(now),
-            Status::Stopped => self.veil(messages::say().stopped),
-            Status::Finished => self.veil(messages::say().finished),
+            Status::Loading => self.veil(messages::current_words().loading),
+            Status::Linking => self.veil(messages::current_words().linking),
+            Status::Ready if is_alone(peer) => self.veil(messages::current_words().loading),
+            Status::Ready => self.veil(messages::current_words().ready),
+            Status::Returning | Status::Lost => self.show_return(peer, now),
+            Status::Stopped => self.veil(messages::current_words().stopped),
+            Status::Finished => self.veil(messages::current_words().finished),
             Status::Held { since_us, seats } => {
                 is_missing = !seats.is_empty();
                 if now.page_us > since_us + HOLD_US {
-                    let why = self
-                        .companions
-                        .waiting_for(now.page_us, seats, is_connected);
-                    self.screen.overlay(Veil::Dark, &why.sentence, why.left_s);
+                    let why = self.partners.waiting_for(now.page_us, seats, is_connected);
+                    self.screen
+                        .show_overlay(Veil::Dark, &why.sentence, why.left_s);
                 } else {
-                    self.screen.overlay(Veil::None, "", None);
+                    self.screen.show_overlay(Veil::None, "", None);
                 }
             }
-            Status::Playing => self.show_countdown(now),
+            Status::Playing => self.show_countdown(peer, now),
         }
-        self.show_news(now, &status);
-        self.screen.badge(match self.peer.link() {
+        self.show_news(peer, now, &status);
+        self.screen.show_badge(match peer.link() {
             _ if !is_connected => Badge::Unsaved,
             None => Badge::None,
             Some(_) if is_missing => Badge::Lost,
@@ -106,42 +105,36 @@ impl Play {
         });
     }
 
-    /// Whether no other person plays.
-    fn is_alone(&self) -> bool {
-        let controllers = self.peer.plan().controllers.iter();
-        controllers.filter(|of| **of == Controller::Human).count() < 2
-    }
-
     /// Asks for the whole screen where the study does and the page has it not, and notes whether it has.
-    fn show_screen(&mut self, status: &Status) {
-        let (is_whole, can_be) = dom::screen();
-        let wants = self.peer.plan().fullscreen;
+    fn show_screen(&mut self, peer: &mut EpisodePeer, status: &Status) {
+        let (is_whole, can_be) = dom::read_screen();
+        let wants = peer.plan().fullscreen;
         if wants {
-            self.peer.handle_screen(is_whole);
+            peer.handle_screen(is_whole);
         }
         let is_over = matches!(status, Status::Over(_) | Status::Finished | Status::Stopped);
-        let runs = self.peer.session().is_some_and(|s| s.current() > Tick(0));
+        let runs = peer.session().is_some_and(|s| s.current() > Tick(0));
         self.screen
-            .ask(wants && can_be && !is_whole && !is_over, runs);
+            .ask_for_screen(wants && can_be && !is_whole && !is_over, runs);
     }
 
     fn veil(&mut self, sentence: &str) {
-        self.screen.overlay(Veil::Dark, sentence, None);
+        self.screen.show_overlay(Veil::Dark, sentence, None);
     }
 
     /// The way back into the episode: the world is seen as soon as it is there.
-    fn show_return(&mut self, now: Now) {
-        let left_s = self.until_own_s(now);
+    fn show_return(&mut self, peer: &mut EpisodePeer, now: Now) {
+        let left_s = until_own_s(peer, now);
         let veil = match left_s {
             Some(_) => Veil::Light,
             None => Veil::Dark,
         };
         self.screen
-            .overlay(veil, messages::say().coming_back, left_s);
+            .show_overlay(veil, messages::current_words().coming_back, left_s);
     }
 
     /// Good and bad news while the world goes on.
-    fn show_news(&mut self, now: Now, status: &Status) {
+    fn show_news(&mut self, peer: &mut EpisodePeer, now: Now, status: &Status) {
         if !self.is_back && *status == Status::Playing {
             self.is_back = true;
             self.returns += 1;
@@ -149,57 +142,56 @@ impl Play {
         }
         let mut lines = Vec::new();
         if now.page_us < self.back_until_us {
-            let sentence = self.companions.welcome_back().to_owned();
-            lines.push(Line {
+            let sentence = self.partners.welcome_back().to_owned();
+            lines.push(PartnerNotice {
                 sentence,
                 left_s: None,
             });
         }
-        let has_begun = self
-            .peer
-            .t0_us()
-            .is_some_and(|t0_us| t0_us <= now.server_us);
-        if *status == Status::Playing && self.peer.plan().rules.turns && has_begun {
-            lines.push(Line {
-                sentence: messages::say().your_move.to_owned(),
+        let has_begun = peer.t0_us().is_some_and(|t0_us| t0_us <= now.server_us);
+        if *status == Status::Playing && peer.plan().rules.turns && has_begun {
+            lines.push(PartnerNotice {
+                sentence: messages::current_words().your_move.to_owned(),
                 left_s: None,
             });
         }
         // A veil says by itself whom it waits for.
         if *status == Status::Playing {
-            lines.extend(self.companions.lines(now.page_us));
+            lines.extend(self.partners.lines(now.page_us));
         }
-        self.screen.news(&lines);
+        self.screen.show_notices(&lines);
     }
 
     /// Counts down to the first tick: the seconds that the study says, or three.
-    fn show_countdown(&mut self, now: Now) {
-        let counted = u64::from(self.peer.plan().countdown_s.unwrap_or(3));
-        match self.until_start_s(now) {
-            0 => self.screen.overlay(Veil::None, "", None),
-            left_s if left_s > counted => self.veil(messages::say().get_ready),
-            left_s => self
-                .screen
-                .overlay(Veil::Dark, messages::say().get_ready, Some(left_s)),
+    fn show_countdown(&mut self, peer: &mut EpisodePeer, now: Now) {
+        let counted = u64::from(peer.plan().countdown_s.unwrap_or(3));
+        match until_start_s(peer, now) {
+            0 => self.screen.show_overlay(Veil::None, "", None),
+            left_s if left_s > counted => self.veil(messages::current_words().get_ready),
+            left_s => self.screen.show_overlay(
+                Veil::Dark,
+                messages::current_words().get_ready,
+                Some(left_s),
+            ),
         }
-    }
-
-    /// Whole seconds until tick 0 is due.
-    fn until_start_s(&self, now: Now) -> u64 {
-        let t0_us = self.peer.t0_us().unwrap_or(0);
-        t0_us.saturating_sub(now.server_us).div_ceil(1_000_000)
-    }
-
-    /// Whole seconds until the person plays again; none while that is not known.
-    fn until_own_s(&self, now: Now) -> Option<u64> {
-        let session = self.peer.session()?;
-        let ticks = self.peer.plays_from().0.saturating_sub(session.current().0);
-        let left_us = u64::from(ticks) * 1_000_000 / u64::from(session.config().tick_hz);
-        (session.poll_timeout() > now.server_us).then(|| left_us.div_ceil(1_000_000))
     }
 }
 
-/// What is told beside the picture: what the study says, or else the round if there are several, the score, and the
+/// Whole seconds until tick 0 is due.
+fn until_start_s(peer: &EpisodePeer, now: Now) -> u64 {
+    let t0_us = peer.t0_us().unwrap_or(0);
+    t0_us.saturating_sub(now.server_us).div_ceil(1_000_000)
+}
+
+/// Whole seconds until the person plays again; none while that is not known.
+fn until_own_s(peer: &EpisodePeer, now: Now) -> Option<u64> {
+    let session = peer.session()?;
+    let ticks = peer.plays_from().0.saturating_sub(session.current().0);
+    let left_us = u64::from(ticks) * 1_000_000 / u64::from(session.config().tick_hz);
+    (session.poll_timeout() > now.server_us).then(|| left_us.div_ceil(1_000_000))
+}
+
+/// Figures beside the picture: those of the study, or else the round if there are several, the score, and the
 /// time left where time goes by.
 fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
     let of_study = |gauge: &Gauge| (gauge.label.clone(), gauge.value.render(&live));
@@ -208,16 +200,22 @@ fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
     }
     let (round, rounds) = plan.round;
     let left_ms = u64::from(live.horizon.saturating_sub(live.ticks)) * 1_000;
-    let left = messages::clock_face(left_ms / u64::from(live.tick_hz));
+    let left = messages::format_clock(left_ms / u64::from(live.tick_hz));
     let own = [
         (rounds > 1).then(|| {
-            let of = messages::round_of(round + 1, rounds);
-            (messages::say().round, of)
+            let of = messages::say_round(round + 1, rounds);
+            (messages::current_words().round, of)
         }),
-        Some((messages::say().score, live.score.to_string())),
-        (!plan.rules.turns).then_some((messages::say().time, left)),
+        Some((messages::current_words().score, live.score.to_string())),
+        (!plan.rules.turns).then_some((messages::current_words().time, left)),
     ];
     let own = own.into_iter().flatten();
     own.map(|(label, value)| (label.to_owned(), value))
         .collect()
+}
+
+/// True if no other person plays.
+fn is_alone(peer: &EpisodePeer) -> bool {
+    let controllers = peer.plan().controllers.iter();
+    controllers.filter(|of| **of == Controller::Human).count() < 2
 }

@@ -14,7 +14,7 @@ use web_sys::{
     RtcPeerConnectionState, RtcSdpType, RtcSessionDescriptionInit, RtcSignalingState,
 };
 
-use super::{News, PeerQueue};
+use super::{PeerNews, PeerQueue};
 use crate::shell::dom;
 use crate::shell::lifetime::AtEnd;
 
@@ -44,7 +44,7 @@ impl Connection {
     /// A connection that has said nothing yet.
     ///
     /// # Errors
-    /// What the browser has against it.
+    /// The browser refuses it.
     pub(super) fn new(
         to: Seat,
         number: NonZeroU32,
@@ -91,7 +91,7 @@ impl Connection {
         });
     }
 
-    /// Whether an offer is out that nobody has answered.
+    /// True if an offer is out that nobody has answered.
     pub(super) fn is_unanswered(&self) -> bool {
         self.connection.signaling_state() == RtcSignalingState::HaveLocalOffer
             || self.connection.local_description().is_none()
@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// Takes the answer to its offer.
-    pub(super) fn answered(&self, sdp: &str) {
+    pub(super) fn handle_answer(&self, sdp: &str) {
         let answered = describe_other(&self.connection, RtcSdpType::Answer, sdp);
         self.attempt(async move {
             JsFuture::from(answered).await?;
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Takes a way to the other side. One that the browser cannot use is one way less, and no failure.
-    pub(super) fn candidate(&self, candidate: &str, mid: Option<&str>, line: Option<u16>) {
+    pub(super) fn handle_candidate(&self, candidate: &str, mid: Option<&str>, line: Option<u16>) {
         let way = RtcIceCandidateInit::new(candidate);
         way.set_sdp_mid(mid);
         way.set_sdp_m_line_index(line);
@@ -160,7 +160,7 @@ impl Connection {
             match attempt.await {
                 Ok(Some(signal)) => queue.signal(to, signal),
                 Ok(None) => {}
-                Err(_) => queue.put(to, Some(number), News::Closed),
+                Err(_) => queue.put(to, Some(number), PeerNews::Closed),
             }
         });
     }
@@ -168,23 +168,23 @@ impl Connection {
     fn listen_to_channel(&self) {
         let (to, number) = (self.to, self.number);
         for (name, news) in [
-            ("open", (|| News::Opened) as fn() -> News),
-            ("close", || News::Closed),
+            ("open", (|| PeerNews::Opened) as fn() -> PeerNews),
+            ("close", || PeerNews::Closed),
         ] {
             let queue = self.queue.clone();
-            dom::listen(&self.channel, name, move |_: Event| {
+            dom::add_listener(&self.channel, name, move |_: Event| {
                 queue.put(to, Some(number), news())
             });
         }
         let queue = self.queue.clone();
-        dom::listen(&self.channel, "message", move |event: MessageEvent| {
+        dom::add_listener(&self.channel, "message", move |event: MessageEvent| {
             // What is no datagram is handed on as far as it takes to see that, and counted there.
             let bytes = event.data().dyn_into::<ArrayBuffer>();
             let bytes = bytes.map(|bytes| {
                 let most = MAX_DATAGRAM as u32 + 1;
                 Uint8Array::new(&bytes).subarray(0, most).to_vec()
             });
-            let datagram = News::Datagram(bytes.unwrap_or_default());
+            let datagram = PeerNews::Datagram(bytes.unwrap_or_default());
             queue.put(to, Some(number), datagram);
         });
     }
@@ -205,13 +205,13 @@ impl Connection {
                 queue.signal(to, signal);
             }
         };
-        dom::listen(&self.connection, "icecandidate", found);
+        dom::add_listener(&self.connection, "icecandidate", found);
         // Older browsers know only the second.
         for name in ["connectionstatechange", "iceconnectionstatechange"] {
             let queue = self.queue.clone();
-            dom::listen(&self.connection, name, move |event: Event| {
+            dom::add_listener(&self.connection, name, move |event: Event| {
                 if event.target().is_some_and(|target| has_failed(&target)) {
-                    queue.put(to, Some(number), News::Closed);
+                    queue.put(to, Some(number), PeerNews::Closed);
                 }
             });
         }

@@ -17,7 +17,7 @@ use super::Shared;
 use crate::messages;
 use crate::shell::dom;
 
-pub(super) use parts::find as part;
+pub(super) use parts::find as find_part;
 
 /// An item as a `fieldset`; what asks nothing too, so that items and fieldsets have the same index.
 pub(super) fn control(
@@ -26,48 +26,48 @@ pub(super) fn control(
     id: &str,
     value: Option<&Value>,
 ) -> HtmlElement {
-    let field = dom::make("fieldset.item");
+    let field = dom::make_element("fieldset.item");
     if let Kind::Html(html) = &item.kind {
         field.class_list().add_1("plain").ok();
-        dom::fill(&field, &[&dom::prose(html)]);
+        dom::add_children(&field, &[&dom::make_prose(html)]);
         return field;
     }
     if item.kind == Kind::Heading {
         field.class_list().add_1("plain").ok();
         for (kind, text) in [("h2", &item.title), ("p.hint", &item.description)] {
             if !text.is_empty() {
-                dom::fill(&field, &[&dom::text(kind, text)]);
+                dom::add_children(&field, &[&dom::make_text(kind, text)]);
             }
         }
         return field;
     }
-    let legend = dom::text("legend", title(item));
+    let legend = dom::make_text("legend", title(item));
     mark_required(&legend, item);
-    dom::fill(&field, &[&legend]);
+    dom::add_children(&field, &[&legend]);
     if !item.description.is_empty() {
-        dom::fill(&field, &[&dom::text("p.hint", &item.description)]);
+        dom::add_children(&field, &[&dom::make_text("p.hint", &item.description)]);
     }
     for element in answering(item, id, value, setter(shared, &item.name)) {
-        dom::fill(&field, &[&element]);
+        dom::add_children(&field, &[&element]);
     }
-    let problem = dom::make("p.problem");
-    dom::set(&problem, "role", "alert");
+    let problem = dom::make_element("p.problem");
+    dom::set_attribute(&problem, "role", "alert");
     problem.set_hidden(true);
-    dom::fill(&field, &[&problem]);
+    dom::add_children(&field, &[&problem]);
     field
 }
 
 /// Marks what must be answered.
 fn mark_required(title: &HtmlElement, item: &Item) {
     if item.required || item.required_if.is_some() {
-        let star = dom::text("span.required", " *");
-        dom::set(&star, "aria-hidden", "true");
-        let words = format!(" ({})", messages::say().required);
-        dom::fill(title, &[&star, &dom::text("span.sr-only", &words)]);
+        let star = dom::make_text("span.required", " *");
+        dom::set_attribute(&star, "aria-hidden", "true");
+        let words = format!(" ({})", messages::current_words().required);
+        dom::add_children(title, &[&star, &dom::make_text("span.sr-only", &words)]);
     }
 }
 
-/// What an item, or a part of one, is answered with.
+/// The elements with which an item, or a part of one, is answered.
 fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
     let one = match &item.kind {
         Kind::One(choices) => radios(class_of(choices), id, choices, value, set),
@@ -75,7 +75,10 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
         Kind::Many { choices, .. } => checks(choices, value, &set),
         Kind::Rating { points, low, high } => {
             let scale = radios("div.choices.rating", id, points, value, set);
-            let (low, high) = (dom::text("span.low", low), dom::text("span.high", high));
+            let (low, high) = (
+                dom::make_text("span.low", low),
+                dom::make_text("span.high", high),
+            );
             return vec![scale, low, high];
         }
         Kind::Boolean { yes, no } => {
@@ -121,14 +124,14 @@ fn class_of(choices: &[Choice]) -> &'static str {
 /// The question; that for a text of one's own may have no words of the study.
 fn title(item: &Item) -> &str {
     match item.title.as_str() {
-        "" => messages::say().other,
+        "" => messages::current_words().other,
         title => title,
     }
 }
 
 type Setter = Rc<dyn Fn(Option<Value>)>;
 
-/// What writes the value of an item.
+/// The function that writes the value of an item.
 fn setter(shared: &Shared, name: &str) -> Setter {
     let (shared, name) = (Rc::clone(shared), name.to_owned());
     Rc::new(move |value| {
@@ -151,27 +154,27 @@ fn choice(
     choice: &Choice,
     checked: bool,
 ) -> (HtmlElement, HtmlInputElement) {
-    let label = dom::make("label.choice");
-    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    let label = dom::make_element("label.choice");
+    let input: HtmlInputElement = dom::make_element("input").unchecked_into();
     input.set_type(kind);
     input.set_name(group);
     input.set_value(&key_of(&choice.value));
     input.set_checked(checked);
-    dom::fill(&label, &[&input]);
-    let text = messages::choice_text(choice);
+    dom::add_children(&label, &[&input]);
+    let text = messages::text_of_choice(choice);
     if let Some(picture) = &choice.picture {
-        let image = dom::make("img");
-        dom::set(&image, "src", &picture.address);
+        let image = dom::make_element("img");
+        dom::set_attribute(&image, "src", &picture.address);
         // A text below says the same.
-        dom::set(&image, "alt", if picture.labelled { "" } else { text });
-        dom::fill(&label, &[&image]);
+        dom::set_attribute(&image, "alt", if picture.labelled { "" } else { text });
+        dom::add_children(&label, &[&image]);
     }
     if choice
         .picture
         .as_ref()
         .is_none_or(|picture| picture.labelled)
     {
-        dom::fill(&label, &[&dom::text("span", text)]);
+        dom::add_children(&label, &[&dom::make_text("span", text)]);
     }
     (label, input)
 }
@@ -183,27 +186,27 @@ fn radios(
     value: Option<&Value>,
     set: Setter,
 ) -> HtmlElement {
-    let list = dom::make(class);
+    let list = dom::make_element(class);
     for one in choices {
         let (label, input) = choice("radio", group, one, value == Some(&one.value));
         let (set, chosen) = (Rc::clone(&set), one.value.clone());
-        dom::listen(&input, "change", move |_: Event| set(Some(chosen.clone())));
-        dom::fill(&list, &[&label]);
+        dom::add_listener(&input, "change", move |_: Event| set(Some(chosen.clone())));
+        dom::add_children(&list, &[&label]);
     }
     list
 }
 
 fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElement {
-    let list = dom::make(class_of(choices));
+    let list = dom::make_element(class_of(choices));
     let before: Vec<Value> = value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut inputs = Vec::new();
     for one in choices {
         let (label, input) = choice("checkbox", "", one, before.contains(&one.value));
         inputs.push((input, one.value.clone()));
-        dom::fill(&list, &[&label]);
+        dom::add_children(&list, &[&label]);
     }
     let set = Rc::clone(set);
-    dom::listen(&list, "change", move |event: Event| {
+    dom::add_listener(&list, "change", move |event: Event| {
         let latest = event.target();
         let is_latest = |input: &HtmlInputElement| latest.as_deref() == Some(input.unchecked_ref());
         let none = inputs
@@ -228,26 +231,26 @@ fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElemen
 
 /// A native list that opens.
 fn list(item: &Item, choices: &[Choice], value: Option<&Value>, set: Setter) -> HtmlElement {
-    let select: HtmlSelectElement = dom::make("select").unchecked_into();
-    dom::set(&select, "aria-label", title(item));
+    let select: HtmlSelectElement = dom::make_element("select").unchecked_into();
+    dom::set_attribute(&select, "aria-label", title(item));
     let nothing = match item.placeholder.as_str() {
-        "" => messages::say().choose,
+        "" => messages::current_words().choose,
         placeholder => placeholder,
     };
-    let nothing = dom::text("option", nothing);
-    dom::set(&nothing, "value", "");
-    dom::fill(&select, &[&nothing]);
+    let nothing = dom::make_text("option", nothing);
+    dom::set_attribute(&nothing, "value", "");
+    dom::add_children(&select, &[&nothing]);
     for (index, choice) in choices.iter().enumerate() {
-        let option = dom::text("option", messages::choice_text(choice));
-        dom::set(&option, "value", &index.to_string());
-        dom::fill(&select, &[&option]);
+        let option = dom::make_text("option", messages::text_of_choice(choice));
+        dom::set_attribute(&option, "value", &index.to_string());
+        dom::add_children(&select, &[&option]);
     }
     let chosen = choices
         .iter()
         .position(|choice| Some(&choice.value) == value);
     select.set_value(&chosen.map(|index| index.to_string()).unwrap_or_default());
     let (source, choices) = (select.clone(), choices.to_vec());
-    dom::listen(&select, "change", move |_: Event| {
+    dom::add_listener(&select, "change", move |_: Event| {
         let index = source.value().parse::<usize>().ok();
         let chosen = index.and_then(|index| choices.get(index));
         set(chosen.map(|choice| choice.value.clone()))
@@ -256,33 +259,33 @@ fn list(item: &Item, choices: &[Choice], value: Option<&Value>, set: Setter) -> 
 }
 
 fn line(item: &Item, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
-    let input: HtmlInputElement = dom::make("input").unchecked_into();
+    let input: HtmlInputElement = dom::make_element("input").unchecked_into();
     input.set_type(kind);
     if kind == "number" {
-        dom::set(&input, "step", "any");
+        dom::set_attribute(&input, "step", "any");
     }
-    dom::set(&input, "aria-label", title(item));
+    dom::set_attribute(&input, "aria-label", title(item));
     if !item.placeholder.is_empty() {
-        dom::set(&input, "placeholder", &item.placeholder);
+        dom::set_attribute(&input, "placeholder", &item.placeholder);
     }
     input.set_value(&value.map(key_of).unwrap_or_default());
     let (source, item) = (input.clone(), item.clone());
-    dom::listen(&input, "input", move |_: Event| {
+    dom::add_listener(&input, "input", move |_: Event| {
         set(item.value_of(&source.value()))
     });
     input.unchecked_into()
 }
 
 fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
-    let area: HtmlTextAreaElement = dom::make("textarea").unchecked_into();
+    let area: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
     area.set_rows(4);
-    dom::set(&area, "aria-label", title(item));
+    dom::set_attribute(&area, "aria-label", title(item));
     if !item.placeholder.is_empty() {
-        dom::set(&area, "placeholder", &item.placeholder);
+        dom::set_attribute(&area, "placeholder", &item.placeholder);
     }
     area.set_value(&value.map(key_of).unwrap_or_default());
     let (source, item) = (area.clone(), item.clone());
-    dom::listen(&area, "input", move |_: Event| {
+    dom::add_listener(&area, "input", move |_: Event| {
         set(item.value_of(&source.value()))
     });
     area.unchecked_into()
@@ -295,16 +298,16 @@ fn matrix(
     value: Option<&Value>,
     set: &Setter,
 ) -> HtmlElement {
-    let list = dom::make("div.matrix");
+    let list = dom::make_element("div.matrix");
     let members = parts::Members::new(value, set);
     for (index, row) in rows.iter().enumerate() {
         let key = key_of(&row.value);
         let chosen = value.and_then(|value| value.get(&key));
         let group = format!("{id}-{index}");
         let options = radios("div.choices", &group, columns, chosen, members.setter(&key));
-        dom::set(&options, "role", "radiogroup");
-        dom::set(&options, "aria-label", &row.text);
-        dom::fill(&list, &[&dom::text("p.row", &row.text), &options]);
+        dom::set_attribute(&options, "role", "radiogroup");
+        dom::set_attribute(&options, "aria-label", &row.text);
+        dom::add_children(&list, &[&dom::make_text("p.row", &row.text), &options]);
     }
     list
 }

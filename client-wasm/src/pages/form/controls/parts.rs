@@ -29,7 +29,7 @@ impl Members {
         }
     }
 
-    /// What writes one member.
+    /// The function that writes one member.
     pub(super) fn setter(&self, name: &str) -> Setter {
         let (map, set, name) = (Rc::clone(&self.map), Rc::clone(&self.set), name.to_owned());
         Rc::new(move |value| {
@@ -46,12 +46,12 @@ impl Members {
 /// Questions under one, each with what it is called.
 pub(super) fn parts(parts: &[Item], id: &str, value: Option<&Value>, set: &Setter) -> HtmlElement {
     let is_table = parts.iter().any(|part| matches!(part.kind, Kind::Parts(_)));
-    let list = dom::make(if is_table { "div.table" } else { "div.parts" });
+    let list = dom::make_element(if is_table { "div.table" } else { "div.parts" });
     let members = Members::new(value, set);
     for (index, part) in parts.iter().enumerate() {
         let (id, set) = (format!("{id}-{index}"), members.setter(&part.name));
         let value = value.and_then(|value| value.get(&part.name));
-        dom::fill(&list, &[&drawn(part, &id, value, set)]);
+        dom::add_children(&list, &[&drawn(part, &id, value, set)]);
     }
     list
 }
@@ -59,17 +59,17 @@ pub(super) fn parts(parts: &[Item], id: &str, value: Option<&Value>, set: &Sette
 /// A part: a label around what is a single field, or a group of fields.
 fn drawn(part: &Item, id: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
     let is_field = matches!(part.kind, Kind::Line { .. } | Kind::Lines | Kind::List(_));
-    let element = dom::make(if is_field { "label.part" } else { "div.part" });
-    dom::set(&element, PART, &part.name);
-    let called = dom::text("span.called", title(part));
+    let element = dom::make_element(if is_field { "label.part" } else { "div.part" });
+    dom::set_attribute(&element, PART, &part.name);
+    let called = dom::make_text("span.called", title(part));
     mark_required(&called, part);
-    dom::fill(&element, &[&called]);
+    dom::add_children(&element, &[&called]);
     for inner in answering(part, id, value, set) {
-        dom::fill(&element, &[&inner]);
+        dom::add_children(&element, &[&inner]);
     }
     if !is_field {
-        dom::set(&element, "role", "group");
-        dom::set(&element, "aria-label", title(part));
+        dom::set_attribute(&element, "role", "group");
+        dom::set_attribute(&element, "aria-label", title(part));
     }
     element
 }

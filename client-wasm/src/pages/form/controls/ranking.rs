@@ -17,7 +17,7 @@ struct Ranking {
     list: HtmlElement,
     /// The rows with their values and texts, best first.
     rows: RefCell<Vec<Row>>,
-    /// What is there until there is an answer.
+    /// The hint that is there until there is an answer.
     open: HtmlElement,
     /// Says to those who do not see it where a choice has gone.
     news: HtmlElement,
@@ -33,63 +33,68 @@ struct Row {
 
 /// A list to be put in order.
 pub(super) fn ranking(choices: &[Choice], value: Option<&Value>, set: Setter) -> HtmlElement {
-    let whole = dom::make("div.ranking");
+    let whole = dom::make_element("div.ranking");
     let order = value.and_then(Value::as_array);
     let place =
         |choice: &&Choice| order.and_then(|order| order.iter().position(|it| *it == choice.value));
     let mut sorted: Vec<&Choice> = choices.iter().collect();
     sorted.sort_by_key(place);
     let ranking = Rc::new(Ranking {
-        list: dom::make("ol"),
+        list: dom::make_element("ol"),
         rows: RefCell::default(),
-        open: dom::make("div.open"),
-        news: dom::make("p.sr-only"),
+        open: dom::make_element("div.open"),
+        news: dom::make_element("p.sr-only"),
         set,
     });
-    dom::set(&ranking.news, "aria-live", "polite");
+    dom::set_attribute(&ranking.news, "aria-live", "polite");
     for choice in sorted {
         let row = row(&ranking, choice);
-        dom::fill(&ranking.list, &[&row.element]);
+        dom::add_children(&ranking.list, &[&row.element]);
         ranking.rows.borrow_mut().push(row);
     }
     let keeping = Rc::clone(&ranking);
-    let keep = dom::button("secondary", messages::say().keep_order, move || {
-        keeping.answer()
-    });
-    dom::fill(
-        &ranking.open,
-        &[&dom::text("p.hint", messages::say().no_order), &keep],
+    let keep = dom::make_button(
+        "secondary",
+        messages::current_words().keep_order,
+        move || keeping.answer(),
     );
-    dom::show(&ranking.open, order.is_none());
-    dom::fill(&whole, &[&ranking.list, &ranking.open, &ranking.news]);
+    dom::add_children(
+        &ranking.open,
+        &[
+            &dom::make_text("p.hint", messages::current_words().no_order),
+            &keep,
+        ],
+    );
+    dom::show_element(&ranking.open, order.is_none());
+    dom::add_children(&whole, &[&ranking.list, &ranking.open, &ranking.news]);
     ranking.lock_ends();
     whole
 }
 
 fn row(ranking: &Rc<Ranking>, choice: &Choice) -> Row {
-    let element = dom::make("li");
-    let text = messages::choice_text(choice).to_owned();
-    let grip = dom::text("span.grip", "⠿");
-    dom::set(&grip, "aria-hidden", "true");
-    dom::fill(&element, &[&grip, &dom::text("span.text", &text)]);
+    let element = dom::make_element("li");
+    let text = messages::text_of_choice(choice).to_owned();
+    let grip = dom::make_text("span.grip", "⠿");
+    dom::set_attribute(&grip, "aria-hidden", "true");
+    dom::add_children(&element, &[&grip, &dom::make_text("span.text", &text)]);
     let row = Row {
         element,
         value: choice.value.clone(),
         text,
     };
     let words = [
-        (-1, "▲", messages::say().move_up),
-        (1, "▼", messages::say().move_down),
+        (-1, "▲", messages::current_words().move_up),
+        (1, "▼", messages::current_words().move_down),
     ];
     for (way, sign, label) in words {
         let (ranking, value) = (Rc::clone(ranking), row.value.clone());
-        let button = dom::button("move", sign, move || ranking.step(&value, way));
-        dom::set(
+        let button = dom::make_button("move", sign, move || ranking.step(&value, way));
+        dom::set_attribute(
             &button,
             "aria-label",
-            &messages::fill(label, &[("choice", &row.text)]),
+            &messages::fill_in(label, &[("choice", &row.text)]),
         );
-        dom::fill(&row.element, &[&button]);
+        dom::add_children(&row.element, &[&button]);
     }
     drag(ranking, &grip, &row);
     row
@@ -99,7 +104,7 @@ fn row(ranking: &Rc<Ranking>, choice: &Choice) -> Row {
 fn drag(ranking: &Rc<Ranking>, grip: &HtmlElement, row: &Row) {
     let is_held = Rc::new(Cell::new(false));
     let (held, source) = (Rc::clone(&is_held), grip.clone());
-    dom::listen(grip, "pointerdown", move |event: PointerEvent| {
+    dom::add_listener(grip, "pointerdown", move |event: PointerEvent| {
         event.prevent_default();
         // It is no control that would be locked with the others.
         if let Ok(true) = source.matches("fieldset:disabled *") {
@@ -109,14 +114,14 @@ fn drag(ranking: &Rc<Ranking>, grip: &HtmlElement, row: &Row) {
         held.set(true);
     });
     let (held, moving, of) = (Rc::clone(&is_held), Rc::clone(ranking), row.clone());
-    dom::listen(grip, "pointermove", move |event: PointerEvent| {
+    dom::add_listener(grip, "pointermove", move |event: PointerEvent| {
         if held.get() {
             moving.follow(&of, f64::from(event.client_y()));
         }
     });
     for end in ["pointerup", "pointercancel"] {
         let (held, moved, of) = (Rc::clone(&is_held), Rc::clone(ranking), row.clone());
-        dom::listen(grip, end, move |_: PointerEvent| {
+        dom::add_listener(grip, end, move |_: PointerEvent| {
             if held.replace(false) {
                 of.element.class_list().remove_1("held").ok();
                 moved.answer();
@@ -149,7 +154,10 @@ impl Ranking {
             ("place", &(to + 1)),
             ("count", &count),
         ];
-        dom::say(&self.news, &messages::fill(messages::say().ranked, &place));
+        dom::set_text(
+            &self.news,
+            &messages::fill_in(messages::current_words().ranked, &place),
+        );
         self.answer();
         let is_last = to == 0 || to + 1 == count;
         let button = match (way < 0) != is_last {
@@ -220,9 +228,9 @@ impl Ranking {
         }
     }
 
-    /// What stands there is the answer.
+    /// Takes the order that is shown as the answer.
     fn answer(&self) {
-        dom::show(&self.open, false);
+        dom::show_element(&self.open, false);
         let order = self
             .rows
             .borrow()

@@ -31,7 +31,7 @@ impl Scale {
 /// The sliders of an item, and where they stand.
 struct Sliders {
     inputs: Vec<HtmlInputElement>,
-    /// What says the value.
+    /// The element that says the value.
     told: HtmlElement,
     is_answered: bool,
     set: Setter,
@@ -45,13 +45,16 @@ pub(super) fn slider(
     value: Option<&Value>,
     set: Setter,
 ) -> HtmlElement {
-    let whole = dom::make("div.slider");
+    let whole = dom::make_element("div.slider");
     let numbers: Vec<f64> = match value {
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_f64).collect(),
         value => value.and_then(Value::as_f64).into_iter().collect(),
     };
     let labels = match range {
-        true => vec![messages::say().range_from, messages::say().range_to],
+        true => vec![
+            messages::current_words().range_from,
+            messages::current_words().range_to,
+        ],
         false => vec![title(item)],
     };
     let usual = match range {
@@ -59,23 +62,24 @@ pub(super) fn slider(
         false => vec![scale.middle()],
     };
     let is_answered = numbers.len() == labels.len();
-    let told = dom::make("output.told");
+    let told = dom::make_element("output.told");
     let mut inputs = Vec::new();
     for (index, label) in labels.iter().enumerate() {
-        let input: HtmlInputElement = dom::make("input").unchecked_into();
+        let input: HtmlInputElement = dom::make_element("input").unchecked_into();
         input.set_type("range");
         for (name, number) in [("min", scale.min), ("max", scale.max), ("step", scale.step)] {
-            dom::set(&input, name, &number.to_string());
+            dom::set_attribute(&input, name, &number.to_string());
         }
-        dom::set(&input, "aria-label", label);
+        dom::set_attribute(&input, "aria-label", label);
         input.set_value(&(if is_answered { &numbers } else { &usual })[index].to_string());
-        dom::fill(&whole, &[&input]);
+        dom::add_children(&whole, &[&input]);
         inputs.push(input);
     }
-    let ends = dom::make("div.ends");
-    let [low, high] = [scale.min, scale.max].map(|end| dom::text("span", &messages::number(end)));
-    dom::fill(&ends, &[&low, &told, &high]);
-    dom::fill(&whole, &[&ends]);
+    let ends = dom::make_element("div.ends");
+    let [low, high] =
+        [scale.min, scale.max].map(|end| dom::make_text("span", &messages::format_number(end)));
+    dom::add_children(&ends, &[&low, &told, &high]);
+    dom::add_children(&whole, &[&ends]);
     let sliders = Rc::new(RefCell::new(Sliders {
         inputs,
         told,
@@ -91,16 +95,16 @@ fn listen(sliders: &Rc<RefCell<Sliders>>) {
     let inputs = sliders.borrow().inputs.clone();
     for (index, input) in inputs.iter().enumerate() {
         let touched = Rc::clone(sliders);
-        dom::listen(input, "input", move |_: Event| touch(&touched, index));
+        dom::add_listener(input, "input", move |_: Event| touch(&touched, index));
         // Where it stands may be what is meant; a finger makes no click of it.
         let (touched, source) = (Rc::clone(sliders), input.clone());
-        dom::listen(input, "pointerup", move |_: Event| {
+        dom::add_listener(input, "pointerup", move |_: Event| {
             if let Ok(false) = source.matches(":disabled") {
                 touch(&touched, index);
             }
         });
         let touched = Rc::clone(sliders);
-        dom::listen(input, "keydown", move |event: KeyboardEvent| {
+        dom::add_listener(input, "keydown", move |event: KeyboardEvent| {
             if event.key() == " " {
                 event.prevent_default();
                 touch(&touched, index);
@@ -152,12 +156,14 @@ impl Sliders {
 
     /// Says where they stand, or that nothing is answered yet.
     fn tell(&self) {
-        let numbers: Vec<String> = (self.numbers().iter()).map(messages::number).collect();
+        let numbers: Vec<String> = (self.numbers().iter())
+            .map(messages::format_number)
+            .collect();
         let words = match self.is_answered {
             true => numbers.join(" – "),
-            false => messages::say().slide.to_owned(),
+            false => messages::current_words().slide.to_owned(),
         };
-        dom::say(&self.told, &words);
+        dom::set_text(&self.told, &words);
         for input in &self.inputs {
             let classes = input.class_list();
             classes
@@ -166,7 +172,7 @@ impl Sliders {
             // Who does not see it hears a number otherwise.
             match self.is_answered {
                 true => drop(input.remove_attribute("aria-valuetext")),
-                false => dom::set(input, "aria-valuetext", &words),
+                false => dom::set_attribute(input, "aria-valuetext", &words),
             }
         }
     }
