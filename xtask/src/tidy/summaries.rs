@@ -16,9 +16,6 @@ const EXEMPT: &[&str] = &[
     "simulation/",
     "study/",
     "survey/",
-    "tests/fuzz/",
-    "tests/net/",
-    "xtask/",
 ];
 
 /// Checks the summaries of every file.
