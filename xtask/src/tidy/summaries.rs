@@ -10,8 +10,6 @@ const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"]
 const EXEMPT: &[&str] = &[
     "formula/",
     "peer/",
-    "protocol/",
-    "rollback/",
     "signaling-server/",
     "simulation/",
     "study/",
