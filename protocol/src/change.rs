@@ -19,7 +19,7 @@ pub struct Change {
     /// The first tick of the new controller. Never before an earlier change of the seat, and never at a tick that
     /// somebody has confirmed otherwise.
     pub tick: Tick,
-    /// Who or what plays from then on.
+    /// The controller from then on.
     pub controller: Controller,
     /// The life of the seat from then on.
     pub life: Life,

@@ -56,7 +56,7 @@ pub struct Answer {
     pub value: String,
 }
 
-/// What a participant has done of a stage that is not done yet.
+/// A participant's work on a stage that is not done yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 #[serde(default)]
@@ -65,7 +65,7 @@ pub struct Draft {
     pub page: u16,
     /// Time on each page so far, milliseconds.
     pub pages_ms: Vec<u32>,
-    /// What is answered so far; it need not be an answer that the stage takes.
+    /// The answers so far; it need not be an answer that the stage takes.
     pub answers: Vec<Answer>,
 }
 
@@ -107,13 +107,13 @@ pub enum ClientMessage {
         /// Time on each page of the stage, milliseconds.
         pages_ms: Vec<u32>,
     },
-    /// What is done of a stage so far, to be kept; takes the place of what came before.
+    /// The work on a stage so far, to be stored; replaces what came before.
     Draft {
         /// Names it in [`ServerMessage::DraftKept`].
         number: u32,
         /// Index of the stage.
         stage: u16,
-        /// What is done.
+        /// The work.
         draft: Draft,
     },
     /// WebRTC signal for a peer of the episode; the server passes it on unread.
@@ -156,30 +156,30 @@ pub enum ClientMessage {
     Leave,
     /// The page failed; what it can say of it.
     Trouble {
-        /// What happened.
+        /// A description of the failure.
         message: String,
     },
     /// Answers [`ServerMessage::Fence`]: from now on this page takes no inputs of that seat in its present life.
     Report {
         /// The episode.
         era: Era,
-        /// What this page has of the seat.
+        /// The inputs of the seat that this page has.
         report: Report,
     },
     /// A seat was not heard for [`SILENT_MS`], or is heard again.
     Silent {
         /// The episode.
         era: Era,
-        /// Who.
+        /// The seat.
         seat: Seat,
-        /// Whether it is silent.
+        /// True if it is silent.
         silent: bool,
     },
     /// The page went out of sight, or came back.
     Hidden {
         /// The episode.
         era: Era,
-        /// Whether it is out of sight.
+        /// True if it is out of sight.
         hidden: bool,
     },
     /// The person is there: a key, a touch, a click, or an answer to [`Ask::Presence`] or [`Ask::Return`].
@@ -204,7 +204,7 @@ pub enum ClientMessage {
         sent_us: u64,
         /// The tick that was shown then, if an episode ran.
         tick: Option<Tick>,
-        /// What it says.
+        /// Its text.
         text: String,
     },
 }
@@ -223,7 +223,7 @@ impl ClientMessage {
 /// How long a seat is silent before that is told, milliseconds.
 pub const SILENT_MS: u32 = 250;
 
-/// What a page has of a seat that it was told to fence.
+/// The inputs that a page has of a seat that it was told to fence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Report {
@@ -259,7 +259,7 @@ pub struct Plan {
     pub episode: String,
     /// The seat of this participant.
     pub seat: Seat,
-    /// Who controls each seat.
+    /// The controller of each seat.
     pub controllers: Vec<Controller>,
     /// Environment id.
     pub env: String,
@@ -281,32 +281,32 @@ pub struct Plan {
     /// Keys for actions: `KeyboardEvent.code`, or several with `+` between them that are down together, and the action;
     /// replaces the environment's own if not empty.
     pub keys: Vec<(String, u16)>,
-    /// Whether there are buttons to touch.
+    /// True if there are buttons to touch.
     pub touch: bool,
-    /// Whether the page asks for the whole screen.
+    /// True if the page asks for the whole screen.
     pub fullscreen: bool,
-    /// Whether people are told which partner is an AI.
+    /// True if people are told which partner is an AI.
     pub disclose_ai: bool,
     /// ICE servers.
     pub ice: Vec<IceServer>,
-    /// Whether pages measure how many packets are lost before they are ready, which takes two seconds more.
+    /// True if pages measure how many packets are lost before they are ready, which takes two seconds more.
     pub measures_loss: bool,
-    /// Whether peers may connect through a relay only, so that nobody learns another's address.
+    /// True if peers may connect through a relay only, so that nobody learns another's address.
     pub relay_only: bool,
     /// The life of this participant's seat in which the page will play.
     pub life: Life,
-    /// Whether the episode runs already: [`ServerMessage::Return`] follows instead of [`ServerMessage::Start`]
+    /// True if the episode runs already: [`ServerMessage::Return`] follows instead of [`ServerMessage::Start`]
     /// once the page is [`ClientMessage::Ready`].
     pub running: bool,
-    /// What the study adds to the rules of the environment.
+    /// The study's rules beside those of the environment.
     pub rules: Rules,
     /// Which episode of the visit it is, from 0, and how many there are at most.
     pub round: (u16, u16),
     /// Seconds that are counted down before tick 0; none if the study does not say.
     pub countdown_s: Option<u8>,
-    /// What is told beside the picture.
+    /// The values shown beside the picture.
     pub hud: Vec<Gauge>,
-    /// Whether the people of the group write to each other meanwhile: [`ServerMessage::Talk`] follows once it runs.
+    /// True if the people of the group write to each other meanwhile: [`ServerMessage::Talk`] follows once it runs.
     pub chat: bool,
 }
 
@@ -354,7 +354,7 @@ pub enum ServerMessage {
         language: String,
         /// The languages that they can choose from; none if there is but that one.
         languages: Vec<String>,
-        /// Whom participants can write to.
+        /// The address that participants can write to.
         contact: String,
         /// SHA-256 of the modules that the study plays, lower-case hex: to be fetched while there is time.
         modules: Vec<String>,
@@ -386,11 +386,11 @@ pub enum ServerMessage {
         count: u16,
         /// Id of the stage in the study file.
         id: String,
-        /// What to show.
+        /// The view to show.
         view: StageView,
-        /// What was done of it before, on this page or another one.
+        /// Earlier work on it, on this page or another one.
         draft: Option<Draft>,
-        /// Whether it is shown again because answers to a quiz were not right.
+        /// True if it is shown again because answers to a quiz were not right.
         again: bool,
     },
     /// A draft is durable.
@@ -400,7 +400,7 @@ pub enum ServerMessage {
     },
     /// How the wait in a lobby stands.
     Waiting(Waiting),
-    /// Who of the group has not come yet.
+    /// The members of the group who have not come yet.
     Missing {
         /// Those who are awaited.
         absent: Vec<Absent>,
@@ -456,7 +456,7 @@ pub enum ServerMessage {
     Peer {
         /// The episode.
         era: Era,
-        /// Who.
+        /// The seat.
         seat: Seat,
         /// How.
         presence: Presence,
@@ -507,7 +507,7 @@ pub enum ServerMessage {
     Said {
         /// As [`Talk`] has it.
         round: u16,
-        /// What.
+        /// The message.
         line: Line,
     },
     /// A message of this page was not taken.

@@ -44,7 +44,7 @@ const DONE: u8 = 1 << 7;
 const COUNT: u8 = ECHO - 1;
 const FAR: i8 = i8::MIN;
 
-/// What both ends know of an episode, and the packet therefore leaves out.
+/// Facts of an episode that both ends know, and the packet therefore leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Number of seats, 1 to [`MAX_SEATS`].
@@ -93,7 +93,7 @@ pub struct Datagram {
     pub sent_ms: u16,
     /// Present if a packet came the other way since the last one was sent.
     pub echo: Option<Echo>,
-    /// Whether the sender has confirmed the end of the episode.
+    /// True if the sender has confirmed the end of the episode.
     pub done: bool,
 }
 
@@ -218,7 +218,7 @@ fn put_inputs(inputs: &[u16], action_bits: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left to read.
+/// The bytes left to read.
 struct Reader<'a> {
     bytes: &'a [u8],
 }

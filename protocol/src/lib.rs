@@ -77,7 +77,7 @@ impl Life {
     }
 }
 
-/// Who or what controls a seat.
+/// The controller of a seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Controller {

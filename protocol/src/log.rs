@@ -51,7 +51,7 @@ pub struct Header {
     pub params: String,
     /// Seed.
     pub seed: u64,
-    /// Who controls each seat at tick 0.
+    /// The controller of each seat at tick 0.
     pub controllers: Vec<Controller>,
     /// Ticks per second.
     pub tick_hz: u16,
@@ -59,13 +59,13 @@ pub struct Header {
     pub input_delay: u8,
     /// When tick 0 was due, microseconds since the Unix epoch, server clock.
     pub t0_us: u64,
-    /// What the study adds to the rules of the environment.
+    /// The study's rules beside those of the environment.
     pub rules: Rules,
     /// Where the episode stands in the study; none if that was not written down.
     pub course: Option<Course>,
 }
 
-/// What follows the header.
+/// A record behind the header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Record {
@@ -82,18 +82,18 @@ pub enum Record {
     Digest {
         /// After how many steps.
         tick: Tick,
-        /// Whose.
+        /// The seat.
         seat: Option<Seat>,
         /// The digest.
         digest: u64,
     },
-    /// What a page saw of time and network.
+    /// A page's notes of time and network.
     Timing {
-        /// Whose.
+        /// The seat.
         seat: Seat,
         /// In which life of the seat.
         life: Life,
-        /// What.
+        /// The notes.
         timing: Timing,
     },
     /// The end; nothing follows.
@@ -120,15 +120,15 @@ pub enum Record {
     },
     /// The page of a seat told two things of one tick. Once for each `by` and lives of both seats.
     Equivocation {
-        /// Whose inputs.
+        /// The seat whose inputs they are.
         seat: Seat,
         /// The first tick that differs.
         tick: Tick,
         /// The seat of the page that had something else; `seat` itself if it took back its own.
         by: Seat,
-        /// What is durable.
+        /// The durable input.
         durable: u16,
-        /// What that page had.
+        /// The input that this page had.
         told: u16,
     },
     /// The datagrams of a page to another travel another way, or for the first time.
@@ -171,7 +171,7 @@ pub struct Log {
     pub ending: Option<Ending>,
     /// Bytes up to the end of the last whole record.
     pub valid_len: usize,
-    /// Whether bytes follow that are not a whole record: what was being written in a crash.
+    /// True if bytes follow that are not a whole record: what was being written in a crash.
     pub torn: bool,
 }
 
@@ -219,7 +219,7 @@ pub enum LogError {
     Corrupt {
         /// Where the frame begins.
         offset: usize,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
     /// A header or record longer than [`MAX_RECORD`].
@@ -342,7 +342,7 @@ pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
     damaged(bytes, log.valid_len).map_or(Ok(log), Err)
 }
 
-/// Whether the bad frame at `offset` is damage rather than a torn tail: a whole frame follows.
+/// True if the bad frame at `offset` is damage rather than a torn tail: a whole frame follows.
 fn damaged(bytes: &[u8], offset: usize) -> Option<LogError> {
     let follows = (offset + 1..bytes.len()).any(|at| body(&bytes[at..]).is_some());
     follows.then_some(LogError::Corrupt {

@@ -1,10 +1,10 @@
-//! What a study adds to an environment, as pages and archive need it: what else ends an episode, what people see beside
-//! the picture, and where an episode stands in the study.
+//! A study's additions to an environment, as pages and archive need them: what else ends an episode, what people see
+//! beside the picture, and where an episode stands in the study.
 
 use formula::{Expr, Template};
 use serde::{Deserialize, Serialize};
 
-/// What a study adds to the rules of an environment; by default nothing.
+/// A study's rules beside those of an environment; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Rules {
@@ -15,9 +15,9 @@ pub struct Rules {
         proptest(strategy = "proptest::option::of(crate::laws::exprs())")
     )]
     pub until: Option<Expr>,
-    /// Whether a tick goes by with every action of the only person instead of with time.
+    /// True if a tick goes by with every action of the only person instead of with time.
     pub turns: bool,
-    /// Whether every press enters one tick, however long it is held: as if all actions were momentary.
+    /// True if every press enters one tick, however long it is held: as if all actions were momentary.
     pub press: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Course {
     pub episode: u16,
     /// How many there are at most.
     pub episodes: u16,
-    /// What names stand for there: factors and `for_each`, each with its value as JSON.
+    /// The values of names there: factors and `for_each`, each with its value as JSON.
     pub names: Vec<(String, String)>,
 }
 
@@ -39,9 +39,9 @@ pub struct Course {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Gauge {
-    /// What it is.
+    /// Its label.
     pub label: String,
-    /// What it says: it may ask for what [`Rules::until`] may.
+    /// Its text: it may ask for what [`Rules::until`] may.
     #[cfg_attr(test, proptest(strategy = "crate::laws::templates()"))]
     pub value: Template,
 }

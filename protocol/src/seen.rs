@@ -1,4 +1,4 @@
-//! What a participant saw: which state each frame showed, from what knowledge, and when.
+//! The record of what a participant saw: which state each frame showed, from what knowledge, and when.
 //!
 //! A state that was shown follows from the episode's header, the changes and inputs that the page knew, and the tick:
 //! so that is what is noted. Inputs that the page had but that never became part of the log, because the episode
@@ -38,7 +38,7 @@ pub struct Frame {
     pub ahead: u8,
     /// The action of the own seat in the ticks shown ahead for which it was not yet fixed.
     pub wish: u16,
-    /// Whether the page was out of sight.
+    /// True if the page was out of sight.
     pub hidden: bool,
 }
 
@@ -106,7 +106,7 @@ fn code<C: Coder>(
     all.collect()
 }
 
-/// What is likely, learnt from the frames before.
+/// The odds, learnt from the frames before.
 #[derive(Default)]
 struct Odds {
     /// By the value before.
@@ -126,7 +126,7 @@ struct Odds {
 /// How far the first two frames of a chunk are taken to be apart: those of a screen of 60 Hz, milliseconds.
 const DISTANCE_MS: i64 = 17;
 
-/// What the next frame is told against.
+/// The frame before, which the next one is told against.
 struct Last {
     at_ms: i64,
     distance_ms: i64,

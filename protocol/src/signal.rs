@@ -1,4 +1,4 @@
-//! What two pages tell each other to connect by WebRTC: JSON inside [`crate::control::ClientMessage::Signal`], which the
+//! Signals between two pages that connect by WebRTC: JSON inside [`crate::control::ClientMessage::Signal`], which the
 //! server passes on unread.
 
 use std::num::NonZeroU32;
@@ -10,7 +10,7 @@ use crate::DecodeError;
 /// The longest signal, bytes.
 pub const MAX_SIGNAL: usize = 16 * 1024;
 
-/// What one page tells another one to connect. Each names its connection by a number that the offering page draws.
+/// A signal from one page to another to connect. Each names its connection by a number that the offering page draws.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Signal {

@@ -1,4 +1,4 @@
-//! What a tick costs without and with rollback, beside GGRS in the same run, and what goes over the wire.
+//! The cost of a tick without and with rollback, beside GGRS in the same run, and what goes over the wire.
 //! Prints one JSON object a line: name, value, unit. `cargo xtask bench rollback` compares more.
 #![expect(clippy::disallowed_types, reason = "a bench measures time")]
 #![allow(dead_code, reason = "the comparison has more than is shown here")]

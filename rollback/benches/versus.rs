@@ -1,4 +1,4 @@
-//! What a tick costs beside GGRS, natively: figures 1 and 3 of `cargo xtask bench rollback`, as JSON lines.
+//! The cost of a tick beside GGRS, natively: figures 1 and 3 of `cargo xtask bench rollback`, as JSON lines.
 //! The matches of the other figures pass in virtual time, which GGRS only knows in a page: `examples/versus.rs`.
 #![expect(clippy::disallowed_types, reason = "a bench measures time")]
 #![allow(dead_code, reason = "the other figures are measured in wasm")]

@@ -1,4 +1,4 @@
-//! What `cargo xtask bench rollback` runs in Node: ticks beside GGRS in wasm, and matches in virtual time.
+//! The part of `cargo xtask bench rollback` that runs in Node: ticks beside GGRS in wasm, and matches in virtual time.
 //! The host gives `setNow`, after which its clocks show virtual milliseconds.
 #![cfg(target_arch = "wasm32")]
 
@@ -39,7 +39,7 @@ pub fn measure(kind: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether two survivors of a GGRS match confirm different states after a drop.
+/// True if two survivors of a GGRS match confirm different states after a drop.
 #[wasm_bindgen]
 pub fn drop_diverges(seed: u32, gap_ms: u32, loss: u32) -> bool {
     figures::drop_diverges(seed.into(), gap_ms.into(), loss, clocks())

@@ -1,4 +1,4 @@
-//! What a session is told at its start, and the guess that it makes of others.
+//! The settings of a session, and the guess that it makes of others.
 
 use env_core::{Action, Spec};
 use protocol::datagram::MAX_INPUTS;
@@ -7,14 +7,14 @@ use protocol::{Controller, Era, Seat};
 
 use crate::roster::Seats;
 
-/// What all peers of an episode agree on, and which seat is here.
+/// The settings that all peers of an episode agree on, and the seat that is here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Tells this episode's packets apart.
     pub era: Era,
     /// The seat of the person here; none for an onlooker.
     pub local: Option<Seat>,
-    /// Who controls each seat at tick 0, in order. Seats beyond the list play the no-op.
+    /// The controller of each seat at tick 0, in order. Seats beyond the list play the no-op.
     pub controllers: Vec<Controller>,
     /// Seed of the world and of the AI partners.
     pub seed: u64,
@@ -26,7 +26,7 @@ pub struct Config {
     pub window: u8,
     /// When tick 0 is due, shared clock, microseconds.
     pub t0_us: u64,
-    /// What the study adds to the rules of the world.
+    /// The study's rules beside those of the world.
     pub rules: Rules,
 }
 

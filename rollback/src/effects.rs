@@ -1,4 +1,4 @@
-//! What a session gives back: packets, events, statistics, refusals.
+//! The output of a session: packets, events, statistics, refusals.
 
 use env_core::Action;
 use env_core::contract::StateError;
@@ -9,7 +9,7 @@ use protocol::{DecodeError, Life, MAX_SEATS, Seat, Tick};
 pub struct Transmit<'a> {
     /// To whom.
     pub to: Seat,
-    /// What; the memory is reused for the next packet.
+    /// The bytes; the memory is reused for the next packet.
     pub bytes: &'a [u8],
 }
 
@@ -38,13 +38,13 @@ pub enum Event {
     /// An input came for which something else was shown: one event for each wrong prediction that was simulated in its
     /// place, in order, also if another one, right or wrong, had replaced it before the input came.
     Mispredicted {
-        /// Whose.
+        /// The seat.
         seat: Seat,
         /// For which tick.
         tick: Tick,
-        /// What was simulated.
+        /// The action that was simulated.
         predicted: Action,
-        /// What came.
+        /// The action that came.
         actual: Action,
         /// From when the tick was simulated so to when it was simulated otherwise or the input came, microseconds;
         /// 0 if that was in the same call, so that nobody saw it.
@@ -69,7 +69,7 @@ pub enum Event {
     },
 }
 
-/// What a session did so far.
+/// Counts of a session's work so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// How often ticks were taken back.
@@ -145,7 +145,7 @@ pub enum DatagramError {
     /// It names another seat than that of the channel it came by.
     #[error("a datagram of seat {} in the channel of seat {}", .named.0, .channel.0)]
     Channel {
-        /// Whose channel.
+        /// The seat whose channel it is.
         channel: Seat,
         /// The seat that it names.
         named: Seat,

@@ -10,7 +10,7 @@ use protocol::MAX_SEATS;
 /// Ticks for which memory is set aside at the start if the episode may be longer still: 18 minutes at 60 Hz.
 const RESERVED_TICKS: u32 = 1 << 16;
 
-/// What the inputs of a datagram changed.
+/// The effect of a datagram's inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
     /// The first tick that was simulated with another input.

@@ -1,4 +1,4 @@
-//! What is known of the way to one peer: its round trip, and whether it has the whole episode.
+//! The way to one peer: its round trip, and whether it has the whole episode.
 
 use protocol::datagram::{Datagram, Echo};
 

@@ -1,4 +1,4 @@
-//! What formulas may ask of a running episode, and the end that a study puts to it.
+//! The values of a running episode that formulas may ask for, and the end that a study puts to it.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ impl Live {
         f64::from(ticks) / f64::from(self.tick_hz)
     }
 
-    /// Whether the study ends the episode here. A formula that has no value, such as a division by zero, ends nothing.
+    /// True if the study ends the episode here. A formula that has no value, such as a division by zero, ends nothing.
     pub fn ends(&self, until: &Expr) -> bool {
         formula::eval(until, self) == Ok(Value::Bool(true))
     }

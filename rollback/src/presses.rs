@@ -1,4 +1,4 @@
-//! What the local person wants, between one tick and the next.
+//! The local person's presses, between one tick and the next.
 //!
 //! A lasting action holds until another replaces it; a momentary one enters exactly one tick.
 //! Nothing that was pressed is lost because a tick was too slow to see it: presses wait in order, a few at most.
@@ -53,12 +53,12 @@ impl Presses {
         self.count = 0;
     }
 
-    /// Whether this is held.
+    /// True if this is held.
     pub(crate) fn holds(&self, action: Action) -> bool {
         self.held == action
     }
 
-    /// What the next tick would be given.
+    /// The action that the next tick would be given.
     pub(crate) fn peek(&self) -> Action {
         if self.count > 0 {
             self.waiting[0]
@@ -67,7 +67,7 @@ impl Presses {
         }
     }
 
-    /// What the next tick is given.
+    /// The action that the next tick is given.
     pub(crate) fn next(&mut self) -> Action {
         let action = self.peek();
         if self.count > 0 {

@@ -1,4 +1,4 @@
-//! What a page showed, frame by frame, from the record: a session that is told what the page knew at each frame.
+//! The frames that a page showed, from the record: a session that is told what the page knew at each frame.
 //!
 //! That is exact, because what a session simulates follows from the inputs and changes that it knows and from nothing
 //! else: not from the order in which they came, nor from the predictions that were made before.
@@ -27,7 +27,7 @@ pub enum RebuildError {
     /// A frame knew an input that neither the frames nor the record have.
     #[error("no input of seat {} for tick {}", .seat.0, .tick.0)]
     Input {
-        /// Whose.
+        /// The seat.
         seat: Seat,
         /// For which tick.
         tick: Tick,

@@ -1,4 +1,4 @@
-//! Who or what plays each seat, tick by tick: the controllers at the start, and the changes since.
+//! The controller of each seat, tick by tick: the controllers at the start, and the changes since.
 //!
 //! A stretch of ticks under one controller is a *stint*. A partner belongs to its stint: it begins afresh where the
 //! stint does, every time that the simulation comes there. This module must not know of inputs and packets.
@@ -34,7 +34,7 @@ impl Seats {
     }
 }
 
-/// What plays a seat.
+/// The player of a seat.
 pub(crate) enum Hand {
     Person,
     Partner(Box<dyn Policy>),
@@ -163,7 +163,7 @@ impl Roster {
             .map_or(u32::MAX, |stint| stint.from)
     }
 
-    /// What plays a seat at a tick.
+    /// The player of a seat at a tick.
     pub(crate) fn hand(&mut self, seat: usize, tick: u32) -> &mut Hand {
         let mut stints = self.seats[seat].iter_mut().rev();
         let stint = stints.find(|stint| stint.from <= tick);

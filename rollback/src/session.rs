@@ -278,7 +278,7 @@ impl<W: World> Session<W> {
         self.over.then_some(Tick(self.confirmed))
     }
 
-    /// Whether every peer has confirmed the end as well, so that nobody needs this session any more.
+    /// True if every peer has confirmed the end as well, so that nobody needs this session any more.
     pub fn finished(&self) -> bool {
         self.over && self.listeners().0 == 0
     }
@@ -324,7 +324,7 @@ impl<W: World> Session<W> {
         self.links.get(seat.index()).map_or(0, |link| link.rtt_us)
     }
 
-    /// What the session did so far.
+    /// Counts of the session's work so far.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -351,7 +351,7 @@ impl<W: World> Session<W> {
         self.roster.people().without(self.config.local)
     }
 
-    /// Whether the local person has a seat, but only from a tick to come.
+    /// True if the local person has a seat, but only from a tick to come.
     fn is_waiting_for_seat(&self) -> bool {
         self.local().is_some_and(|seat| {
             let have = self.inputs.have(seat);
@@ -360,13 +360,13 @@ impl<W: World> Session<W> {
         })
     }
 
-    /// Whether the next tick may be simulated once it is due.
+    /// True if the next tick may be simulated once it is due.
     pub(crate) fn may_run(&self) -> bool {
         let is_on = self.end.is_none() && !self.lost;
         is_on && !self.is_full() && self.current < TICK_LIMIT - 2 * MAX_INPUTS as u32
     }
 
-    /// Whether the prediction window is used up.
+    /// True if the prediction window is used up.
     fn is_full(&self) -> bool {
         self.current - self.confirmed >= u32::from(self.config.window)
     }
@@ -392,7 +392,7 @@ impl<W: World> Session<W> {
         self.schedule.period_us()
     }
 
-    /// Whether ticks are due later now.
+    /// True if ticks are due later now.
     pub(crate) fn set_delay(&mut self, delay_ms: u32) -> bool {
         self.schedule.put_off(delay_ms)
     }
@@ -403,7 +403,7 @@ impl<W: World> Session<W> {
         Some(self.now_us.saturating_sub(since_us))
     }
 
-    /// Whether the local person gives the inputs of the next tick.
+    /// True if the local person gives the inputs of the next tick.
     pub(crate) fn is_playing(&self) -> bool {
         self.local()
             .is_some_and(|seat| self.roster.start(seat) <= self.current)

@@ -19,7 +19,7 @@ const LAYOUT: Layout = Layout {
     actions: ACTIONS as u16,
 };
 
-/// What a packet was, and whether its sender was held.
+/// A packet, and whether its sender was held.
 #[derive(Clone, Copy)]
 struct Sent {
     bytes: usize,

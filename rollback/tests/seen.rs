@@ -1,4 +1,4 @@
-//! What a page showed is told in few bytes, and rebuilt exactly.
+//! The frames of a page take few bytes, and are rebuilt exactly.
 
 mod support;
 
@@ -15,7 +15,7 @@ use support::toy::Toy;
 const SECONDS: u32 = 20;
 const FRAME_US: u64 = 16_667;
 
-/// What seat 0 showed, the digests of it, and the log.
+/// The frames of seat 0, their digests, and the log.
 struct Shown {
     scenario: Scenario,
     frames: Vec<Frame>,

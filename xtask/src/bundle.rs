@@ -16,7 +16,7 @@ use wasm_bindgen_cli_support::Bindgen;
 /// Files of `dist/` by their path in it, with `/` between folders.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What the program is asked to do.
+/// The program's options.
 struct Order {
     client: PathBuf,
     /// The front end; none for a page that has nothing but the client.
@@ -96,7 +96,7 @@ fn gather(dir: &Path, prefix: &str, files: &mut Files) -> Result<()> {
     Ok(())
 }
 
-/// What stands for a style sheet in the page, up to its path and after it; trunk reads it, too.
+/// The link to a style sheet in the page, up to its path and after it; trunk reads it, too.
 const SHEET: (&str, &str) = ("<link data-trunk rel=\"inline\" href=\"", "\">");
 
 /// Puts the style sheets into the page itself: what it says first needs no second answer of the server.

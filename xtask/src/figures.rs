@@ -164,7 +164,7 @@ pub(crate) fn replace_section(document: &str, title: &str, body: &str) -> String
     parts.join("\n\n") + "\n"
 }
 
-/// What the machine is: processor, cores, memory.
+/// Describes the machine: processor, cores, memory.
 pub(crate) fn machine() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {

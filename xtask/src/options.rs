@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, anyhow};
 use lexopt::prelude::*;
 
-/// What was given on the command line.
+/// The options on the command line.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     switches: Vec<&'static str>,
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     pub(crate) argument: Option<String>,
 }
 
-/// What a command takes. Names are without their dashes.
+/// The options that a command takes. Names are without their dashes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Takes {
     /// Its help text.
@@ -24,7 +24,7 @@ pub(crate) struct Takes {
     pub(crate) switches: &'static [&'static str],
     /// Options that have a value.
     pub(crate) values: &'static [&'static str],
-    /// Whether it has a plain argument.
+    /// True if it has a plain argument.
     pub(crate) argument: bool,
 }
 
@@ -63,7 +63,7 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// Whether a switch was given.
+    /// True if a switch was given.
     pub(crate) fn has(&self, switch: &str) -> bool {
         self.switches.contains(&switch)
     }

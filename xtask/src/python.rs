@@ -23,7 +23,7 @@ The first time it fetches some gigabytes of PyTorch.
 
 COPLAY_PYTHON   the Python to make .venv with, instead of the python3 in PATH";
 
-/// What the tests need beside the package.
+/// The packages that the tests need beside ours.
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
 /// `cargo xtask python`.

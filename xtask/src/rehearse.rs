@@ -10,7 +10,7 @@ use crate::workspace::{Workspace, become_program};
 /// The study that has every kind of stage.
 const STUDY: &str = "tests/rehearsal";
 
-/// What the kill test is made with, unless something else is asked for.
+/// The kill test's options, unless something else is asked for.
 const DEFAULTS: [(&str, &str); 4] = [
     ("--sessions", "200"),
     ("--faults", "all"),

@@ -172,7 +172,7 @@ fn rust_files(tree: &Tree) -> (RustFiles, Vec<Finding>) {
     (files, findings)
 }
 
-/// What git has, and what it would take.
+/// Reads the files that git has, and those that it would take.
 fn tree(workspace: &Workspace) -> Result<Tree> {
     let list = [
         "ls-files",

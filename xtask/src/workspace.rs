@@ -23,7 +23,7 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's target folder.
     pub(crate) target: PathBuf,
-    /// What `cargo metadata --no-deps` says.
+    /// The answer of `cargo metadata --no-deps`.
     pub(crate) metadata: Value,
 }
 

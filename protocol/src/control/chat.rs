@@ -1,4 +1,4 @@
-//! What the people of a group write to each other.
+//! Chat messages between the people of a group.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::Seat;
 /// The most bytes of text in the lines of a [`Talk`].
 pub const MAX_TALK: usize = 64 * 1024;
 
-/// What was written in a group at a visit that it makes together, and who is there.
+/// The messages of a group at a visit that it makes together, and the members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Talk {
@@ -17,7 +17,7 @@ pub struct Talk {
     pub place: Seat,
     /// How each place is taken.
     pub company: Vec<Talker>,
-    /// What each place is called; empty for what the page calls them.
+    /// The name of each place; empty for the page's own names.
     pub names: Vec<String>,
     /// The longest message, characters.
     pub max_length: u16,
@@ -25,7 +25,7 @@ pub struct Talk {
     pub left_ms: Option<(u32, u32)>,
     /// The number of the next message of this participant.
     pub next: u32,
-    /// What was written, the newest last. What is long ago is left out.
+    /// The messages, the newest last. Old ones are left out.
     pub lines: Vec<Line>,
 }
 
@@ -39,7 +39,7 @@ pub struct Line {
     pub number: u32,
     /// When it came, server clock.
     pub at_us: u64,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a page uploads while it plays: confirmed rows, and what it saw of time and network.
+//! Uploads of a playing page: confirmed rows, and notes of time and network.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct KeyEvent {
     pub tick: Option<Tick>,
     /// The action that it means.
     pub action: u16,
-    /// Whether the key went down rather than up.
+    /// True if the key went down rather than up.
     pub down: bool,
     /// `event.timeStamp`, microseconds since `T0`.
     pub at_us: i64,
@@ -20,7 +20,7 @@ pub struct KeyEvent {
     pub shown_us: i64,
 }
 
-/// What a session saw of time and network since its last upload.
+/// A session's notes of time and network since its last upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Timing {
@@ -41,7 +41,7 @@ pub struct Timing {
     pub delays: Vec<(Tick, u32)>,
     /// Predictions that were shown and wrong.
     pub mispredictions: Vec<Misprediction>,
-    /// What was shown, as [`crate::seen`] encodes it.
+    /// The frames shown, as [`crate::seen`] encodes them.
     pub seen: Vec<u8>,
     /// Datagrams that were refused: malformed, too long, of another era or life, or from the wrong sender.
     pub refused: u32,
@@ -57,7 +57,7 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Misprediction {
-    /// Whose input was predicted.
+    /// The seat whose input was predicted.
     pub seat: Seat,
     /// For which tick.
     pub tick: Tick,

@@ -1,10 +1,10 @@
-//! What a participant's page shows beside episodes.
+//! The views of a participant's page beside episodes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Seat;
 
-/// What a page shows.
+/// The view of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum StageView {
@@ -67,26 +67,26 @@ pub enum StageView {
         url: String,
         /// For [`Entry::Return`].
         ticket: String,
-        /// Whether the other page gives a code.
+        /// True if the other page gives a code.
         code: bool,
-        /// Whether only the way back or the code leads on.
+        /// True if only the way back or the code leads on.
         must_return: bool,
-        /// Whether those who cannot do it have a way on.
+        /// True if those who cannot do it have a way on.
         can_give_up: bool,
     },
-    /// What people learn at the end. Done without an answer, or with one named `withdraw`.
+    /// The debriefing at the end. Done without an answer, or with one named `withdraw`.
     Debrief {
         /// Sanitised HTML.
         page: String,
-        /// Whether they may withdraw what was recorded of them.
+        /// True if they may withdraw what was recorded of them.
         allow_withdraw: bool,
     },
-    /// What the device and the connection can do is to be measured. Done with what was measured as answers, or without any by
+    /// Asks to measure the device and the connection. Done with what was measured as answers, or without any by
     /// those who give up.
     Screening {
-        /// What the study plays, to measure how long a step takes.
+        /// The environments of the study, to measure how long a step takes.
         trials: Vec<Trial>,
-        /// What was missing at the attempt before; empty at the first one.
+        /// The requirements that the attempt before did not meet; empty at the first one.
         lacks: Vec<Lack>,
         /// Attempts that are left.
         attempts: u8,
@@ -97,18 +97,18 @@ pub enum StageView {
         outcome: String,
         /// Sanitised HTML.
         page: String,
-        /// What the participant takes along: everything of theirs is durable.
+        /// The codes that the participant takes along: everything of theirs is durable.
         farewell: Farewell,
     },
     /// Time in which the group writes to each other; [`super::ServerMessage::Talk`] follows. Done without answers once the
     /// person goes on, or when the time is up.
     Chat {
-        /// What they read above it, sanitised HTML; may be empty.
+        /// The text above it, sanitised HTML; may be empty.
         page: String,
     },
 }
 
-/// What a participant takes along from the last page.
+/// The codes that a participant takes along from the last page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Farewell {
@@ -116,7 +116,7 @@ pub struct Farewell {
     pub code: String,
     /// A number of their own, by which they can name their visit; empty for none.
     pub receipt: String,
-    /// What they are paid, such as `GBP 4.87`; empty for nothing.
+    /// Their pay, such as `GBP 4.87`; empty for nothing.
     pub pay: String,
     /// The receipt of those who withdrew what was recorded of them; empty for others.
     pub withdrawal: String,
@@ -149,7 +149,7 @@ pub enum Device {
     Phone,
 }
 
-/// What a browser may be able to do.
+/// A capability of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 #[serde(rename_all = "snake_case")]
@@ -166,7 +166,7 @@ pub enum Ability {
     Touch,
 }
 
-/// What a device or connection lacks for a study: what is needed. What there is, the page has measured itself.
+/// A requirement of a study that a device or connection does not meet. The page has measured the actual value itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 #[serde(rename_all = "snake_case")]
@@ -218,7 +218,7 @@ pub enum Onward {
     To {
         /// The address.
         url: String,
-        /// What people call the provider.
+        /// The provider's usual name.
         name: String,
     },
     /// Back to the provider by a form.
@@ -246,15 +246,15 @@ pub struct Waiting {
     pub left_ms: u32,
     /// How long people waited lately until they were matched, milliseconds, if anybody was: the median.
     pub usual_ms: Option<u32>,
-    /// What the study's choice is.
+    /// The study's choice.
     pub then: AtTimeout,
-    /// Whether people who leave without a group are paid for their time.
+    /// True if people who leave without a group are paid for their time.
     pub paid: bool,
-    /// What the person is asked.
+    /// The question to the person.
     pub ask: Ask,
 }
 
-/// What happens when nobody has come in time.
+/// The consequence when nobody has come in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum AtTimeout {
@@ -270,24 +270,24 @@ pub enum AtTimeout {
     Wait,
 }
 
-/// What somebody who waits is asked.
+/// The question to somebody who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Ask {
     /// Nothing.
     Nothing,
-    /// Whether they are there: answered by [`super::ClientMessage::Here`].
+    /// True if they are there: answered by [`super::ClientMessage::Here`].
     Presence {
         /// Milliseconds until the place is given up.
         left_ms: u32,
     },
-    /// Whether they come back, as their place was given up: answered by [`super::ClientMessage::Here`].
+    /// True if they come back, as their place was given up: answered by [`super::ClientMessage::Here`].
     Return,
-    /// What is to be done, as the time is up: answered by [`super::ClientMessage::Choose`].
+    /// The question when the time is up: answered by [`super::ClientMessage::Choose`].
     Choice,
 }
 
-/// What somebody chooses whose time in a lobby is up.
+/// The choice of somebody whose time in a lobby is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Choice {
@@ -305,6 +305,6 @@ pub enum Choice {
 pub struct Absent {
     /// Their place among the people of the group.
     pub seat: Seat,
-    /// Whether their page is connected: they are busy with a stage before.
+    /// True if their page is connected: they are busy with a stage before.
     pub connected: bool,
 }

@@ -6,7 +6,7 @@ use protocol::Seat;
 
 use crate::support::network::{Conditions, Network, Partition};
 
-/// What a player noted.
+/// A player's notes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
     /// How often the window was used up.
@@ -29,7 +29,7 @@ pub(crate) trait Contestant {
     fn sent(&mut self) -> Option<(usize, Vec<u8>)>;
     /// Ticks simulated.
     fn frame(&self) -> u32;
-    /// What was noted.
+    /// The notes.
     fn marks(&self) -> Marks;
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Arena {
     pub(crate) seconds: u64,
 }
 
-/// What a match came to, but for what the players know.
+/// The result of a match, apart from what the players know.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
     /// Payload that player 0 sent while playing, bytes, and packets; from the first second of play.

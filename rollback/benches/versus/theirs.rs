@@ -31,7 +31,7 @@ impl ggrs::Config for Yardstick {
 /// Packets with the seat at the other end, first come, first served.
 type Parcels = VecDeque<(usize, Vec<u8>)>;
 
-/// What the sessions of one process send and have not yet received, by seat.
+/// The packets that the sessions of one process have sent and not yet received, by seat.
 #[derive(Clone)]
 pub(crate) struct Post {
     sent: Rc<RefCell<Vec<Parcels>>>,

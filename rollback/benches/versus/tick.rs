@@ -1,4 +1,4 @@
-//! What a tick costs with rollbacks of one depth.
+//! The cost of a tick with rollbacks of one depth.
 //!
 //! All players are in one process, at 60 Hz. Seat 0 is timed; what the others send reaches it `depth` ticks late, and
 //! their actions change every tick, so that every tick rolls back exactly `depth` ticks. Both sessions encode their

@@ -1,4 +1,4 @@
-//! What is confirmed, and why nothing confirmed is ever taken back.
+//! Confirmed ticks, and why nothing confirmed is ever taken back.
 //!
 //! # The rule
 //!
@@ -54,8 +54,8 @@ impl<W: World> Session<W> {
         self.confirm();
     }
 
-    /// Who keeps the next tick from being confirmed: a person whose inputs or receipts are missing; none if that is
-    /// the server, or nobody.
+    /// The seat that keeps the next tick from being confirmed: a person whose inputs or receipts are missing; none if
+    /// that is the server, or nobody.
     pub fn waiting_for(&self) -> Option<Seat> {
         self.confirmable().1.map(|seat| Seat(seat as u8))
     }

@@ -1,4 +1,4 @@
-//! What was simulated in the place of inputs that are not here, and for how long: one list for each unconfirmed tick
+//! The guesses simulated in the place of inputs that are not here, and for how long: one list for each unconfirmed tick
 //! and seat, in a ring of the window.
 
 use env_core::Action;

@@ -125,7 +125,7 @@ impl<W: World> Session<W> {
         Ok(())
     }
 
-    /// Whether a change is the next one, and fits the seat's changes before.
+    /// True if a change is the next one, and fits the seat's changes before.
     pub(super) fn check_order(&self, change: &Change) -> Result<(), ChangeError> {
         let (expected, found) = (self.roster.changes(), change.number);
         if found != expected {
@@ -145,7 +145,7 @@ impl<W: World> Session<W> {
         Ok(())
     }
 
-    /// Whether a change that takes a seat from a person brings all inputs that are missing here.
+    /// True if a change that takes a seat from a person brings all inputs that are missing here.
     pub(super) fn check_inputs(&self, change: &Change) -> Result<(), ChangeError> {
         let seat = change.seat.index();
         let have = self.inputs.have(seat);

@@ -121,7 +121,7 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// What the packet says to have of a seat, as far as it speaks of the same stints of it; nothing if the sender
+    /// The packet's receipt for a seat, as far as it speaks of the same stints of it; nothing if the sender
     /// knows a change that is not known here.
     fn receipt(&self, seat: usize) -> Option<u32> {
         let known = self.roster.changes();

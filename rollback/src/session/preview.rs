@@ -51,7 +51,8 @@ impl<W: World> Session<W> {
         self.load(slot);
     }
 
-    /// What the preview shows, presented so many milliseconds after `T0`. Each frame brings the inputs since the last.
+    /// The frame that the preview shows, presented so many milliseconds after `T0`. Each frame brings the inputs since
+    /// the last.
     pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
         self.resimulate();
         let seats = 0..usize::from(self.layout.seats);

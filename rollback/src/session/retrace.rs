@@ -10,7 +10,7 @@ use super::Session;
 use crate::effects::ChangeError;
 
 impl<W: World> Session<W> {
-    /// Whether a seat belongs to a person, as far as known.
+    /// True if a seat belongs to a person, as far as known.
     pub(crate) fn is_persons(&self, seat: Seat) -> bool {
         self.roster.people().contains(seat.index())
     }

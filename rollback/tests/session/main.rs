@@ -1,4 +1,4 @@
-//! What a session promises, one promise a test. Two sessions, packets handed over by the test.
+//! The promises of a session, one a test. Two sessions, packets handed over by the test.
 
 mod ends;
 mod guesses;
@@ -125,7 +125,7 @@ fn packet_with(first: u32, inputs: &[Action], have: u32) -> Vec<u8> {
     bytes
 }
 
-/// Whose a packet says that it is.
+/// The sender that a packet names.
 fn sender(packet: &[u8]) -> Seat {
     Seat(packet[0] >> 4)
 }
@@ -219,7 +219,7 @@ fn who_waits_goes_on_as_soon_as_a_packet_allows_it() {
     assert!(session.poll_timeout() <= due(4));
 }
 
-/// What was wrongly shown of seat 1: tick, prediction, input, how long.
+/// The wrong predictions shown of seat 1: tick, prediction, input, how long.
 fn mispredictions(session: &mut Session<impl World>) -> Vec<(u32, Action, Action, u64)> {
     let events = std::iter::from_fn(|| session.poll_event());
     let wrong = events.filter_map(|event| match event {

@@ -1,4 +1,4 @@
-//! What a press shows before its tick runs.
+//! The picture of a press before its tick runs.
 
 use super::*;
 

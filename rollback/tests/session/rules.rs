@@ -1,4 +1,4 @@
-//! What a study adds to the rules: an end by a formula, and turns.
+//! A study's rules: an end by a formula, and turns.
 
 use formula::{Expr, Op};
 use protocol::rules::Rules;

@@ -7,7 +7,7 @@ use protocol::{Controller, Era, Life, Seat, Tick};
 
 use super::toy::Partner;
 
-/// What the server says to a page.
+/// A message of the server to a page.
 #[derive(Clone)]
 pub(crate) enum Word {
     Fence(Seat, Life),
@@ -68,7 +68,7 @@ impl Arbiter {
         *controller.unwrap_or(&self.controllers[seat]) == Controller::Human
     }
 
-    /// Whether a person gives the input of a seat at a tick.
+    /// True if a person gives the input of a seat at a tick.
     pub(crate) fn awaits(&self, seat: usize, tick: u32) -> bool {
         let mut changes = self.changes.iter().rev();
         let last = changes.find(|change| change.seat.index() == seat && change.tick.0 <= tick);
@@ -145,7 +145,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether the page of a seat has played since before what is durable.
+    /// True if the page of a seat has played since before what is durable.
     pub(crate) fn is_settled(&self, seat: usize) -> bool {
         self.start(seat) <= self.durable()
     }
@@ -297,7 +297,7 @@ impl<'a, W: World> Replica<'a, W> {
         }
     }
 
-    /// What the partners and empty seats do in the next tick; none for people.
+    /// The actions of partners and empty seats in the next tick; none for people.
     pub(crate) fn choices(&mut self) -> Vec<Option<Action>> {
         let mut observation = Vec::new();
         let actions = self.world.spec().actions.len();

@@ -1,4 +1,4 @@
-//! What the tests and the bench of the session share: a toy world, a simulated network, whole matches.
+//! The parts that tests and bench of the session share: a toy world, a simulated network, whole matches.
 #![allow(dead_code, reason = "every test and bench uses a part of it")]
 
 pub(crate) mod arbiter;

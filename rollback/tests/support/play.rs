@@ -26,7 +26,7 @@ use server::{Mail, Post};
 /// Virtual time that a match may take after the network has healed.
 const PATIENCE_US: u64 = 120_000_000;
 
-/// What a test changes in a match before or while it runs.
+/// A test's changes to a match before or while it runs.
 pub(crate) struct Mischief {
     /// Breaks the world of a seat.
     pub(crate) defect: Option<(usize, Defect)>,
@@ -58,7 +58,7 @@ impl Mischief {
     }
 }
 
-/// What a match came to.
+/// The result of a match.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) ticks: u32,
@@ -92,11 +92,11 @@ struct Match<'a, W: World> {
     rng: Rng,
     pages: u32,
     peers: Vec<Peer<W>>,
-    /// What pages showed that are gone.
+    /// The frames of pages that are gone.
     screens: Vec<(Seat, Screen)>,
     /// The receipts that the page of each seat has ever sent, `[peer][seat]`, read from its packets.
     told: [[u32; MAX_SEATS]; MAX_SEATS],
-    /// What has been confirmed by anybody, and the digests.
+    /// The rows that anybody has confirmed, and the digests.
     log: Vec<Action>,
     digests: Vec<(Tick, u64)>,
     gap: u32,

@@ -1,4 +1,4 @@
-//! What one seed means: seats, rates, network, pauses, wrong clocks.
+//! The meaning of a seed: seats, rates, network, pauses, wrong clocks.
 
 use env_core::rng::Rng;
 use protocol::Controller;
@@ -16,7 +16,7 @@ pub(crate) struct Pause {
     pub(crate) to_us: u64,
 }
 
-/// What happens to the page of a seat.
+/// An event at the page of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// It is gone at once; another one comes so much later, or none.

@@ -16,7 +16,7 @@ pub(crate) struct State {
     pub(crate) memory: [u64; 17],
 }
 
-/// What a test breaks on purpose.
+/// A fault that a test puts in on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Defect {
     #[default]

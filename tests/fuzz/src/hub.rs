@@ -26,7 +26,7 @@ const EFFECTS: usize = 32 * PAGES;
 /// The most timeouts that are due at one moment.
 const TIMEOUTS: usize = 100;
 
-/// What a page knows.
+/// A page's knowledge.
 #[derive(Clone, Default)]
 struct Page {
     conn: Option<ConnId>,
@@ -350,7 +350,7 @@ fn hidden(page: &Page, how: u8) -> ClientMessage {
     }
 }
 
-/// What moves nobody, and the way out.
+/// Messages that move nobody, and the way out.
 fn aside(how: u8) -> ClientMessage {
     let to = Seat(how >> 4);
     match how & 15 {
@@ -382,7 +382,7 @@ mod tests {
 
     use super::*;
 
-    /// Who or what took a seat in the first episode of a seed, and how it ended.
+    /// The controllers of a seat in the first episode of a seed, and its end.
     fn seed(name: &str) -> (Vec<Controller>, Option<EndReason>) {
         let seeds = crate::seeds("hub");
         let server = play(&seeds.iter().find(|(seed, _)| seed == name).unwrap().1);

@@ -1,6 +1,6 @@
 //! The bytes of an input, taken from the front.
 
-/// What is left of an input.
+/// The rest of an input.
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Input<'a> {

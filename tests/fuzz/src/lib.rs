@@ -48,21 +48,21 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("turn", turn),
 ];
 
-/// What a page may send is refused, or comes back when it is encoded again.
+/// A page's message is refused, or comes back when it is encoded again.
 pub fn control_client(bytes: &[u8]) {
     if let Ok(message) = control::decode::<ClientMessage>(bytes) {
         assert_eq!(control::decode(&control::encode(&message)), Ok(message));
     }
 }
 
-/// What a server may send is refused, or comes back when it is encoded again.
+/// A server's message is refused, or comes back when it is encoded again.
 pub fn control_server(bytes: &[u8]) {
     if let Ok(message) = control::decode::<ServerMessage>(bytes) {
         assert_eq!(control::decode(&control::encode(&message)), Ok(message));
     }
 }
 
-/// What another page signals is refused, or comes back when it is encoded again.
+/// Another page's signal is refused, or comes back when it is encoded again.
 pub fn signal(bytes: &[u8]) {
     let Ok(signal) = str::from_utf8(bytes).map(signals::decode) else {
         return;
@@ -105,7 +105,7 @@ pub fn seen(bytes: &[u8]) {
     }
 }
 
-/// What a log says is refused, or is written again as it was read, whatever is in its frames: the checksums are right,
+/// A log is refused, or is written again as it was read, whatever is in its frames: the checksums are right,
 /// which no engine guesses. The bodies come with their lengths in two bytes before them, the header first.
 pub fn records(bytes: &[u8]) {
     let (mut whole, mut rest) = (log::MAGIC.to_vec(), bytes);

@@ -26,7 +26,7 @@ const QUEUE: usize = 64;
 
 type Play = Session<Instance<Overcooked>>;
 
-/// What the server tells a page, in order.
+/// The server's messages to a page, in order.
 enum Told {
     Through(Tick),
     Fence(Seat, Life),
@@ -56,7 +56,7 @@ struct Match {
     file: Memory,
     /// The fence that is up, and what the other page has reported.
     fence: Option<(Seat, Option<Report>)>,
-    /// Whether everything so far was what honest pages, an honest server and any network bring about.
+    /// True if everything so far was what honest pages, an honest server and any network bring about.
     honest: bool,
 }
 
@@ -441,7 +441,7 @@ impl Match {
         }
     }
 
-    /// What is confirmed only grows, and is the same on both sides.
+    /// Confirmed rows only grow, and are the same on both sides.
     fn watch(&mut self) {
         for peer in &mut self.peers {
             let rows = peer.session.rows();
@@ -455,7 +455,7 @@ impl Match {
         );
     }
 
-    /// What is confirmed is what is archived, and leads to the same states.
+    /// Confirmed rows equal the archived ones, and lead to the same states.
     fn judge(&self) {
         if !self.honest {
             return;
@@ -488,7 +488,7 @@ fn tail(peer: &Peer) -> (u32, &[Action]) {
     (first, &rows[..known.min(rows.len())])
 }
 
-/// Whether two logs say the same about the ticks of which both know.
+/// True if two logs say the same about the ticks of which both know.
 fn agree(one: (u32, &[Action]), two: (u32, &[Action])) -> bool {
     let (early, late) = if one.0 <= two.0 {
         (one, two)

@@ -21,7 +21,7 @@ pub fn state(bytes: &[u8]) {
     take(bytes);
 }
 
-/// Whether the state was taken.
+/// True if the state was taken.
 pub(crate) fn take(bytes: &[u8]) -> bool {
     let Some((&whose, bytes)) = bytes.split_first() else {
         return false;

@@ -28,7 +28,7 @@ const START_S: u64 = 1_800_000_000;
 const PAUSES_S: [u64; 8] = [1, 10, 299, 301, 599, 601, 3_601, 21_601];
 /// The address of the relay.
 const RELAY: [u8; 4] = [203, 0, 113, 9];
-/// What the relay adds to data at most: the header of an indication, the headers of two attributes, an address, padding.
+/// The most bytes that the relay adds to data: the header of an indication, the headers of two attributes, an address, padding.
 const WRAPPING: usize = 20 + 4 + 4 + 8 + 3;
 /// The longest answer to a client that has proven nothing, beside the unknown attributes that it is told of.
 const CHALLENGE: usize = 200;
@@ -38,9 +38,9 @@ struct Source {
     username: String,
     password: String,
     nonce: Option<String>,
-    /// What a stream brought of its next frame.
+    /// The part of its next frame that a stream has brought.
     pending: Vec<u8>,
-    /// Whether it has said nothing since its connection was closed.
+    /// True if it has said nothing since its connection was closed.
     closed: bool,
 }
 
@@ -247,7 +247,7 @@ impl Bench {
     }
 }
 
-/// Whether a client is of another match than the others.
+/// True if a client is of another match than the others.
 fn is_stranger(who: usize) -> bool {
     who == CLIENTS - 1
 }

@@ -1,4 +1,4 @@
-//! What happens to a packet between two nodes: lost, held back, or passed on, and when. No sockets, no clock.
+//! The fate of a packet between two nodes: lost, held back, or passed on, and when. No sockets, no clock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,9 +30,9 @@ pub(crate) struct Settings {
     pub(crate) loss: f64,
     /// Rate, kilobits per second; 0 for any.
     pub(crate) rate_kbit: u64,
-    /// Whether jitter may let a packet overtake another.
+    /// True if jitter may let a packet overtake another.
     pub(crate) reorder: bool,
-    /// What is let through.
+    /// The packets that pass.
     pub(crate) pass: Pass,
 }
 
@@ -153,7 +153,7 @@ impl Packet {
     }
 }
 
-/// Who spoke to whom.
+/// The pairs of nodes that exchanged packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flow {
     from: Ipv4Addr,

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail};
 /// Name of the device in each namespace.
 const DEVICE: &str = "wan0";
 
-/// What every namespace of this program begins with; the process id follows.
+/// The beginning of each namespace's name; the process id follows.
 const PREFIX: &str = "coplay-";
 
 /// A namespace with one device. It is gone when this is dropped; what runs in it loses its network.

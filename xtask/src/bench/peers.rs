@@ -10,7 +10,7 @@ use crate::workspace::{Workspace, output, run, say};
 
 /// A program to compare with.
 struct Peer {
-    /// What people call it.
+    /// Its usual name.
     name: &'static str,
     /// Its folder below `target/peers`; those with the same packages share one.
     folder: &'static str,
@@ -49,7 +49,7 @@ const PEERS: [Peer; 4] = [
     },
 ];
 
-/// What the peers measured, and the names of those that could not be run here.
+/// The peers' figures, and the names of those that could not be run here.
 pub(super) fn measure(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>) {
     let (mut figures, mut missing) = (Vec::new(), Vec::new());
     for peer in &PEERS {

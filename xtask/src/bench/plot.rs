@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 /// One measured point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
-    /// What grows: the picture.
+    /// The quantity that grows, which names the picture.
     series: String,
-    /// What is measured: the curve.
+    /// The thing measured, which names the curve.
     name: String,
     x: f64,
     value: f64,

@@ -75,7 +75,7 @@ fn third_party(workspace: &Workspace, name: &str) -> Result<usize> {
     Ok(found.len())
 }
 
-/// Whether a line of `cargo tree` is a crate from elsewhere: those of the workspace have their folder behind them.
+/// True if a line of `cargo tree` is a crate from elsewhere: those of the workspace have their folder behind them.
 fn is_foreign(line: &str) -> bool {
     !line.is_empty() && !line.contains("(/") && !line.contains(":\\")
 }
@@ -334,7 +334,7 @@ mod tests {
         let figures = |value: f64, names: &[&str]| -> Vec<Figure> {
             names
                 .iter()
-                .map(|name| Figure::new("rooms", (*name).to_owned(), value, "%"))
+                .map(|name| Figure::new("rooms", (*name).to_owned(), value, "files"))
                 .collect()
         };
         let page = "# Testing\n\nHow.\n\n## The house in figures\n\n## Later\n\nMore.\n";
@@ -342,7 +342,7 @@ mod tests {
         let now = record(&before, &figures(2.0, &["new", "same"]), "one");
         let now = record(&now, &figures(3.0, &["new", "same"]), "two");
         assert!(now.contains("| Where | What | Unit | before | two |\n"));
-        assert!(now.contains("| rooms | new | % | – | 3 |\n| rooms | same | % | 1 | 3 |\n| rooms | old | % | 1 | – |\n"));
+        assert!(now.contains("| rooms | new | files | – | 3 |\n| rooms | same | files | 1 | 3 |\n| rooms | old | files | 1 | – |\n"));
         assert!(now.contains("How.") && now.contains("## Later\n\nMore."));
         assert_eq!(record(&now, &figures(3.0, &["new", "same"]), "two"), now);
     }

@@ -7,7 +7,7 @@ use super::{Finding, Tree};
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const ARCHITECTURE_LINES: usize = 200;
 const ENVIRONMENTS: &str = "env-core/src/envs/";
-/// What lies there and is no environment: the list of them, and what two of them share.
+/// Names there that are no environments: the list of them, and what two of them share.
 const NO_ENVIRONMENTS: [&str; 2] = ["mod", "kitchen"];
 
 /// Checks every document.
@@ -97,7 +97,7 @@ fn architecture(text: &str, tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether inline code is a path of the repository: a folder, or a file by its extension.
+/// True if inline code is a path of the repository: a folder, or a file by its extension.
 fn is_path(code: &str) -> bool {
     let plain = !code.is_empty()
         && code
@@ -119,7 +119,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a file, or a folder with a file in it, has this path.
+/// True if a file, or a folder with a file in it, has this path.
 fn exists(path: &str, tree: &Tree) -> bool {
     let folder = format!("{}/", path.trim_end_matches('/'));
     tree.contains_key(path) || tree.keys().any(|known| known.starts_with(&folder))

@@ -244,7 +244,7 @@ fn doc(attribute: &Group) -> Option<String> {
     is_doc.then(|| text.trim_matches('"').trim().to_owned())
 }
 
-/// Whether an attribute keeps what follows for tests: `#[test]`, `#[cfg(test)]`.
+/// True if an attribute keeps what follows for tests: `#[test]`, `#[cfg(test)]`.
 fn is_for_tests(attribute: &Group) -> bool {
     let text = attribute.stream().to_string();
     let words: Vec<&str> = text
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     const FILE: &str = r##"
-//! What it is.
+//! A file.
 //! More.
 
 use std::fmt;
@@ -363,7 +363,7 @@ pub enum Last { A }
         assert_eq!(
             texts(&file.summaries),
             [
-                "What it is.",
+                "A file.",
                 "A thing.",
                 "Its part.",
                 "Does it.",

@@ -10,15 +10,10 @@ const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"]
 const EXEMPT: &[&str] = &[
     "formula/",
     "peer/",
-    "protocol/",
-    "rollback/",
     "signaling-server/",
     "simulation/",
     "study/",
     "survey/",
-    "tests/fuzz/",
-    "tests/net/",
-    "xtask/",
 ];
 
 /// Checks the summaries of every file.

@@ -68,7 +68,7 @@ fn data(path: &str) -> bool {
         && !path.ends_with("package-lock.json")
 }
 
-/// Whether a file is of tests or benches alone, by its path.
+/// True if a file is of tests or benches alone, by its path.
 pub(super) fn is_test(path: &str) -> bool {
     path.starts_with("tests/")
         || ["/tests/", "/benches/", "/tests.rs"]
@@ -104,7 +104,7 @@ fn forbidden(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether the marker stands there as a word of its own.
+/// True if the marker stands there as a word of its own.
 fn has_word(line: &str, marker: &str) -> bool {
     line.match_indices(marker).any(|(at, _)| {
         let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

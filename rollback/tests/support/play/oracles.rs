@@ -1,4 +1,4 @@
-//! What is true of a match after every step, and at its end.
+//! The invariants of a match after every step, and at its end.
 
 use super::*;
 

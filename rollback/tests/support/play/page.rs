@@ -5,7 +5,7 @@ use super::*;
 /// A clock that runs wrong is set right over and over: half a period fast, half a period slow, microseconds.
 const HALF_US: u64 = 600_000;
 
-/// What a page was told to have shown: the frames and the digests of their states.
+/// The screen of a page: the frames and the digests of their states.
 #[derive(Default)]
 pub(super) struct Screen {
     pub(super) frames: Vec<Frame>,
@@ -20,7 +20,7 @@ pub(super) struct Peer<W: World> {
     pub(super) life: Life,
     /// None while it waits to come back.
     pub(super) session: Option<Session<W>>,
-    /// Whether the server counts on it.
+    /// True if the server counts on it.
     pub(super) is_member: bool,
     pub(super) is_online: bool,
     /// Mail of an earlier connection is lost.
@@ -39,7 +39,7 @@ pub(super) struct Peer<W: World> {
     pub(super) screen: Screen,
     /// When each second began that is measured, and with which tick.
     pub(super) second: (u64, u32),
-    /// What the oracles have seen of it.
+    /// The part of it that the oracles have seen.
     pub(super) confirmed: u32,
     pub(super) digests: usize,
     pub(super) over_events: u32,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What happens at the server, or on the way to a page or from it.
+/// An event at the server, or on the way to a page or from it.
 pub(super) enum Mail {
     ToPage(u32, u32, Word),
     Report(u32, u32, Answer),

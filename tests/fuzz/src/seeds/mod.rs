@@ -1,4 +1,4 @@
-//! What the corpora start from: one valid input for each kind of message, record and packet, and a few sequences.
+//! The start of each corpus: one valid input for each kind of message, record and packet, and a few sequences.
 
 mod sequences;
 mod texts;

@@ -1,4 +1,4 @@
-//! What comes as text or as a state: signals, forms, answers, states, for the targets of these names.
+//! Inputs that are texts or states: signals, forms, answers, states, for the targets of these names.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What clients say to the TURN relay, for [`crate::turn`].
+//! Clients' messages to the TURN relay, for [`crate::turn`].
 
 use std::net::SocketAddr;
 
