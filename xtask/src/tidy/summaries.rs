@@ -8,8 +8,6 @@ const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"]
 
 /// Folders of crates whose summaries are not rewritten yet.
 const EXEMPT: &[&str] = &[
-    "formula/",
-    "peer/",
     "signaling-server/",
     "simulation/",
     "study/",
