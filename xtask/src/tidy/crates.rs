@@ -56,7 +56,6 @@ const MAY_KNOW: [(&str, &[&str]); 22] = [
     (
         "fuzz",
         &[
-            "client-wasm",
             "env-core",
             "peer",
             "policy",
