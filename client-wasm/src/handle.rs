@@ -13,16 +13,16 @@ use crate::shell::{dom, lifetime, panic_handler};
 /// A participant's page.
 #[wasm_bindgen]
 pub struct Coplay {
-    page: Rc<Page>,
+    page: Rc<SharedApp>,
 }
 
-/// The page and the way in to it.
-struct Page {
+/// The app and its inbox.
+struct SharedApp {
     inbox: Inbox,
     app: RefCell<App>,
 }
 
-impl Page {
+impl SharedApp {
     /// Handles the inputs that wait; while one is being handled, the others go on waiting.
     fn handle_inputs(&self) {
         let Ok(mut app) = self.app.try_borrow_mut() else {
@@ -53,7 +53,7 @@ impl Coplay {
         panic_handler::install_hook();
         let inbox = Inbox::default();
         let app = App::new(inbox.clone(), root, session_url()?)?;
-        let page = Rc::new(Page {
+        let page = Rc::new(SharedApp {
             inbox: inbox.clone(),
             app: RefCell::new(app),
         });
@@ -120,7 +120,7 @@ fn session_url() -> Result<String, JsValue> {
     Ok(format!("{scheme}://{}/session", location.host()?))
 }
 
-fn subscribe(page: &Rc<Page>) {
+fn subscribe(page: &Rc<SharedApp>) {
     let inbox = &page.inbox;
     for name in ["pointerdown", "pointermove", "keydown"] {
         let alive = inbox.clone();
@@ -160,7 +160,7 @@ fn subscribe(page: &Rc<Page>) {
 
 /// A key goes down or up. Keys of the world do nothing else on the page; those that are typed somewhere, and what the
 /// browser has them for, are none of the world's.
-fn key(page: &Page, event: &KeyboardEvent, down: bool) {
+fn key(page: &SharedApp, event: &KeyboardEvent, down: bool) {
     let inbox = &page.inbox;
     let code = event.code();
     // While the command key is down, macOS tells of no other key that goes up.
@@ -188,7 +188,7 @@ fn key(page: &Page, event: &KeyboardEvent, down: bool) {
 }
 
 /// True if a key that means nothing in the world leads to the chat beside it. On a button it presses that.
-fn opens_chat(page: &Page, event: &KeyboardEvent) -> bool {
+fn opens_chat(page: &SharedApp, event: &KeyboardEvent) -> bool {
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<Element>().ok());

@@ -119,7 +119,7 @@ pub fn say_outcome(reason: EndReason, score: i64) -> String {
     }
 }
 
-/// How many people are still needed in a lobby.
+/// The number of people still needed in a lobby.
 pub fn say_who_is_here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
         _ if waiting.ask == Ask::Return => current_words().not_waiting.to_owned(),
@@ -137,7 +137,7 @@ pub fn say_who_is_here(waiting: &Waiting) -> String {
     }
 }
 
-/// How long somebody has waited, and how long it usually takes.
+/// The time somebody has waited, and the usual time.
 pub fn say_time_waited(waiting: &Waiting, since_ms: u64) -> String {
     // What was shown as a second stays one until the next.
     let waited_ms = (u64::from(waiting.waited_ms) + since_ms) / 1_000 * 1_000;
@@ -219,7 +219,7 @@ pub fn say_missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
     fill_in(sentences[usize::from(is_away)], &[("who", &who)])
 }
 
-/// How long the others of the group are waited for.
+/// The time left to wait for the others of the group.
 pub fn say_time_to_regroup(left_ms: u64) -> String {
     if left_ms == 0 {
         return current_words().one_moment.to_owned();
@@ -252,7 +252,7 @@ pub fn say_go_on_in(left_s: u32) -> String {
     fill_in(current_words().go_on_in, &[("left", &left_s)])
 }
 
-/// Which attempt at a quiz this is.
+/// The number of the attempt at a quiz.
 pub fn say_attempt(attempt: u8, attempts: u8) -> String {
     let which = fill_in(
         current_words().attempt,
@@ -264,7 +264,7 @@ pub fn say_attempt(attempt: u8, attempts: u8) -> String {
     }
 }
 
-/// How a round ended, during a rest.
+/// The end of a round, during a rest.
 pub fn say_round_over((round, rounds): (u16, u16), score: i64) -> String {
     let values: [(&str, &dyn std::fmt::Display); 3] =
         [("round", &round), ("rounds", &rounds), ("score", &score)];
@@ -276,7 +276,7 @@ pub fn say_round_in(left_s: u32) -> String {
     fill_in(current_words().round_in, &[("left", &left_s)])
 }
 
-/// Which round it is, from 1.
+/// The number of the round, from 1.
 pub fn say_round(round: u16, rounds: u16) -> String {
     fill_in(
         current_words().round_of,
@@ -284,7 +284,7 @@ pub fn say_round(round: u16, rounds: u16) -> String {
     )
 }
 
-/// How far one is, from 1.
+/// The progress on the way, from 1.
 pub fn say_progress(step: u16, steps: u16) -> String {
     fill_in(
         current_words().progress_of,

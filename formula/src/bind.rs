@@ -59,7 +59,7 @@ impl Expr {
     }
 }
 
-/// What a part of a formula depends on.
+/// The dependencies of a part of a formula.
 #[derive(Clone, Copy, Default)]
 struct Depends {
     /// A variable that is not known.

@@ -24,7 +24,7 @@ pub enum EvalError {
     Type {
         /// The operation.
         op: String,
-        /// What it was given.
+        /// The value that it was given.
         found: &'static str,
     },
     /// More than [`MAX_STEPS`].

@@ -13,7 +13,7 @@ use crate::value::Value;
 /// The most steps of an evaluation: an operation, an item that is looked at or made, 16 bytes of text that are copied.
 pub const MAX_STEPS: usize = 100_000;
 
-/// What knows the variables.
+/// The source of variables.
 pub trait Scope {
     /// The value of a variable, if there is one now.
     fn value(&self, name: &str) -> Option<Cow<'_, Value>>;

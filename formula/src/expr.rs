@@ -40,7 +40,7 @@ pub enum Op {
     Item(u8),
     /// A field: record.
     Field(String),
-    /// Whether a field is there: record. False too if what should hold it is missing.
+    /// True if a field is there: record. False too if what should hold it is missing.
     Has(String),
     /// An item by its number, from 0: list, number.
     Index,
@@ -76,15 +76,15 @@ pub enum Op {
     Remainder,
     /// `-` before a number.
     Negate,
-    /// Whether a list has an equal item: value, list.
+    /// True if a list has an equal item: value, list.
     In,
     /// A value for every item: list, value.
     Map,
     /// The items for which a condition holds: list, condition.
     Filter,
-    /// Whether a condition holds for an item: list, condition.
+    /// True if a condition holds for an item: list, condition.
     Exists,
-    /// Whether a condition holds for all items: list, condition.
+    /// True if a condition holds for all items: list, condition.
     All,
     /// Items of a list, characters of a text.
     Size,
@@ -219,12 +219,12 @@ impl Expr {
         }
     }
 
-    /// What is done.
+    /// The operation.
     pub fn op(&self) -> &Op {
         &self.op
     }
 
-    /// What it is done with.
+    /// The operands.
     pub fn args(&self) -> &[Expr] {
         &self.args
     }

@@ -1,4 +1,4 @@
-//! What a formula computes with.
+//! The values that a formula computes with.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -25,7 +25,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What kind of value it is, for messages.
+    /// The name of its kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "true or false",
@@ -36,7 +36,7 @@ impl Value {
         }
     }
 
-    /// What copying or comparing it costs, in steps: one for every value in it and one for 16 bytes of text.
+    /// The cost of copying or comparing it, in steps: one for every value in it and one for 16 bytes of text.
     pub(crate) fn weight(&self) -> usize {
         let inner = match self {
             Self::Bool(_) | Self::Number(_) => 0,

@@ -1,4 +1,4 @@
-//! What each operation gives, and what it refuses. How formulas are written is tested where they are read.
+//! The results of each operation, and its refusals. How formulas are written is tested where they are read.
 
 use std::collections::BTreeMap;
 

@@ -11,13 +11,13 @@ use protocol::control::{ClientMessage, Line, ServerMessage, Talk, Talker, Unsaid
 /// A message that was too fast is sent again after so long, microseconds.
 const PAUSE_US: u64 = 1_500_000;
 
-/// What is not answered by then is sent again, microseconds.
+/// Time without an answer after which a message is sent again, microseconds.
 const AGAIN_US: u64 = 5_000_000;
 
 /// A message on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// When the person sent it, by the page's estimate of the server clock, microseconds.
     pub sent_us: u64,
@@ -25,7 +25,7 @@ pub struct Draft {
     pub tick: Option<Tick>,
 }
 
-/// What a group writes, as one of its pages has it.
+/// The chat of a group, as one of its pages has it.
 #[derive(Clone, Debug)]
 pub struct Chat {
     talk: Talk,
@@ -34,16 +34,16 @@ pub struct Chat {
     queue: VecDeque<Draft>,
     /// When the first of them is to be sent, page clock, microseconds.
     due_us: u64,
-    /// Whether nobody writes any more.
+    /// True if nobody writes any more.
     closed: bool,
-    /// What was not taken.
+    /// The messages that were not taken.
     unsaid: Vec<Draft>,
     /// How often any of this has changed.
     revision: u64,
 }
 
 impl Chat {
-    /// What the server tells a page that comes to it.
+    /// Begins with the server's message to a page that comes to the chat.
     pub fn new(now_us: u64, talk: Talk) -> Self {
         Self {
             talk,
@@ -61,34 +61,34 @@ impl Chat {
         self.revision
     }
 
-    /// Whether somebody else is there, or may come back.
+    /// True if somebody else is there, or may come back.
     pub fn has_company(&self) -> bool {
         let places = self.talk.company.iter().enumerate();
         let mut others = places.filter(|(place, _)| *place != self.talk.place.index());
         others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
     }
 
-    /// Whether what the person writes may be read by somebody.
+    /// True if what the person writes may be read by somebody.
     pub fn is_heard(&self) -> bool {
         !self.closed && self.has_company()
     }
 
-    /// What is known of it.
+    /// The messages known so far.
     pub fn talk(&self) -> &Talk {
         &self.talk
     }
 
-    /// What is on its way, the oldest first.
+    /// The messages on their way, the oldest first.
     pub fn queue(&self) -> impl Iterator<Item = &Draft> {
         self.queue.iter()
     }
 
-    /// What was not taken.
+    /// The messages that were not taken.
     pub fn unsaid(&self) -> &[Draft] {
         &self.unsaid
     }
 
-    /// Whether nobody writes any more.
+    /// True if nobody writes any more.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -109,7 +109,7 @@ impl Chat {
         }
     }
 
-    /// What is to be sent now.
+    /// The next message to send.
     pub fn poll(&mut self, now_us: u64) -> Option<ClientMessage> {
         let first = self.queue.front().filter(|_| now_us >= self.due_us)?;
         self.due_us = now_us + AGAIN_US;
@@ -127,7 +127,7 @@ impl Chat {
         self.queue.front().map(|_| self.due_us)
     }
 
-    /// What is written and not known to be durable, with what stands in the field: each text under the number that its
+    /// The texts not known to be durable, with the one in the field: each text under the number that its
     /// message has or will have.
     pub fn unsent(&self, typed: &str) -> Vec<(u32, String)> {
         let queue = self.queue.iter().map(|draft| draft.text.as_str());
@@ -136,7 +136,8 @@ impl Chat {
         (self.talk.next..).zip(texts).collect()
     }
 
-    /// What a page before this one had in its field or on its way, without what the server has taken since.
+    /// The texts that a page before this one had in its field or on its way, without those that the server has taken
+    /// since.
     pub fn still_unsent(&self, before: Vec<(u32, String)>) -> String {
         let left = before.into_iter();
         let left = left.filter(|(number, _)| *number >= self.talk.next);
@@ -144,7 +145,7 @@ impl Chat {
         texts.join("\n")
     }
 
-    /// Whether everything that was written is durable.
+    /// True if everything that was written is durable.
     pub fn is_kept(&self) -> bool {
         self.queue.is_empty()
     }

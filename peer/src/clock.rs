@@ -51,7 +51,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether it is time to ask the server; if so, the question counts as asked.
+    /// True if it is time to ask the server; if so, the question counts as asked.
     pub fn ask(&mut self, page_us: u64) -> bool {
         let due = page_us >= self.poll_timeout();
         if due {
@@ -90,7 +90,7 @@ impl Clock {
         }
     }
 
-    /// Whether enough answers came to start a match by.
+    /// True if enough answers came to start a match by.
     pub fn is_set(&self) -> bool {
         self.taken >= FIRST
     }

@@ -1,4 +1,4 @@
-//! What a peer is given with every call, what it asks for, and how it stands.
+//! A peer's input with every call, its effects, and its status.
 
 use protocol::control::{ClientMessage, EndReason};
 use protocol::{Seat, Tick};
@@ -10,7 +10,7 @@ pub struct Now {
     pub page_us: u64,
     /// The server's clock as the page knows it, microseconds.
     pub server_us: u64,
-    /// Whether the server's clock is known well enough to start by.
+    /// True if the server's clock is known well enough to start by.
     pub is_set: bool,
 }
 
@@ -29,7 +29,7 @@ impl Now {
     }
 }
 
-/// What the shell has to do.
+/// An order for the shell.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
@@ -42,7 +42,7 @@ pub enum Effect {
     Datagram {
         /// To whom.
         to: Seat,
-        /// What.
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// Build the connection to this seat, anew if there is one already.
@@ -85,7 +85,7 @@ pub enum Status {
     Held {
         /// Since when, page clock, microseconds.
         since_us: u64,
-        /// Who is not heard; none if everybody is.
+        /// A seat that is not heard; none if everybody is.
         seats: Vec<Seat>,
     },
     /// The seat is about to be this page's: it simulates already, or waits for the state to begin with.

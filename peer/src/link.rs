@@ -44,7 +44,7 @@ pub struct PeerLink {
     /// Without a packet for this long, a channel is silent.
     silent_us: u64,
     open: bool,
-    /// Whether a channel was given up before it ever carried.
+    /// True if a channel was given up before it ever carried.
     failed: bool,
     trusted: bool,
     /// Packets over the channel without a silence between them, and when the first of them came.
@@ -92,7 +92,7 @@ impl PeerLink {
         }
     }
 
-    /// Whether the first connection still has time to open.
+    /// True if the first connection still has time to open.
     pub fn is_first_attempt(&self, now_us: u64) -> bool {
         !self.failed && !self.open && now_us < self.rebuild_us
     }
@@ -160,7 +160,7 @@ impl PeerLink {
         }
     }
 
-    /// Whether the channel is to be built anew now; if so, it counts as done.
+    /// True if the channel is to be built anew now; if so, it counts as done.
     pub fn rebuild(&mut self, now_us: u64) -> bool {
         let is_dead = !self.open || self.is_channel_silent(now_us);
         let due = !self.trusted && is_dead && now_us >= self.rebuild_us;
@@ -188,17 +188,17 @@ impl PeerLink {
         changed.then_some(self.told)
     }
 
-    /// Whether it is known how packets will travel: the channel carries, or does not come up.
+    /// True if it is known how packets will travel: the channel carries, or does not come up.
     pub fn is_settled(&self) -> bool {
         self.trusted || self.failed
     }
 
-    /// Whether the data channel is open, carrying or not.
+    /// True if the data channel is open, carrying or not.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Whether nothing came either way for long enough, counted from `since_us` at the earliest.
+    /// True if nothing came either way for long enough, counted from `since_us` at the earliest.
     pub fn is_silent(&self, now_us: u64, since_us: u64) -> bool {
         let from_us = self.heard_us.unwrap_or(0).max(since_us);
         now_us.saturating_sub(from_us) > self.silent_us

@@ -31,20 +31,20 @@ const COUNTING_US: u64 = 6_000_000;
 #[derive(Debug)]
 struct Other {
     seat: Seat,
-    /// Whether a person has the seat now.
+    /// True if a person has the seat now.
     is_person: bool,
     link: PeerLink,
     probe: Option<Probe>,
     /// Silence counts from then at the earliest, page clock, microseconds.
     since_us: u64,
-    /// Whether the server was told that the seat is silent.
+    /// True if the server was told that the seat is silent.
     is_silent: bool,
     /// When the next datagram through the server is on time, page clock, microseconds.
     relay_us: u64,
 }
 
 impl Other {
-    /// Whether a datagram may go through the server now, at this pace; if so, it counts as sent.
+    /// True if a datagram may go through the server now, at this pace; if so, it counts as sent.
     ///
     /// Source: ITU-T I.371, the generic cell rate algorithm.
     fn may_relay(&mut self, now_us: u64, pause_us: u64) -> bool {
@@ -64,12 +64,12 @@ pub(crate) struct Net {
     own: Seat,
     life: Life,
     seats: usize,
-    /// Whether it is measured how many packets are lost.
+    /// True if it is measured how many packets are lost.
     measures_loss: bool,
     others: Vec<Other>,
     silent_us: u64,
     began_us: u64,
-    /// Whether the connection to the server is there, and with it the relay.
+    /// True if the connection to the server is there, and with it the relay.
     is_connected: bool,
     /// When the server was heard, page clock, microseconds.
     server_us: u64,
@@ -114,7 +114,7 @@ impl Net {
         }
     }
 
-    /// Whether the connection to the server is there.
+    /// True if the connection to the server is there.
     pub(crate) fn is_connected(&self) -> bool {
         self.is_connected
     }
@@ -259,7 +259,7 @@ impl Net {
         }
     }
 
-    /// Whether every way is known and measured, or the time for that is up.
+    /// True if every way is known and measured, or the time for that is up.
     pub(crate) fn is_ready(&self, now_us: u64) -> bool {
         let counting_us = if self.measures_loss { COUNTING_US } else { 0 };
         let late = now_us > self.began_us + DIRECT_WITHIN_US + counting_us;

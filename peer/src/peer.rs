@@ -42,7 +42,7 @@ const TAKE_BACK_US: u64 = 2_000_000;
 /// The last picture of an episode is waited for so long before the end is told.
 const LAST_FRAME_US: u64 = 200_000;
 
-/// What there is of the world.
+/// The world, as far as it is there.
 enum Stage<W: World> {
     /// Nothing yet.
     Loading,
@@ -124,7 +124,7 @@ impl<W: World> Peer<W> {
         &self.plan
     }
 
-    /// What the page says of the episode when it comes back to the server: none if only a
+    /// The episode and life that the page names when it comes back to the server: none if only a
     /// [`ServerMessage::Match`] helps.
     pub fn playing(&self) -> Option<(Era, Life)> {
         let simulates = match self.stage {
@@ -135,7 +135,7 @@ impl<W: World> Peer<W> {
         (simulates && self.verdict.is_none()).then_some((self.plan.era, self.plan.life))
     }
 
-    /// What must not be lost, for a page that fails.
+    /// The records that must not be lost, for a page that fails.
     pub fn recorder(&self) -> Rc<RefCell<Recorder>> {
         Rc::clone(&self.recorder)
     }
@@ -392,7 +392,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Whether the episode ended otherwise than by its own rules: nobody goes on, wherever they are.
+    /// True if the episode ended otherwise than by its own rules: nobody goes on, wherever they are.
     fn is_cut_short(&self) -> bool {
         self.verdict
             .is_some_and(|verdict| verdict.reason != EndReason::Played)

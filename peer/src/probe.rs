@@ -32,7 +32,7 @@ pub struct Probe {
     number: u8,
     last: Option<(u16, u64)>,
     rtts_ms: Vec<u16>,
-    /// What came of the peer's probes; none if the loss is not measured.
+    /// The result of the peer's probes; none if the loss is not measured.
     count: Option<Count>,
 }
 
@@ -145,7 +145,7 @@ impl Probe {
         self.count = self.count.map(|_| Count::default());
     }
 
-    /// Whether enough is known.
+    /// True if enough is known.
     pub fn is_enough(&self) -> bool {
         let is_counted = self.count.is_none_or(|count| count.sent == COUNTED);
         self.rtts_ms.len() >= ENOUGH && is_counted

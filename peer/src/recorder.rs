@@ -1,5 +1,5 @@
-//! What must reach the archive: confirmed rows, digests and notes of time and network, kept until the server says
-//! that they are durable.
+//! The records that must reach the archive: confirmed rows, digests and notes of time and network, kept until the
+//! server says that they are durable.
 //!
 //! This module must not know of sockets: it makes uploads and is told what was archived.
 
@@ -82,12 +82,12 @@ impl Recorder {
         self.ended = ended;
     }
 
-    /// Whether the end is among what is to be told, or was told.
+    /// True if the end is among what is to be told, or was told.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// What is to be told of time and network, open for additions.
+    /// The open note of time and network.
     pub fn timing(&mut self) -> &mut Timing {
         if self.frames.len() >= CHUNK_FRAMES {
             self.close_chunk();

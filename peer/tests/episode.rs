@@ -138,7 +138,7 @@ fn a_dead_channel_is_built_anew_and_used_again() {
     rig.server.verify();
 }
 
-/// What a page told of its ways.
+/// The ways that a page told of.
 fn ways_told(rig: &Rig) -> Vec<Link> {
     let told = rig.heard(|message| match message {
         ClientMessage::LinkChanged { link, .. } => Some(*link),

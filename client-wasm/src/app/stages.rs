@@ -228,7 +228,7 @@ impl App {
     }
 }
 
-/// Which attempt at a quiz a view is, in words, if there is more than one.
+/// The number of a view's attempt at a quiz, in words, if there is more than one.
 fn attempt(view: &StageView) -> Option<String> {
     match view {
         StageView::Quiz {

@@ -113,7 +113,7 @@ impl PadDirection {
 pub struct Button {
     /// Its action.
     pub action: Action,
-    /// Where on the cross it is; none for one beside it.
+    /// Its place on the cross; `None` for one beside it.
     pub way: Option<PadDirection>,
     /// The sign on it.
     pub face: String,

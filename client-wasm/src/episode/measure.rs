@@ -38,7 +38,7 @@ const STEPS: u32 = 100_000;
 /// Round trips to the server, milliseconds, as they come in.
 pub(crate) type Pings = Rc<RefCell<Vec<f64>>>;
 
-/// How far it is.
+/// The progress of the measurements.
 pub(crate) enum At {
     /// At this check.
     Check(usize),
@@ -248,7 +248,7 @@ async fn pause(ms: f64) {
     JsFuture::from(promise).await.ok();
 }
 
-/// When the next frame is, milliseconds; none if there is none. A page that has ended waits for ever.
+/// The time of the next frame, milliseconds; `None` if there is none. A page that has ended waits for ever.
 async fn frame() -> Option<f64> {
     let promise = Promise::new(&mut |done, _| {
         if lifetime::is_over() {

@@ -164,7 +164,7 @@ impl Engine for Browser {
     }
 }
 
-/// Where the module with this SHA-256 is served, for good.
+/// The lasting address of the module with this SHA-256.
 pub(crate) fn module_url(sha256: &str) -> String {
     format!("/modules/{sha256}.wasm")
 }

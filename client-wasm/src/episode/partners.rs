@@ -26,13 +26,13 @@ struct Partner {
     seat: Seat,
     name: String,
     presence: Presence,
-    /// When the server decides on somebody who stays away, page clock.
+    /// The time at which the server decides on somebody who stays away, page clock.
     until_us: Option<u64>,
     /// The controller of the seat.
     controller: Controller,
     /// True if an AI partner that is not disclosed plays or played while the person is away: then nothing is told.
     is_secret: bool,
-    /// Until when it is told that the person is back, page clock.
+    /// The end of the notice that the person is back, page clock.
     back_until_us: u64,
 }
 
@@ -131,7 +131,7 @@ impl PartnerNotices {
         }
     }
 
-    /// How somebody is.
+    /// The presence of somebody.
     pub fn presence(&self, seat: Seat) -> Option<Presence> {
         let person = self.people.iter().find(|person| person.seat == seat);
         person.map(|person| person.presence)

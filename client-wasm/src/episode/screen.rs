@@ -17,7 +17,7 @@ use crate::shell::inbox::{Inbox, Input};
 /// Pause between descriptions for screen readers, milliseconds.
 const DESCRIBE_MS: f64 = 2_000.0;
 
-/// How a link is shown.
+/// The display of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Badge {
     /// Alone, or not linked yet: nothing.
@@ -32,7 +32,7 @@ pub(crate) enum Badge {
     Unsaved,
 }
 
-/// How much of the world a sentence covers.
+/// The part of the world that a sentence covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Veil {
     /// Nothing is covered, and nothing is said.

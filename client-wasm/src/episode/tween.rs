@@ -1,4 +1,4 @@
-//! Where things are on the way: items with an identity glide from where they are shown to where they belong.
+//! Gliding pictures: items with an identity move from where they are shown to where they belong.
 //!
 //! A new picture, a correction by a rollback and a key press are one case: a new aim from the place shown now.
 
@@ -46,7 +46,7 @@ impl Tween {
         self.tracks = next;
     }
 
-    /// Where to show an item.
+    /// The place of an item now.
     pub fn at(&self, item: &Item, now_ms: f64) -> Box4 {
         let track = self.tracks.get(&item.id).filter(|_| item.id != 0);
         track.map_or([item.x, item.y, item.w, item.h], |track| track.at(now_ms))

@@ -28,7 +28,7 @@ struct Picture {
     loaded: Rc<Cell<bool>>,
 }
 
-/// How cells lie on the canvas, in device pixels.
+/// The place of cells on the canvas, in device pixels.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Frame {
     scale: f64,

@@ -16,7 +16,7 @@ pub fn name_writer(talk: &Talk, place: Seat) -> String {
     }
 }
 
-/// How the others are who could write.
+/// The presence of the others who could write.
 pub fn say_company(talk: &Talk) -> String {
     let places = (0..).map(Seat).zip(&talk.company);
     let others = places.filter(|(place, _)| *place != talk.place);
@@ -35,7 +35,7 @@ pub fn say_company(talk: &Talk) -> String {
     others.map(how).collect::<Vec<_>>().join(" ")
 }
 
-/// How long a chat lasts still.
+/// The time left of a chat.
 pub fn say_chat_left(left_ms: u64) -> String {
     fill_in(
         current_words().time_left,
@@ -43,7 +43,7 @@ pub fn say_chat_left(left_ms: u64) -> String {
     )
 }
 
-/// How many characters can still be written.
+/// The number of characters left to write.
 pub fn say_characters_left(left: usize) -> String {
     match left {
         1 => current_words().one_character_left.to_owned(),

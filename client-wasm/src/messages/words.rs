@@ -190,11 +190,11 @@ words! {
     one_more,
     /// Several people are still needed.
     some_more,
-    /// How long somebody has waited.
+    /// The time somebody has waited.
     waited,
-    /// How long it usually takes, if that is short.
+    /// The usual time, if it is short.
     few_seconds,
-    /// How long it usually takes.
+    /// The usual time.
     lately,
     /// The place of somebody in the lobby is another's.
     place_given,
@@ -234,7 +234,7 @@ words! {
     one_away,
     /// Several of the group are away.
     some_away,
-    /// How long the others of the group are waited for.
+    /// The time left to wait for the others of the group.
     goes_on_by,
     /// The only other person, at the start of a sentence.
     your_partner,
@@ -246,7 +246,7 @@ words! {
     withdrawn,
     /// The page can be left in a while.
     go_on_in,
-    /// Which attempt at a quiz this is.
+    /// The number of the attempt at a quiz.
     attempt,
     /// Somebody's page is out of sight.
     looked_away,
@@ -268,7 +268,7 @@ words! {
     held_hidden,
     /// The world waits for somebody whose page is gone.
     held_gone,
-    /// How a round ended, during a rest.
+    /// The end of a round, during a rest.
     round_over,
     /// The button that ends a rest.
     next_round,
@@ -276,7 +276,7 @@ words! {
     round_in,
     /// Names the number of the round.
     round,
-    /// Which round it is.
+    /// The number of the round.
     round_of,
     /// Names the score.
     score,
@@ -308,7 +308,7 @@ words! {
     preparing,
     /// Names the buttons to touch.
     controls,
-    /// How far one is.
+    /// The progress on the way.
     progress_of,
     /// Names the other languages.
     languages,
@@ -368,7 +368,7 @@ words! {
     chat_to_the_end,
     /// The button that leads from the chat to the game.
     to_game,
-    /// Which keys lead from one to the other.
+    /// The keys that lead from one to the other.
     chat_keys,
     /// The person of this page, in a chat.
     you,
@@ -382,11 +382,11 @@ words! {
     chat_ai,
     /// The only other one in a chat is an AI partner.
     chat_with_ai,
-    /// How long a chat lasts still.
+    /// The time left of a chat.
     time_left,
-    /// How many characters can still be written.
+    /// The number of characters left to write.
     one_character_left,
-    /// How many characters can still be written.
+    /// The number of characters left to write.
     characters_left,
     /// The button that opens the chat.
     open_chat,
@@ -442,25 +442,25 @@ words! {
     lacks_keyboard,
     /// There is no screen to touch.
     lacks_touch,
-    /// How large the window must be.
+    /// The size that the window must have.
     needs_window,
-    /// How large it is.
+    /// The size that it has.
     this_window,
     /// The connection is too slow.
     slow_connection,
-    /// How fast it must be.
+    /// The speed that is needed.
     needs_connection,
-    /// How many frames a second.
+    /// The number of frames a second.
     one_frame,
-    /// How many frames a second.
+    /// The number of frames a second.
     frames,
     /// The picture is too slow.
     slow_picture,
-    /// How fast it must be.
+    /// The speed that is needed.
     needs_frames,
     /// The game is too slow.
     slow_game,
-    /// How fast it must be.
+    /// The speed that is needed.
     needs_step,
     /// The study does not say what is lacking.
     lacks_something,
@@ -504,7 +504,7 @@ words! {
     move_up,
     /// Moves a choice down.
     move_down,
-    /// Where a choice stands now.
+    /// The place of a choice now.
     ranked,
     /// A number is too small.
     number_from,

@@ -37,7 +37,7 @@ pub(crate) enum PeerNews {
     Datagram(Vec<u8>),
 }
 
-/// Where the news and signals of all connections go; the page is woken for each.
+/// The queue of news and signals of all connections; the page is woken for each.
 #[derive(Clone)]
 struct PeerQueue {
     inbox: Inbox,

@@ -12,7 +12,7 @@ use crate::messages;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
-/// So few characters are left that it is told.
+/// The number of characters left from which on it is told.
 const FEW: usize = 60;
 
 /// The messages and the field.
@@ -30,7 +30,7 @@ pub(crate) struct Pane {
     news: HtmlElement,
     /// Those of the lines that are shown.
     drawn: Vec<(Seat, u32)>,
-    /// How many of them the person has had before their eyes.
+    /// The number of them that the person has seen.
     read: usize,
     /// The state that is shown: changes of the chat, whether one can write, and whether the page is connected.
     shown: Option<(u64, bool, bool)>,

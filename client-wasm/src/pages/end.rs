@@ -12,7 +12,7 @@ use crate::messages;
 use crate::pages::screening;
 use crate::shell::{credentials, dom, iframe, layout};
 
-/// How long the last page stays before it leads away by itself, seconds.
+/// The time for which the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
 
 /// The outcomes of those who have done what was asked.

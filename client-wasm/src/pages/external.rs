@@ -10,7 +10,7 @@ use crate::shell::credentials::TICKET;
 use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
 
-/// Where the other page leads back to.
+/// The address to which the other page leads back.
 fn way_back(ticket: &str) -> String {
     let origin = dom::window().location().origin().unwrap_or_default();
     format!("{origin}/?{TICKET}={ticket}")

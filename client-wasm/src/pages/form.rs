@@ -36,7 +36,7 @@ impl Filling {
         &self.form.pages[self.times.page()]
     }
 
-    /// How far it is to the next page of which something is shown, that way; none if there is none.
+    /// The distance to the next page of which something is shown, that way; `None` if there is none.
     fn way(&self, by: isize) -> Option<isize> {
         let (shown, _) = self.form.shown(&self.values);
         let at = |way: isize| self.times.page().checked_add_signed(way);

@@ -12,7 +12,7 @@ pub(crate) struct Rest {
     pub(crate) page: HtmlElement,
     button: HtmlElement,
     hint: HtmlElement,
-    /// From when on the person may go on, and when it goes on by itself, page clock, milliseconds.
+    /// The times at which the person may go on, and at which the study goes on by itself, page clock, milliseconds.
     from_ms: f64,
     until_ms: Option<f64>,
     /// True if the person has gone on and waits for others.
@@ -53,7 +53,7 @@ impl Rest {
         }
     }
 
-    /// How much time is left of it, from now.
+    /// Sets the time that is left of it, from now.
     pub(crate) fn with_times(mut self, now_ms: f64, min_ms: u32, max_ms: Option<u32>) -> Self {
         self.from_ms = now_ms + f64::from(min_ms);
         self.until_ms = max_ms.map(|max_ms| now_ms + f64::from(max_ms));

@@ -103,7 +103,7 @@ pub fn say_remedy(lack: &Lack, device: Device) -> Option<String> {
     Some(said.to_owned())
 }
 
-/// How often the person may still try, if that is not for ever.
+/// The number of attempts left, if there is a limit.
 pub fn say_attempts_left(left: u8) -> String {
     match left {
         1 => current_words().check_once.to_owned(),

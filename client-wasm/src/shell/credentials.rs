@@ -92,7 +92,7 @@ pub(crate) fn forget_session() {
     keep(LINK, None);
 }
 
-/// Where this page is in another language. A tab that remembers nothing would lose its session on the way.
+/// The address of this page in another language. A tab that remembers nothing would lose its session on the way.
 pub(crate) fn address_in_language(language: &str) -> Option<String> {
     storage().map(|_| format!("?{LANGUAGE}={language}"))
 }

@@ -36,7 +36,7 @@ pub(crate) enum Input {
     },
     /// A finger went to a touch button, or away from one.
     Touch {
-        /// Which finger.
+        /// The number of the finger.
         finger: i32,
         /// The action of its button.
         action: Option<Action>,

@@ -1,4 +1,4 @@
-//! What the person does and sees: wishes, keys with the tick that they enter and the frame that answers them,
+//! The person's actions and frames: wishes, keys with the tick that they enter and the frame that answers them,
 //! and spans out of sight.
 
 use env_core::Action;
@@ -23,13 +23,13 @@ struct Unseen {
 pub(super) struct Person {
     /// The tick at which the page went out of sight.
     hidden: Option<Tick>,
-    /// Whether the page has the whole screen, as noted last.
+    /// True if the page has the whole screen, as noted last.
     screen: Option<bool>,
     unseen: Vec<Unseen>,
     /// The tick that is on the screen; since when, and since when the one before was, newest first.
     on_screen: Option<u32>,
     since_us: [Option<i64>; 2],
-    /// What was viewed and is not being drawn, and what is being drawn and was not presented.
+    /// The frame that was viewed and is not being drawn, and the one that is being drawn and was not presented.
     viewed: Option<Frame>,
     drawn: Option<Frame>,
 }
@@ -60,7 +60,7 @@ impl Person {
         self.tell_unseen(recorder);
     }
 
-    /// Whether everything that was viewed has been presented.
+    /// True if everything that was viewed has been presented.
     pub(super) fn has_seen_all(&self) -> bool {
         self.viewed.is_none() && self.drawn.is_none()
     }
@@ -156,7 +156,7 @@ fn join(before: Frame, frame: &mut Frame) {
 }
 
 impl<W: World> Peer<W> {
-    /// Whether keys belong to the world now: to one out of sight they do not.
+    /// True if keys belong to the world now: to one out of sight they do not.
     pub fn takes_keys(&self) -> bool {
         let runs = self.session().is_some_and(|s| s.ended().is_none());
         runs && self.verdict.is_none() && !self.is_hidden

@@ -1,4 +1,4 @@
-//! Who has which seat: the start, fences and changes, the loss of the own seat and the way back.
+//! The controllers of the seats: the start, fences and changes, the loss of the own seat and the way back.
 
 use super::*;
 use protocol::change::Change;
@@ -138,7 +138,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// What is here does not fit what the server has: the seat goes on from the server's state.
+    /// The state here does not fit the server's: the seat goes on from the server's state.
     fn give_up(&mut self, now: Now, error: &dyn std::error::Error) {
         let message = error.to_string();
         self.net.tell(ClientMessage::Trouble { message });
@@ -184,7 +184,7 @@ impl<W: World> Peer<W> {
     }
 }
 
-/// What plays a seat inside the simulation; none for a person, or nobody.
+/// The policy that plays a seat inside the simulation; none for a person, or nobody.
 fn partner(
     partners: &Partners,
     controller: &Controller,

@@ -61,7 +61,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Who keeps the world waiting: whoever is not heard, or else whose receipts are missing.
+    /// The seat that keeps the world waiting: whoever is not heard, or else whose receipts are missing.
     fn waited_for(&self, session: &Session<W>, now: Now) -> Vec<Seat> {
         let silent = self.net.silent(now.page_us);
         if silent.is_empty() {

@@ -64,7 +64,7 @@ pub(crate) struct Rig {
     pub(crate) dead: BTreeSet<(Seat, Seat)>,
     /// Directions in which every so many-th datagram is lost, and how many there were.
     pub(crate) lossy: BTreeMap<(Seat, Seat), (u32, u32)>,
-    /// Whether wished data channels open, and then carry.
+    /// True if wished data channels open, and then carry.
     pub(crate) channels_open: bool,
     /// Wishes for data channels: when, from whom, to whom.
     pub(crate) connects: Vec<(u64, Seat, Seat)>,
@@ -358,7 +358,7 @@ impl Rig {
         self.open.retain(|&(a, b)| a.0 != seat && b.0 != seat);
     }
 
-    /// What the server heard of a kind.
+    /// The messages of a kind that the server heard.
     pub(crate) fn heard<T>(&self, of: impl Fn(&ClientMessage) -> Option<T>) -> Vec<(u64, Seat, T)> {
         let all = self.server.heard.iter();
         all.filter_map(|(at, seat, message)| Some((*at, *seat, of(message)?)))

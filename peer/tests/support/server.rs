@@ -29,16 +29,16 @@ pub(crate) struct Server {
     finished: BTreeSet<Seat>,
     /// Notes by seat, life and number.
     pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
-    /// Whether uploads are stored and answered.
+    /// True if uploads are stored and answered.
     pub(crate) is_archiving: bool,
     /// How often each page said that it is ready.
     pub(crate) ready: Vec<u32>,
     pub(crate) reports: Vec<Report>,
     /// Everything else that pages said: when, who, what.
     pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
-    /// What is to be sent.
+    /// The messages to be sent.
     pub(crate) outbox: Vec<(Seat, ServerMessage)>,
-    /// Whether pages are to count how many packets are lost, and what each said of it.
+    /// True if pages are to count how many packets are lost, and what each said of it.
     pub(crate) measures_loss: bool,
     pub(crate) losses: BTreeMap<Seat, Vec<Option<u16>>>,
 }

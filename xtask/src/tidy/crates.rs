@@ -121,7 +121,6 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
         &[
             "archive",
             "catalog",
-            "client-wasm",
             "env-core",
             "peer",
             "policy",

@@ -15,9 +15,9 @@ use crate::shell::dom;
 
 /// A hold is told to the person after this long, microseconds.
 const HOLD_US: u64 = 300_000;
-/// How long the picture takes from one turn to the next, microseconds.
+/// The time of the picture from one turn to the next, microseconds.
 const TURN_US: u64 = 120_000;
-/// How long it is told that the person is back, microseconds.
+/// The time for which a person is welcomed back, microseconds.
 const BACK_US: u64 = 4_000_000;
 
 impl Play {

@@ -113,7 +113,7 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
     vec![one]
 }
 
-/// How choices are laid out.
+/// The arrangement of choices.
 fn class_of(choices: &[Choice]) -> &'static str {
     match choices.iter().any(|choice| choice.picture.is_some()) {
         true => "div.choices.pictures",
