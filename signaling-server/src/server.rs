@@ -11,10 +11,10 @@ use env_core::World;
 use env_core::contract::ParamError;
 use module::ModuleError;
 use study::media::{FOLDER, Media};
-use study::recruitment::{Deed, Provider};
+use study::recruitment::{Provider, RecruiterAction};
 use study::stage::{CompiledModel, Env, Model};
 use study::{
-    DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Kind, Outcome, Problem, Study,
+    DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Outcome, Problem, StageKind, Study,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
@@ -80,7 +80,7 @@ pub struct Server {
     /// Tokens of the participant links that nobody has finished.
     pub links: Vec<String>,
     /// What each outcome tells the recruiter, and its completion code; none without recruitment.
-    pub codes: Vec<(Outcome, Deed, String)>,
+    pub codes: Vec<(Outcome, RecruiterAction, String)>,
     /// The query of the address that the recruiter is given, if it has one of its own.
     pub query: Option<&'static str>,
     driver: JoinHandle<anyhow::Result<()>>,
@@ -412,7 +412,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
 /// What each env stage of a study plays, with the module of its environment.
 fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[Module]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
-        let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
+        let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
         let module = kept(env, modules);
@@ -434,7 +434,7 @@ fn kept<'a>(env: &Env, modules: &'a [Module]) -> Option<&'a Module> {
 fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Result<Vec<Module>> {
     let mut modules: Vec<Module> = Vec::new();
     for stage in &study.timeline {
-        let Kind::Env(env) = &stage.kind else {
+        let StageKind::Env(env) = &stage.kind else {
             continue;
         };
         if kept(env, &modules).is_some() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use anyhow::Context as _;
 use protocol::control::EndReason;
 use protocol::{Era, Seat, Tick};
-use study::{Draw, Kind, Outcome, Progress, Study};
+use study::{Outcome, Progress, StageKind, Study, UnitAssignment};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Memory, place};
@@ -79,7 +79,7 @@ impl Memory {
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
             if stale.contains(&session.participant) {
                 // An end is never refused.
-                let _ = progress.handle(&self.study, study::Event::Cut(Outcome::Technical));
+                let _ = progress.handle(&self.study, study::ProgressEvent::Cut(Outcome::Technical));
                 let attendance = attendance(&session);
                 let payment = progress.outcome(&self.study).map(|outcome| {
                     let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();
@@ -262,14 +262,14 @@ pub fn running(
     study: &Study,
     era: Era,
     visits: Vec<u16>,
-    draw: Draw,
+    draw: UnitAssignment,
     file: &Episode,
 ) -> anyhow::Result<RestoredEpisode> {
     let header = file.header();
     let timeline = &study.timeline;
     let stage = timeline
         .iter()
-        .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
+        .position(|stage| stage.id == header.stage && matches!(stage.kind, StageKind::Env(_)));
     let stage = stage.context("the study has no such stage any more")?;
     let row = EpisodeRow {
         episode: header.episode.clone(),
@@ -315,7 +315,7 @@ mod tests {
         let (study, _) = crate::server::read_study(&dir).unwrap();
         let stage = study.timeline.iter();
         let stage = stage.map(|stage| (&stage.id, &stage.kind));
-        let stage = stage.filter(|(_, kind)| matches!(kind, Kind::Env(_)));
+        let stage = stage.filter(|(_, kind)| matches!(kind, StageKind::Env(_)));
         let stage = stage.map(|(id, _)| id.clone()).next().unwrap();
         let home = tempfile::tempdir().unwrap();
         let data = DataDir::open(home.path()).unwrap();
