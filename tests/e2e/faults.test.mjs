@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Participant, SOON, Server, launch, reachable, scratch, sideBySide, studyWith } from './harness.mjs';
+import { Participant, SOON, Server, drawLess, launch, reachable, scratch, sideBySide, studyWith } from './harness.mjs';
 import { equal, figures, verified } from './match.mjs';
 
 /** Ticks of a match, and how many in a second: long enough for what goes wrong in its middle. */
@@ -25,7 +25,7 @@ async function serve(t, changes = {}) {
 /** Both participants of a server, in the match. */
 async function pair(t, server, options = [{}, {}]) {
   const people = await Promise.all(options.map((each, seat) =>
-    Participant.open(browser, server.links[seat], { name: `page ${seat}`, ...each })));
+    Participant.open(browser, server.links[seat], { name: `page ${seat}`, ...each, before: [drawLess, each.before ?? []].flat() })));
   t.after(() => Promise.all(people.map(person => person.context.close())));
   await Promise.all(people.map(person => person.read()));
   return people;
@@ -180,7 +180,7 @@ sideBySide(4, () => {
 
   for (const seat of [0, 1]) {
     test(`a connection that dies at seat ${seat} is built anew`, async t => {
-      const server = await serve(t, { horizon: 400 });
+      const server = await serve(t, { horizon: 600 });
       const people = await pair(t, server, [{ before: reachable }, { before: reachable }]);
       await Promise.all(people.map(person => person.play(({ report }) => report.link === 'direct' && report.confirmed > 10)));
       const seats = await Promise.all(people.map(async person => (await person.report()).seat));
