@@ -49,20 +49,21 @@ const stored = async server => {
 
 sideBySide(4, () => {
   test('a closed tab leaves a sentence, and the survivor reaches the last page', async t => {
-    const server = await serve(t, { grace_s: 2 });
+    // So long that it ends because somebody is gone, however slow the machine is.
+    const server = await serve(t, { grace_s: 2, horizon: 10 * HORIZON });
     const [leaver, survivor] = await pair(t, server);
     await Promise.all([leaver, survivor].map(person => person.play(turn => turn.report.confirmed > 30)));
-    await leaver.context.close();
     // Read as soon as it is there: after a while the page goes on by itself.
-    const sentence = await survivor.page.waitForFunction(
-      () => document.querySelector('section.play .overlay:has(button.primary)')?.textContent, null, { timeout: SOON });
-    assert.match(await sentence.jsonValue(), /partner/i);
+    const sentence = survivor.page.waitForFunction(
+      () => document.querySelector('section.play .overlay:has(button.primary)')?.textContent, null, { timeout: 2 * SOON });
+    await Promise.all([sentence, leaver.context.close()]);
+    assert.match(await (await sentence).jsonValue(), /partner/i);
     await survivor.goOn();
     await survivor.answer();
     await survivor.shows('end');
     const episode = await stored(server);
     assert.ok(episode.ticks > 30, `what was confirmed is kept: ${episode.ticks} ticks`);
-    assert.ok(episode.ticks < HORIZON, 'what nobody played is not there');
+    assert.ok(episode.ticks < 10 * HORIZON, 'what nobody played is not there');
   });
 
   test('the server is killed and restarted while two people play: the match goes on and nothing is lost', async t => {
