@@ -2,7 +2,7 @@
 
 use protocol::Era;
 use server_core::arbiter::{EpisodeRow, RestoredEpisode};
-use study::{Draw, Kind, Study};
+use study::{StageKind, Study, UnitAssignment};
 
 use crate::Episode;
 
@@ -19,14 +19,14 @@ pub fn restore_episode(
     study: &Study,
     era: Era,
     visits: Vec<u16>,
-    draw: Draw,
+    draw: UnitAssignment,
     file: &Episode,
 ) -> Result<RestoredEpisode, StageGone> {
     let header = file.header();
     let timeline = &study.timeline;
     let stage = timeline
         .iter()
-        .position(|stage| stage.id == header.stage && matches!(stage.kind, Kind::Env(_)));
+        .position(|stage| stage.id == header.stage && matches!(stage.kind, StageKind::Env(_)));
     let stage = stage
         .and_then(|stage| u16::try_from(stage).ok())
         .ok_or(StageGone)?;

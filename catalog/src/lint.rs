@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
-use study::design::Order;
-use study::outline::Ending;
+use study::design::LevelOrder;
+use study::outline::OutcomePay;
 use study::{Outline, Problem};
 
 use crate::read_study;
@@ -179,7 +179,7 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     for orders in &outline.orders {
         let sequences = match orders.sequences {
             Some(sequences) => count(sequences.into(), "sequence"),
-            None if orders.order == Order::Fixed => "in the order of the file".to_owned(),
+            None if orders.order == LevelOrder::Fixed => "in the order of the file".to_owned(),
             None => "in random order".to_owned(),
         };
         row(
@@ -208,7 +208,7 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     writeln!(f)
 }
 
-fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[Ending]) -> fmt::Result {
+fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
     for (index, ending) in endings.iter().enumerate() {
         let name = if index == 0 { "outcomes" } else { "" };
         match &ending.pay {

@@ -19,7 +19,7 @@ use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use store::data_folder::DataDir;
 use study::Study;
-use study::stage::Kind;
+use study::stage::StageKind;
 
 const CLONE: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 const LSTM: &[u8] = include_bytes!("../../onnx/tests/golden/lstm.onnx");
@@ -83,7 +83,7 @@ fn read(bot: &str) -> Study {
 
 /// The name under which the model of a study plays.
 fn name(study: &Study) -> String {
-    let Kind::Env(env) = &study.timeline[0].kind else {
+    let StageKind::Env(env) = &study.timeline[0].kind else {
         panic!("the first stage is an episode");
     };
     match &env.players[1] {

@@ -6,7 +6,7 @@ use protocol::control::Answer;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Value, json};
 use study::assign::Rng;
-use survey::{Choice, Form, Item, Kind, NONE, Rule, Values, key_of};
+use survey::{Form, FormItem, ItemChoice, ItemKind, NONE, Rule, Values, key_of};
 
 /// How often, of 100, a question is passed over that need not be answered.
 const PASSED_OVER: usize = 20;
@@ -85,20 +85,20 @@ fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
 }
 
 /// A value that an item takes.
-fn value(item: &Item, rng: &mut Rng) -> Result<Value, String> {
+fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
     Ok(match &item.kind {
-        Kind::One(choices) | Kind::List(choices) => one_of(choices, rng)?,
-        Kind::Rating { points, .. } => one_of(points, rng)?,
-        Kind::Many { choices, .. } => some_of(item, choices, rng)?,
-        Kind::Boolean { .. } => json!(rng.below(2) == 1),
-        Kind::Lines => written(item, "text", rng)?,
-        Kind::Line { input } => written(item, input, rng)?,
-        Kind::Matrix { columns, rows } => {
-            let row = |row: &Choice| Ok((key_of(&row.value), one_of(columns, rng)?));
+        ItemKind::One(choices) | ItemKind::List(choices) => one_of(choices, rng)?,
+        ItemKind::Rating { points, .. } => one_of(points, rng)?,
+        ItemKind::Many { choices, .. } => some_of(item, choices, rng)?,
+        ItemKind::Boolean { .. } => json!(rng.below(2) == 1),
+        ItemKind::Lines => written(item, "text", rng)?,
+        ItemKind::Line { input } => written(item, input, rng)?,
+        ItemKind::Matrix { columns, rows } => {
+            let row = |row: &ItemChoice| Ok((key_of(&row.value), one_of(columns, rng)?));
             let rows: Result<Map<_, _>, String> = rows.iter().map(row).collect();
             Value::Object(rows?)
         }
-        Kind::Slider {
+        ItemKind::Slider {
             min,
             max,
             step,
@@ -113,32 +113,32 @@ fn value(item: &Item, rng: &mut Rng) -> Result<Value, String> {
                 false => number(one),
             }
         }
-        Kind::Ranking(choices) => {
+        ItemKind::Ranking(choices) => {
             let mut order: Vec<&Value> = choices.iter().map(|choice| &choice.value).collect();
             rng.shuffle(&mut order);
             json!(order)
         }
-        Kind::Parts(parts) => {
+        ItemKind::Parts(parts) => {
             let mut members = Map::new();
             for part in parts {
-                let is_needed = part.required || matches!(part.kind, Kind::Parts(_));
+                let is_needed = part.required || matches!(part.kind, ItemKind::Parts(_));
                 if is_needed || rng.below(100) >= PASSED_OVER {
                     members.insert(part.name.clone(), value(part, rng)?);
                 }
             }
             Value::Object(members)
         }
-        Kind::Html(_) | Kind::Heading => Value::Null,
+        ItemKind::Html(_) | ItemKind::Heading => Value::Null,
     })
 }
 
-fn one_of(choices: &[Choice], rng: &mut Rng) -> Result<Value, String> {
+fn one_of(choices: &[ItemChoice], rng: &mut Rng) -> Result<Value, String> {
     let chosen = choices.get(rng.below(choices.len()));
     let chosen = chosen.map(|choice| choice.value.clone());
     chosen.ok_or_else(|| "an element has nothing to choose".to_owned())
 }
 
-fn some_of(item: &Item, choices: &[Choice], rng: &mut Rng) -> Result<Value, String> {
+fn some_of(item: &FormItem, choices: &[ItemChoice], rng: &mut Rng) -> Result<Value, String> {
     let mut values: Vec<Value> = choices.iter().map(|choice| choice.value.clone()).collect();
     if values.iter().any(|value| value == NONE) {
         if rng.below(4) == 0 {
@@ -159,7 +159,7 @@ fn some_of(item: &Item, choices: &[Choice], rng: &mut Rng) -> Result<Value, Stri
 }
 
 /// A value that a field of an HTML input type takes.
-fn written(item: &Item, input: &str, rng: &mut Rng) -> Result<Value, String> {
+fn written(item: &FormItem, input: &str, rng: &mut Rng) -> Result<Value, String> {
     let (mut least, mut most) = (0.0, f64::NAN);
     let (mut short, mut long) = (0, usize::MAX);
     let mut is_number = item.is_number();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use protocol::control::StageView;
 use serde::Serialize;
 use study::assign::Rng;
-use study::{Kind, Study};
+use study::{StageKind, Study};
 
 /// How often a page is reloaded.
 const RELOADS: u32 = 4;
@@ -102,14 +102,14 @@ impl Fault {
 
     /// Whether the study has where it could happen.
     fn happens_in(self, study: &Study) -> bool {
-        let any = |is: fn(&Kind) -> bool| study.timeline.iter().any(|stage| is(&stage.kind));
+        let any = |is: fn(&StageKind) -> bool| study.timeline.iter().any(|stage| is(&stage.kind));
         match self {
-            Refuse => any(|kind| matches!(kind, Kind::Consent(_))),
-            FailQuiz => any(|kind| matches!(kind, Kind::Quiz(_))),
-            DropLobby => any(|kind| matches!(kind, Kind::Lobby(_))),
-            DropPlay | Return => any(|kind| matches!(kind, Kind::Env(_))),
-            SlowNetwork => any(|kind| matches!(kind, Kind::Env(env) if env.people() > 1)),
-            CloseSurvey => any(|kind| matches!(kind, Kind::Survey(_))),
+            Refuse => any(|kind| matches!(kind, StageKind::Consent(_))),
+            FailQuiz => any(|kind| matches!(kind, StageKind::Quiz(_))),
+            DropLobby => any(|kind| matches!(kind, StageKind::Lobby(_))),
+            DropPlay | Return => any(|kind| matches!(kind, StageKind::Env(_))),
+            SlowNetwork => any(|kind| matches!(kind, StageKind::Env(env) if env.people() > 1)),
+            CloseSurvey => any(|kind| matches!(kind, StageKind::Survey(_))),
             Reload | SecondTab | Withdraw | Idle | Malformed | Server => true,
         }
     }

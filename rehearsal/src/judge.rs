@@ -8,7 +8,7 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use study::design::Unit;
 use study::payment::written;
-use study::{Assignment, Draw, Outcome, Progress, Study, screening};
+use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
 use super::Played;
 use super::quota;
@@ -396,7 +396,7 @@ fn cells(
             let has_ai = with_ai.contains(&draw.seed);
             (draw.seed.to_string(), draw, has_ai)
         });
-        let of_unit: Vec<(String, &Draw, bool)> = match study.design.unit {
+        let of_unit: Vec<(String, &UnitAssignment, bool)> = match study.design.unit {
             Unit::Participant => own.into(),
             Unit::Group => of_groups.collect(),
         };
@@ -435,7 +435,7 @@ fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
 }
 
 /// The name of what a unit has; none if nothing varies.
-fn cell(study: &Study, draw: &Draw) -> Option<String> {
+fn cell(study: &Study, draw: &UnitAssignment) -> Option<String> {
     let factors = study.design.between.iter().map(|it| it.name.as_str());
     let treatment = Some(draw.treatment_name(factors)).filter(|name| !name.is_empty());
     let sequences = draw.sequences.iter();
@@ -447,7 +447,7 @@ fn cell(study: &Study, draw: &Draw) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use protocol::control::{Answer, Farewell};
-    use study::recruitment::Deed;
+    use study::recruitment::RecruiterAction;
 
     use super::*;
     use store::PayState;
@@ -485,10 +485,10 @@ timeline:
         std::fs::write(dir.path().join(study::FILE), text).unwrap();
         let study = study::load(dir.path()).unwrap();
         let level = |factor: &str, level: &str| (factor.to_owned(), level.to_owned());
-        let draw = Draw {
+        let draw = UnitAssignment {
             levels: [level("light", "dim"), level("speed", "fast")].into(),
             sequences: [("room".to_owned(), 1)].into(),
-            ..Draw::default()
+            ..UnitAssignment::default()
         };
         assert_eq!(cell(&study, &draw).as_deref(), Some("fast/dim/room #2"));
         let names = study.design.treatments().into_iter();
@@ -499,7 +499,7 @@ timeline:
             names,
             ["slow/dim", "slow/bright", "fast/dim", "fast/bright"]
         );
-        assert_eq!(cell(&study, &Draw::default()), None);
+        assert_eq!(cell(&study, &UnitAssignment::default()), None);
     }
 
     #[test]
@@ -542,7 +542,7 @@ timeline:
             participant: "P-1".to_owned(),
             what: study::Payment {
                 outcome: Outcome::Completed,
-                deed: Deed::Approve,
+                deed: RecruiterAction::Approve,
                 code: Some("C0DE".to_owned()),
                 receipt: "R-1".to_owned(),
                 currency: Some("GBP".to_owned()),
@@ -589,9 +589,9 @@ timeline:
 
     #[test]
     fn a_draw_that_is_another_one_after_a_death_is_found_and_a_new_group_is_none() {
-        let draw = |seed| Draw {
+        let draw = |seed| UnitAssignment {
             seed,
-            ..Draw::default()
+            ..UnitAssignment::default()
         };
         let of = |own, groups: &[(u16, u64)]| Assignment {
             own: draw(own),

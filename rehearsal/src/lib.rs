@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use study::assign::Rng;
-use study::{Assignment, EnvFactsByStage, Kind, Study};
+use study::{Assignment, EnvFactsByStage, StageKind, Study};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
@@ -156,7 +156,7 @@ async fn rehearsed(
 /// # Errors
 /// Why not.
 fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
-    let many = |kind: &Kind| matches!(kind, Kind::Env(env) if env.people() > 1);
+    let many = |kind: &StageKind| matches!(kind, StageKind::Env(env) if env.people() > 1);
     let together = study.timeline.iter().any(|stage| many(&stage.kind));
     anyhow::ensure!(
         study.net.fallback || !together,

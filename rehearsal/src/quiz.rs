@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use protocol::control::Answer;
 use serde_json::Value;
 use study::assign::Rng;
-use study::{Kind, Study};
+use study::{StageKind, Study};
 
 /// How often, of 100, somebody is wrong in the first attempt at a quiz that leaves another.
 const WRONG_AT_FIRST: usize = 15;
@@ -23,7 +23,7 @@ pub(super) fn solve(
 ) -> Result<Vec<Answer>, String> {
     let mut stages = study.timeline.iter();
     let quiz = stages.find_map(|stage| match &stage.kind {
-        Kind::Quiz(quiz) if stage.id == id => Some(quiz),
+        StageKind::Quiz(quiz) if stage.id == id => Some(quiz),
         _ => None,
     });
     let quiz = quiz.ok_or_else(|| format!("the study has no quiz `{id}`"))?;

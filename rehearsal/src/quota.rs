@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use study::assign::{self, Counts, Standing};
 use study::design::{Design, Unit};
-use study::{Assignment, Draw, Outcome};
+use study::{Assignment, Outcome, UnitAssignment};
 
 use store::{Group, Session};
 
@@ -43,7 +43,7 @@ pub(super) fn seed(group: &Group) -> u64 {
     draw(group).seed
 }
 
-fn draw(group: &Group) -> Draw {
+fn draw(group: &Group) -> UnitAssignment {
     serde_json::from_str(&group.draw).unwrap_or_default()
 }
 
@@ -134,9 +134,9 @@ mod tests {
     }
 
     fn group(seed: u64, has_ai: bool, people: &[&str]) -> Group {
-        let draw = Draw {
+        let draw = UnitAssignment {
             seed,
-            ..Draw::default()
+            ..UnitAssignment::default()
         };
         let member = |(place, name): (usize, &&str)| Member {
             place: place as u8,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde::Deserialize;
-use study::{Kind, Study};
+use study::{StageKind, Study};
 
 use super::record::Record;
 
@@ -56,7 +56,7 @@ impl Messages {
             let stage = stages.find(|stage| stage.id == message.stage_id);
             let kind = stage.map(|stage| &stage.kind);
             let writes = kind.is_some_and(|kind| kind.writing().is_some());
-            let is_beside = matches!(kind, Some(Kind::Env(_)));
+            let is_beside = matches!(kind, Some(StageKind::Env(_)));
             let is_of_it = is_beside != message.episode_id.is_empty();
             if !writes || !is_of_it || message.tick.is_some() && !is_beside {
                 wrong.push(format!("a message cannot have come about so: {message:?}"));

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use study::media::{FOLDER, Media};
-use study::recruitment::{Deed, Provider};
+use study::recruitment::{Provider, RecruiterAction};
 use study::stage::Env;
-use study::{EnvFacts, EnvFactsByStage, Kind, Outcome, Study};
+use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -69,7 +69,7 @@ pub struct Server {
     /// Tokens of the participant links that nobody has finished.
     pub links: Vec<String>,
     /// What each outcome tells the recruiter, and its completion code; none without recruitment.
-    pub codes: Vec<(Outcome, Deed, String)>,
+    pub codes: Vec<(Outcome, RecruiterAction, String)>,
     /// The query of the address that the recruiter is given, if it has one of its own.
     pub query: Option<&'static str>,
     driver: JoinHandle<anyhow::Result<()>>,
@@ -286,7 +286,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
 /// What each env stage of a study plays, with the module of its environment.
 fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
-        let Kind::Env(env) = &study.timeline[usize::from(index)].kind else {
+        let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
         let module = kept(env, modules);
@@ -322,7 +322,7 @@ fn start_writers(
 fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Result<Vec<EnvModule>> {
     let mut modules: Vec<EnvModule> = Vec::new();
     for stage in &study.timeline {
-        let Kind::Env(env) = &stage.kind else {
+        let StageKind::Env(env) = &stage.kind else {
             continue;
         };
         if kept(env, &modules).is_some() {

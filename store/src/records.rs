@@ -6,7 +6,7 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::Serialize;
-use study::survey::{Mark, Shown};
+use study::survey::{Mark, ShownOrder};
 
 use server_core::arbiter::{Gone, Identity};
 
@@ -156,7 +156,7 @@ pub struct Answers {
     /// What became of items that have a right answer.
     pub marks: Vec<Mark>,
     /// The orders that were drawn for what was asked.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownOrder>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
 }

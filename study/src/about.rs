@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::text::{self, Languages, Text};
 
 /// The block `study` of the file.
@@ -37,7 +37,7 @@ pub struct Keeping {
     /// Days after which what was recorded is erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<u16>,
-    /// What is erased when a participant withdraws.
+    /// The data that are erased when a participant withdraws.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_withdraw: Option<OnWithdraw>,
     /// Hours after which a session that was left cannot be taken up again.
@@ -45,18 +45,18 @@ pub struct Keeping {
     pub expires_h: Option<u16>,
 }
 
-/// What is erased when a participant withdraws.
+/// The data that are erased when a participant withdraws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnWithdraw {
-    /// What was recorded of them; what their partners have of it stays theirs.
+    /// Their own data; the data of their partners stay.
     EraseOwn,
     /// The episodes of their groups too.
     EraseGroup,
 }
 
 /// Reads it.
-pub(crate) fn read(place: &Place<'_>) -> Option<About> {
+pub(crate) fn read(place: &Cursor<'_>) -> Option<About> {
     let mut fields = place.fields("what the study is")?;
     let id = fields.key("id", "The name of the study in data and files.");
     let id = id.need("my-study", |place| place.id());

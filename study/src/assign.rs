@@ -1,4 +1,4 @@
-//! What is drawn for a participant or a group: the seed, a level of each factor between units, an order of each factor
+//! Random assignment of a participant or a group: the seed, a level of each factor between units, an order of each factor
 //! within. Pure: the same design, seed, number and counts give the same draw, on every machine and in every version.
 //!
 //! The generator is SplitMix64, numbers below a bound come by rejection, orders by Fisher–Yates; there is no float.
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Assign, Design, Order, Quota, Unit, Within};
+use crate::design::{Assign, Design, LevelOrder, Quota, Unit, Within};
 
-/// What was drawn for a unit. It is kept with the unit, and never drawn again.
+/// The assignment of a unit. It is stored with the unit, and never drawn again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Draw {
-    /// What blocks are shuffled and chosen by.
+pub struct UnitAssignment {
+    /// The seed by which blocks are shuffled and chosen.
     pub seed: u64,
     /// Name of the level, by factor.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -26,7 +26,7 @@ pub struct Draw {
     pub sequences: BTreeMap<String, u16>,
 }
 
-impl Draw {
+impl UnitAssignment {
     /// The name of the treatment by these factors, as [`Design::treatment_name`] has it: their levels with slashes
     /// between, in the order of the factors.
     pub fn treatment_name<'a>(&self, factors: impl IntoIterator<Item = &'a str>) -> String {
@@ -37,14 +37,14 @@ impl Draw {
     }
 }
 
-/// What was drawn for a participant, and for each group that they were in.
+/// The assignment of a participant, and of each group that they were in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Their own draw.
-    pub own: Draw,
+    pub own: UnitAssignment,
     /// The draw of a group, by the position of the lobby that made it in the participant's route.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub groups: BTreeMap<u16, Draw>,
+    pub groups: BTreeMap<u16, UnitAssignment>,
 }
 
 /// How many units have a treatment, or a sequence.
@@ -90,7 +90,7 @@ pub struct StudyFull;
 
 impl Counts {
     /// Counts a unit. Abandoned units and tests do not count: leave them out.
-    pub fn add(&mut self, design: &Design, draw: &Draw, standing: Standing) {
+    pub fn add(&mut self, design: &Design, draw: &UnitAssignment, standing: Standing) {
         let level = |name: &str| draw.levels.get(name).cloned().unwrap_or_default();
         let levels = design.between.iter().map(|factor| level(&factor.name));
         let sequences =
@@ -120,7 +120,7 @@ impl Counts {
 /// The factors whose sequences are balanced.
 fn balanced(design: &Design) -> impl Iterator<Item = &Within> {
     let within = design.within.iter();
-    within.filter(|factor| matches!(factor.order, Order::Latin | Order::Williams))
+    within.filter(|factor| matches!(factor.order, LevelOrder::Latin | LevelOrder::Williams))
 }
 
 /// Draws for a unit: the `number`-th of its kind, from 0, by the seed of the study. If units of this kind are not the
@@ -134,11 +134,11 @@ pub fn assign(
     seed: u64,
     number: u64,
     counts: &Counts,
-) -> Result<Draw, StudyFull> {
+) -> Result<UnitAssignment, StudyFull> {
     let mut rng = Rng::of(seed, &[unit as u64, number]);
-    let mut draw = Draw {
+    let mut draw = UnitAssignment {
         seed: rng.bits(),
-        ..Draw::default()
+        ..UnitAssignment::default()
     };
     if unit != design.unit {
         return Ok(draw);
@@ -163,7 +163,7 @@ pub fn assign(
         let name = |level: usize| factor.levels[level].name.clone();
         let mut order: Vec<usize> = (0..factor.levels.len()).collect();
         match (factor.order, draw.sequences.get(&factor.name)) {
-            (Order::Random, _) => rng.shuffle(&mut order),
+            (LevelOrder::Random, _) => rng.shuffle(&mut order),
             (_, Some(row)) => order = sequence(factor.order, order.len(), usize::from(*row)),
             _ => {}
         }
@@ -265,7 +265,7 @@ fn treatment(
     ))
 }
 
-/// What else than units the seed of a study is for; units are 0 and 1.
+/// Purpose of a generator: permuted blocks; 0 and 1 are the units.
 const BLOCKS: u64 = 2;
 /// Completion codes.
 pub(crate) const CODES: u64 = 3;
@@ -282,8 +282,8 @@ fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {
 }
 
 /// How many sequences a balanced order of so many levels has.
-pub fn rows(order: Order, levels: usize) -> u16 {
-    let twice = order == Order::Williams && levels % 2 == 1;
+pub fn rows(order: LevelOrder, levels: usize) -> u16 {
+    let twice = order == LevelOrder::Williams && levels % 2 == 1;
     u16::try_from(if twice { 2 * levels } else { levels }).unwrap_or(u16::MAX)
 }
 
@@ -292,8 +292,8 @@ pub fn rows(order: Order, levels: usize) -> u16 {
 ///
 /// Source: Bradley, "Complete counterbalancing of immediate sequential effects in a Latin square design", 1958;
 /// Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949.
-pub fn sequence(order: Order, levels: usize, row: usize) -> Vec<usize> {
-    if order == Order::Latin && levels % 2 == 1 {
+pub fn sequence(order: LevelOrder, levels: usize, row: usize) -> Vec<usize> {
+    if order == LevelOrder::Latin && levels % 2 == 1 {
         return (0..levels).map(|at| (at + row) % levels).collect();
     }
     // 0, 1, n-1, 2, n-2, …: every difference between neighbours once.

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::limits::{MAX_FACTORS, MAX_LEVELS, MAX_QUOTA, MAX_TREATMENTS, MIN_LEVELS};
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 
-/// What varies from person to person, or from group to group.
+/// The factors, and the number of units that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Design {
     /// To whom levels and orders are given.
@@ -80,13 +80,13 @@ pub struct Within {
     /// Its levels; at least two.
     pub levels: Vec<Level>,
     /// In which order.
-    pub order: Order,
+    pub order: LevelOrder,
 }
 
 /// In which order a unit gets the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum LevelOrder {
     /// As they stand in the file.
     Fixed,
     /// Any, evenly.
@@ -102,12 +102,12 @@ pub enum Order {
 pub struct Level {
     /// Its name in the data.
     pub name: String,
-    /// What `{{ factor }}` stands for: a text, a number, true or false, or a block of parameters.
+    /// The value of `{{ factor }}`: a text, a number, true or false, or a block of parameters.
     pub value: Value,
 }
 
 impl Design {
-    /// Whether a factor of this name is there.
+    /// Returns whether a factor of this name is there.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
@@ -155,7 +155,7 @@ impl Design {
 }
 
 /// Reads the design.
-pub(crate) fn read(place: &Place<'_>) -> Option<Design> {
+pub(crate) fn read(place: &Cursor<'_>) -> Option<Design> {
     let mut fields = place.fields("the design")?;
     let units = [("participant", Unit::Participant), ("group", Unit::Group)];
     let doc = "The unit of assignment. `participant`: each participant on entry. `group`: each group when it is \
@@ -217,7 +217,7 @@ pub(crate) fn read(place: &Place<'_>) -> Option<Design> {
     Some(design)
 }
 
-fn read_quota(design: &Design, place: &Place<'_>) -> Option<Quota> {
+fn read_quota(design: &Design, place: &Cursor<'_>) -> Option<Quota> {
     if !place.is_block() {
         return place.whole(1..=MAX_QUOTA, "units").map(Quota::Total);
     }
@@ -258,8 +258,8 @@ fn read_quota(design: &Design, place: &Place<'_>) -> Option<Quota> {
 
 /// Reads factors: a name and a block each.
 fn factors<'a, T>(
-    place: &Place<'a>,
-    read: impl Fn(String, &Place<'a>) -> Option<T>,
+    place: &Cursor<'a>,
+    read: impl Fn(String, &Cursor<'a>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let entries = place.entries("factors")?;
     if entries.is_empty() || entries.len() > MAX_FACTORS {
@@ -269,7 +269,7 @@ fn factors<'a, T>(
         ));
         return None;
     }
-    let factor = |(name, place): &(&str, Place<'a>)| {
+    let factor = |(name, place): &(&str, Cursor<'a>)| {
         let named = is_name(name, place);
         read((*name).to_owned(), place).filter(|_| named)
     };
@@ -277,8 +277,8 @@ fn factors<'a, T>(
     read.into_iter().collect()
 }
 
-/// Whether a name can stand in `{{ name }}` and in formulas; reports it if not.
-pub(crate) fn is_name(name: &str, place: &Place<'_>) -> bool {
+/// Returns whether a name can stand in `{{ name }}` and in formulas; reports it if not.
+pub(crate) fn is_name(name: &str, place: &Cursor<'_>) -> bool {
     let good = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.len() <= 40
         && name
@@ -292,7 +292,7 @@ pub(crate) fn is_name(name: &str, place: &Place<'_>) -> bool {
     good
 }
 
-fn between(place: &Place<'_>) -> Option<Vec<Between>> {
+fn between(place: &Cursor<'_>) -> Option<Vec<Between>> {
     let choices = [
         ("least_filled", Assign::LeastFilled),
         ("random", Assign::Random),
@@ -320,12 +320,12 @@ fn between(place: &Place<'_>) -> Option<Vec<Between>> {
     })
 }
 
-fn within(place: &Place<'_>) -> Option<Vec<Within>> {
+fn within(place: &Cursor<'_>) -> Option<Vec<Within>> {
     let choices = [
-        ("fixed", Order::Fixed),
-        ("random", Order::Random),
-        ("latin", Order::Latin),
-        ("williams", Order::Williams),
+        ("fixed", LevelOrder::Fixed),
+        ("random", LevelOrder::Random),
+        ("latin", LevelOrder::Latin),
+        ("williams", LevelOrder::Williams),
     ];
     factors(place, |name, place| {
         let mut fields = place.fields("a factor")?;
@@ -339,7 +339,7 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
                    first.";
         let order = fields
             .key("order", doc)
-            .or(Order::Random, |place| place.word("order", &choices));
+            .or(LevelOrder::Random, |place| place.word("order", &choices));
         fields.done();
         Some(Within {
             name,
@@ -349,7 +349,7 @@ fn within(place: &Place<'_>) -> Option<Vec<Within>> {
     })
 }
 
-fn levels(place: &Place<'_>) -> Option<Vec<Level>> {
+fn levels(place: &Cursor<'_>) -> Option<Vec<Level>> {
     if place.item_count() == Some(1) {
         place.wrong("one level only, so nothing varies; write at least two, or no factor");
         return None;
@@ -375,7 +375,7 @@ fn levels(place: &Place<'_>) -> Option<Vec<Level>> {
 }
 
 /// A text, a number, true or false, which is its own name; or a block of parameters with a `name`.
-pub(crate) fn level(place: &Place<'_>) -> Option<Level> {
+pub(crate) fn level(place: &Cursor<'_>) -> Option<Level> {
     let value = place.json();
     let name = match &value {
         Value::Object(_) => {

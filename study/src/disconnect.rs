@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::folder::Source;
 use crate::limits::MAX_SPECULATION;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner};
 
 /// Bounds between which the input delay is fixed when an episode starts, ticks.
@@ -16,23 +16,23 @@ pub struct InputDelay {
     pub max: u8,
 }
 
-/// What happens when a person is gone.
+/// The rules for a person who is gone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnDisconnect {
     /// Seconds in which the person may come back before the others are told what follows.
     pub grace_s: u32,
-    /// What happens in these seconds.
+    /// The rule during these seconds.
     pub meanwhile: Meanwhile,
-    /// What follows if they run out in the first half of the episode's ticks.
+    /// The consequence if they run out in the first half of the episode's ticks.
     pub first_half: Then,
-    /// What follows if they run out in the second half.
+    /// The consequence if they run out in the second half.
     pub second_half: Then,
     /// The AI partner that takes the seat, there if one of the above is `bot`: the stage's own, else the lobby's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bot: Option<AiPartner>,
 }
 
-/// What happens while a person may still come back.
+/// The rule while a person may still come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meanwhile {
@@ -44,7 +44,7 @@ pub enum Meanwhile {
     Hold,
 }
 
-/// What follows when a person did not come back in time.
+/// The consequence when a person did not come back in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
@@ -56,7 +56,7 @@ pub enum Then {
     Technical,
 }
 
-/// What happens when the page of a person is out of sight.
+/// The rules for hidden tabs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenTab {
     /// Seconds until the others are told.
@@ -69,8 +69,8 @@ pub struct HiddenTab {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Net {
     /// Which ways WebRTC may take.
-    pub ice: Ice,
-    /// Whether the WebSocket carries what WebRTC cannot. In the file: `websocket` or `none`.
+    pub ice: IcePolicy,
+    /// True if the WebSocket carries what WebRTC cannot. In the file: `websocket` or `none`.
     #[serde(serialize_with = "fallback")]
     pub fallback: bool,
 }
@@ -78,7 +78,7 @@ pub struct Net {
 /// Which ways WebRTC may take from page to page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ice {
+pub enum IcePolicy {
     /// Every way, the direct one first.
     All,
     /// Through a TURN server alone, so that no person learns the address of another.
@@ -109,16 +109,16 @@ impl Default for HiddenTab {
 impl Default for Net {
     fn default() -> Self {
         Self {
-            ice: Ice::All,
+            ice: IcePolicy::All,
             fallback: true,
         }
     }
 }
 
 impl Net {
-    /// Whether nothing but a TURN server can carry a match: without one, nobody could play.
+    /// Returns whether nothing but a TURN server can carry a match: without one, nobody could play.
     pub fn needs_turn(self) -> bool {
-        self.ice == Ice::Relay && !self.fallback
+        self.ice == IcePolicy::Relay && !self.fallback
     }
 }
 
@@ -146,7 +146,7 @@ impl OnDisconnect {
     }
 }
 
-pub(crate) fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
+pub(crate) fn window(place: &Cursor<'_>, greatest_delay: u8) -> Option<u8> {
     let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
     let most = MAX_SPECULATION - greatest_delay;
     if window > most {
@@ -159,7 +159,7 @@ pub(crate) fn window(place: &Place<'_>, greatest_delay: u8) -> Option<u8> {
     Some(window)
 }
 
-pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
+pub(crate) fn input_delay(place: &Cursor<'_>) -> Option<InputDelay> {
     let mut fields = place.fields("bounds of the input delay")?;
     let min = fields.key("min", "The least input delay, in ticks.");
     let min = min.or(0, |place| place.whole(0..=15, "ticks"));
@@ -177,7 +177,7 @@ pub(crate) fn input_delay(place: &Place<'_>) -> Option<InputDelay> {
     Some(InputDelay { min, max })
 }
 
-pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnDisconnect> {
+pub(crate) fn on_disconnect(source: Source<'_>, place: &Cursor<'_>) -> Option<OnDisconnect> {
     let mut fields = place.fields("what happens when a person is gone")?;
     let usual = OnDisconnect::default();
     let doc = "The time in which the person can come back before `then` applies, in seconds.";
@@ -215,7 +215,7 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Place<'_>) -> Option<OnD
     Some(terms)
 }
 
-/// What follows by half of the episode: `then` for both, or each by its own key.
+/// Reads the consequence by half of the episode: `then` for both, or each by its own key.
 fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
     let choices = [
         ("bot", Then::Bot),
@@ -263,7 +263,7 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
     }
 }
 
-pub(crate) fn hidden_tab(place: &Place<'_>) -> Option<HiddenTab> {
+pub(crate) fn hidden_tab(place: &Cursor<'_>) -> Option<HiddenTab> {
     let mut fields = place.fields("what happens when a page is out of sight")?;
     let usual = HiddenTab::default();
     let doc = "The time in a hidden tab until the partners are told, in seconds.";
@@ -287,10 +287,10 @@ pub(crate) fn hidden_tab(place: &Place<'_>) -> Option<HiddenTab> {
     Some(HiddenTab { warn_s, drop_s })
 }
 
-pub(crate) fn net(place: &Place<'_>) -> Option<Net> {
+pub(crate) fn net(place: &Cursor<'_>) -> Option<Net> {
     let mut fields = place.fields("how pages reach each other")?;
     let usual = Net::default();
-    let ways = [("all", Ice::All), ("relay", Ice::Relay)];
+    let ways = [("all", IcePolicy::All), ("relay", IcePolicy::Relay)];
     let doc = "`all`: pages connect directly if possible, otherwise through the server's TURN. `relay`: only \
                through TURN, so that no participant learns another's IP address.";
     let ice = fields

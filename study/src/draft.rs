@@ -11,8 +11,8 @@ use crate::canonical::{canonical, sha256};
 use crate::host::{EnvFactsByStage, HostFacts};
 use crate::host_check::HostCheck;
 use crate::load::{self, Parts, ReadTimeline};
-use crate::problem::{Problem, Report};
-use crate::read::Place;
+use crate::problem::{Problem, ProblemReport};
+use crate::read::Cursor;
 use crate::recruitment::Recruitment;
 use crate::stage::Stage;
 use crate::study::{FILE, Study, pages};
@@ -21,19 +21,19 @@ use crate::yaml;
 /// A study as it was read from its folder: `study.yaml` and the files that it names, as far as they could be read, and the
 /// problems that were found in them.
 pub struct DraftStudy {
-    report: Report,
+    report: ProblemReport,
     read: Option<(Parts, yaml::Node)>,
 }
 
 impl DraftStudy {
     /// Reads the study of a folder. Problems are reported by [`Self::check`].
     pub fn read(dir: &Path) -> Self {
-        let report = Report::new(FILE);
+        let report = ProblemReport::new(FILE);
         let text = load::read_file(dir, &report);
         let source =
             text.and_then(|text| yaml::parse(text.trim_start_matches('\u{feff}'), &report));
         let read = source.and_then(|source| {
-            let parts = load::read_parts(dir, &Place::root(&source, &report))?;
+            let parts = load::read_parts(dir, &Cursor::root(&source, &report))?;
             Some((parts, source))
         });
         Self { report, read }

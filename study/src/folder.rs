@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use crate::problem::nearest;
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::text::{self, Languages};
 
 /// Where a study is read from, and the languages of its texts.
@@ -35,7 +35,7 @@ pub(crate) fn translations_of(dir: &Path, file: &str) -> Vec<(String, String)> {
 /// Reads a text file of the study folder.
 pub(crate) fn read_text(
     dir: &Path,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     file: &str,
     limit: u64,
     example: &str,
@@ -52,7 +52,7 @@ pub(crate) fn read_text(
 /// Reads a file of the study folder.
 pub(crate) fn read_bytes(
     dir: &Path,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     file: &str,
     limit: u64,
     example: &str,

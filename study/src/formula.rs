@@ -27,7 +27,7 @@ use formula::{EvalError, Expr, Piece, Scope, Value};
 use serde::{Serialize, Serializer};
 
 pub use self::types::{Type, Types};
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::yaml::Data;
 
 /// The longest text of a formula or template, characters.
@@ -42,14 +42,14 @@ pub struct Formula {
 
 /// A text of the file with formulas in it: `Soups: {{ score / 20 }} of 3`. As JSON it is its text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Template {
+pub struct TextTemplate {
     source: String,
     pieces: formula::Template,
 }
 
 impl Formula {
     /// Reads a formula that gives a value of the wanted type. Every fault is reported where it stands in the formula.
-    pub(crate) fn read(place: &Place<'_>, scope: &Types, wanted: &Type) -> Option<Self> {
+    pub(crate) fn read(place: &Cursor<'_>, scope: &Types, wanted: &Type) -> Option<Self> {
         let source = source(place)?;
         let expr = part(place, &source, 0..source.len(), scope, &[wanted])?;
         Some(Self { source, expr })
@@ -68,7 +68,7 @@ impl Formula {
         &self.source
     }
 
-    /// What is evaluated; small in bytes.
+    /// The tree that is evaluated; small in bytes.
     pub fn expr(&self) -> &Expr {
         &self.expr
     }
@@ -82,9 +82,9 @@ impl Formula {
     }
 }
 
-impl Template {
+impl TextTemplate {
     /// Reads a text with formulas in double braces, each of which gives a number or text.
-    pub(crate) fn read(place: &Place<'_>, scope: &Types) -> Option<Self> {
+    pub(crate) fn read(place: &Cursor<'_>, scope: &Types) -> Option<Self> {
         let source = source(place)?;
         let parts = match split(&source) {
             Ok(parts) => parts,
@@ -108,7 +108,7 @@ impl Template {
     }
 
     /// Reads a formula that gives a number or text or, if it has double braces, a text with such formulas.
-    pub(crate) fn read_value(place: &Place<'_>, scope: &Types) -> Option<Self> {
+    pub(crate) fn read_value(place: &Cursor<'_>, scope: &Types) -> Option<Self> {
         let source = source(place)?;
         if source.contains("{{") {
             return Self::read(place, scope);
@@ -123,7 +123,7 @@ impl Template {
         &self.source
     }
 
-    /// What is rendered; small in bytes.
+    /// The pieces that are rendered; small in bytes.
     pub fn pieces(&self) -> &formula::Template {
         &self.pieces
     }
@@ -135,13 +135,13 @@ impl Serialize for Formula {
     }
 }
 
-impl Serialize for Template {
+impl Serialize for TextTemplate {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.source)
     }
 }
 
-fn source(place: &Place<'_>) -> Option<String> {
+fn source(place: &Cursor<'_>) -> Option<String> {
     let entries = match &place.node.data {
         Data::List(items) => items.len(),
         Data::Map(entries) => entries.len(),
@@ -178,7 +178,7 @@ fn split(text: &str) -> Result<Vec<Part>, usize> {
 }
 
 fn part_of_text(
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     source: &str,
     range: Range<usize>,
     scope: &Types,
@@ -188,7 +188,7 @@ fn part_of_text(
 
 /// Reads a formula that is a part of a text, and gives one of the wanted types.
 fn part(
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     source: &str,
     range: Range<usize>,
     scope: &Types,
@@ -230,7 +230,7 @@ fn part(
 
 /// Reports a fault where it stands in the file; if the file writes the text otherwise than it is, such as with escapes
 /// or folded lines, then where the text begins, with the part that is meant.
-pub(crate) fn report(place: &Place<'_>, text: &str, offset: usize, message: &str) {
+pub(crate) fn report(place: &Cursor<'_>, text: &str, offset: usize, message: &str) {
     match place.report.locate(place.node.at, text, offset) {
         Some(at) => place.report.add(at, &place.path, message),
         None => {

@@ -9,7 +9,7 @@ use crate::stage::env::Env;
 use crate::timeline::fill;
 use crate::timeline::tree::Bindings;
 
-/// What an environment with the study's parameters is, as far as a study depends on it.
+/// The facts of an environment with the study's parameters, as far as a study depends on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvFacts {
     /// Number of seats.
@@ -37,14 +37,14 @@ pub enum EnvFault {
     },
     /// The module of the study folder is not fit.
     Module {
-        /// What is wrong and how to mend it.
+        /// The fault and its fix.
         reason: String,
     },
     /// It refuses a parameter.
     Config {
         /// The parameter, below `config`; empty for all of them.
         field: String,
-        /// What is wrong and how to mend it.
+        /// The fault and its fix.
         reason: String,
     },
 }
@@ -52,7 +52,7 @@ pub enum EnvFault {
 /// The facts of what an env stage can play, by its index and its parameters as JSON ([`Env::params`]).
 pub type EnvFactsByStage = BTreeMap<(u16, String), EnvFacts>;
 
-/// Facts of a host that a study is checked against.
+/// ParticipantFacts of a host that a study is checked against.
 pub trait HostFacts {
     /// The facts of an environment with the parameters of its stage.
     ///

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::Level;
 use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel};
-use crate::problem::{Report, hint};
+use crate::problem::{ProblemReport, hint};
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::course::Mode;
 use crate::stage::env::{Env, Player};
 use crate::stage::lobby::Lobby;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::timeline::fill;
 use crate::timeline::names::Scope;
 use crate::timeline::tree::Bindings;
@@ -26,7 +26,7 @@ pub(crate) struct HostCheck<'a> {
     pub scopes: &'a BTreeMap<u16, Scope>,
     pub lobbies: &'a BTreeMap<u16, BTreeSet<u16>>,
     pub source: &'a yaml::Node,
-    pub report: &'a Report,
+    pub report: &'a ProblemReport,
 }
 
 impl HostCheck<'_> {
@@ -65,14 +65,14 @@ impl HostCheck<'_> {
 
     fn env(&self, index: u16) -> Option<&Env> {
         match &self.stage(index)?.kind {
-            Kind::Env(env) => Some(env),
+            StageKind::Env(env) => Some(env),
             _ => None,
         }
     }
 
     fn lobby(&self, index: u16) -> Option<&Lobby> {
         match &self.stage(index)?.kind {
-            Kind::Lobby(lobby) => Some(lobby),
+            StageKind::Lobby(lobby) => Some(lobby),
             _ => None,
         }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::limits::MAX_CHORD;
 use crate::problem::{hint, nearest};
-use crate::read::Place;
+use crate::read::Cursor;
 
 /// Reads which keys and chords mean which action: none twice, and only keys that there are.
-pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {
+pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> {
     let mut keys = BTreeMap::new();
     let mut taken: BTreeMap<Vec<String>, &str> = BTreeMap::new();
     let mut whole = true;
@@ -41,7 +41,7 @@ pub(crate) fn read(place: &Place<'_>) -> Option<BTreeMap<String, Vec<String>>> {
 }
 
 /// A key, or several with `+` between them that are down together.
-fn chord(place: &Place<'_>) -> Option<String> {
+fn chord(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(80)?;
     let codes: Vec<&str> = text.split('+').map(str::trim).collect();
     let fault = codes.iter().find_map(|code| fault(code)).or_else(|| {

@@ -8,7 +8,7 @@
 //! stages, and the route that they become for a participant by what [`assign`] draws from the [`design`].
 //!
 //! This crate must not know of clocks, networks, databases, browsers or environments; whoever has the
-//! environments passes them to [`load_on`].
+//! environments passes their facts to [`DraftStudy::check`].
 
 #![forbid(unsafe_code)]
 
@@ -48,17 +48,19 @@ pub mod timeline;
 mod yaml;
 
 pub use about::OnWithdraw;
-pub use assign::{Assignment, Draw, StudyFull};
+pub use assign::{Assignment, StudyFull, UnitAssignment};
 pub use draft::{DraftStudy, load};
 pub use host::{EnvFacts, EnvFactsByStage, EnvFault, HostFacts};
 pub use outcome::Outcome;
 pub use outline::Outline;
-pub use page::Page;
+pub use page::TextPage;
 pub use payment::Payment;
 pub use problem::Problem;
-pub use progress::{Episode, Event, Facts, Partners, Progress, Round, Step};
+pub use progress::{
+    Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
+};
 pub use reference::reference;
-pub use refusal::Refusal;
+pub use refusal::EventRefusal;
 pub use schema::schema;
-pub use stage::{Kind, ModuleFile, Stage};
+pub use stage::{ModuleFile, Stage, StageKind};
 pub use study::{FILE, Study};

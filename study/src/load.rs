@@ -10,14 +10,14 @@ use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_FILE;
 use crate::outcome::Outcome;
-use crate::page::Page;
-use crate::problem::{At, Report};
-use crate::read::Place;
+use crate::page::TextPage;
+use crate::problem::{LineColumn, ProblemReport};
+use crate::read::Cursor;
 use crate::recruitment::{self, Recruitment};
 use crate::screening;
 use crate::stage::check::check_stages;
-use crate::stage::end::End;
-use crate::stage::{Kind, Stage};
+use crate::stage::end::EndStage;
+use crate::stage::{Stage, StageKind};
 use crate::study::FILE;
 use crate::text::Languages;
 use crate::timeline;
@@ -27,7 +27,7 @@ use crate::timeline::tree::Node;
 use crate::yaml::Data;
 
 /// The text of the study file.
-pub(crate) fn read_file(dir: &Path, report: &Report) -> Option<String> {
+pub(crate) fn read_file(dir: &Path, report: &ProblemReport) -> Option<String> {
     let message = match std::fs::read(dir.join(FILE)).map(String::from_utf8) {
         Ok(Ok(text)) if text.len() <= MAX_FILE => return Some(text),
         Ok(Ok(text)) => format!("{} bytes; the limit is {MAX_FILE}", text.len()),
@@ -37,7 +37,7 @@ pub(crate) fn read_file(dir: &Path, report: &Report) -> Option<String> {
             dir.display()
         ),
     };
-    report.add(At::default(), "", message);
+    report.add(LineColumn::default(), "", message);
     None
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Parts {
 }
 
 /// Reads the keys at the top of the file.
-pub(crate) fn read_parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
+pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let mut fields = root.fields("a study file")?;
     let format = fields.key("format", "The format of the file.");
     let _ = format.need("1", |place| format_of(&place));
@@ -100,8 +100,10 @@ pub(crate) fn read_parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
     fields.done();
     if let (Some(Some(_)), Some(recruitment)) = (&bonus, &recruitment) {
-        let wage = recruitment.as_ref().map(|recruitment| &recruitment.wage);
-        if wage.is_none_or(|wage| wage.currency.is_none()) {
+        let pay_terms = recruitment
+            .as_ref()
+            .map(|recruitment| &recruitment.pay_terms);
+        if pay_terms.is_none_or(|pay_terms| pay_terms.currency.is_none()) {
             root.wrong_at("bonus", "pays something, but in which currency is not said; write for example `recruitment: {currency: GBP, base: 4.50}`");
         }
     }
@@ -115,7 +117,7 @@ pub(crate) fn read_parts(dir: &Path, root: &Place<'_>) -> Option<Parts> {
     })
 }
 
-fn format_of(place: &Place<'_>) -> Option<()> {
+fn format_of(place: &Cursor<'_>) -> Option<()> {
     if place.may(false) {
         return place.whole(1..=1, "").map(|_: u8| ());
     }
@@ -130,8 +132,8 @@ fn format_of(place: &Place<'_>) -> Option<()> {
 }
 
 /// The stage in which it is found out who can take part.
-fn first_stage<'a>(place: Place<'a>, languages: Languages<'_>) -> First<'a> {
-    let kind = screening::read(&place, languages).map(Kind::Screening);
+fn first_stage<'a>(place: Cursor<'a>, languages: Languages<'_>) -> First<'a> {
+    let kind = screening::read(&place, languages).map(StageKind::Screening);
     let id = screening::ID.to_owned();
     (place, kind.map(|kind| Stage { id, kind }))
 }
@@ -154,13 +156,13 @@ struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    fn read(source: Source<'_>, place: &Place<'a>, first: Option<First<'a>>) -> Option<Self> {
+    fn read(source: Source<'_>, place: &Cursor<'a>, first: Option<First<'a>>) -> Option<Self> {
         let asked = first.as_ref().map(|(place, _)| place.clone());
         let read = timeline::read::read(source, place, first)?;
         if let Some(asked) = asked {
             let is_env = |stage: &Option<Stage>| {
                 // One that could not be read may be one.
-                (stage.as_ref()).is_none_or(|stage| matches!(stage.kind, Kind::Env(_)))
+                (stage.as_ref()).is_none_or(|stage| matches!(stage.kind, StageKind::Env(_)))
             };
             screening::check(&asked, read.stages.iter().skip(1).any(is_env));
         }
@@ -168,7 +170,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Checks it; a design that has faults of its own takes nothing from the checks that need none.
-    fn check(self, place: &Place<'a>, design: Option<&Design>, root: &Place<'a>) -> ReadTimeline {
+    fn check(self, place: &Cursor<'a>, design: Option<&Design>, root: &Cursor<'a>) -> ReadTimeline {
         let mut read = self.read;
         timeline::check::ids(&read);
         if !timeline::check::ends(&read) {
@@ -201,7 +203,7 @@ impl<'a> Timeline<'a> {
 
 /// The last page of a study that has none of its own. No stage of a file can have its id.
 fn usual_end() -> Stage {
-    let page = Page::of(
+    let page = TextPage::of(
         "# Thank you\n\nThat was all. You can close this page now.\n",
         &[(
             "de",
@@ -210,7 +212,7 @@ fn usual_end() -> Stage {
     );
     Stage {
         id: "_end".to_owned(),
-        kind: Kind::End(End {
+        kind: StageKind::End(EndStage {
             outcome: Outcome::Completed,
             page,
         }),

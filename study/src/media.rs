@@ -12,7 +12,7 @@ use crate::canonical::sha256;
 use crate::folder;
 use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 
 /// Where pages find media on their own server.
 pub const FOLDER: &str = "/media/";
@@ -24,7 +24,7 @@ pub struct Media {
     pub file: String,
     /// SHA-256 of its bytes, lower-case hex; part of the study's hash.
     pub sha256: String,
-    /// What it is, by the end of its name.
+    /// The kind of file, by the end of its name.
     #[serde(skip)]
     kind: Kind,
     /// Its bytes.
@@ -41,7 +41,7 @@ impl fmt::Debug for Media {
     }
 }
 
-/// What a file is.
+/// A kind of file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Png,
@@ -83,7 +83,7 @@ impl Kind {
         matches!(self, Self::Mp4 | Self::Webm)
     }
 
-    /// Whether bytes begin as such a file does.
+    /// Returns whether bytes begin as such a file does.
     ///
     /// Source: the magic numbers of the formats.
     fn fits(self, bytes: &[u8]) -> bool {
@@ -135,7 +135,7 @@ impl Media {
 }
 
 /// Reads what a page names, relative to its own folder; and for a video the captions beside it, if there are any.
-pub(crate) fn read(dir: &Path, page: &str, place: &Place<'_>, named: &str) -> Option<Vec<Media>> {
+pub(crate) fn read(dir: &Path, page: &str, place: &Cursor<'_>, named: &str) -> Option<Vec<Media>> {
     if named.contains("://") || named.starts_with("//") || named.starts_with("data:") {
         place.wrong(format!(
             "`{named}` is not in the study folder; put the file there, as pages ask no other site for anything"
@@ -154,7 +154,7 @@ pub(crate) fn read(dir: &Path, page: &str, place: &Place<'_>, named: &str) -> Op
     Some(found)
 }
 
-fn one(dir: &Path, place: &Place<'_>, file: &str) -> Option<Media> {
+fn one(dir: &Path, place: &Cursor<'_>, file: &str) -> Option<Media> {
     let Some(kind) = Kind::of(file) else {
         let known: Vec<&str> = KINDS.iter().map(|(ending, ..)| *ending).collect();
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);

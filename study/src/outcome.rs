@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::Place;
+use crate::read::Cursor;
 
 /// How a participant's way through the study ended: a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,6 +51,6 @@ impl fmt::Display for Outcome {
 }
 
 /// Reads an outcome.
-pub(crate) fn read(place: &Place<'_>) -> Option<Outcome> {
+pub(crate) fn read(place: &Cursor<'_>) -> Option<Outcome> {
     place.named("outcome", |place| place.word("outcome", &Outcome::ALL))
 }

@@ -1,23 +1,23 @@
-//! What a study is, in figures, for those who look at it before it runs; and what is odd about it, though not wrong.
+//! The figures of a study before it runs, and warnings about what is odd though not wrong.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::assign;
-use crate::design::{Order, Quota, Unit};
+use crate::design::{LevelOrder, Quota, Unit};
 use crate::host::EnvFactsByStage;
 use crate::outcome::Outcome;
-use crate::problem::{Problem, Report};
+use crate::problem::{Problem, ProblemReport};
 use crate::recruitment::Provider;
 use crate::stage::chat::Chat;
 use crate::stage::lobby::OnTimeout;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::study::{FILE, Study};
 use crate::timeline::tree::most;
 use crate::yaml::Data;
 
-/// What a study is, in figures.
+/// The figures of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outline {
     /// Its id.
@@ -29,7 +29,7 @@ pub struct Outline {
     /// SHA-256 of its canonical form.
     pub hash: String,
     /// Its stages, in the order of the file.
-    pub stages: Vec<Part>,
+    pub stages: Vec<StageOutline>,
     /// Visits of the longest route.
     pub visits: usize,
     /// To whom levels and orders are given.
@@ -39,16 +39,16 @@ pub struct Outline {
     /// Names of the treatments; none if nothing varies between units.
     pub treatments: Vec<String>,
     /// The factors of which a unit gets every level.
-    pub orders: Vec<Orders>,
+    pub orders: Vec<FactorOutline>,
     /// Every way that a participant's session can end.
-    pub outcomes: Vec<Ending>,
+    pub outcomes: Vec<OutcomePay>,
     /// How long it takes, as far as that is known.
     pub minutes: Minutes,
 }
 
 /// A stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct StageOutline {
     /// Its id.
     pub id: String,
     /// Its type.
@@ -66,13 +66,13 @@ pub struct Part {
 
 /// A factor of which a unit gets every level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Orders {
+pub struct FactorOutline {
     /// Its name.
     pub factor: String,
     /// Its levels.
     pub levels: usize,
     /// How they are ordered.
-    pub order: Order,
+    pub order: LevelOrder,
     /// How many sequences are balanced; none if any order is drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequences: Option<u16>,
@@ -80,10 +80,10 @@ pub struct Orders {
 
 /// A way that a participant's session can end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Ending {
+pub struct OutcomePay {
     /// The outcome.
     pub outcome: Outcome,
-    /// What is paid; none if the study says nothing of it.
+    /// The pay rule; `None` if the study has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pay: Option<String>,
 }
@@ -96,16 +96,16 @@ pub struct Minutes {
     pub declared: Option<f64>,
     /// Episodes at most.
     pub play: f64,
-    /// Chats, unless there are none.
+    /// ChatMinutes, unless there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chat: Option<Chats>,
+    pub chat: Option<ChatMinutes>,
     /// Waiting for partners at most, until the lobby's time is up.
     pub wait: f64,
 }
 
 /// How long the chats of a study last, minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Chats {
+pub struct ChatMinutes {
     /// Until one can go on from all of them.
     pub least: f64,
     /// Until their time is up.
@@ -113,7 +113,7 @@ pub struct Chats {
 }
 
 impl Study {
-    /// What it is, in figures. `playable` is what [`Study::check_env`] gave.
+    /// The figures of the study. `playable` are the facts of its environments, as [`crate::DraftStudy::check`] returns them.
     pub fn outline(&self, playable: &EnvFactsByStage) -> Outline {
         let quota = match &self.design.quota {
             Quota::None => None,
@@ -139,7 +139,7 @@ impl Study {
                 .map(|outcome| self.ending(outcome))
                 .collect(),
             minutes: Minutes {
-                declared: self.recruitment.wage.minutes,
+                declared: self.recruitment.pay_terms.minutes,
                 play: self.most(|stage| self.seconds(stage, playable)) / 60.0,
                 chat: self.chatting(),
                 wait: self.most(|stage| self.waiting(stage)) / 60.0,
@@ -152,13 +152,13 @@ impl Study {
         most(&self.tree, &self.design, &weight)
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<StageOutline> {
         let part = |(index, stage): (u16, &Stage)| {
             let env = match &stage.kind {
-                Kind::Env(env) => Some(env),
+                StageKind::Env(env) => Some(env),
                 _ => None,
             };
-            Part {
+            StageOutline {
                 id: stage.id.clone(),
                 kind: stage.kind.name(),
                 visits: self.most(|other| f64::from(u8::from(other == index))) as usize,
@@ -169,11 +169,11 @@ impl Study {
         (0..).zip(&self.timeline).map(part).collect()
     }
 
-    fn orders(&self) -> Vec<Orders> {
+    fn orders(&self) -> Vec<FactorOutline> {
         let orders = |factor: &crate::design::Within| {
-            let balanced = matches!(factor.order, Order::Latin | Order::Williams);
+            let balanced = matches!(factor.order, LevelOrder::Latin | LevelOrder::Williams);
             let levels = factor.levels.len();
-            Orders {
+            FactorOutline {
                 factor: factor.name.clone(),
                 levels,
                 order: factor.order,
@@ -188,12 +188,12 @@ impl Study {
         let mut all = BTreeSet::from([Outcome::Withdrew]);
         for stage in &self.timeline {
             match &stage.kind {
-                Kind::Screening(it) => drop(all.insert(it.or_else)),
-                Kind::Consent(it) => drop(all.insert(it.or_else)),
-                Kind::Quiz(it) => drop(all.insert(it.or_else)),
-                Kind::Lobby(it) => drop(all.insert(it.or_else)),
-                Kind::End(it) => drop(all.insert(it.outcome)),
-                Kind::Env(it) => {
+                StageKind::Screening(it) => drop(all.insert(it.or_else)),
+                StageKind::Consent(it) => drop(all.insert(it.or_else)),
+                StageKind::Quiz(it) => drop(all.insert(it.or_else)),
+                StageKind::Lobby(it) => drop(all.insert(it.or_else)),
+                StageKind::End(it) => drop(all.insert(it.outcome)),
+                StageKind::Env(it) => {
                     all.insert(Outcome::Technical);
                     if it.people() > 1 {
                         // If all are gone, whatever the study says of one, and who comes too late for the group.
@@ -208,9 +208,9 @@ impl Study {
         all
     }
 
-    fn ending(&self, outcome: Outcome) -> Ending {
+    fn ending(&self, outcome: Outcome) -> OutcomePay {
         let way = self.recruitment.outcomes.get(&outcome);
-        Ending {
+        OutcomePay {
             outcome,
             pay: way.map(|way| way.rule().to_owned()),
         }
@@ -218,7 +218,7 @@ impl Study {
 
     /// Seconds that the episodes of a visit last at most.
     fn seconds(&self, stage: u16, playable: &EnvFactsByStage) -> f64 {
-        let Some(Kind::Env(env)) = self
+        let Some(StageKind::Env(env)) = self
             .timeline
             .get(usize::from(stage))
             .map(|stage| &stage.kind)
@@ -233,16 +233,16 @@ impl Study {
     }
 
     /// How long chats last; none if there are none.
-    fn chatting(&self) -> Option<Chats> {
+    fn chatting(&self) -> Option<ChatMinutes> {
         let chat = |stage: u16| match &self.timeline.get(usize::from(stage))?.kind {
-            Kind::Chat(chat) => Some(chat),
+            StageKind::Chat(chat) => Some(chat),
             _ => None,
         };
         let minutes = |of: fn(&Chat) -> u32| {
             self.most(|stage| chat(stage).map_or(0.0, |chat| f64::from(of(chat)))) / 60.0
         };
         let (least, most) = (minutes(|chat| chat.min_s), minutes(|chat| chat.max_s));
-        (most > 0.0).then_some(Chats { least, most })
+        (most > 0.0).then_some(ChatMinutes { least, most })
     }
 
     /// Seconds until the time of a lobby is up.
@@ -252,7 +252,7 @@ impl Study {
             .get(usize::from(stage))
             .map(|stage| &stage.kind)
         {
-            Some(Kind::Lobby(lobby)) => f64::from(lobby.timeout_s),
+            Some(StageKind::Lobby(lobby)) => f64::from(lobby.timeout_s),
             _ => 0.0,
         }
     }
@@ -275,18 +275,19 @@ impl Study {
         }
     }
 
-    /// What is odd, though not wrong. `playable` is what [`Study::check_env`] gave.
+    /// Warnings about what is odd, though not wrong. `playable` are the facts of its environments, as [`crate::DraftStudy::check`] returns them.
     pub fn warnings(&self, playable: &EnvFactsByStage) -> Vec<Problem> {
-        let report = Report::new(FILE);
+        let report = ProblemReport::new(FILE);
         let warn =
             |path: &str, message: String| report.add(self.source.locate(path), path, message);
         for (stage, path) in self.timeline.iter().zip(&self.paths) {
-            if matches!(&stage.kind, Kind::Lobby(lobby) if lobby.on_timeout == OnTimeout::Wait) {
+            if matches!(&stage.kind, StageKind::Lobby(lobby) if lobby.on_timeout == OnTimeout::Wait)
+            {
                 let message = "whoever is left over waits here without an end, as `on_timeout` is `wait`; write \
                                `on_timeout: bot` to let them play with an AI partner";
                 warn(&format!("{path}.on_timeout"), message.to_owned());
             }
-            if let Kind::Survey(survey) = &stage.kind {
+            if let StageKind::Survey(survey) = &stage.kind {
                 survey
                     .unused()
                     .iter()
@@ -297,7 +298,7 @@ impl Study {
             self.recruitment.provider,
             Provider::Prolific | Provider::Mturk
         );
-        let asks = |stage: &Stage| matches!(stage.kind, Kind::Consent(_));
+        let asks = |stage: &Stage| matches!(stage.kind, StageKind::Consent(_));
         if is_paid && !self.timeline.iter().any(asks) {
             let message = "nobody is asked for consent; let the timeline begin with a stage of `type: consent`";
             warn("timeline", message.to_owned());
@@ -311,7 +312,7 @@ impl Study {
 
     /// Ways out of people who gave their time, of which a study that pays says nothing.
     fn warn_of_pay(&self, warn: &impl Fn(&str, String)) {
-        if self.recruitment.wage.currency.is_none() {
+        if self.recruitment.pay_terms.currency.is_none() {
             return;
         }
         for outcome in self.outcomes() {
@@ -332,8 +333,8 @@ impl Study {
     }
 
     fn warn_of_time(&self, playable: &EnvFactsByStage, warn: &impl Fn(&str, String)) {
-        let wage = &self.recruitment.wage;
-        let Some(minutes) = wage.minutes else {
+        let pay_terms = &self.recruitment.pay_terms;
+        let Some(minutes) = pay_terms.minutes else {
             return;
         };
         let play = self.most(|stage| self.seconds(stage, playable)) / 60.0;
@@ -350,7 +351,7 @@ impl Study {
             warn("recruitment.minutes", message);
         }
         let hourly = |base: f64| base * 60.0 / minutes;
-        if let (Some(base), Some(floor)) = (wage.base, wage.floor_per_hour)
+        if let (Some(base), Some(floor)) = (pay_terms.base, pay_terms.floor_per_hour)
             && hourly(base) < floor
         {
             let message = format!(

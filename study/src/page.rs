@@ -13,8 +13,8 @@ use crate::canonical::sha256;
 use crate::folder::{Source, read_text, translations_of};
 use crate::limits::MAX_PAGE;
 use crate::media::{self, Media};
-use crate::problem::{At, Report};
-use crate::read::Place;
+use crate::problem::{LineColumn, ProblemReport};
+use crate::read::Cursor;
 use crate::text;
 use crate::yaml::{Data, Node};
 
@@ -22,7 +22,7 @@ use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 
 /// A page of the study, in its language and perhaps in others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Page {
+pub struct TextPage {
     /// The Markdown file, relative to the study folder.
     pub file: String,
     #[serde(flatten)]
@@ -32,10 +32,10 @@ pub struct Page {
     languages: BTreeMap<String, Prose>,
 }
 
-/// What a page says in one language.
+/// The text of a page in one language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Prose {
-    /// What it says; part of the study's hash.
+    /// The Markdown; part of the study's hash.
     markdown: String,
     /// Sanitised HTML. Not hashed: it follows from the Markdown, and its spelling belongs to a library.
     #[serde(skip)]
@@ -47,7 +47,7 @@ struct Prose {
 
 impl Prose {
     /// Markdown, whose pictures and videos lie beside its file; what is wrong with them is reported.
-    fn of(markdown: String, dir: &Path, file: &str, report: &Report) -> Self {
+    fn of(markdown: String, dir: &Path, file: &str, report: &ProblemReport) -> Self {
         let (html, media) = html(&markdown, dir, file, report);
         Self {
             markdown,
@@ -57,11 +57,17 @@ impl Prose {
     }
 }
 
-impl Page {
+impl TextPage {
     /// A page that the program brings, in English and in other languages.
     pub(crate) fn of(english: &str, others: &[(&str, &str)]) -> Self {
-        let prose =
-            |markdown: &str| Prose::of(markdown.to_owned(), Path::new(""), "", &Report::new(""));
+        let prose = |markdown: &str| {
+            Prose::of(
+                markdown.to_owned(),
+                Path::new(""),
+                "",
+                &ProblemReport::new(""),
+            )
+        };
         let others = others.iter();
         let others = others.map(|(language, markdown)| ((*language).to_owned(), prose(markdown)));
         Self {
@@ -75,12 +81,12 @@ impl Page {
         text::nearest(&self.languages, language).unwrap_or(&self.usual)
     }
 
-    /// What people read, in a language, else in that of the study: sanitised HTML.
+    /// Sanitised HTML of the page in a language, else in that of the study.
     pub fn html(&self, language: &str) -> &str {
         &self.prose(language).html
     }
 
-    /// Whether it is there in a language, where the study's own is another one. What the program brings always is.
+    /// Returns whether it is there in a language, where the study's own is another one. What the program brings always is.
     pub(crate) fn speaks(&self, language: &str) -> bool {
         self.file.is_empty() || text::nearest(&self.languages, language).is_some()
     }
@@ -110,7 +116,7 @@ impl Page {
 }
 
 /// Reads the page that a field names, and those beside it in other languages.
-pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
+pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<TextPage> {
     let file = place.file("Markdown file")?;
     let usual = prose(source, place, &file);
     let mut languages = BTreeMap::new();
@@ -129,14 +135,14 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<Page> {
             whole = false;
         }
     }
-    Some(Page {
+    Some(TextPage {
         usual: usual.filter(|_| whole)?,
         file,
         languages,
     })
 }
 
-fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
+fn prose(source: Source<'_>, place: &Cursor<'_>, file: &str) -> Option<Prose> {
     let markdown = read_text(source.dir, place, file, MAX_PAGE, "how.md")?;
     if markdown.trim().is_empty() {
         place.wrong(format!(
@@ -144,7 +150,7 @@ fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
         ));
         return None;
     }
-    let report = Report::new(file);
+    let report = ProblemReport::new(file);
     let prose = Prose::of(markdown, source.dir, file, &report);
     place.report.absorb(report);
     Some(prose)
@@ -153,13 +159,13 @@ fn prose(source: Source<'_>, place: &Place<'_>, file: &str) -> Option<Prose> {
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
 /// Markdown as HTML that cannot run, load from elsewhere or restyle anything, and the pictures and videos that it shows.
-fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec<Media>) {
+fn html(markdown: &str, dir: &Path, file: &str, report: &ProblemReport) -> (String, Vec<Media>) {
     let mut parser = Parser::new_ext(markdown, OPTIONS).into_offset_iter();
     let (mut events, mut shown) = (Vec::new(), Vec::new());
     let mut is_code = false;
     while let Some((event, range)) = parser.next() {
         let at = locate(markdown, range.start);
-        let wrong = |at: At, wrong: String| Place::root(&nothing(at), report).wrong(wrong);
+        let wrong = |at: LineColumn, wrong: String| Cursor::root(&nothing(at), report).wrong(wrong);
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let words = words(parser.by_ref().map(|(event, _)| event));
@@ -167,7 +173,7 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &Report) -> (String, Vec
                     wrong(at, markup::BRACES.to_owned());
                 }
                 let node = nothing(at);
-                let place = Place::root(&node, report);
+                let place = Cursor::root(&node, report);
                 let Some(found) = media::read(dir, file, &place, &dest_url) else {
                     continue;
                 };
@@ -229,7 +235,7 @@ fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
 }
 
 /// A place of a page, for a report.
-fn nothing(at: At) -> Node {
+fn nothing(at: LineColumn) -> Node {
     let data = Data::List(Vec::new());
     Node { at, data }
 }
@@ -248,22 +254,22 @@ fn block<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
 }
 
 /// Where a byte of a text stands.
-fn locate(text: &str, offset: usize) -> At {
+fn locate(text: &str, offset: usize) -> LineColumn {
     let before = &text[..offset];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars();
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    At {
+    LineColumn {
         line: number(line),
         column: number(column.count() + 1),
     }
 }
 
 /// So many lines further down, at the begin of the line.
-fn below(at: At, lines: usize) -> At {
+fn below(at: LineColumn, lines: usize) -> LineColumn {
     match u32::try_from(lines) {
         Ok(0) | Err(_) => at,
-        Ok(lines) => At {
+        Ok(lines) => LineColumn {
             line: at.line.saturating_add(lines),
             column: 1,
         },
@@ -276,7 +282,7 @@ mod tests {
 
     /// Markdown as HTML, and what is wrong with it.
     fn of(markdown: &str) -> (String, Vec<String>) {
-        let report = Report::new("how.md");
+        let report = ProblemReport::new("how.md");
         let (html, _) = html(markdown, Path::new("nowhere"), "how.md", &report);
         let wrong = report.result(None::<()>).unwrap_err();
         (html, wrong.iter().map(ToString::to_string).collect())

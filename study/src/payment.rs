@@ -1,4 +1,4 @@
-//! What a participant is paid, and what they take along: base, bonus and time by the rule of their way out, the
+//! The payment of a participant, and the codes that they take along: base, bonus and time by the rule of their outcome, the
 //! completion code and a number of their own.
 //!
 //! Pure: the same study, facts, time and seed give the same payment, on every machine. It is computed once, when a
@@ -14,21 +14,21 @@ use crate::formula::Formula;
 use crate::limits::MAX_AMOUNT;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::recruitment::{Deed, Provider};
+use crate::recruitment::{Provider, RecruiterAction};
 use crate::study::Study;
 
-/// What a participant is paid, and what they take along.
+/// The payment of a participant, and the codes that they take along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Payment {
     /// How their way ended.
     pub outcome: Outcome,
-    /// What the recruiter is told.
-    pub deed: Deed,
+    /// The action of the recruiter.
+    pub deed: RecruiterAction,
     /// The completion code of that outcome; none in a study without recruitment.
     pub code: Option<String>,
     /// A number of their own, by which they can name their visit without saying who they are.
     pub receipt: String,
-    /// What amounts are of; none if nothing is paid.
+    /// The currency of the amounts; `None` if nothing is paid.
     pub currency: Option<String>,
     /// Time of the visit, as the server measured it, milliseconds.
     pub time_ms: u64,
@@ -40,9 +40,9 @@ pub struct Payment {
     pub time: u64,
     /// All of it, by the rule of the outcome.
     pub total: u64,
-    /// What the provider does not pay by itself: a provider that approves pays the base.
+    /// The part that the provider does not pay by itself: a provider that approves pays the base.
     pub extra: u64,
-    /// What a person should look at: a rule that had no value.
+    /// A note for the researcher: a rule that had no value.
     pub note: Option<String>,
 }
 
@@ -88,7 +88,7 @@ fn name(seed: u64, purpose: u64, number: u64) -> String {
 }
 
 impl Payment {
-    /// What the `number`-th session of the study is paid, now that it has ended after so long.
+    /// The payment of the `number`-th session of the study, which has ended after `time_ms`.
     pub fn of(
         study: &Study,
         progress: &Progress,
@@ -100,7 +100,7 @@ impl Payment {
         let receipt = format!("R{}", name(seed, assign::RECEIPTS, number));
         let mut payment = Self {
             outcome,
-            deed: Deed::Approve,
+            deed: RecruiterAction::Approve,
             code: code(study, outcome, seed),
             receipt,
             currency: None,
@@ -114,7 +114,7 @@ impl Payment {
         };
         if let Some(way) = study.recruitment.outcomes.get(&outcome) {
             payment.deed = way.deed;
-            let currency = study.recruitment.wage.currency.as_deref();
+            let currency = study.recruitment.pay_terms.currency.as_deref();
             if let (Some(pay), Some(currency)) = (&way.pay, currency) {
                 let paid = |name: &str| way.pays(name);
                 payment.settle(study, progress, pay, currency, paid);
@@ -132,17 +132,17 @@ impl Payment {
         currency: &str,
         paid: impl Fn(&str) -> bool,
     ) {
-        let wage = &study.recruitment.wage;
+        let pay_terms = &study.recruitment.pay_terms;
         let scale = SCALES[decimals(currency)] as f64;
         let units = |amount: f64| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() as u64;
         let mut scope = progress.facts().scope(study, &progress.bindings(study));
         let hours = self.time_ms as f64 / 3_600_000.0;
         self.currency = Some(currency.to_owned());
         if paid("base") {
-            self.base = units(wage.base.unwrap_or(0.0));
+            self.base = units(pay_terms.base.unwrap_or(0.0));
         }
         if paid("time") {
-            self.time = units(wage.time_rate_per_hour.unwrap_or(0.0) * hours);
+            self.time = units(pay_terms.time_rate_per_hour.unwrap_or(0.0) * hours);
         }
         if let Some(bonus) = study.bonus.as_ref().filter(|_| paid("bonus")) {
             self.bonus = units(self.number("bonus", bonus, &scope));
@@ -155,7 +155,7 @@ impl Payment {
         let amounts = amounts.map(|(name, units)| (name.to_owned(), (units as f64 / scale).into()));
         scope.extend(amounts);
         self.total = units(self.number("pay", pay, &scope));
-        let approves = self.deed == Deed::Approve;
+        let approves = self.deed == RecruiterAction::Approve;
         let by_provider = match study.recruitment.provider {
             Provider::Prolific | Provider::Mturk if approves => self.base,
             _ => 0,

@@ -1,4 +1,4 @@
-//! What is wrong with a study, where, and how to mend it; and the collection of such problems.
+//! Faults of a study with their place and fix, and the report that collects them.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct Problem {
     pub column: u32,
     /// The field, such as `timeline[2].timeout_s`; empty for the whole file.
     pub path: String,
-    /// What is wrong and how to mend it.
+    /// The fault and its fix.
     pub message: String,
 }
 
@@ -37,7 +37,7 @@ impl std::error::Error for Problem {}
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
+pub(crate) struct LineColumn {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
@@ -46,14 +46,14 @@ pub(crate) struct At {
 
 /// Collects the problems of one file, so that a run tells all of them and not the first alone.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct ProblemReport {
     file: String,
     /// The text of the file, to say where a part of a value stands.
     text: RefCell<String>,
     found: RefCell<Vec<Problem>>,
 }
 
-impl Report {
+impl ProblemReport {
     pub(crate) fn new(file: &str) -> Self {
         Self {
             file: file.to_owned(),
@@ -69,7 +69,7 @@ impl Report {
 
     /// Where a byte of a value stands that begins at a place: on its line without quotes or in quotes, or in a block of
     /// lines below it. None if the file does not write the value as it is, but with escapes or folded lines.
-    pub(crate) fn locate(&self, at: At, value: &str, offset: usize) -> Option<At> {
+    pub(crate) fn locate(&self, at: LineColumn, value: &str, offset: usize) -> Option<LineColumn> {
         let before = &value[..offset];
         let row = before.matches('\n').count();
         let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -86,7 +86,7 @@ impl Report {
                 .get(quote as usize..)
                 .is_some_and(|rest| rest.starts_with(wanted));
             if is_there {
-                return Some(At {
+                return Some(LineColumn {
                     line: at.line,
                     column: at.column + quote + inside,
                 });
@@ -99,18 +99,23 @@ impl Report {
         let (number, line) = below
             .find(|(_, line)| line.trim_start() == wanted.trim_start() && !wanted.is_empty())?;
         let indent = characters(line).checked_sub(characters(wanted))?;
-        Some(At {
+        Some(LineColumn {
             line: u32::try_from(number + 1).ok()?,
             column: indent + inside + 1,
         })
     }
 
-    pub(crate) fn add(&self, at: At, path: &str, message: impl Into<String>) {
+    pub(crate) fn add(&self, at: LineColumn, path: &str, message: impl Into<String>) {
         self.note(self.problem(at, path, message));
     }
 
-    /// What could be said of a place of the file.
-    pub(crate) fn problem(&self, at: At, path: &str, message: impl Into<String>) -> Problem {
+    /// A problem at a place of the file.
+    pub(crate) fn problem(
+        &self,
+        at: LineColumn,
+        path: &str,
+        message: impl Into<String>,
+    ) -> Problem {
         Problem {
             file: self.file.clone(),
             line: at.line,
@@ -125,7 +130,7 @@ impl Report {
     }
 
     /// Takes over what was found in another file.
-    pub(crate) fn absorb(&self, other: Report) {
+    pub(crate) fn absorb(&self, other: ProblemReport) {
         self.found
             .borrow_mut()
             .append(&mut other.found.into_inner());

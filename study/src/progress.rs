@@ -14,21 +14,21 @@ use protocol::control::{Draft, Lack, StageView};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::assign::{Assignment, Draw};
+use crate::assign::{Assignment, UnitAssignment};
 use crate::outcome::Outcome;
 use crate::screening::Measured;
 use crate::stage::course::Seeding;
 use crate::stage::env::Rest;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::study::Study;
-use crate::survey::Shown;
+use crate::survey::ShownOrder;
 use crate::text;
 use crate::timeline::route::{Visit, route};
 use crate::timeline::tree::Bindings;
 
-pub use crate::refusal::Refusal;
-pub use event::{Event, Step};
-pub use facts::{Episode, Facts, Partners};
+pub use crate::refusal::EventRefusal;
+pub use event::{ProgressEvent, ProgressStep};
+pub use facts::{Episode, ParticipantFacts, PartnerKind};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,20 +41,20 @@ pub struct Progress {
     stage: u16,
     /// Visits before this one: not the position, as visits are passed over, and made again.
     visit: u16,
-    /// What replaces the outcome that the end stage declares.
+    /// The outcome that replaces that of the end stage.
     cut: Option<Outcome>,
     /// Episodes of the current visit that are over, and how many of them succeeded.
     #[serde(skip_serializing_if = "is_none")]
     played: u16,
     #[serde(skip_serializing_if = "is_none")]
     successes: u16,
-    /// Whether the participant rests between two episodes.
+    /// True if the participant rests between two episodes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     resting: bool,
     /// Attempts at a quiz that were not right, by its position.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tries: BTreeMap<u16, u8>,
-    /// What is done of the current visit.
+    /// The draft of the current visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<Draft>,
     /// The visit of a page of another site that was begun last, and the ticket of its way back.
@@ -63,16 +63,16 @@ pub struct Progress {
     /// The receipt of a person who withdrew what was recorded of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     receipt: Option<String>,
-    /// What device or connection lacked at the last attempt.
+    /// The unmet requirements on device and connection at the last attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lacks: Vec<Lack>,
-    /// What was measured of them, until it may be recorded: stored nowhere, and measured again after a restart.
+    /// The measurements of the screening, until they may be recorded: stored nowhere, and made again after a restart.
     #[serde(skip)]
     measured: Option<Box<Measured>>,
     /// The language that was chosen, where the study has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
-    facts: Facts,
+    facts: ParticipantFacts,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -82,19 +82,19 @@ fn is_none(number: &u16) -> bool {
 
 /// Where a participant is among the visits that a group makes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round {
+pub struct GroupVisit {
     /// The seed of what was drawn for the group.
     pub group: u64,
     /// Those visits that lie behind the participant, made or passed over: so it is the number of the visit that comes
     /// next, or is made now, and the same for all of the group.
     pub number: u16,
-    /// Whether the participant is at that visit.
+    /// True if the participant is at that visit.
     pub is_here: bool,
 }
 
 impl Progress {
-    /// At the first visit, with what was drawn for the participant.
-    pub fn new(study: &Study, own: Draw) -> Self {
+    /// LineColumn the first visit, with what was drawn for the participant.
+    pub fn new(study: &Study, own: UnitAssignment) -> Self {
         let assignment = Assignment {
             own,
             groups: BTreeMap::new(),
@@ -142,13 +142,13 @@ impl Progress {
         before.as_deref() != Some(chosen)
     }
 
-    /// What was drawn.
+    /// The random assignment.
     pub fn assignment(&self) -> &Assignment {
         &self.assignment
     }
 
-    /// What formulas can ask.
-    pub fn facts(&self) -> &Facts {
+    /// The facts for formulas.
+    pub fn facts(&self) -> &ParticipantFacts {
         &self.facts
     }
 
@@ -165,7 +165,7 @@ impl Progress {
     /// Which episode of the current visit is played or comes next, from 0, and how many there are at most.
     pub fn episode(&self, study: &Study) -> (u16, u16) {
         match &self.stage(study).kind {
-            Kind::Env(env) => (self.played, env.course.limit()),
+            StageKind::Env(env) => (self.played, env.course.limit()),
             _ => (0, 0),
         }
     }
@@ -178,14 +178,14 @@ impl Progress {
     /// The rest that the participant takes between two episodes.
     pub fn rest<'a>(&self, study: &'a Study) -> Option<&'a Rest> {
         match &self.stage(study).kind {
-            Kind::Env(env) if self.resting => env.screen.rest.as_ref(),
+            StageKind::Env(env) if self.resting => env.screen.rest.as_ref(),
             _ => None,
         }
     }
 
     /// The seed of the next episode, if the study says what it is drawn from; `seed` is what everything is drawn from.
     pub fn seed(&self, study: &Study, seed: u64) -> Option<u64> {
-        let Kind::Env(env) = &self.stage(study).kind else {
+        let StageKind::Env(env) = &self.stage(study).kind else {
             return None;
         };
         let participant = self.assignment.own.seed;
@@ -199,7 +199,7 @@ impl Progress {
         })
     }
 
-    /// What is done of the current visit.
+    /// The draft of the current visit.
     pub fn draft(&self) -> Option<&Draft> {
         self.draft.as_ref()
     }
@@ -209,9 +209,9 @@ impl Progress {
         self.ticket.as_ref().map(|(_, ticket)| ticket.as_str())
     }
 
-    /// Whether the current visit wants a ticket and has none.
+    /// Returns whether the current visit wants a ticket and has none.
     pub fn wants_ticket(&self, study: &Study) -> bool {
-        let is_external = matches!(self.stage(study).kind, Kind::External(_));
+        let is_external = matches!(self.stage(study).kind, StageKind::External(_));
         is_external
             && self
                 .ticket
@@ -229,7 +229,7 @@ impl Progress {
         self.receipt.as_deref()
     }
 
-    /// What device or connection lacked at the last attempt.
+    /// The unmet requirements on device and connection at the last attempt.
     pub fn lacks(&self) -> &[Lack] {
         &self.lacks
     }
@@ -245,11 +245,11 @@ impl Progress {
 
     /// Forgets what was measured, answered and played. What was drawn stays, and how the way ended.
     pub fn erase(&mut self) {
-        (self.facts, self.measured) = (Facts::default(), None);
+        (self.facts, self.measured) = (ParticipantFacts::default(), None);
         (self.draft, self.ticket) = (None, None);
     }
 
-    /// Whether the current stage is there again because answers to a quiz were not right.
+    /// Returns whether the current stage is there again because answers to a quiz were not right.
     pub fn is_again(&self) -> bool {
         self.lacks.is_empty() && self.tries.range(self.at..).next().is_some()
     }
@@ -272,14 +272,14 @@ impl Progress {
             .unwrap_or(study.last())
     }
 
-    /// What names stand for at the current visit.
+    /// The values of names at the current visit.
     pub fn bindings(&self, study: &Study) -> Bindings {
         let route = route(study, &self.assignment);
         let visit = route.get(usize::from(self.at));
         visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
     }
 
-    /// What people who wait in a lobby must have in common to become a group, as canonical JSON: the names of the levels
+    /// The key that people who wait in a lobby must share to become a group, as canonical JSON: the names of the levels
     /// at the lobby, and each visit that they will make together.
     pub fn company(&self, study: &Study) -> String {
         let route = route(study, &self.assignment);
@@ -302,7 +302,7 @@ impl Progress {
         crate::canonical::canonical(&json!(all))
     }
 
-    /// Whether a stage is still ahead, or is the current one.
+    /// Returns whether a stage is still ahead, or is the current one.
     pub fn leads_to(&self, study: &Study, stage: u16) -> bool {
         let route = route(study, &self.assignment);
         let mut ahead = route.iter().skip(usize::from(self.at));
@@ -311,7 +311,7 @@ impl Progress {
 
     /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
     /// the end.
-    pub fn round(&self, study: &Study) -> Option<Round> {
+    pub fn round(&self, study: &Study) -> Option<GroupVisit> {
         let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let here = usize::from(self.at);
@@ -322,7 +322,7 @@ impl Progress {
         }
         let made = route[passed..here].iter();
         let made = made.filter(|visit| study.is_together(visit.stage)).count();
-        Some(Round {
+        Some(GroupVisit {
             group: group.seed,
             number: made as u16,
             is_here: study.is_together(self.stage),
@@ -332,12 +332,12 @@ impl Progress {
     /// The outcome, once the participant is in an end stage.
     pub fn outcome(&self, study: &Study) -> Option<Outcome> {
         match &self.stage(study).kind {
-            Kind::End(end) => Some(self.cut.unwrap_or(end.outcome)),
+            StageKind::End(end) => Some(self.cut.unwrap_or(end.outcome)),
             _ => None,
         }
     }
 
-    /// What the participant's page shows.
+    /// The view of the participant's page.
     pub fn view(&self, study: &Study) -> StageView {
         if let Some(rest) = self.rest(study) {
             return self.rest_view(study, rest);
@@ -372,8 +372,8 @@ impl Progress {
     }
 
     /// The form of this stage as the participant finds it, and the orders that were drawn for it.
-    fn arranged(&self, study: &Study) -> Option<(Value, Vec<Shown>)> {
-        let Kind::Survey(survey) = &self.stage(study).kind else {
+    fn arranged(&self, study: &Study) -> Option<(Value, Vec<ShownOrder>)> {
+        let StageKind::Survey(survey) = &self.stage(study).kind else {
             return None;
         };
         let seed = self.assignment.own.seed;
@@ -381,7 +381,7 @@ impl Progress {
     }
 
     /// The orders that were drawn for what this stage asks.
-    pub fn shown(&self, study: &Study) -> Vec<Shown> {
+    pub fn shown(&self, study: &Study) -> Vec<ShownOrder> {
         self.arranged(study).map_or(Vec::new(), |(_, shown)| shown)
     }
 

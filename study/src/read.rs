@@ -1,4 +1,4 @@
-//! Typed reading of the located tree: a [`Place`] is a value with its path, a [`Fields`] a block of keys.
+//! Typed reading of the located tree: a [`Cursor`] is a value with its path, a [`Fields`] a block of keys.
 //! Whatever cannot be read is reported at its place and read as `None`.
 //!
 //! A reader asks for all keys of a block before it gives up on any of them: so a run tells every fault, and a sketch
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::problem::{At, Report, hint};
+use crate::problem::{LineColumn, ProblemReport, hint};
 use crate::shape::{Atlas, Block, Shape, Sketch};
 use crate::yaml::{Data, Node, flag, is_switch_word, join};
 
@@ -19,22 +19,22 @@ pub(crate) use fields::Fields;
 
 /// A value, its path and the report to which its faults go.
 #[derive(Clone)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Cursor<'a> {
     pub node: &'a Node,
     pub path: String,
-    pub report: &'a Report,
+    pub report: &'a ProblemReport,
     /// There if nothing is read, and the reader tells what it takes.
     sketch: Option<Sketch<'a>>,
 }
 
-/// What stands at the places of a sketch.
+/// The node at every place of a sketch.
 static NOTHING: Node = Node {
-    at: At { line: 0, column: 0 },
+    at: LineColumn { line: 0, column: 0 },
     data: Data::List(Vec::new()),
 };
 
-impl<'a> Place<'a> {
-    pub(crate) fn root(node: &'a Node, report: &'a Report) -> Self {
+impl<'a> Cursor<'a> {
+    pub(crate) fn root(node: &'a Node, report: &'a ProblemReport) -> Self {
         Self {
             node,
             path: String::new(),
@@ -68,7 +68,7 @@ impl<'a> Place<'a> {
         self.sketch.map(|sketch| sketch.tell(shape())).is_some()
     }
 
-    /// Whether to read in a way that depends on what is there: as it is, and always in a sketch, which tells every way.
+    /// Returns whether to read in a way that depends on what is there: as it is, and always in a sketch, which tells every way.
     pub(crate) fn may(&self, holds: bool) -> bool {
         holds || self.sketch.is_some()
     }
@@ -94,9 +94,9 @@ impl<'a> Place<'a> {
     }
 
     /// The value of a key of this block, or at a path from here, if it is there.
-    pub(crate) fn at(&self, key: &str) -> Option<Place<'a>> {
+    pub(crate) fn at(&self, key: &str) -> Option<Cursor<'a>> {
         let node = self.node.at(key)?;
-        Some(Place {
+        Some(Cursor {
             node,
             path: join(&self.path, key),
             ..self.clone()
@@ -287,7 +287,7 @@ impl<'a> Place<'a> {
         found
     }
 
-    /// Whether it is a block of keys.
+    /// Returns whether it is a block of keys.
     pub(crate) fn is_block(&self) -> bool {
         matches!(self.node.data, Data::Map(_))
     }
@@ -301,7 +301,7 @@ impl<'a> Place<'a> {
     }
 
     /// A list that is not empty.
-    pub(crate) fn list(&self, what: &str, limit: usize) -> Option<Vec<Place<'a>>> {
+    pub(crate) fn list(&self, what: &str, limit: usize) -> Option<Vec<Cursor<'a>>> {
         self.list_of(what, 1..=limit)
     }
 
@@ -310,7 +310,7 @@ impl<'a> Place<'a> {
         &self,
         what: &str,
         count: RangeInclusive<usize>,
-    ) -> Option<Vec<Place<'a>>> {
+    ) -> Option<Vec<Cursor<'a>>> {
         let (least, most) = (*count.start(), *count.end());
         if let Some(sketch) = self.sketch {
             let item = self.inside(self.node, String::new());
@@ -338,7 +338,7 @@ impl<'a> Place<'a> {
     }
 
     /// The keys and values of a block, whatever the keys are.
-    pub(crate) fn entries(&self, what: &str) -> Option<Vec<(&'a str, Place<'a>)>> {
+    pub(crate) fn entries(&self, what: &str) -> Option<Vec<(&'a str, Cursor<'a>)>> {
         if let Some(sketch) = self.sketch {
             let value = self.inside(self.node, String::new());
             let at = value.sketch.map_or(0, |value| value.at);

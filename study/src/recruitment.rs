@@ -1,4 +1,4 @@
-//! Whence participants come, what each way out tells the recruiter, and what it pays. In the file: `recruitment`.
+//! The source of participants, and for each outcome the action of the recruiter and the pay. In the file: `recruitment`.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_MONEY;
 use crate::outcome::Outcome;
-use crate::page::{self, Page};
+use crate::page::{self, TextPage};
 use crate::problem::hint;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 
-/// Whence participants come, and what they are paid.
+/// The source of participants, and their pay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Recruitment {
-    /// Whence they come.
+    /// The provider.
     pub provider: Provider,
     /// Names of the parameters of a participant's link, by what they mean.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// What they are paid with.
+    /// Currency, base, rates and duration.
     #[serde(flatten)]
-    pub wage: Wage,
+    pub pay_terms: PayTerms,
     /// Every way out, those with what is usual included that the file says nothing of; empty without the block.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<Outcome, WayOut>,
 }
 
-/// Whence participants come.
+/// The source of participants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
@@ -45,50 +45,50 @@ pub enum Provider {
     Kiosk,
 }
 
-/// What participants are paid.
+/// The terms of pay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Wage {
+pub struct PayTerms {
     /// The currency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// What all get who come to a way out that pays it.
+    /// The base pay, for outcomes whose rule names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<f64>,
     /// Minutes that the study takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
-    /// What an hour of waiting, or of a study that was cut short, is paid.
+    /// The rate an hour for time, for outcomes whose rule names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_rate_per_hour: Option<f64>,
-    /// The median wage under which the researcher is warned.
+    /// The median pay_terms under which the researcher is warned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_per_hour: Option<f64>,
 }
 
-/// What a way out tells the recruiter, and what it pays.
+/// The rule of one outcome: the action of the recruiter, and the pay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WayOut {
-    /// What the recruiter is told.
+    /// The action of the recruiter.
     #[serde(rename = "do")]
-    pub deed: Deed,
-    /// What is paid, a formula over `base`, `bonus`, `time` and what was played and answered; nothing for `none`.
+    pub deed: RecruiterAction,
+    /// The pay: a formula over `base`, `bonus`, `time`, episodes and answers; `None` for `none`.
     #[serde(serialize_with = "pay")]
     pub pay: Option<Formula>,
     /// The completion code; none for one that the server draws once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What participants read; none for the page that the program brings.
+    /// The page; `None` for the built-in one.
     #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
-    pub page: Option<Page>,
+    pub page: Option<TextPage>,
 }
 
 impl WayOut {
-    /// What is paid, as it is written: `none` or a formula.
+    /// The pay as it is written: `none` or a formula.
     pub fn rule(&self) -> &str {
         self.pay.as_ref().map_or(NOTHING, Formula::source)
     }
 
-    /// Whether its pay names one of `base`, `bonus` and `time`.
+    /// Returns whether its pay names one of `base`, `bonus` and `time`.
     pub fn pays(&self, name: &str) -> bool {
         let mut words = self
             .rule()
@@ -107,10 +107,10 @@ fn pay<S: Serializer>(pay: &Option<Formula>, to: S) -> Result<S::Ok, S::Error> {
 /// The pay of a way out that pays nothing.
 const NOTHING: &str = "none";
 
-/// What the recruiter is told of a way out.
+/// The action of the recruiter for an outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum RecruiterAction {
     /// The submission is approved.
     #[default]
     Approve,
@@ -130,14 +130,14 @@ const PROVIDERS: [(&str, Provider); 5] = [
     ("kiosk", Provider::Kiosk),
 ];
 
-const DEEDS: [(&str, Deed); 4] = [
-    ("approve", Deed::Approve),
-    ("return", Deed::Return),
-    ("return_then_pay", Deed::ReturnThenPay),
-    ("screen_out", Deed::ScreenOut),
+const DEEDS: [(&str, RecruiterAction); 4] = [
+    ("approve", RecruiterAction::Approve),
+    ("return", RecruiterAction::Return),
+    ("return_then_pay", RecruiterAction::ReturnThenPay),
+    ("screen_out", RecruiterAction::ScreenOut),
 ];
 
-impl Deed {
+impl RecruiterAction {
     /// Every deed and its name.
     pub const ALL: [(&'static str, Self); 4] = DEEDS;
 
@@ -157,7 +157,7 @@ fn money(facts: &Types) -> Types {
 /// Reads the block. `facts` are the variables of what was played and answered; `bonus` says whether there is one.
 pub(crate) fn read(
     source: Source<'_>,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     facts: &Types,
     bonus: bool,
 ) -> Option<Recruitment> {
@@ -174,14 +174,14 @@ pub(crate) fn read(
     let parameters = fields
         .key("parameters", doc)
         .maybe(|place| parameters(&place).map(|parameters| (parameters, place)));
-    let wage = wage(&mut fields);
+    let pay_terms = pay_terms(&mut fields);
     let doc =
         "Outcomes that differ from the default: what the recruiter is told, and what is paid.";
     let outcomes = fields
         .key("outcomes", doc)
         .or(BTreeMap::new(), |place| outcomes(source, &place, &types));
     fields.done();
-    let (provider, wage, outcomes) = (provider?, wage?, outcomes?);
+    let (provider, pay_terms, outcomes) = (provider?, pay_terms?, outcomes?);
     let parameters = match (provider, parameters?) {
         (Provider::Parameters, None) => {
             let message = "missing, but `provider: parameters` needs them; write for example `parameters: {participant: id}`";
@@ -195,17 +195,17 @@ pub(crate) fn read(
             return None;
         }
     };
-    check_pay(place, &wage, &outcomes, bonus)?;
-    let outcomes = with_usual(outcomes, &wage, bonus, &types);
+    check_pay(place, &pay_terms, &outcomes, bonus)?;
+    let outcomes = with_usual(outcomes, &pay_terms, bonus, &types);
     Some(Recruitment {
         provider,
         parameters,
-        wage,
+        pay_terms,
         outcomes,
     })
 }
 
-fn parameters(place: &Place<'_>) -> Option<BTreeMap<String, String>> {
+fn parameters(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
     let mut names = BTreeMap::new();
     for (meaning, place) in place.entries("parameters")? {
         names.insert(meaning.to_owned(), place.text(100)?);
@@ -219,7 +219,7 @@ fn parameters(place: &Place<'_>) -> Option<BTreeMap<String, String>> {
     Some(names)
 }
 
-fn wage(fields: &mut Fields<'_>) -> Option<Wage> {
+fn pay_terms(fields: &mut Fields<'_>) -> Option<PayTerms> {
     let currency = fields.key("currency", "The currency as three letters, such as `GBP`.");
     let currency = currency.maybe(|place| currency_of(&place));
     let mut money = |key, doc| {
@@ -247,7 +247,7 @@ fn wage(fields: &mut Fields<'_>) -> Option<Wage> {
          longer.",
     );
     let minutes = minutes.maybe(|place| place.number(0.5..=1_440.0, "minutes"));
-    Some(Wage {
+    Some(PayTerms {
         currency: currency?,
         base: base?,
         minutes: minutes?,
@@ -257,7 +257,7 @@ fn wage(fields: &mut Fields<'_>) -> Option<Wage> {
 }
 
 /// Source: ISO 4217; only the shape is checked.
-fn currency_of(place: &Place<'_>) -> Option<String> {
+fn currency_of(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(40)?;
     let good = text.len() == 3 && text.chars().all(|c| c.is_ascii_uppercase());
     if !good {
@@ -270,7 +270,7 @@ fn currency_of(place: &Place<'_>) -> Option<String> {
 
 fn outcomes(
     source: Source<'_>,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     types: &Types,
 ) -> Option<BTreeMap<Outcome, WayOut>> {
     let mut ways = BTreeMap::new();
@@ -293,7 +293,7 @@ fn outcomes(
     whole.then_some(ways)
 }
 
-fn way_out(source: Source<'_>, place: &Place<'_>, types: &Types) -> Option<WayOut> {
+fn way_out(source: Source<'_>, place: &Cursor<'_>, types: &Types) -> Option<WayOut> {
     let mut fields = place.fields("a way out")?;
     let doc = "What happens to the submission. `approve`: it is approved. `return`: the participant is asked to \
                return it. `return_then_pay`: the same, and the pay follows as a bonus. `screen_out`: the \
@@ -321,7 +321,7 @@ fn way_out(source: Source<'_>, place: &Place<'_>, types: &Types) -> Option<WayOu
     })
 }
 
-fn pay_of(place: &Place<'_>, types: &Types) -> Option<Option<Formula>> {
+fn pay_of(place: &Cursor<'_>, types: &Types) -> Option<Option<Formula>> {
     match place.node.is_text(NOTHING) {
         true => Some(None),
         false => Formula::read(place, types, &Type::Number).map(Some),
@@ -329,7 +329,7 @@ fn pay_of(place: &Place<'_>, types: &Types) -> Option<Option<Formula>> {
 }
 
 /// A code travels in a link.
-fn code_of(place: &Place<'_>) -> Option<String> {
+fn code_of(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(60)?;
     let good = text
         .chars()
@@ -344,8 +344,8 @@ fn code_of(place: &Place<'_>) -> Option<String> {
 
 /// Reports ways out that pay what is not said, and one code for two of which the recruiter is told different things.
 fn check_pay(
-    place: &Place<'_>,
-    wage: &Wage,
+    place: &Cursor<'_>,
+    pay_terms: &PayTerms,
     outcomes: &BTreeMap<Outcome, WayOut>,
     bonus: bool,
 ) -> Option<()> {
@@ -359,12 +359,12 @@ fn check_pay(
         let lacking = [
             (
                 "base",
-                wage.base.is_none(),
+                pay_terms.base.is_none(),
                 "write for example `base: 4.50` in this block",
             ),
             (
                 "time",
-                wage.time_rate_per_hour.is_none(),
+                pay_terms.time_rate_per_hour.is_none(),
                 "write for example `time_rate_per_hour: 9.00` in this block",
             ),
             (
@@ -379,7 +379,7 @@ fn check_pay(
         {
             wrong(&key, &format!("pays `{name}`, which is not said; {mend}"));
         }
-        if wage.currency.is_none() && way.pay.is_some() {
+        if pay_terms.currency.is_none() && way.pay.is_some() {
             wrong(
                 &key,
                 "pays something, but in which currency is not said; write for example `currency: GBP` in this block",
@@ -402,21 +402,21 @@ fn check_pay(
 /// is paid in full; whoever could not go on is paid the time; others return the submission.
 fn with_usual(
     mut outcomes: BTreeMap<Outcome, WayOut>,
-    wage: &Wage,
+    pay_terms: &PayTerms,
     bonus: bool,
     types: &Types,
 ) -> BTreeMap<Outcome, WayOut> {
-    let said = wage.currency.is_some();
-    let full = match (wage.base.is_some(), bonus) {
+    let said = pay_terms.currency.is_some();
+    let full = match (pay_terms.base.is_some(), bonus) {
         (true, true) => "base + bonus",
         (true, false) => "base",
         (false, true) => "bonus",
         (false, false) => NOTHING,
     };
     for (_, outcome) in Outcome::ALL {
-        let by_time = said && wage.time_rate_per_hour.is_some();
+        let by_time = said && pay_terms.time_rate_per_hour.is_some();
         let (deed, pay) = match outcome {
-            Outcome::Completed | Outcome::PartnerLeft => (Deed::Approve, full),
+            Outcome::Completed | Outcome::PartnerLeft => (RecruiterAction::Approve, full),
             Outcome::LobbyTimeout
             | Outcome::Technical
             | Outcome::FailedQuiz
@@ -424,12 +424,12 @@ fn with_usual(
             | Outcome::TimedOut
                 if by_time =>
             {
-                (Deed::ReturnThenPay, "time")
+                (RecruiterAction::ReturnThenPay, "time")
             }
-            Outcome::LobbyTimeout | Outcome::Technical if wage.base.is_some() => {
-                (Deed::Approve, "base")
+            Outcome::LobbyTimeout | Outcome::Technical if pay_terms.base.is_some() => {
+                (RecruiterAction::Approve, "base")
             }
-            _ => (Deed::Return, NOTHING),
+            _ => (RecruiterAction::Return, NOTHING),
         };
         let pay = (said && pay != NOTHING).then(|| Formula::known(pay, types));
         outcomes.entry(outcome).or_insert(WayOut {

@@ -35,7 +35,7 @@ pub fn reference() -> String {
     page.text
 }
 
-/// What a name of the readers is called.
+/// The title of a named shape.
 fn title(name: &str) -> String {
     match name {
         "node" => "Stages and blocks".to_owned(),
@@ -91,7 +91,7 @@ impl Page<'_> {
         }
     }
 
-    /// What one of several blocks is called: a block of stages, or what depends on its type.
+    /// The title of one of several blocks: a block of stages, or one that depends on its type.
     fn way(&self, title: &str, block: &Block) -> String {
         match block.tag {
             Some(_) => "Every stage".to_owned(),
@@ -148,7 +148,7 @@ impl Page<'_> {
         }
     }
 
-    /// Whether it is a text, which may be given by language.
+    /// Returns whether it is a text, which may be given by language.
     fn is_text_by_language(&self, ways: &[usize]) -> bool {
         let is_text = |at: usize| matches!(self.atlas.shape(at), Shape::Text { .. });
         let by_language =
@@ -159,7 +159,7 @@ impl Page<'_> {
         }
     }
 
-    /// What a place takes, in words; a block gets a section of its own under its path.
+    /// The shape of a place in words; a block gets a section of its own under its path.
     fn kind(&mut self, path: &str, at: usize, shape: &Shape) -> String {
         match shape {
             Shape::Untold | Shape::Any => "any value".to_owned(),

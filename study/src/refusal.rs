@@ -2,7 +2,7 @@
 
 /// Why an event was refused; the participant stays where they are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EventRefusal {
     /// A page cannot end this stage.
     #[error("the stage `{stage}` ends by itself, not by a page")]
     NotByPage {
@@ -38,7 +38,7 @@ pub enum Refusal {
     Unfit {
         /// Name of the item.
         name: String,
-        /// What people are told.
+        /// The message to people.
         why: String,
     },
     /// A value that the item does not take.

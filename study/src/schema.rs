@@ -5,13 +5,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::load;
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::shape::{self, Atlas};
 
-/// What the readers of a study file take.
+/// The shapes that the readers of a study file take.
 pub(crate) fn atlas() -> Atlas {
     let atlas = Atlas::new();
-    let _ = load::read_parts(Path::new(""), &Place::sketch(&atlas));
+    let _ = load::read_parts(Path::new(""), &Cursor::sketch(&atlas));
     atlas
 }
 
@@ -23,7 +23,7 @@ pub fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Report;
+    use crate::problem::ProblemReport;
     use crate::yaml;
 
     const WORKED: &str = include_str!("../tests/folder/worked.yaml");
@@ -146,7 +146,7 @@ mod tests {
 
     /// A study file checked by the schema alone.
     fn validate(text: &str) -> Result<(), String> {
-        let report = Report::new("study.yaml");
+        let report = ProblemReport::new("study.yaml");
         let value = yaml::parse(text, &report).unwrap().json("", &report);
         let schema = schema();
         check(&schema, &schema, &value)

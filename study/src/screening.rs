@@ -1,4 +1,4 @@
-//! Who can take part, as far as their device and connection say. In the file: `screening`.
+//! Requirements on device and connection. In the file: `screening`.
 //!
 //! The page measures and the server judges. It is the first stage of a study, before a consent; so what was measured is
 //! kept only once it may be recorded ([`crate::Progress`]), and of those who cannot take part nothing but what they lack.
@@ -12,25 +12,25 @@ use serde_json::{Map, Value, json};
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_MEASURED;
 use crate::outcome::{self, Outcome};
-use crate::read::Place;
-use crate::refusal::Refusal;
+use crate::read::Cursor;
+use crate::refusal::EventRefusal;
 use crate::text::{self, Languages, Text};
 
 /// The id of the stage; no stage of a file can have it.
 pub const ID: &str = "_screening";
 
-/// What a device and a connection must be able to do.
+/// The requirements on device and connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Screening {
     /// Which devices; empty for any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<Device>,
-    /// What the browser must be able to do.
+    /// The required abilities of the browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub browser: Vec<Ability>,
     /// The smallest window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_window: Option<Window>,
+    pub min_window: Option<WindowSize>,
     /// The longest round trip to the server, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rtt_ms: Option<u16>,
@@ -43,7 +43,7 @@ pub struct Screening {
     /// A formula over all that is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<Formula>,
-    /// What those are told for whom the formula does not hold.
+    /// The explanation for participants for whom the formula does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Text>,
     /// How often somebody may try.
@@ -55,33 +55,33 @@ pub struct Screening {
 
 /// The size of a window, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Window {
+pub struct WindowSize {
     /// From left to right.
     pub width: u16,
     /// From top to bottom.
     pub height: u16,
 }
 
-/// What a page measured. What it could not measure is not there.
+/// The measurements of a page; `None` for what it could not measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Kind of device.
+    /// StageKind of device.
     pub device: Device,
-    /// Whether the browser can connect to other pages.
+    /// True if the browser can connect to other pages.
     pub webrtc: bool,
-    /// Whether it can fill the screen.
+    /// True if it can fill the screen.
     pub fullscreen: bool,
-    /// Whether it can play sound.
+    /// True if it can play sound.
     pub audio: bool,
-    /// Whether it takes keys, as far as browsers tell.
+    /// True if it takes keys, as far as browsers tell.
     pub keyboard: bool,
-    /// Whether it takes touches.
+    /// True if it takes touches.
     pub touch: bool,
     /// Width of the window, CSS pixels.
     pub width: u16,
     /// Height of the window, CSS pixels.
     pub height: u16,
-    /// Round trip to the server, the median of several, milliseconds.
+    /// GroupVisit trip to the server, the median of several, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<f64>,
     /// Frames per second.
@@ -108,7 +108,7 @@ impl Measured {
         "step_ms",
     ];
 
-    /// What formulas can ask of it.
+    /// The types of the measurements, for formulas.
     pub(crate) fn types() -> Types {
         let of = |name| match name {
             "device" => Type::Text,
@@ -121,13 +121,13 @@ impl Measured {
     /// Takes what a page says that it measured.
     ///
     /// # Errors
-    /// A [`Refusal`] if something is missing, or nothing that a page can measure.
-    pub(crate) fn read(answers: &[Answer]) -> Result<Self, Refusal> {
+    /// A [`EventRefusal`] if something is missing, or nothing that a page can measure.
+    pub(crate) fn read(answers: &[Answer]) -> Result<Self, EventRefusal> {
         let mut all = Map::new();
         for answer in answers {
             let name: String = answer.name.chars().take(60).collect();
             if !Self::NAMES.contains(&name.as_str()) {
-                return Err(Refusal::UnknownItem { name });
+                return Err(EventRefusal::UnknownItem { name });
             }
             let value: Value = serde_json::from_str(&answer.value).unwrap_or_default();
             let is_possible = match value.as_f64() {
@@ -136,13 +136,13 @@ impl Measured {
                 None => !value.is_null(),
             };
             if !is_possible {
-                return Err(Refusal::BadAnswer { name });
+                return Err(EventRefusal::BadAnswer { name });
             }
             if all.insert(name.clone(), value).is_some() {
-                return Err(Refusal::Twice { name });
+                return Err(EventRefusal::Twice { name });
             }
         }
-        serde_json::from_value(Value::Object(all)).map_err(|error| Refusal::BadAnswer {
+        serde_json::from_value(Value::Object(all)).map_err(|error| EventRefusal::BadAnswer {
             name: error.to_string().chars().take(60).collect(),
         })
     }
@@ -176,7 +176,7 @@ impl Measured {
 }
 
 impl Screening {
-    /// What the page shows at first.
+    /// The first view of the page.
     pub(crate) fn view(&self) -> StageView {
         StageView::Screening {
             trials: Vec::new(),
@@ -185,7 +185,7 @@ impl Screening {
         }
     }
 
-    /// What somebody lacks, in the order of the page of a study file; nothing if they can take part. What was asked for and
+    /// The unmet requirements, in the order of the study file; empty if the participant can take part. What was asked for and
     /// could not be measured is lacking; so is a formula that has no value. What a study says itself is in a language.
     pub fn lacks(&self, measured: &Measured, language: &str) -> Vec<Lack> {
         let mut lacks = Vec::new();
@@ -194,7 +194,8 @@ impl Screening {
         }
         let cannot = self.browser.iter().filter(|need| !measured.can(**need));
         lacks.extend(cannot.map(|need| Lack::Ability(*need)));
-        let is_small = |need: &Window| measured.width < need.width || measured.height < need.height;
+        let is_small =
+            |need: &WindowSize| measured.width < need.width || measured.height < need.height;
         lacks.extend((self.min_window.filter(is_small)).map(|need| Lack::Window {
             width: need.width,
             height: need.height,
@@ -233,7 +234,7 @@ const ABILITIES: [(&str, Ability); 5] = [
 ];
 
 /// Reads the block.
-pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>) -> Option<Screening> {
+pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>) -> Option<Screening> {
     let mut fields = place.fields("who can take part")?;
     let device = fields.key("device", "The allowed devices. By default all.");
     let device = device.or(Vec::new(), |place| words(&place, "device", &DEVICES));
@@ -288,26 +289,26 @@ pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>) -> Option<Screen
 }
 
 /// Reports a limit on the steps of environments in a study that has none.
-pub(crate) fn check(place: &Place<'_>, has_env: bool) {
+pub(crate) fn check(place: &Cursor<'_>, has_env: bool) {
     if !has_env && place.node.has("max_step_ms") {
         let message = "the study has no env stage whose steps could be measured; remove it";
         place.wrong_at("max_step_ms", message);
     }
 }
 
-fn words<T: Copy>(place: &Place<'_>, what: &str, known: &[(&str, T)]) -> Option<Vec<T>> {
+fn words<T: Copy>(place: &Cursor<'_>, what: &str, known: &[(&str, T)]) -> Option<Vec<T>> {
     let places = place.list(&format!("words for a {what}"), known.len())?;
     let read: Vec<Option<T>> = places.iter().map(|place| place.word(what, known)).collect();
     read.into_iter().collect()
 }
 
-fn window_of(place: &Place<'_>) -> Option<Window> {
+fn window_of(place: &Cursor<'_>) -> Option<WindowSize> {
     let mut fields = place.fields("the size of a window")?;
-    let pixels = |place: Place<'_>| place.whole(100..=10_000, "pixels");
+    let pixels = |place: Cursor<'_>| place.whole(100..=10_000, "pixels");
     let width = fields.key("width", "The width.").need("1024", pixels);
     let height = fields.key("height", "The height.").need("640", pixels);
     fields.done();
-    Some(Window {
+    Some(WindowSize {
         width: width?,
         height: height?,
     })
@@ -372,7 +373,10 @@ mod tests {
         }
         let mut twice = measured().answers();
         twice.push(twice[0].clone());
-        assert!(matches!(Measured::read(&twice), Err(Refusal::Twice { .. })));
+        assert!(matches!(
+            Measured::read(&twice),
+            Err(EventRefusal::Twice { .. })
+        ));
         twice.truncate(4);
         assert!(Measured::read(&twice).is_err(), "most is missing");
     }

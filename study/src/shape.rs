@@ -1,4 +1,4 @@
-//! What the readers take, as the readers themselves tell it.
+//! Shapes that the readers take, as the readers themselves tell them.
 //!
 //! A reader that gets a sketch in place of a value reads nothing: every step that would read notes what it would have
 //! taken. So the keys, types, defaults and meanings of the JSON Schema and of the reference page are those of the
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::problem::Report;
+use crate::problem::ProblemReport;
 
-/// What a place takes.
+/// The shape of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// Not told yet.
@@ -48,14 +48,14 @@ pub(crate) enum Shape {
     Block(Block),
     /// One or the other.
     Either(Vec<usize>),
-    /// What is told elsewhere under this name.
+    /// A shape that is told elsewhere under this name.
     Named(&'static str),
 }
 
 /// Known keys, and those that depend on the value of one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Block {
-    /// What it is.
+    /// The description.
     pub doc: &'static str,
     pub entries: Vec<Entry>,
     /// The key on which the others depend.
@@ -68,7 +68,7 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub key: &'static str,
-    /// What it means.
+    /// The description.
     pub doc: String,
     pub needed: bool,
     pub default: Option<Value>,
@@ -83,7 +83,7 @@ pub(crate) struct Atlas {
     shapes: RefCell<Vec<Shape>>,
     named: RefCell<BTreeMap<&'static str, usize>>,
     /// Takes what readers report of values that are not there; nobody reads it.
-    pub nowhere: Report,
+    pub nowhere: ProblemReport,
 }
 
 /// A place of the atlas at which a reader tells.
@@ -99,7 +99,7 @@ impl Atlas {
         Self {
             shapes: RefCell::new(vec![Shape::Untold]),
             named: RefCell::default(),
-            nowhere: Report::new(""),
+            nowhere: ProblemReport::new(""),
         }
     }
 
@@ -219,7 +219,7 @@ fn shape(atlas: &Atlas, at: usize) -> Value {
     }
 }
 
-/// What one word makes of a block: the keys of all and its own.
+/// The block for one word: the keys of all and its own.
 fn variant(atlas: &Atlas, block: &Block, word: &str, at: usize) -> Value {
     let mut entries = block.entries.clone();
     let mut doc = "";

@@ -6,12 +6,12 @@ use crate::disconnect::Net;
 use crate::formula::Formula;
 use crate::host::PartnerModel;
 use crate::media::Media;
-use crate::page::Page;
+use crate::page::TextPage;
 use crate::recruitment::Recruitment;
 use crate::screening::Screening;
 use crate::stage::ai_partner::CompiledModel;
 use crate::stage::lobby::Lobby;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::text::Text;
 use crate::timeline::tree::Node;
 use crate::yaml;
@@ -28,7 +28,7 @@ pub struct Study {
     pub version: String,
     /// Its title, in its languages.
     pub title: Text,
-    /// Whom participants can write to.
+    /// The contact for participants.
     pub contact: String,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
@@ -38,9 +38,9 @@ pub struct Study {
     pub protocol: Option<String>,
     /// How long data are kept, and a session waits.
     pub keeping: Keeping,
-    /// Whence participants come, and what they are paid.
+    /// The source of participants, and their pay.
     pub recruitment: Recruitment,
-    /// What they are paid beside the base, by what was played and answered.
+    /// The bonus, a formula over episodes and answers.
     pub bonus: Option<Formula>,
     /// How pages reach each other.
     pub net: Net,
@@ -51,7 +51,7 @@ pub struct Study {
     pub models: Vec<CompiledModel>,
     /// How they are walked.
     pub tree: Vec<Node>,
-    /// What varies between participants.
+    /// The experimental design.
     pub design: Design,
     /// All of the above as canonical JSON, defaults and the texts of files written in.
     pub canonical: String,
@@ -85,10 +85,10 @@ impl Study {
             .expect("a timeline that was checked has an end stage")
     }
 
-    /// Who can take part; none for everybody.
+    /// The requirements on device and connection; `None` if there are none.
     pub fn screening(&self) -> Option<&Screening> {
         match &self.timeline.first()?.kind {
-            Kind::Screening(screening) => Some(screening),
+            StageKind::Screening(screening) => Some(screening),
             _ => None,
         }
     }
@@ -96,36 +96,36 @@ impl Study {
     /// The pictures and videos that pages and forms show.
     pub fn media(&self) -> impl Iterator<Item = &Media> {
         let forms = self.timeline.iter().filter_map(|stage| match &stage.kind {
-            Kind::Survey(survey) => Some(survey.pictures()),
+            StageKind::Survey(survey) => Some(survey.pictures()),
             _ => None,
         });
         let pages = pages(&self.timeline, Some(&self.recruitment));
-        pages.flat_map(Page::media).chain(forms.flatten())
+        pages.flat_map(TextPage::media).chain(forms.flatten())
     }
 
-    /// Whether something of a participant may be recorded at a stage: not if a consent comes after it.
+    /// Returns whether something of a participant may be recorded at a stage: not if a consent comes after it.
     pub fn may_record(&self, stage: u16) -> bool {
         let after = self.timeline.iter().skip(usize::from(stage) + 1);
         !after
             .into_iter()
-            .any(|stage| matches!(stage.kind, Kind::Consent(_)))
+            .any(|stage| matches!(stage.kind, StageKind::Consent(_)))
     }
 
     /// The lobby at an index.
     pub fn lobby(&self, stage: u16) -> Option<&Lobby> {
         match &self.timeline.get(usize::from(stage))?.kind {
-            Kind::Lobby(lobby) => Some(lobby),
+            StageKind::Lobby(lobby) => Some(lobby),
             _ => None,
         }
     }
 
-    /// Whether people play a stage together, as the group that a lobby made.
+    /// Returns whether people play a stage together, as the group that a lobby made.
     pub fn is_together(&self, stage: u16) -> bool {
         let stage = self.timeline.get(usize::from(stage));
         stage.is_some_and(|stage| stage.kind.is_together())
     }
 
-    /// Whether participants of another version, given in its canonical form, walk the same way in this one: the same
+    /// Returns whether participants of another version, given in its canonical form, walk the same way in this one: the same
     /// stages by id and type, the same blocks with their guards, the same factors.
     pub fn walks_as(&self, canonical: &str) -> bool {
         let way = |canonical: &str| {
@@ -143,7 +143,7 @@ impl Study {
 pub(crate) fn pages<'a>(
     timeline: &'a [Stage],
     recruitment: Option<&'a Recruitment>,
-) -> impl Iterator<Item = &'a Page> {
+) -> impl Iterator<Item = &'a TextPage> {
     let stages = timeline.iter().flat_map(|stage| stage.kind.pages());
     let ends = recruitment.into_iter().flat_map(|it| it.outcomes.values());
     stages.chain(ends.filter_map(|end| end.page.as_ref()))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use crate::limits::MAX_LANGUAGES;
-use crate::read::Place;
+use crate::read::Cursor;
 
 /// The languages of a study's texts.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ impl Languages<'_> {
     };
 }
 
-/// What there is in a language, or else in the wider one: what is German is right for `de-AT` too.
+/// The entry for a language, else for the wider one: a German text is right for `de-AT` too.
 ///
 /// Source: RFC 4647, section 3.4, with the main language as the only wider one.
 pub(crate) fn nearest<'a, T>(by: &'a BTreeMap<String, T>, language: &str) -> Option<&'a T> {
@@ -93,7 +93,7 @@ impl Serialize for Text {
 }
 
 /// Reads a language tag.
-pub(crate) fn language(place: &Place<'_>) -> Option<String> {
+pub(crate) fn language(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(35)?;
     let good = is_language(&text);
     if !good {
@@ -105,7 +105,7 @@ pub(crate) fn language(place: &Place<'_>) -> Option<String> {
 }
 
 /// Reads the languages that participants can choose from. A study in its own language alone has none.
-pub(crate) fn languages(place: &Place<'_>, own: &str) -> Option<Vec<String>> {
+pub(crate) fn languages(place: &Cursor<'_>, own: &str) -> Option<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
     for place in place.list("languages", MAX_LANGUAGES)? {
         let tag = language(&place)?;
@@ -125,7 +125,7 @@ pub(crate) fn languages(place: &Place<'_>, own: &str) -> Option<Vec<String>> {
 }
 
 /// Reads text, or text by language, of which that of the study must be one.
-pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
+pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
     let by_language = (place.may(place.is_block())).then(|| by_language(place, languages, limit));
     let plain = (place.may(!place.is_block())).then(|| place.text(limit));
     match plain {
@@ -134,7 +134,7 @@ pub(crate) fn read(place: &Place<'_>, languages: Languages<'_>, limit: usize) ->
     }
 }
 
-fn by_language(place: &Place<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
+fn by_language(place: &Cursor<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
     let mut texts = BTreeMap::new();
     let mut whole = true;
     for (tag, place) in place.entries("text by language")? {
@@ -154,9 +154,9 @@ fn by_language(place: &Place<'_>, languages: Languages<'_>, limit: usize) -> Opt
     })
 }
 
-/// Whether there is a text in each language of the study; reports those that are missing.
+/// Returns whether there is a text in each language of the study; reports those that are missing.
 pub(crate) fn has_all(
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     languages: Languages<'_>,
     has: impl Fn(&str) -> bool,
 ) -> bool {
@@ -179,8 +179,8 @@ pub(crate) fn has_all(
     missing.is_empty()
 }
 
-/// Whether a key is a language tag; reports it if not.
-fn is_tag(tag: &str, place: &Place<'_>) -> bool {
+/// Returns whether a key is a language tag; reports it if not.
+fn is_tag(tag: &str, place: &Cursor<'_>) -> bool {
     let good = is_language(tag);
     if !good {
         place.wrong(format!(
@@ -190,7 +190,7 @@ fn is_tag(tag: &str, place: &Place<'_>) -> bool {
     good
 }
 
-/// Whether a text has the shape of a language tag: `en`, `de`, `pt-BR`.
+/// Returns whether a text has the shape of a language tag: `en`, `de`, `pt-BR`.
 ///
 /// Source: BCP 47; only the shape is checked.
 pub(crate) fn is_language(text: &str) -> bool {

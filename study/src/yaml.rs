@@ -6,18 +6,18 @@
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Number, Value};
 
-use crate::problem::{At, Report};
+use crate::problem::{LineColumn, ProblemReport};
 
 mod mend;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub at: At,
+    pub at: LineColumn,
     pub data: Data,
 }
 
-/// What a value is. A plain scalar gets its type from the field that reads it.
+/// The content of a value. A plain scalar gets its type from the field that reads it.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     /// A scalar without quotes.
@@ -31,12 +31,12 @@ pub(crate) enum Data {
 /// A key and where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
-    pub at: At,
+    pub at: LineColumn,
     pub name: String,
 }
 
 impl Node {
-    /// What kind of thing it is, for messages.
+    /// The kind of value, for messages.
     pub(crate) fn what(&self) -> String {
         match &self.data {
             Data::Plain(text) if is_null(text) => "nothing".into(),
@@ -55,7 +55,7 @@ impl Node {
         entry.map(|(_, node)| node)
     }
 
-    /// Whether it is this text.
+    /// Returns whether it is this text.
     pub(crate) fn is_text(&self, wanted: &str) -> bool {
         matches!(&self.data, Data::Plain(text) | Data::Quoted(text) if text == wanted)
     }
@@ -65,7 +65,7 @@ impl Node {
     }
 
     /// The value as JSON, for parts that belong to others: environment parameters and forms.
-    pub(crate) fn json(&self, path: &str, report: &Report) -> Value {
+    pub(crate) fn json(&self, path: &str, report: &ProblemReport) -> Value {
         match &self.data {
             Data::Quoted(text) => Value::String(text.clone()),
             Data::Plain(text) => plain_json(text).unwrap_or_else(|why| {
@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// Whether there is a value at a path of keys and indices.
+    /// Returns whether there is a value at a path of keys and indices.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.at(path).is_some()
     }
@@ -98,12 +98,12 @@ impl Node {
     }
 
     /// Where a path such as `timeline[2].config.layout` stands, or the nearest thing above it that exists.
-    pub(crate) fn locate(&self, path: &str) -> At {
+    pub(crate) fn locate(&self, path: &str) -> LineColumn {
         self.walk(path).0
     }
 
     /// How far a path leads, and whether to its end.
-    fn walk(&self, path: &str) -> (At, Option<&Node>) {
+    fn walk(&self, path: &str) -> (LineColumn, Option<&Node>) {
         let mut node = self;
         let mut at = self.at;
         for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -196,7 +196,7 @@ pub(crate) fn is_switch_word(text: &str) -> bool {
 
 /// Parses a file. Gives the tree if the text is well-formed; keys that are there twice, tags and anchors
 /// are reported and read over, so that the rest is checked too; of a text in which a key is none, nothing else is told.
-pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
+pub(crate) fn parse(text: &str, report: &ProblemReport) -> Option<Node> {
     report.keep(text);
     let mut build = Build {
         report,
@@ -220,14 +220,14 @@ pub(crate) fn parse(text: &str, report: &Report) -> Option<Node> {
         }
     }
     if build.root.is_none() {
-        report.add(At { line: 1, column: 1 }, "", "the file is empty");
+        report.add(LineColumn { line: 1, column: 1 }, "", "the file is empty");
     }
     build.root.filter(|_| build.is_readable)
 }
 
-fn at(marker: &granit_parser::Marker) -> At {
+fn at(marker: &granit_parser::Marker) -> LineColumn {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    At {
+    LineColumn {
         line: number(marker.line()),
         column: number(marker.col()).saturating_add(1),
     }
@@ -235,17 +235,17 @@ fn at(marker: &granit_parser::Marker) -> At {
 
 /// A list or map that is not closed yet.
 enum Open {
-    List(At, Vec<Node>),
+    List(LineColumn, Vec<Node>),
     /// The key that waits for its value comes last.
-    Map(At, Vec<(Key, Node)>, Option<Key>),
+    Map(LineColumn, Vec<(Key, Node)>, Option<Key>),
 }
 
 struct Build<'a> {
-    report: &'a Report,
+    report: &'a ProblemReport,
     open: Vec<Open>,
     root: Option<Node>,
     documents: u32,
-    /// Whether every key is one.
+    /// True if every key is one.
     is_readable: bool,
 }
 
@@ -288,7 +288,7 @@ impl Build<'_> {
         }
     }
 
-    fn document(&mut self, place: At) {
+    fn document(&mut self, place: LineColumn) {
         self.documents += 1;
         if self.documents == 2 {
             self.report.add(
@@ -299,7 +299,7 @@ impl Build<'_> {
         }
     }
 
-    fn properties(&self, place: At, anchor: usize, tagged: bool) {
+    fn properties(&self, place: LineColumn, anchor: usize, tagged: bool) {
         if anchor != 0 {
             self.report
                 .add(place, "", "anchors (`&name`) are not read; remove it");
@@ -363,7 +363,7 @@ impl Build<'_> {
 }
 
 /// A key; if it is none, what follows from it is not told too.
-fn key(node: Node, report: &Report, is_readable: &mut bool) -> Key {
+fn key(node: Node, report: &ProblemReport, is_readable: &mut bool) -> Key {
     let name = match node.data {
         Data::Plain(text) | Data::Quoted(text) => text,
         Data::List(_) | Data::Map(_) => {

@@ -1,4 +1,4 @@
-//! Who gets which treatment and which order: balance, and that nothing is drawn twice.
+//! Random assignment of treatments and orders: balance, and that nothing is drawn twice.
 
 mod folder;
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use folder::Folder;
 use proptest::prelude::*;
-use study::assign::{self, Counts, Draw, Standing};
-use study::design::{Assign, Between, Design, Level, Order, Quota, Unit, Within};
+use study::assign::{self, Counts, Standing, UnitAssignment};
+use study::design::{Assign, Between, Design, Level, LevelOrder, Quota, Unit, Within};
 use study::{Progress, StudyFull};
 
 fn levels(count: usize) -> Vec<Level> {
@@ -26,7 +26,7 @@ fn between(name: &str, count: usize, assign: Assign) -> Between {
     }
 }
 
-fn within(name: &str, count: usize, order: Order) -> Within {
+fn within(name: &str, count: usize, order: LevelOrder) -> Within {
     Within {
         name: name.into(),
         levels: levels(count),
@@ -34,12 +34,12 @@ fn within(name: &str, count: usize, order: Order) -> Within {
     }
 }
 
-fn draw(design: &Design, number: u64, counts: &Counts) -> Result<Draw, StudyFull> {
+fn draw(design: &Design, number: u64, counts: &Counts) -> Result<UnitAssignment, StudyFull> {
     assign::assign(design, Unit::Participant, 42, number, counts)
 }
 
 /// Draws for so many, each of whom completes the study before the next one comes.
-fn one_by_one(design: &Design, count: u64) -> Vec<Draw> {
+fn one_by_one(design: &Design, count: u64) -> Vec<UnitAssignment> {
     let mut counts = Counts::default();
     let next = |number| {
         let draw = draw(design, number, &counts).expect("no quota");
@@ -74,7 +74,7 @@ fn chi_squared<T: Ord>(all: &BTreeMap<T, u32>, cells: u32) -> f64 {
 #[test]
 fn random_orders_are_uniform_over_a_thousand_participants() {
     let design = Design {
-        within: vec![within("layout", 4, Order::Random)],
+        within: vec![within("layout", 4, LevelOrder::Random)],
         ..Design::default()
     };
     let draws = one_by_one(&design, 1_000);
@@ -140,8 +140,8 @@ fn sequences_are_least_filled_within_each_treatment() {
     let design = Design {
         between: vec![between("speed", 2, Assign::LeastFilled)],
         within: vec![
-            within("layout", 5, Order::Williams),
-            within("fixed", 2, Order::Fixed),
+            within("layout", 5, LevelOrder::Williams),
+            within("fixed", 2, LevelOrder::Fixed),
         ],
         ..Design::default()
     };
@@ -172,7 +172,8 @@ fn with_dropout(
             .wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % bound
     };
-    let (mut under_way, mut completed): (Vec<Draw>, Vec<Draw>) = Default::default();
+    let (mut under_way, mut completed): (Vec<UnitAssignment>, Vec<UnitAssignment>) =
+        Default::default();
     let (mut arrived, mut refused) = (0, 0);
     while refused == 0 || !under_way.is_empty() {
         let mut counts = Counts::default();
@@ -218,7 +219,7 @@ fn with_thirty_percent_dropout_cells_differ_by_one_completed_unit_at_most() {
         let orders = Design {
             quota: Quota::Total(40),
             between: Vec::new(),
-            within: vec![within("layout", 5, Order::Williams)],
+            within: vec![within("layout", 5, LevelOrder::Williams)],
             ..Design::default()
         };
         let cells = with_dropout(&orders, waiting, seed);
@@ -266,7 +267,7 @@ fn a_full_study_is_told_before_anybody_is_let_in() {
 }
 
 /// How often each level stands at each position, and each ordered pair side by side.
-fn balance(order: Order, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
+fn balance(order: LevelOrder, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
     let rows: Vec<Vec<usize>> = (0..assign::rows(order, count))
         .map(|row| assign::sequence(order, count, row.into()))
         .collect();
@@ -280,8 +281,8 @@ fn balance(order: Order, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
 proptest! {
     #[test]
     fn williams_designs_are_balanced_for_position_and_neighbour(count in 2_usize..65) {
-        prop_assert_eq!(usize::from(assign::rows(Order::Williams, count)), if count % 2 == 0 { count } else { 2 * count });
-        let [places, pairs] = balance(Order::Williams, count);
+        prop_assert_eq!(usize::from(assign::rows(LevelOrder::Williams, count)), if count % 2 == 0 { count } else { 2 * count });
+        let [places, pairs] = balance(LevelOrder::Williams, count);
         let each = if count % 2 == 0 { 1 } else { 2 };
         prop_assert_eq!(places.len(), count * count);
         prop_assert!(places.values().all(|often| *often == each));
@@ -291,7 +292,7 @@ proptest! {
 
     #[test]
     fn latin_squares_have_every_level_once_in_each_position(count in 2_usize..65) {
-        let [places, pairs] = balance(Order::Latin, count);
+        let [places, pairs] = balance(LevelOrder::Latin, count);
         prop_assert_eq!(places.len(), count * count);
         prop_assert!(places.values().all(|often| *often == 1));
         if count % 2 == 0 {
@@ -303,7 +304,7 @@ proptest! {
     fn the_same_inputs_give_the_same_draw(seed: u64, number in 0_u64..5_000) {
         let design = Design {
             between: vec![between("speed", 3, Assign::LeastFilled), between("partner", 2, Assign::Block), between("colour", 2, Assign::Random)],
-            within: vec![within("layout", 5, Order::Williams), within("task", 4, Order::Random)],
+            within: vec![within("layout", 5, LevelOrder::Williams), within("task", 4, LevelOrder::Random)],
             ..Design::default()
         };
         let counts = Counts::default();
@@ -311,7 +312,7 @@ proptest! {
         let draw = drawn();
         prop_assert_eq!(&draw, &drawn());
         let kept = serde_json::to_string(&draw).expect("plain data");
-        prop_assert_eq!(serde_json::from_str::<Draw>(&kept).expect("as written"), draw);
+        prop_assert_eq!(serde_json::from_str::<UnitAssignment>(&kept).expect("as written"), draw);
     }
 }
 
@@ -320,8 +321,8 @@ fn what_is_drawn_never_changes_with_the_version() {
     let design = Design {
         between: vec![between("speed", 3, Assign::LeastFilled)],
         within: vec![
-            within("layout", 4, Order::Random),
-            within("task", 3, Order::Latin),
+            within("layout", 4, LevelOrder::Random),
+            within("task", 3, LevelOrder::Latin),
         ],
         ..Design::default()
     };

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use folder::{Folder, opening};
-use study::assign::{self, Assignment, Counts, Draw};
+use study::assign::{self, Assignment, Counts, UnitAssignment};
 use study::design::Unit;
 use study::{EnvFacts, EnvFault, Progress, Study};
 
@@ -201,12 +201,12 @@ fn a_timeline_without_an_end_gets_the_usual_one() {
     let study = study::load(&folder.path).expect("a good study");
     let last = study.timeline.last().expect("an end");
     assert_eq!(last.id, "_end");
-    let mut at = Progress::new(&study, Draw::default());
-    let done = study::Event::StageDone {
+    let mut at = Progress::new(&study, UnitAssignment::default());
+    let done = study::ProgressEvent::StageDone {
         at: 0,
         answers: &[],
     };
-    assert_eq!(at.handle(&study, done), Ok(study::Step::Enter(1)));
+    assert_eq!(at.handle(&study, done), Ok(study::ProgressStep::Enter(1)));
     assert_eq!(at.outcome(&study), Some(study::Outcome::Completed));
 }
 
@@ -229,7 +229,7 @@ const PLAYED: &str = "  - id: play
 fn names_stand_for_the_levels_that_were_drawn() {
     let study = good("names", LAYOUTS, PLAYED);
     let assignment = drawn(&study, 4);
-    let study::Kind::Env(env) = &study.timeline[0].kind else {
+    let study::StageKind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
     let speed = &assignment.own.levels["speed"];
@@ -361,14 +361,14 @@ fn a_group_draws_its_levels_when_it_is_made() {
         assert!(at.bindings(&study).is_empty());
         at.handle(
             &study,
-            study::Event::StageDone {
+            study::ProgressEvent::StageDone {
                 at: 0,
                 answers: &[],
             },
         )
         .expect("a page");
         let length = at.count(&study);
-        at.handle(&study, study::Event::Matched { draw: &group })
+        at.handle(&study, study::ProgressEvent::Matched { draw: &group })
             .expect("a group");
         assert_eq!(at.count(&study), length);
         at.bindings(&study)["speed"].name.clone()
@@ -546,7 +546,7 @@ mod walks {
 
     use proptest::prelude::*;
     use protocol::control::{Answer, EndReason};
-    use study::{Episode, Event, Kind, Outcome, Refusal, Step};
+    use study::{Episode, EventRefusal, Outcome, ProgressEvent, ProgressStep, StageKind};
 
     use super::*;
 
@@ -630,18 +630,23 @@ mod walks {
         }
     }
 
-    /// What fits a stage, so that the participant goes on.
-    fn fitting<'a>(kind: &Kind, at: u16, given: &'a [Answer], group: &'a Draw) -> Event<'a> {
+    /// An event that fits a stage, so that the participant goes on.
+    fn fitting<'a>(
+        kind: &StageKind,
+        at: u16,
+        given: &'a [Answer],
+        group: &'a UnitAssignment,
+    ) -> ProgressEvent<'a> {
         match kind {
-            Kind::Survey(_) => Event::StageDone { at, answers: given },
-            Kind::Lobby(_) => Event::Matched { draw: group },
-            Kind::Env(_) => Event::EpisodeEnded(Episode {
+            StageKind::Survey(_) => ProgressEvent::StageDone { at, answers: given },
+            StageKind::Lobby(_) => ProgressEvent::Matched { draw: group },
+            StageKind::Env(_) => ProgressEvent::EpisodeEnded(Episode {
                 reason: EndReason::Played,
                 score: 1,
                 ticks: 9,
-                partners: study::Partners::None,
+                partners: study::PartnerKind::None,
             }),
-            _ => Event::StageDone { at, answers: &[] },
+            _ => ProgressEvent::StageDone { at, answers: &[] },
         }
     }
 
@@ -667,8 +672,8 @@ mod walks {
                 }
             };
             let given = [Answer { name: "why".into(), value: "\"so\"".into() }];
-            let group = Draw { seed: !seed, ..Draw::default() };
-            let mut at = Progress::new(&study, Draw { seed, ..Draw::default() });
+            let group = UnitAssignment { seed: !seed, ..UnitAssignment::default() };
+            let mut at = Progress::new(&study, UnitAssignment { seed, ..UnitAssignment::default() });
             let mut noise = noise.into_iter().enumerate();
             for _ in 0..study::timeline::MAX_VISITS {
                 if at.outcome(&study).is_some() {
@@ -676,32 +681,32 @@ mod walks {
                 }
                 for (number, (kind, position)) in noise.by_ref().take(3) {
                     let event = match kind {
-                        0 | 1 => Event::StageDone { at: position, answers: &given },
-                        2 => Event::StageDone { at: at.position(), answers: &[] },
-                        3 => Event::Matched { draw: &group },
-                        4 => Event::EpisodeEnded(Episode::unplayed(EndReason::PartnerLeft)),
-                        5 if leaves == Some(number) => Event::Cut(Outcome::TimedOut),
-                        6 if leaves == Some(number) => Event::Left,
-                        _ => Event::EpisodeEnded(Episode::unplayed(EndReason::Technical)),
+                        0 | 1 => ProgressEvent::StageDone { at: position, answers: &given },
+                        2 => ProgressEvent::StageDone { at: at.position(), answers: &[] },
+                        3 => ProgressEvent::Matched { draw: &group },
+                        4 => ProgressEvent::EpisodeEnded(Episode::unplayed(EndReason::PartnerLeft)),
+                        5 if leaves == Some(number) => ProgressEvent::Cut(Outcome::TimedOut),
+                        6 if leaves == Some(number) => ProgressEvent::Left,
+                        _ => ProgressEvent::EpisodeEnded(Episode::unplayed(EndReason::Technical)),
                     };
                     let before = at.clone();
                     match at.handle(&study, event) {
-                        Ok(Step::Enter(position)) => {
+                        Ok(ProgressStep::Enter(position)) => {
                             prop_assert!(position > before.position() && position == at.position());
                             prop_assert_eq!(at.visit(), before.visit() + 1);
                         }
-                        Ok(Step::Stay | Step::Keep) => prop_assert_eq!(&at, &before),
+                        Ok(ProgressStep::Stay | ProgressStep::Keep) => prop_assert_eq!(&at, &before),
                         Err(refusal) => {
-                            let words: &Refusal = &refusal;
+                            let words: &EventRefusal = &refusal;
                             prop_assert!(words.to_string().split(' ').count() > 3);
                             prop_assert_eq!(&at, &before);
                         }
                     }
                 }
                 let kind = &at.stage(&study).kind;
-                if !matches!(kind, Kind::End(_)) {
+                if !matches!(kind, StageKind::End(_)) {
                     let event = fitting(kind, at.position(), &given, &group);
-                    prop_assert!(matches!(at.handle(&study, event), Ok(Step::Enter(_))));
+                    prop_assert!(matches!(at.handle(&study, event), Ok(ProgressStep::Enter(_))));
                 }
                 let kept = serde_json::to_string(&at).expect("plain data");
                 prop_assert_eq!(serde_json::from_str::<Progress>(&kept).expect("as written"), at.clone());
@@ -714,7 +719,7 @@ mod walks {
 #[test]
 fn a_guard_is_asked_when_its_copy_is_reached() {
     use protocol::control::{Answer, EndReason};
-    use study::{Episode, Event, Step};
+    use study::{Episode, ProgressEvent, ProgressStep};
     let study = good(
         "guards",
         "design:\n  between:\n    help: {levels: [true, false]}\n",
@@ -725,9 +730,9 @@ fn a_guard_is_asked_when_its_copy_is_reached() {
 ",
     );
     let walked = |help: &str, answers: &[Answer]| {
-        let own = Draw {
+        let own = UnitAssignment {
             levels: [("help".to_owned(), help.to_owned())].into(),
-            ..Draw::default()
+            ..UnitAssignment::default()
         };
         let mut at = Progress::new(&study, own);
         let mut ids = Vec::new();
@@ -736,19 +741,22 @@ fn a_guard_is_asked_when_its_copy_is_reached() {
             ids.push(stage.id.clone());
             let here = at.position();
             let event = match stage.id.as_str() {
-                "ask" => Event::StageDone { at: here, answers },
-                "play" => Event::EpisodeEnded(Episode {
+                "ask" => ProgressEvent::StageDone { at: here, answers },
+                "play" => ProgressEvent::EpisodeEnded(Episode {
                     reason: EndReason::Played,
                     score: 3,
                     ticks: 9,
-                    partners: study::Partners::None,
+                    partners: study::PartnerKind::None,
                 }),
-                _ => Event::StageDone {
+                _ => ProgressEvent::StageDone {
                     at: here,
                     answers: &[],
                 },
             };
-            assert!(matches!(at.handle(&study, event), Ok(Step::Enter(_))));
+            assert!(matches!(
+                at.handle(&study, event),
+                Ok(ProgressStep::Enter(_))
+            ));
         }
         ids.join(" ")
     };

@@ -4,8 +4,8 @@ mod folder;
 
 use folder::{Folder, STUDY};
 use protocol::control::{Answer, StageView};
-use study::assign::Draw;
-use study::{Event, Kind, Progress, Refusal, Step, Study};
+use study::assign::UnitAssignment;
+use study::{EventRefusal, Progress, ProgressEvent, ProgressStep, StageKind, Study};
 
 const CHAT: &str = "  - {id: talk, type: chat, min_s: 10, max_s: 60, file: how.md}\n  - id: play\n";
 
@@ -18,7 +18,7 @@ fn changed(name: &str, from: &str, to: &str) -> Result<Study, Vec<String>> {
     study::load(&folder.path).map_err(told)
 }
 
-/// What is reported of the study with a chat before its env stage, after a change of the chat.
+/// The faults of the study with a chat before its env stage, after a change of the chat.
 fn faults(name: &str, from: &str, to: &str) -> Vec<String> {
     assert_eq!(CHAT.matches(from).count(), 1, "`{from}` must stand once");
     changed(name, "  - id: play\n", &CHAT.replace(from, to)).expect_err("a fault")
@@ -31,7 +31,7 @@ fn good(name: &str, from: &str, to: &str) -> Study {
 #[test]
 fn a_chat_is_something_that_the_group_of_a_lobby_does_together() {
     let study = good("whole", "  - id: play\n", CHAT);
-    let Kind::Chat(chat) = &study.timeline[2].kind else {
+    let StageKind::Chat(chat) = &study.timeline[2].kind else {
         panic!("a chat")
     };
     assert_eq!((chat.min_s, chat.max_s), (10, 60));
@@ -48,27 +48,28 @@ fn a_chat_is_something_that_the_group_of_a_lobby_does_together() {
 #[test]
 fn the_members_of_a_group_count_a_chat_among_what_they_do_together() {
     let study = good("round", "  - id: play\n", CHAT);
-    let mut at = Progress::new(&study, Draw::default());
-    let done = |at: u16| Event::StageDone { at, answers: &[] };
-    let draw = Draw {
+    let mut at = Progress::new(&study, UnitAssignment::default());
+    let done = |at: u16| ProgressEvent::StageDone { at, answers: &[] };
+    let draw = UnitAssignment {
         seed: 7,
-        ..Draw::default()
+        ..UnitAssignment::default()
     };
     at.handle(&study, done(0)).unwrap();
-    at.handle(&study, Event::Matched { draw: &draw }).unwrap();
+    at.handle(&study, ProgressEvent::Matched { draw: &draw })
+        .unwrap();
     let round = at.round(&study).expect("a group");
     assert_eq!((round.number, round.is_here, round.group), (0, true, 7));
     let answers = [Answer {
         name: "x".into(),
         value: "1".into(),
     }];
-    let wrong = Event::StageDone {
+    let wrong = ProgressEvent::StageDone {
         at: 2,
         answers: &answers,
     };
     let refused = at.handle(&study, wrong);
-    assert_eq!(refused, Err(Refusal::UnknownItem { name: "x".into() }));
-    assert_eq!(at.handle(&study, done(2)), Ok(Step::Enter(3)));
+    assert_eq!(refused, Err(EventRefusal::UnknownItem { name: "x".into() }));
+    assert_eq!(at.handle(&study, done(2)), Ok(ProgressStep::Enter(3)));
     assert_eq!(at.round(&study).map(|round| round.number), Some(1));
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use folder::{Folder, STUDY};
 use protocol::control::StageView;
-use study::Kind;
+use study::StageKind;
 
 #[test]
 fn the_example_loads() {
@@ -18,7 +18,7 @@ fn the_example_loads() {
         .map(|stage| stage.id.as_str())
         .collect();
     assert_eq!(ids, ["how", "lobby", "play", "after", "thanks"]);
-    let Kind::Env(env) = &study.timeline[2].kind else {
+    let StageKind::Env(env) = &study.timeline[2].kind else {
         panic!("not an env stage")
     };
     assert_eq!(
@@ -29,7 +29,7 @@ fn the_example_loads() {
         (&env.config["layout"], &env.config["horizon"]),
         (&"cramped_room".into(), &900.into())
     );
-    let Kind::Survey(survey) = &study.timeline[3].kind else {
+    let StageKind::Survey(survey) = &study.timeline[3].kind else {
         panic!("not a survey")
     };
     assert_eq!(survey.names().count(), 2);
@@ -145,7 +145,7 @@ fn every_part_of_a_study_file_in_the_pages_loads_without_a_warning() {
 #[test]
 fn the_documented_keys_load() {
     let study = load("documented-keys", &yaml_of("controls")[0]);
-    let Kind::Env(env) = &study.timeline[0].kind else {
+    let StageKind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
     assert_eq!(env.keys["pick_up_or_drop"], ["Space", "ShiftLeft+KeyE"]);
@@ -190,7 +190,7 @@ fn the_documented_block_and_design_load() {
 #[test]
 fn the_documented_episodes_load() {
     let study = load("documented-episodes", &yaml_of("episodes")[0]);
-    let Kind::Env(env) = &study.timeline[0].kind else {
+    let StageKind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
     assert_eq!((env.course.limit(), env.course.goes_on(2, 1)), (6, true));
@@ -205,7 +205,7 @@ fn the_documented_episodes_load() {
 fn the_documented_forms_load() {
     let names_of = |page: &str| {
         let study = load(&format!("documented-{page}"), &yaml_of(page)[0]);
-        let Kind::Survey(survey) = &study.timeline[0].kind else {
+        let StageKind::Survey(survey) = &study.timeline[0].kind else {
             panic!("not a survey")
         };
         let names: Vec<String> = survey.names().map(str::to_owned).collect();
@@ -266,7 +266,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
     let window = |text: &str, tick_hz: u16| {
         folder.write("study.yaml", text);
         let study = study::load(&folder.path).expect("a good study");
-        let Kind::Env(env) = &study.timeline[2].kind else {
+        let StageKind::Env(env) = &study.timeline[2].kind else {
             panic!("not an env stage")
         };
         let facts = study::EnvFacts {

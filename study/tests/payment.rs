@@ -1,10 +1,10 @@
-//! What participants are paid, by the rules of the file.
+//! Payments by the rules of the file.
 
 mod folder;
 
 use folder::Folder;
 use protocol::control::EndReason;
-use study::{Draw, Episode, Event, Outcome, Payment, Progress, Study};
+use study::{Episode, Outcome, Payment, Progress, ProgressEvent, Study, UnitAssignment};
 
 const PAID: &str = "format: 1
 study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}
@@ -36,19 +36,19 @@ fn load(name: &str, text: &str) -> Result<Study, String> {
     study::load(&folder.path).map_err(told)
 }
 
-fn played(score: i64) -> Event<'static> {
-    Event::EpisodeEnded(Episode {
+fn played(score: i64) -> ProgressEvent<'static> {
+    ProgressEvent::EpisodeEnded(Episode {
         reason: EndReason::Played,
         score,
         ticks: 900,
-        partners: study::Partners::None,
+        partners: study::PartnerKind::None,
     })
 }
 
 const HOUR_MS: u64 = 3_600_000;
 
-fn paid(study: &Study, events: &[Event<'_>], time_ms: u64) -> Payment {
-    let mut progress = Progress::new(study, Draw::default());
+fn paid(study: &Study, events: &[ProgressEvent<'_>], time_ms: u64) -> Payment {
+    let mut progress = Progress::new(study, UnitAssignment::default());
     for event in events {
         progress.handle(study, *event).expect("the study takes it");
     }
@@ -68,7 +68,7 @@ fn base_bonus_and_time_are_paid_as_the_outcome_says() {
     let capped = paid(&study, &[played(400), played(1)], HOUR_MS);
     assert_eq!((capped.bonus, capped.total), (500, 950));
 
-    let cut = [played(40), Event::Cut(Outcome::Technical)];
+    let cut = [played(40), ProgressEvent::Cut(Outcome::Technical)];
     let technical = paid(&study, &cut, HOUR_MS / 3);
     assert_eq!(
         (
@@ -81,18 +81,18 @@ fn base_bonus_and_time_are_paid_as_the_outcome_says() {
     );
     let short = paid(&study, &cut, 1_000);
     assert_eq!((short.time, short.total), (0, 180));
-    let nothing = paid(&study, &[Event::Cut(Outcome::FailedQuiz)], HOUR_MS);
+    let nothing = paid(&study, &[ProgressEvent::Cut(Outcome::FailedQuiz)], HOUR_MS);
     assert_eq!((nothing.total, nothing.currency), (0, None));
 }
 
 #[test]
 fn what_the_file_says_nothing_of_is_paid_as_usual() {
     let study = load("payment-usual", PAID).unwrap();
-    let left = paid(&study, &[Event::Left], HOUR_MS / 60);
+    let left = paid(&study, &[ProgressEvent::Left], HOUR_MS / 60);
     assert_eq!((left.outcome, left.total), (Outcome::Withdrew, 15));
-    let full = paid(&study, &[Event::Cut(Outcome::StudyFull)], HOUR_MS);
+    let full = paid(&study, &[ProgressEvent::Cut(Outcome::StudyFull)], HOUR_MS);
     assert_eq!(full.total, 0);
-    let partner = paid(&study, &[Event::Cut(Outcome::PartnerLeft)], HOUR_MS);
+    let partner = paid(&study, &[ProgressEvent::Cut(Outcome::PartnerLeft)], HOUR_MS);
     assert_eq!(partner.total, 450);
 }
 
@@ -105,8 +105,8 @@ fn codes_and_numbers_are_drawn_from_the_seed() {
     assert_ne!(code(Outcome::Technical, 7), code(Outcome::Technical, 8));
     assert_ne!(code(Outcome::Technical, 7), code(Outcome::Withdrew, 7));
     let receipt = |number| {
-        let mut progress = Progress::new(&study, Draw::default());
-        progress.handle(&study, Event::Left).unwrap();
+        let mut progress = Progress::new(&study, UnitAssignment::default());
+        progress.handle(&study, ProgressEvent::Left).unwrap();
         Payment::of(&study, &progress, Outcome::Withdrew, 0, 7, number).receipt
     };
     assert_eq!(receipt(3), receipt(3));
@@ -117,7 +117,7 @@ fn codes_and_numbers_are_drawn_from_the_seed() {
 fn a_rule_without_a_value_counts_as_nothing_and_says_so() {
     let mean = PAID.replace("sum(play.", "mean(play.");
     let study = load("payment-mean", &mean).unwrap();
-    let cut = paid(&study, &[Event::Cut(Outcome::PartnerLeft)], HOUR_MS);
+    let cut = paid(&study, &[ProgressEvent::Cut(Outcome::PartnerLeft)], HOUR_MS);
     assert_eq!((cut.bonus, cut.total), (0, 450));
     let note = cut.note.expect("a note");
     assert!(note.contains("`mean` of an empty list"), "{note}");

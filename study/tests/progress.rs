@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use folder::{Folder, Host, STUDY, opening};
 use proptest::prelude::*;
 use protocol::control::{Answer, Draft, EndReason, StageView};
-use study::disconnect::{Ice, Meanwhile, OnDisconnect, Then};
+use study::disconnect::{IcePolicy, Meanwhile, OnDisconnect, Then};
 use study::stage::{AiPartner, Env};
-use study::{Draw, EnvFacts, EnvFault, Episode, Event, Outcome, Progress, Refusal, Step, Study};
+use study::{
+    EnvFacts, EnvFault, Episode, EventRefusal, Outcome, Progress, ProgressEvent, ProgressStep,
+    Study, UnitAssignment,
+};
 
 fn small(name: &str) -> Study {
     let folder = Folder::new(name);
@@ -27,33 +30,33 @@ fn answers(pairs: &[(&str, &str)]) -> Vec<Answer> {
         .collect()
 }
 
-fn done(at: u16) -> Event<'static> {
-    Event::StageDone { at, answers: &[] }
+fn done(at: u16) -> ProgressEvent<'static> {
+    ProgressEvent::StageDone { at, answers: &[] }
 }
 
-const PLAYED: Event<'static> = ended(EndReason::Played);
+const PLAYED: ProgressEvent<'static> = ended(EndReason::Played);
 
-const fn ended(reason: EndReason) -> Event<'static> {
-    Event::EpisodeEnded(Episode {
+const fn ended(reason: EndReason) -> ProgressEvent<'static> {
+    ProgressEvent::EpisodeEnded(Episode {
         reason,
         score: 3,
         ticks: 900,
-        partners: study::Partners::None,
+        partners: study::PartnerKind::None,
     })
 }
 
 /// A group of which nothing was drawn but the seed.
-static GROUP: Draw = Draw {
+static GROUP: UnitAssignment = UnitAssignment {
     seed: 7,
     levels: BTreeMap::new(),
     orders: BTreeMap::new(),
     sequences: BTreeMap::new(),
 };
 
-const MATCHED: Event<'static> = Event::Matched { draw: &GROUP };
+const MATCHED: ProgressEvent<'static> = ProgressEvent::Matched { draw: &GROUP };
 
 fn start(study: &Study) -> Progress {
-    Progress::new(study, Draw::default())
+    Progress::new(study, UnitAssignment::default())
 }
 
 #[test]
@@ -61,21 +64,21 @@ fn the_whole_way_ends_in_the_declared_outcome() {
     let study = small("whole-way");
     let mut at = start(&study);
     assert_eq!(at.stage(&study).id, "how");
-    assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
-    assert_eq!(at.handle(&study, MATCHED), Ok(Step::Enter(2)));
+    assert_eq!(at.handle(&study, done(0)), Ok(ProgressStep::Enter(1)));
+    assert_eq!(at.handle(&study, MATCHED), Ok(ProgressStep::Enter(2)));
     assert_eq!(at.view(&study), StageView::Env);
-    assert_eq!(at.handle(&study, PLAYED), Ok(Step::Enter(3)));
+    assert_eq!(at.handle(&study, PLAYED), Ok(ProgressStep::Enter(3)));
     assert_eq!(at.outcome(&study), None);
     let given = answers(&[("fun", "7"), ("place", "\"second\"")]);
     assert_eq!(
         at.handle(
             &study,
-            Event::StageDone {
+            ProgressEvent::StageDone {
                 at: 3,
                 answers: &given
             }
         ),
-        Ok(Step::Enter(4))
+        Ok(ProgressStep::Enter(4))
     );
     assert_eq!(at.outcome(&study), Some(Outcome::Completed));
     let StageView::End { outcome, page, .. } = at.view(&study) else {
@@ -85,18 +88,21 @@ fn the_whole_way_ends_in_the_declared_outcome() {
         (outcome.as_str(), page.as_str()),
         ("completed", "<h1>Thanks</h1>\n")
     );
-    assert_eq!(at.handle(&study, Event::Left), Ok(Step::Stay));
+    assert_eq!(
+        at.handle(&study, ProgressEvent::Left),
+        Ok(ProgressStep::Stay)
+    );
 }
 
 #[test]
 fn a_message_sent_again_changes_nothing() {
     let study = small("again");
     let mut at = start(&study);
-    assert_eq!(at.handle(&study, done(0)), Ok(Step::Enter(1)));
+    assert_eq!(at.handle(&study, done(0)), Ok(ProgressStep::Enter(1)));
     let here = at.clone();
-    assert_eq!(at.handle(&study, done(0)), Ok(Step::Stay));
-    assert_eq!(at.handle(&study, done(3)), Ok(Step::Stay));
-    assert_eq!(at.handle(&study, PLAYED), Ok(Step::Stay));
+    assert_eq!(at.handle(&study, done(0)), Ok(ProgressStep::Stay));
+    assert_eq!(at.handle(&study, done(3)), Ok(ProgressStep::Stay));
+    assert_eq!(at.handle(&study, PLAYED), Ok(ProgressStep::Stay));
     assert_eq!(at, here);
 }
 
@@ -115,7 +121,7 @@ fn a_page_cannot_skip_lobby_and_episode() {
     at.handle(&study, MATCHED).expect("a group");
     assert_eq!(
         at.handle(&study, done(2)),
-        Err(Refusal::NotByPage {
+        Err(EventRefusal::NotByPage {
             stage: "play".into()
         })
     );
@@ -161,7 +167,7 @@ fn answers_must_be_ones_that_the_form_takes() {
         let refused = at
             .handle(
                 &study,
-                Event::StageDone {
+                ProgressEvent::StageDone {
                     at: 3,
                     answers: &given,
                 },
@@ -173,12 +179,12 @@ fn answers_must_be_ones_that_the_form_takes() {
     assert_eq!(
         at.handle(
             &study,
-            Event::StageDone {
+            ProgressEvent::StageDone {
                 at: 3,
                 answers: &given
             }
         ),
-        Ok(Step::Enter(4))
+        Ok(ProgressStep::Enter(4))
     );
 }
 
@@ -193,7 +199,7 @@ fn what_cut_the_way_short_is_the_outcome() {
     let given = answers(&[("fun", "1")]);
     at.handle(
         &study,
-        Event::StageDone {
+        ProgressEvent::StageDone {
             at: 3,
             answers: &given,
         },
@@ -202,7 +208,10 @@ fn what_cut_the_way_short_is_the_outcome() {
     assert_eq!(at.outcome(&study), Some(Outcome::PartnerLeft));
 
     let mut at = start(&study);
-    assert_eq!(at.handle(&study, Event::Left), Ok(Step::Enter(4)));
+    assert_eq!(
+        at.handle(&study, ProgressEvent::Left),
+        Ok(ProgressStep::Enter(4))
+    );
     assert_eq!(at.outcome(&study), Some(Outcome::Withdrew));
     let StageView::End { outcome, .. } = at.view(&study) else {
         panic!("not the end")
@@ -213,16 +222,16 @@ fn what_cut_the_way_short_is_the_outcome() {
 fn event(
     answers: &'static [Answer],
     draft: &'static Draft,
-) -> impl Strategy<Value = Event<'static>> {
+) -> impl Strategy<Value = ProgressEvent<'static>> {
     prop_oneof![
         4 => (0u16..7).prop_map(done),
-        3 => (0u16..7).prop_map(move |stage| Event::StageDone { at: stage, answers }),
-        2 => (0u16..7).prop_map(move |at| Event::Drafted { at, draft }),
+        3 => (0u16..7).prop_map(move |stage| ProgressEvent::StageDone { at: stage, answers }),
+        2 => (0u16..7).prop_map(move |at| ProgressEvent::Drafted { at, draft }),
         2 => Just(MATCHED),
         2 => Just(PLAYED),
         1 => Just(ended(EndReason::PartnerLeft)),
         1 => Just(ended(EndReason::Technical)),
-        1 => Just(Event::Left),
+        1 => Just(ProgressEvent::Left),
     ]
 }
 
@@ -240,16 +249,16 @@ fn every_sequence_of_events_waits_or_ends_in_a_declared_stage() {
         for event in events {
             let before = at.clone();
             match at.handle(&study, event) {
-                Ok(Step::Enter(index)) => {
+                Ok(ProgressStep::Enter(index)) => {
                     prop_assert!(index > before.index());
                     prop_assert_eq!(index, at.index());
                     prop_assert_eq!(at.draft(), None);
                 }
-                Ok(Step::Keep) => {
+                Ok(ProgressStep::Keep) => {
                     prop_assert_eq!(at.draft(), Some(draft));
                     prop_assert_eq!((at.index(), at.visit()), (before.index(), before.visit()));
                 }
-                Ok(Step::Stay) | Err(_) => prop_assert_eq!(&at, &before),
+                Ok(ProgressStep::Stay) | Err(_) => prop_assert_eq!(&at, &before),
             }
             prop_assert!(usize::from(at.index()) < study.timeline.len());
             prop_assert_eq!(at.outcome(&study).is_some(), usize::from(at.index()) == study.timeline.len() - 1);
@@ -270,22 +279,26 @@ fn what_is_half_done_is_kept_until_the_stage_is_done() {
     };
     let read = half(1, &[]);
     let keep = |at: &mut Progress, stage, draft: &Draft| {
-        at.handle(&study, Event::Drafted { at: stage, draft })
+        at.handle(&study, ProgressEvent::Drafted { at: stage, draft })
     };
-    assert_eq!(keep(&mut at, 0, &read), Ok(Step::Keep));
+    assert_eq!(keep(&mut at, 0, &read), Ok(ProgressStep::Keep));
     assert_eq!(at.draft(), Some(&read));
     assert!(
         keep(&mut at, 0, &half(0, &[("fun", "3")])).is_err(),
         "nothing is asked"
     );
-    assert_eq!(keep(&mut at, 3, &read), Ok(Step::Stay), "of another stage");
+    assert_eq!(
+        keep(&mut at, 3, &read),
+        Ok(ProgressStep::Stay),
+        "of another stage"
+    );
     for event in [done(0), MATCHED, PLAYED] {
         at.handle(&study, event).expect("a step on");
         assert_eq!(at.draft(), None);
     }
     // An answer need not be one that the form takes: it is not given yet.
     let odd = half(0, &[("fun", "900")]);
-    assert_eq!(keep(&mut at, 3, &odd), Ok(Step::Keep));
+    assert_eq!(keep(&mut at, 3, &odd), Ok(ProgressStep::Keep));
     for wrong in [
         &[("funny", "3")][..],
         &[("fun", "3"), ("fun", "4")],
@@ -295,7 +308,7 @@ fn what_is_half_done_is_kept_until_the_stage_is_done() {
     }
     assert_eq!(at.draft(), Some(&odd));
     let given = answers(&[("fun", "3")]);
-    let done = Event::StageDone {
+    let done = ProgressEvent::StageDone {
         at: 3,
         answers: &given,
     };
@@ -309,7 +322,7 @@ fn a_position_beyond_the_study_is_its_end() {
     let mut at: Progress =
         serde_json::from_str(r#"{"stage": 900, "cut": null}"#).expect("a position");
     assert_eq!(at.stage(&study).id, "thanks");
-    assert_eq!(at.handle(&study, done(900)), Ok(Step::Stay));
+    assert_eq!(at.handle(&study, done(900)), Ok(ProgressStep::Stay));
 }
 
 #[test]
@@ -364,7 +377,7 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
     }));
     let good = good.expect("a good environment");
     let study = study::load(&folder.path).expect("a good study");
-    let study::Kind::Env(env) = &study.timeline[2].kind else {
+    let study::StageKind::Env(env) = &study.timeline[2].kind else {
         panic!("not an env stage")
     };
     let keys = env.key_map(&good[&(2, env.config.to_string())]);
@@ -478,7 +491,7 @@ fn with_terms(name: &str, terms: &str) -> (Study, Folder) {
 
 fn terms(study: &Study) -> &OnDisconnect {
     match &study.timeline[2].kind {
-        study::Kind::Env(env) => &env.on_disconnect,
+        study::StageKind::Env(env) => &env.on_disconnect,
         _ => panic!("not an env stage"),
     }
 }
@@ -541,9 +554,9 @@ fn the_network_is_open_unless_the_study_closes_it() {
         study::load(&folder.path).expect("a good study")
     };
     let usual = net("net-usual", "").net;
-    assert_eq!((usual.ice, usual.fallback), (Ice::All, true));
+    assert_eq!((usual.ice, usual.fallback), (IcePolicy::All, true));
     let relay = net("net-relay", "net: {ice: relay}\n").net;
-    assert_eq!((relay.ice, relay.fallback), (Ice::Relay, true));
+    assert_eq!((relay.ice, relay.fallback), (IcePolicy::Relay, true));
     let strict = net("net-strict", "net: {ice: relay, fallback: none}\n");
     assert!(
         strict

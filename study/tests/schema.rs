@@ -1,4 +1,4 @@
-//! What the readers of the study file tell: its JSON Schema in `docs/study.schema.json`, and its reference in
+//! Documents that the readers of the study file generate: its JSON Schema in `docs/study.schema.json`, and its reference in
 //! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both anew.
 
 use std::path::Path;

@@ -5,7 +5,7 @@ mod folder;
 use folder::{Folder, STUDY};
 use protocol::control::{Ability, Answer, Device, Lack};
 use study::screening::{ID, Measured};
-use study::{Draw, Event, Kind, Outcome, Progress, Study};
+use study::{Outcome, Progress, ProgressEvent, StageKind, Study, UnitAssignment};
 
 fn load(name: &str, screening: &str) -> Result<Study, Vec<String>> {
     let folder = Folder::new(name);
@@ -39,20 +39,20 @@ fn it_is_the_first_stage_and_ends_in_its_outcome() {
     .unwrap();
     let first = &study.timeline[0];
     assert_eq!(first.id, ID);
-    assert!(matches!(first.kind, Kind::Screening(_)));
+    assert!(matches!(first.kind, StageKind::Screening(_)));
     assert!(study.screening().is_some());
     assert!(study.outcomes().contains(&Outcome::Technical));
-    let mut progress = Progress::new(&study, Draw::default());
+    let mut progress = Progress::new(&study, UnitAssignment::default());
     let answers = measured().answers();
     for left in [2, 1] {
-        let event = Event::StageDone {
+        let event = ProgressEvent::StageDone {
             at: 0,
             answers: &answers,
         };
         progress.handle(&study, event).unwrap();
         assert_eq!(progress.outcome(&study), None, "{left} are left");
     }
-    let event = Event::StageDone {
+    let event = ProgressEvent::StageDone {
         at: 0,
         answers: &answers,
     };
@@ -111,9 +111,9 @@ fn everything_that_is_lacking_is_told_at_once() {
 fn later_formulas_can_ask_for_what_was_measured() {
     let text = "screening: {attempts: 1}\nbonus: 'screening.fps > 20 ? 1 : 0'\nrecruitment: {currency: EUR}";
     let study = load("screening-bonus", text).unwrap();
-    let mut progress = Progress::new(&study, Draw::default());
+    let mut progress = Progress::new(&study, UnitAssignment::default());
     let answers: Vec<Answer> = measured().answers();
-    let event = Event::StageDone {
+    let event = ProgressEvent::StageDone {
         at: 0,
         answers: &answers,
     };

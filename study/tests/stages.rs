@@ -1,12 +1,12 @@
-//! What stages hold, and what they make of answers.
+//! Stages, and their checks of answers.
 
 mod folder;
 
 use folder::{Folder, STUDY};
 use protocol::control::{Answer, StageView};
-use study::assign::Draw;
+use study::assign::UnitAssignment;
 use study::stage::AGREED;
-use study::{Event, Kind, Outcome, Progress, Refusal, Step, Study};
+use study::{EventRefusal, Outcome, Progress, ProgressEvent, ProgressStep, StageKind, Study};
 
 const GATED: &str = "format: 1
 study: {id: gated, version: 1.0.0, title: {en: Gated, de: Bedingt}, contact: lab@example.edu}
@@ -39,7 +39,7 @@ fn load(folder: &Folder) -> Study {
 
 fn gated(name: &str) -> (Study, Progress) {
     let study = load(&folder(name));
-    let at = Progress::new(&study, Draw::default());
+    let at = Progress::new(&study, UnitAssignment::default());
     (study, at)
 }
 
@@ -51,8 +51,12 @@ fn answer(name: &str, value: &str) -> Answer {
 }
 
 /// Says that the current stage is done, with answers.
-fn done(study: &Study, at: &mut Progress, answers: &[Answer]) -> Result<Step, Refusal> {
-    let event = Event::StageDone {
+fn done(
+    study: &Study,
+    at: &mut Progress,
+    answers: &[Answer],
+) -> Result<ProgressStep, EventRefusal> {
+    let event = ProgressEvent::StageDone {
         at: at.position(),
         answers,
     };
@@ -71,14 +75,14 @@ fn agreement(study: &Study, at: &Progress) -> Answer {
 fn who_agrees_to_the_text_shown_goes_on() {
     let (study, mut at) = gated("agrees");
     let agreed = agreement(&study, &at);
-    assert_eq!(done(&study, &mut at, &[agreed]), Ok(Step::Enter(1)));
+    assert_eq!(done(&study, &mut at, &[agreed]), Ok(ProgressStep::Enter(1)));
     assert_eq!(at.outcome(&study), None);
 }
 
 #[test]
 fn who_does_not_agree_leaves_by_the_outcome_of_the_stage_and_leaves_nothing() {
     let (study, mut at) = gated("disagrees");
-    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(4)));
+    assert_eq!(done(&study, &mut at, &[]), Ok(ProgressStep::Enter(4)));
     assert_eq!(at.outcome(&study), Some(Outcome::NoConsent));
     assert!(at.facts().answers.is_empty());
     let StageView::End { outcome, page, .. } = at.view(&study) else {
@@ -92,16 +96,16 @@ fn who_does_not_agree_leaves_by_the_outcome_of_the_stage_and_leaves_nothing() {
 fn an_agreement_to_another_text_is_refused() {
     let (study, mut at) = gated("another-text");
     let other = answer(AGREED, &format!("\"{}\"", "0".repeat(64)));
-    let bad = Err(Refusal::BadAnswer {
+    let bad = Err(EventRefusal::BadAnswer {
         name: AGREED.to_owned(),
     });
     assert_eq!(done(&study, &mut at, &[other]), bad);
-    let unknown = Err(Refusal::UnknownItem {
+    let unknown = Err(EventRefusal::UnknownItem {
         name: "fun".to_owned(),
     });
     assert_eq!(done(&study, &mut at, &[answer("fun", "1")]), unknown);
     let own = agreement(&study, &at);
-    let twice = Err(Refusal::Twice {
+    let twice = Err(EventRefusal::Twice {
         name: AGREED.to_owned(),
     });
     assert_eq!(done(&study, &mut at, &[own.clone(), own]), twice);
@@ -123,7 +127,7 @@ fn every_language_of_a_text_has_its_own_hash_and_both_can_be_agreed_to() {
     assert_ne!(english.1, german.1);
     assert_eq!(text("fr"), english);
     let agreed = answer(AGREED, &format!("\"{}\"", german.1));
-    assert_eq!(done(&study, &mut at, &[agreed]), Ok(Step::Enter(1)));
+    assert_eq!(done(&study, &mut at, &[agreed]), Ok(ProgressStep::Enter(1)));
 }
 
 /// The study with more of its pages in German.
@@ -146,7 +150,7 @@ fn people_can_choose_the_languages_in_which_the_title_and_every_page_are_there()
 fn a_participant_reads_the_study_in_the_language_that_they_ask_for_or_their_browser_does() {
     let reads = |tags: &[&str]| tags.iter().map(ToString::to_string).collect::<Vec<_>>();
     let study = spoken("spoken", &["how.de.md", "thanks.de.md"]);
-    let mut at = Progress::new(&study, Draw::default());
+    let mut at = Progress::new(&study, UnitAssignment::default());
     assert_eq!((at.language(&study), at.chosen_language()), ("en", None));
     assert!(at.choose_language(&study, None, &reads(&["fr", "de-AT", "en"])));
     assert_eq!(at.chosen_language(), Some("de"));
@@ -175,7 +179,7 @@ fn at_the_quiz(name: &str) -> (Study, Progress) {
     let (study, mut at) = gated(name);
     let agreed = agreement(&study, &at);
     done(&study, &mut at, &[agreed]).expect("agreed");
-    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(2)));
+    assert_eq!(done(&study, &mut at, &[]), Ok(ProgressStep::Enter(2)));
     (study, at)
 }
 
@@ -192,7 +196,7 @@ fn attempt(study: &Study, at: &Progress) -> (u8, u8) {
 fn right_answers_lead_on() {
     let (study, mut at) = at_the_quiz("right");
     let right = [answer("soup", "3"), answer("score", "\"ours\"")];
-    assert_eq!(done(&study, &mut at, &right), Ok(Step::Enter(3)));
+    assert_eq!(done(&study, &mut at, &right), Ok(ProgressStep::Enter(3)));
     assert_eq!(at.outcome(&study), None);
 }
 
@@ -201,8 +205,8 @@ fn a_wrong_answer_leads_back_to_the_instructions_and_the_last_one_out() {
     let (study, mut at) = at_the_quiz("wrong");
     let wrong = [answer("soup", "3"), answer("score", "\"mine\"")];
     assert_eq!(attempt(&study, &at), (1, 2));
-    assert_eq!(done(&study, &mut at, &wrong), Ok(Step::Enter(1)));
-    assert_eq!(done(&study, &mut at, &[]), Ok(Step::Enter(2)));
+    assert_eq!(done(&study, &mut at, &wrong), Ok(ProgressStep::Enter(1)));
+    assert_eq!(done(&study, &mut at, &[]), Ok(ProgressStep::Enter(2)));
     assert_eq!(attempt(&study, &at), (2, 2));
     let stored = serde_json::to_string(&at).expect("JSON");
     let mut restored: Progress = serde_json::from_str(&stored).expect("the same");
@@ -211,20 +215,23 @@ fn a_wrong_answer_leads_back_to_the_instructions_and_the_last_one_out() {
         (2, 2),
         "attempts outlive a restart"
     );
-    assert_eq!(done(&study, &mut restored, &wrong), Ok(Step::Enter(4)));
+    assert_eq!(
+        done(&study, &mut restored, &wrong),
+        Ok(ProgressStep::Enter(4))
+    );
     assert_eq!(restored.outcome(&study), Some(Outcome::FailedQuiz));
     let right = [answer("soup", "3"), answer("score", "\"ours\"")];
-    assert_eq!(done(&study, &mut at, &right), Ok(Step::Enter(3)));
+    assert_eq!(done(&study, &mut at, &right), Ok(ProgressStep::Enter(3)));
 }
 
 #[test]
 fn a_quiz_takes_an_answer_to_every_question_and_only_its_choices() {
     let (study, mut at) = at_the_quiz("incomplete");
-    let missing = Err(Refusal::Missing {
+    let missing = Err(EventRefusal::Missing {
         name: "score".to_owned(),
     });
     assert_eq!(done(&study, &mut at, &[answer("soup", "3")]), missing);
-    let bad = Err(Refusal::BadAnswer {
+    let bad = Err(EventRefusal::BadAnswer {
         name: "soup".to_owned(),
     });
     let beyond = [answer("soup", "4"), answer("score", "\"ours\"")];
@@ -261,7 +268,7 @@ fn forms_show_no_right_answers_and_take_every_row_that_must_be() {
         .replace("        - type: radiogroup", matrix);
     folder.write("study.yaml", text);
     let study = load(&folder);
-    let Kind::Survey(survey) = &study.timeline[3].kind else {
+    let StageKind::Survey(survey) = &study.timeline[3].kind else {
         panic!("not a survey")
     };
     let shown = survey.in_language("en").to_string();
@@ -270,7 +277,7 @@ fn forms_show_no_right_answers_and_take_every_row_that_must_be() {
         "{shown}"
     );
     let fun = answer("fun", "3");
-    let missing = Err(Refusal::Missing {
+    let missing = Err(EventRefusal::Missing {
         name: "trust".to_owned(),
     });
     assert_eq!(survey.check(std::slice::from_ref(&fun)), missing);
@@ -346,7 +353,7 @@ fn a_form_is_checked_as_its_page_checks_it() {
                  timeline:\n  - {id: post, type: survey, surveyjs_file: post.json, attention: {items: [fun]}}\n";
     folder.write("study.yaml", whole);
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let Kind::Survey(survey) = &study.timeline[0].kind else {
+    let StageKind::Survey(survey) = &study.timeline[0].kind else {
         panic!("not a survey")
     };
     let given = |pairs: &[(&str, &str)]| -> Vec<Answer> {
@@ -359,11 +366,11 @@ fn a_form_is_checked_as_its_page_checks_it() {
     assert_eq!(survey.check(&given(&[])), Ok(()));
     assert_eq!(
         survey.check(&given(&[("fun", "5")])),
-        Err(Refusal::Hidden { name: name() })
+        Err(EventRefusal::Hidden { name: name() })
     );
     assert_eq!(
         survey.check(&given(&[("played", "true")])),
-        Err(Refusal::Missing { name: name() })
+        Err(EventRefusal::Missing { name: name() })
     );
     assert_eq!(
         survey.check(&given(&[("played", "true"), ("fun", "5"), ("age", "18")])),
@@ -371,7 +378,7 @@ fn a_form_is_checked_as_its_page_checks_it() {
     );
     let refused = survey.check(&given(&[("age", "17")]));
     assert!(
-        matches!(&refused, Err(Refusal::Unfit { name, why }) if name == "age" && why == "Adults only."),
+        matches!(&refused, Err(EventRefusal::Unfit { name, why }) if name == "age" && why == "Adults only."),
         "{refused:?}"
     );
     assert_eq!(survey.marks(&[]), [], "what was not shown was not missed");
@@ -397,7 +404,7 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
                  timeline:\n  - {id: post, type: survey, surveyjs_file: post.json}\n";
     folder.write("study.yaml", whole);
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let Kind::Survey(survey) = &study.timeline[0].kind else {
+    let StageKind::Survey(survey) = &study.timeline[0].kind else {
         panic!("not a survey")
     };
     let order = |seed, at: usize, list: &str| {
@@ -455,7 +462,7 @@ fn a_form_is_in_the_language_that_the_participant_reads() {
         "form-language",
         "{type: comment, name: why, title: {default: Why?, de: Warum?}}",
     );
-    let mut at = Progress::new(&study, Draw::default());
+    let mut at = Progress::new(&study, UnitAssignment::default());
     let title = |at: &Progress| match at.view(&study) {
         StageView::Survey { surveyjs } => {
             let form: serde_json::Value = serde_json::from_str(&surveyjs).expect("a form");
@@ -474,7 +481,7 @@ fn the_order_that_is_told_is_the_one_that_is_shown() {
         "form-order",
         "{type: ranking, name: order, choices: [a, b, c, d, e], choicesOrder: random}",
     );
-    let at = Progress::new(&study, Draw::default());
+    let at = Progress::new(&study, UnitAssignment::default());
     let StageView::Survey { surveyjs } = at.view(&study) else {
         panic!("not a survey")
     };

@@ -11,7 +11,7 @@ const POST: &str = r#"{"elements": [
   {"type": "rating", "name": "imc2", "title": "Choose 5.", "rateMax": 7, "correctAnswer": 5}
 ]}"#;
 
-/// What is reported of the worked study, after a change.
+/// The faults of the worked study, after a change.
 fn reported(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String> {
     let folder = Folder::new(name);
     for page in [

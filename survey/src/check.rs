@@ -1,4 +1,4 @@
-//! Whether an answer fits its item.
+//! The check of an answer against its item.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::condition::{is_empty, number};
-use crate::{Choice, Condition, Item, Kind, MAX_ANSWER, NONE, Values, key_of};
+use crate::{Condition, FormItem, ItemChoice, ItemKind, MAX_ANSWER, NONE, Values, key_of};
 
-/// What an answer must fulfil, and what is said if it does not.
+/// A rule for an answer, and the message if it is broken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What it must fulfil.
+    /// The rule.
     pub rule: Rule,
-    /// What is said if it does not; empty for the usual sentence.
+    /// The message if it is broken; empty for the usual sentence.
     pub text: String,
 }
 
-/// What an answer must fulfil.
+/// A rule for an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// A number, within bounds.
@@ -33,7 +33,7 @@ pub enum Rule {
         min: usize,
         /// The most.
         max: Option<usize>,
-        /// Whether it may have digits.
+        /// True if it may have digits.
         digits: bool,
     },
     /// A text in which a pattern is found.
@@ -94,9 +94,9 @@ impl PartialEq for Pattern {
     }
 }
 
-/// What is wrong with an answer.
+/// A problem of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Problem {
+pub enum AnswerProblem {
     /// There is none.
     Unanswered,
     /// A row of a table has none.
@@ -133,17 +133,17 @@ pub enum Problem {
     Part {
         /// The names of the part, from outside in.
         path: Vec<String>,
-        /// What it is called.
+        /// The title.
         title: String,
-        /// What is wrong with it.
-        problem: Box<Problem>,
+        /// The problem.
+        problem: Box<AnswerProblem>,
     },
-    /// What the study says of it.
+    /// The message of the study.
     Said(String),
 }
 
 /// In English; pages say it in the language of the study.
-impl fmt::Display for Problem {
+impl fmt::Display for AnswerProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unanswered => f.write_str("Please answer this question."),
@@ -172,26 +172,27 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Item {
-    /// Whether a value is of the kind that the item takes.
+impl FormItem {
+    /// Returns whether a value is of the kind that the item takes.
     pub fn takes(&self, value: &Value) -> bool {
-        let one =
-            |choices: &[Choice], value: &Value| choices.iter().any(|choice| choice.value == *value);
+        let one = |choices: &[ItemChoice], value: &Value| {
+            choices.iter().any(|choice| choice.value == *value)
+        };
         match (&self.kind, value) {
-            (Kind::One(choices) | Kind::List(choices), value) => one(choices, value),
-            (Kind::Rating { points, .. }, value) => one(points, value),
-            (Kind::Many { choices, none }, Value::Array(chosen)) => {
+            (ItemKind::One(choices) | ItemKind::List(choices), value) => one(choices, value),
+            (ItemKind::Rating { points, .. }, value) => one(points, value),
+            (ItemKind::Many { choices, none }, Value::Array(chosen)) => {
                 let once = |(i, value)| one(choices, value) && !chosen[..i].contains(value);
                 let alone = !none || chosen.len() < 2 || !chosen.iter().any(|value| value == NONE);
                 alone && chosen.iter().enumerate().all(once)
             }
-            (Kind::Boolean { .. }, value) => value.is_boolean(),
-            (Kind::Line { .. }, value) if self.is_number() => value.is_number(),
-            (Kind::Line { .. } | Kind::Lines, Value::String(text)) => {
+            (ItemKind::Boolean { .. }, value) => value.is_boolean(),
+            (ItemKind::Line { .. }, value) if self.is_number() => value.is_number(),
+            (ItemKind::Line { .. } | ItemKind::Lines, Value::String(text)) => {
                 text.chars().count() <= MAX_ANSWER
             }
             (
-                Kind::Slider {
+                ItemKind::Slider {
                     min,
                     max,
                     step,
@@ -214,15 +215,15 @@ impl Item {
                     (false, _) => is_on(value),
                 }
             }
-            (Kind::Ranking(choices), Value::Array(order)) => {
-                let is_there = |choice: &Choice| order.contains(&choice.value);
+            (ItemKind::Ranking(choices), Value::Array(order)) => {
+                let is_there = |choice: &ItemChoice| order.contains(&choice.value);
                 order.len() == choices.len() && choices.iter().all(is_there)
             }
-            (Kind::Parts(parts), Value::Object(map)) => map.iter().all(|(name, value)| {
+            (ItemKind::Parts(parts), Value::Object(map)) => map.iter().all(|(name, value)| {
                 let part = parts.iter().find(|part| part.name == *name);
                 part.is_some_and(|part| part.takes(value))
             }),
-            (Kind::Matrix { columns, rows }, Value::Object(map)) => {
+            (ItemKind::Matrix { columns, rows }, Value::Object(map)) => {
                 let is_row = |name: &String| rows.iter().any(|row| key_of(&row.value) == *name);
                 map.iter()
                     .all(|(row, value)| is_row(row) && one(columns, value))
@@ -231,7 +232,7 @@ impl Item {
         }
     }
 
-    /// Whether it must be answered, by these values.
+    /// Returns whether it must be answered, by these values.
     pub fn is_required(&self, values: &Values) -> bool {
         self.required
             || self
@@ -240,27 +241,29 @@ impl Item {
                 .is_some_and(|when| when.holds(values))
     }
 
-    /// What is wrong with its answer among these, if it is shown.
-    pub fn problem(&self, values: &Values) -> Option<Problem> {
+    /// The problem of its answer among these, if it is shown.
+    pub fn problem(&self, values: &Values) -> Option<AnswerProblem> {
         if !self.asks() || !self.is_enabled(values) {
             return None;
         }
         self.problem_of(values.get(&self.name), values)
     }
 
-    /// What is wrong with its answer, or that of a part of it; `values` are those of the whole form.
-    fn problem_of(&self, value: Option<&Value>, values: &Values) -> Option<Problem> {
+    /// The problem of its answer, or that of a part of it; `values` are those of the whole form.
+    fn problem_of(&self, value: Option<&Value>, values: &Values) -> Option<AnswerProblem> {
         let required = self.is_required(values);
-        let said = |usual: Problem, own: &str| match own {
+        let said = |usual: AnswerProblem, own: &str| match own {
             "" => usual,
-            own => Problem::Said(own.to_owned()),
+            own => AnswerProblem::Said(own.to_owned()),
         };
         if let Some(value) = value.filter(|value| !self.takes(value)) {
             let part = self.part_problem(Some(value), values);
             return Some(match &self.kind {
-                Kind::Line { .. } if self.is_number() => Problem::NotANumber,
-                Kind::Line { .. } | Kind::Lines if value.is_string() => Problem::Long(MAX_ANSWER),
-                _ => part.unwrap_or(Problem::Unfit),
+                ItemKind::Line { .. } if self.is_number() => AnswerProblem::NotANumber,
+                ItemKind::Line { .. } | ItemKind::Lines if value.is_string() => {
+                    AnswerProblem::Long(MAX_ANSWER)
+                }
+                _ => part.unwrap_or(AnswerProblem::Unfit),
             });
         }
         let value = value.filter(|value| !is_empty(value));
@@ -276,8 +279,8 @@ impl Item {
     }
 
     /// The first problem of its parts.
-    fn part_problem(&self, value: Option<&Value>, values: &Values) -> Option<Problem> {
-        let Kind::Parts(parts) = &self.kind else {
+    fn part_problem(&self, value: Option<&Value>, values: &Values) -> Option<AnswerProblem> {
+        let ItemKind::Parts(parts) = &self.kind else {
             return None;
         };
         let problem = |part: &Self| {
@@ -285,16 +288,16 @@ impl Item {
             let problem = part.problem_of(value, values)?;
             let (name, title) = (part.name.clone(), part.title.clone());
             Some(match problem {
-                Problem::Part {
+                AnswerProblem::Part {
                     path,
                     title: inner,
                     problem,
-                } => Problem::Part {
+                } => AnswerProblem::Part {
                     path: [vec![name], path].concat(),
                     title: format!("{title}, {inner}"),
                     problem,
                 },
-                problem => Problem::Part {
+                problem => AnswerProblem::Part {
                     path: vec![name],
                     title,
                     problem: Box::new(problem),
@@ -304,67 +307,67 @@ impl Item {
         parts.iter().find_map(problem)
     }
 
-    /// What an answer leaves out that must be there.
-    fn missing(&self, value: Option<&Value>, required: bool) -> Option<Problem> {
+    /// The problem of an answer that leaves something required out.
+    fn missing(&self, value: Option<&Value>, required: bool) -> Option<AnswerProblem> {
         match (&self.kind, value) {
-            (Kind::Matrix { rows, .. }, value) if required => {
-                let has = |row: &Choice| {
+            (ItemKind::Matrix { rows, .. }, value) if required => {
+                let has = |row: &ItemChoice| {
                     value.is_some_and(|value| value.get(key_of(&row.value)).is_some())
                 };
-                (!rows.iter().all(has)).then_some(Problem::UnansweredRow)
+                (!rows.iter().all(has)).then_some(AnswerProblem::UnansweredRow)
             }
-            (_, None) if required => Some(Problem::Unanswered),
+            (_, None) if required => Some(AnswerProblem::Unanswered),
             _ => None,
         }
     }
 }
 
 impl Rule {
-    /// What is wrong with a value that is there.
-    fn broken(&self, value: &Value, values: &Values) -> Option<Problem> {
+    /// The problem of a value that is there.
+    fn broken(&self, value: &Value, values: &Values) -> Option<AnswerProblem> {
         let length = || value.as_str().map(|text| text.trim().chars().count());
         match self {
             Self::Numeric { min, max } => {
                 let Some(number) = number(value) else {
-                    return Some(Problem::NotANumber);
+                    return Some(AnswerProblem::NotANumber);
                 };
-                let below = min.filter(|min| number < *min).map(Problem::Below);
-                below.or(max.filter(|max| number > *max).map(Problem::Above))
+                let below = min.filter(|min| number < *min).map(AnswerProblem::Below);
+                below.or(max.filter(|max| number > *max).map(AnswerProblem::Above))
             }
             Self::Text { min, max, digits } => {
                 let length = length()?;
                 let has_digits = || key_of(value).contains(|c: char| c.is_ascii_digit());
                 match *max {
-                    _ if length < *min => Some(Problem::Short(*min)),
-                    Some(max) if length > max => Some(Problem::Long(max)),
-                    _ => (!digits && has_digits()).then_some(Problem::Digits),
+                    _ if length < *min => Some(AnswerProblem::Short(*min)),
+                    Some(max) if length > max => Some(AnswerProblem::Long(max)),
+                    _ => (!digits && has_digits()).then_some(AnswerProblem::Digits),
                 }
             }
             Self::Pattern(pattern) => {
-                (!pattern.regex.is_match(&key_of(value))).then_some(Problem::Pattern)
+                (!pattern.regex.is_match(&key_of(value))).then_some(AnswerProblem::Pattern)
             }
-            Self::Email => (!is_address(&key_of(value))).then_some(Problem::NotAnAddress),
+            Self::Email => (!is_address(&key_of(value))).then_some(AnswerProblem::NotAnAddress),
             Self::Count { min, max } => {
                 let count = value.as_array()?.len();
                 match *max {
-                    _ if count < *min => Some(Problem::Few(*min)),
-                    Some(max) if count > max => Some(Problem::Many(max)),
+                    _ if count < *min => Some(AnswerProblem::Few(*min)),
+                    Some(max) if count > max => Some(AnswerProblem::Many(max)),
                     _ => None,
                 }
             }
-            Self::Holds(when) => (!when.holds(values)).then_some(Problem::Contradiction),
+            Self::Holds(when) => (!when.holds(values)).then_some(AnswerProblem::Contradiction),
             Self::Between { min, max } => {
                 let text = value.as_str()?;
                 let before = min.as_ref().filter(|min| text < min.as_str());
                 let after = max.as_ref().filter(|max| text > max.as_str());
-                let before = before.map(|min| Problem::Before(min.clone()));
-                before.or(after.map(|max| Problem::After(max.clone())))
+                let before = before.map(|min| AnswerProblem::Before(min.clone()));
+                before.or(after.map(|max| AnswerProblem::After(max.clone())))
             }
         }
     }
 }
 
-/// Whether a text looks like an e-mail address: something, `@`, a name with a dot in it, and no blank.
+/// Returns whether a text looks like an e-mail address: something, `@`, a name with a dot in it, and no blank.
 fn is_address(text: &str) -> bool {
     let Some((user, host)) = text.rsplit_once('@') else {
         return false;

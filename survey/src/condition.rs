@@ -12,12 +12,12 @@ mod parse;
 /// The longest condition, characters.
 pub const MAX_LENGTH: usize = 1_000;
 
-/// What is wrong with a condition.
+/// A fault of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConditionFault {
     /// Where, in bytes from the start of the text.
     pub at: usize,
-    /// What, and how to mend it.
+    /// The error and its fix.
     pub message: String,
 }
 
@@ -36,13 +36,13 @@ enum Term {
     Value(Value),
     /// The answer to an item, or a row of it.
     Answer(String),
-    /// Whether nothing is there.
+    /// True if nothing is there.
     Empty(Box<Term>),
     Not(Box<Term>),
     Both(Op, Box<Term>, Box<Term>),
 }
 
-/// What is made of two parts.
+/// An operator of two parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Or,
@@ -69,8 +69,8 @@ impl Condition {
     /// Reads a condition.
     ///
     /// # Errors
-    /// The first [`Fault`].
-    pub fn read(text: &str) -> Result<Self, Fault> {
+    /// The first [`ConditionFault`].
+    pub fn read(text: &str) -> Result<Self, ConditionFault> {
         let (root, names) = parse::parse(text)?;
         Ok(Self { root, names })
     }
@@ -84,13 +84,13 @@ impl Condition {
         Self { root, names }
     }
 
-    /// What it asks, with the byte at which it stands: the name of an item, or that of an item and a row with a dot
+    /// The names that it asks for, each with its byte offset: the name of an item, or that of an item and a row with a dot
     /// between.
     pub fn names(&self) -> impl Iterator<Item = (&str, usize)> {
         self.names.iter().map(|(name, at)| (name.as_str(), *at))
     }
 
-    /// Whether it holds.
+    /// Returns whether it holds.
     pub fn holds(&self, values: &Values) -> bool {
         is_true(&self.root.value(values))
     }
@@ -174,7 +174,7 @@ fn member<'a>(of: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether nothing is there.
+/// Returns whether nothing is there.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -243,12 +243,12 @@ fn list(value: &Value) -> &[Value] {
     }
 }
 
-/// Whether an answer is a value, or has it among others.
+/// Returns whether an answer is a value, or has it among others.
 fn has(answer: &Value, value: &Value) -> bool {
     list(answer).iter().any(|one| equal(one, value))
 }
 
-/// Whether a list has a value, or all of a list; or a text has another one in it.
+/// Returns whether a list has a value, or all of a list; or a text has another one in it.
 fn contains(a: &Value, b: &Value) -> bool {
     match a {
         _ if is_empty(a) || is_empty(b) => false,

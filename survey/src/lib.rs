@@ -1,5 +1,5 @@
 //! Forms: the part of SurveyJS JSON that a study can ask, what of it is shown by the answers so far, and what is wrong
-//! with an answer. Page and server ask the same code, so that nobody is let on by one and held by the other.
+//! with an answer. FormPage and server ask the same code, so that nobody is let on by one and held by the other.
 //!
 //! A form is judged in the order of its document: what is not shown counts as not answered, and is not recorded.
 //! Values have the shapes that SurveyJS gives, so that data read the same whoever rendered the form.
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use check::{Check, Pattern, Problem, Rule};
-pub use condition::{Condition, Fault, MAX_LENGTH as MAX_CONDITION};
+pub use check::{AnswerProblem, Check, Pattern, Rule};
+pub use condition::{Condition, ConditionFault, MAX_LENGTH as MAX_CONDITION};
 
 /// The most columns, rows or choices of an item; what is beyond is cut.
 pub const MOST: usize = 200;
@@ -28,10 +28,10 @@ pub const MOST: usize = 200;
 /// The longest text that a participant may answer, characters.
 pub const MAX_ANSWER: usize = 10_000;
 
-/// What the value of a choice is under which a text of one's own is asked for.
+/// The value of the choice that asks for a text.
 pub const OTHER: &str = "other";
 
-/// What the value of a choice is that no other one goes with.
+/// The value of the choice that excludes all others.
 pub const NONE: &str = "none";
 
 /// Answers by the name of their item.
@@ -39,10 +39,10 @@ pub type Values = BTreeMap<String, Value>;
 
 /// One choice: the value recorded and the text shown.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choice {
-    /// What is recorded.
+pub struct ItemChoice {
+    /// The recorded value.
     pub value: Value,
-    /// What is shown; empty for the usual words for [`OTHER`] and [`NONE`].
+    /// The text that is shown; empty for the usual words for [`OTHER`] and [`NONE`].
     pub text: String,
     /// The picture that is shown with the text, or instead of it.
     pub picture: Option<Picture>,
@@ -53,31 +53,31 @@ pub struct Choice {
 pub struct Picture {
     /// Where it is.
     pub address: String,
-    /// Whether the text stands below it; otherwise the text is for those who do not see it.
+    /// True if the text stands below it; otherwise the text is for those who do not see it.
     pub labelled: bool,
 }
 
-/// What an item asks for.
+/// The kind of an item.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ItemKind {
     /// One of several, shown one below the other.
-    One(Vec<Choice>),
+    One(Vec<ItemChoice>),
     /// One of several, shown as a list that opens.
-    List(Vec<Choice>),
+    List(Vec<ItemChoice>),
     /// Any of several.
     Many {
         /// The choices.
-        choices: Vec<Choice>,
-        /// Whether the choice [`NONE`] is among them, which goes with no other.
+        choices: Vec<ItemChoice>,
+        /// True if the choice [`NONE`] is among them, which goes with no other.
         none: bool,
     },
     /// A point on a scale.
     Rating {
         /// The points.
-        points: Vec<Choice>,
-        /// What the first point means.
+        points: Vec<ItemChoice>,
+        /// The label of the first point.
         low: String,
-        /// What the last point means.
+        /// The label of the last point.
         high: String,
     },
     /// Yes or no.
@@ -89,7 +89,7 @@ pub enum Kind {
     },
     /// A line of text of an HTML input type.
     Line {
-        /// `text`, `number`, `email`, `date` and so on; a `range` is a [`Kind::Slider`].
+        /// `text`, `number`, `email`, `date` and so on; a `range` is a [`ItemKind::Slider`].
         input: String,
     },
     /// Several lines of text.
@@ -97,9 +97,9 @@ pub enum Kind {
     /// One choice of the same columns for each row.
     Matrix {
         /// The columns.
-        columns: Vec<Choice>,
+        columns: Vec<ItemChoice>,
         /// The rows; the value is the name of the row.
-        rows: Vec<Choice>,
+        rows: Vec<ItemChoice>,
     },
     /// A number on a line, or two of which the second is not below the first.
     Slider {
@@ -109,13 +109,13 @@ pub enum Kind {
         max: f64,
         /// From number to number; above 0.
         step: f64,
-        /// Whether it is two.
+        /// True if it is two.
         range: bool,
     },
     /// All of several, in the person's order.
-    Ranking(Vec<Choice>),
+    Ranking(Vec<ItemChoice>),
     /// Several questions under one; the value has a member for each that is answered.
-    Parts(Vec<Item>),
+    Parts(Vec<FormItem>),
     /// Sanitised HTML; asks nothing.
     Html(String),
     /// The title of a part of the page; asks nothing.
@@ -124,28 +124,28 @@ pub enum Kind {
 
 /// One item of a form.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct FormItem {
     /// Name of its value.
     pub name: String,
     /// The question; empty for the usual words where [`OTHER`] asks for a text of one's own.
     pub title: String,
     /// A smaller text below the question.
     pub description: String,
-    /// What stands in an empty field.
+    /// The hint in an empty field.
     pub placeholder: String,
-    /// What it asks for.
-    pub kind: Kind,
-    /// Whether it must be answered.
+    /// The kind of the item.
+    pub kind: ItemKind,
+    /// True if it must be answered.
     pub required: bool,
     /// When it must be answered, too.
     pub required_if: Option<Condition>,
-    /// What is said if it is not answered; empty for the usual sentence.
+    /// The message if it is not answered; empty for the usual sentence.
     pub required_text: String,
     /// All of these must hold for it to be shown: its own, and those of what it stands in.
     pub visible_if: Vec<Condition>,
     /// When it can be answered; otherwise it is shown, and cannot be changed.
     pub enable_if: Option<Condition>,
-    /// What its answer must fulfil beside being one.
+    /// The rules for its answer.
     pub checks: Vec<Check>,
     /// The answer that is there before the person gives one.
     pub default: Option<Value>,
@@ -153,11 +153,11 @@ pub struct Item {
 
 /// One page of a form.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
+pub struct FormPage {
     /// Title of the page; may be empty.
     pub title: String,
     /// The items.
-    pub items: Vec<Item>,
+    pub items: Vec<FormItem>,
 }
 
 /// A form.
@@ -168,7 +168,7 @@ pub struct Form {
     /// Text below it; may be empty.
     pub description: String,
     /// At least one page.
-    pub pages: Vec<Page>,
+    pub pages: Vec<FormPage>,
 }
 
 impl Form {
@@ -182,18 +182,18 @@ impl Form {
     }
 
     /// Every item, page by page.
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+    pub fn items(&self) -> impl Iterator<Item = &FormItem> {
         self.pages.iter().flat_map(|page| &page.items)
     }
 
     /// The item of a name that asks for something.
-    pub fn item(&self, name: &str) -> Option<&Item> {
+    pub fn item(&self, name: &str) -> Option<&FormItem> {
         self.items().find(|item| item.asks() && item.name == name)
     }
 
     /// The answers that are there before the person gives any.
     pub fn defaults(&self) -> Values {
-        let default = |item: &Item| Some((item.name.clone(), item.default.clone()?));
+        let default = |item: &FormItem| Some((item.name.clone(), item.default.clone()?));
         self.items().filter_map(default).collect()
     }
 
@@ -214,10 +214,10 @@ impl Form {
         (pages, kept)
     }
 
-    /// What is wrong on each page: the index of an item, and what.
-    pub fn problems(&self, values: &Values) -> Vec<Vec<(usize, Problem)>> {
+    /// The problems on each page: the index of an item, and its problem.
+    pub fn problems(&self, values: &Values) -> Vec<Vec<(usize, AnswerProblem)>> {
         let (shown, kept) = self.shown(values);
-        let page = |(page, shown): (&Page, &Vec<bool>)| {
+        let page = |(page, shown): (&FormPage, &Vec<bool>)| {
             let items = page.items.iter().zip(shown).enumerate();
             let shown = items.filter(|(_, (_, is_shown))| **is_shown);
             shown
@@ -228,13 +228,13 @@ impl Form {
     }
 }
 
-impl Item {
-    /// Whether it asks for something.
+impl FormItem {
+    /// Returns whether it asks for something.
     pub fn asks(&self) -> bool {
-        !matches!(self.kind, Kind::Html(_) | Kind::Heading)
+        !matches!(self.kind, ItemKind::Html(_) | ItemKind::Heading)
     }
 
-    /// Whether it can be answered, by these values.
+    /// Returns whether it can be answered, by these values.
     pub fn is_enabled(&self, values: &Values) -> bool {
         self.enable_if
             .as_ref()
@@ -256,9 +256,9 @@ impl Item {
         })
     }
 
-    /// Whether its value is a number that is typed.
+    /// Returns whether its value is a number that is typed.
     pub fn is_number(&self) -> bool {
-        matches!(&self.kind, Kind::Line { input } if input == "number")
+        matches!(&self.kind, ItemKind::Line { input } if input == "number")
     }
 }
 

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::check::{Check, Pattern, Rule};
-use crate::{Choice, Condition, Form, Item, Kind, MOST, NONE, OTHER, Page, Picture, key_of};
+use crate::{
+    Condition, Form, FormItem, FormPage, ItemChoice, ItemKind, MOST, NONE, OTHER, Picture, key_of,
+};
 
 impl Form {
     /// Reads a form from a document.
     pub fn of(root: &Value) -> Self {
         let list = root.get("pages").and_then(Value::as_array);
-        let mut pages: Vec<Page> = match list {
+        let mut pages: Vec<FormPage> = match list {
             Some(pages) => pages.iter().map(page).collect(),
             None => vec![page(root)],
         };
@@ -18,7 +20,7 @@ impl Form {
             pages.iter_mut().for_each(|page| page.title.clear());
         }
         if pages.is_empty() {
-            pages.push(Page::default());
+            pages.push(FormPage::default());
         }
         Self {
             title: text(root, "title"),
@@ -28,10 +30,10 @@ impl Form {
     }
 }
 
-fn page(json: &Value) -> Page {
+fn page(json: &Value) -> FormPage {
     let mut items = Vec::new();
     elements(json, &conditions(json, "visibleIf", &[]), &mut items);
-    Page {
+    FormPage {
         title: text(json, "title"),
         items,
     }
@@ -48,7 +50,7 @@ fn condition(json: &Value, key: &str) -> Option<Condition> {
     Condition::read(json.get(key)?.as_str()?).ok()
 }
 
-fn elements(of: &Value, around: &[Condition], items: &mut Vec<Item>) {
+fn elements(of: &Value, around: &[Condition], items: &mut Vec<FormItem>) {
     let list = of.get("elements").or_else(|| of.get("questions"));
     for element in list.and_then(Value::as_array).into_iter().flatten() {
         let visible_if = conditions(element, "visibleIf", around);
@@ -63,20 +65,20 @@ fn elements(of: &Value, around: &[Condition], items: &mut Vec<Item>) {
     }
 }
 
-/// What stands above the items of a panel.
-fn heading(json: &Value, visible_if: &[Condition]) -> Option<Item> {
+/// The heading of a panel.
+fn heading(json: &Value, visible_if: &[Condition]) -> Option<FormItem> {
     let (title, description) = (text(json, "title"), text(json, "description"));
     let is_there = !title.is_empty() || !description.is_empty();
-    is_there.then(|| Item {
+    is_there.then(|| FormItem {
         title,
         description,
         visible_if: visible_if.to_vec(),
-        ..blank(String::new(), Kind::Heading)
+        ..blank(String::new(), ItemKind::Heading)
     })
 }
 
-fn blank(name: String, kind: Kind) -> Item {
-    Item {
+fn blank(name: String, kind: ItemKind) -> FormItem {
+    FormItem {
         name,
         title: String::new(),
         description: String::new(),
@@ -92,10 +94,10 @@ fn blank(name: String, kind: Kind) -> Item {
     }
 }
 
-fn item(json: &Value, visible_if: Vec<Condition>) -> Option<Item> {
+fn item(json: &Value, visible_if: Vec<Condition>) -> Option<FormItem> {
     let name = json.get("name").and_then(Value::as_str)?.to_owned();
     let title = text_or(json, "title", &name);
-    let item = Item {
+    let item = FormItem {
         title,
         description: text(json, "description"),
         placeholder: text(json, "placeholder"),
@@ -112,17 +114,20 @@ fn item(json: &Value, visible_if: Vec<Condition>) -> Option<Item> {
     };
     let default = json.get("defaultValue").cloned();
     let default = default.filter(|value| item.takes(value));
-    Some(Item { default, ..item })
+    Some(FormItem { default, ..item })
 }
 
 /// The field for a text of one's own, under the name that SurveyJS gives it.
-fn own_text(json: &Value, item: &Item) -> Option<Item> {
-    let has =
-        has_other(json) && matches!(item.kind, Kind::One(_) | Kind::List(_) | Kind::Many { .. });
+fn own_text(json: &Value, item: &FormItem) -> Option<FormItem> {
+    let has = has_other(json)
+        && matches!(
+            item.kind,
+            ItemKind::One(_) | ItemKind::List(_) | ItemKind::Many { .. }
+        );
     let name = format!("{}-Comment", item.name);
     let mut visible_if = item.visible_if.clone();
     visible_if.push(Condition::has(&item.name, OTHER));
-    has.then(|| Item {
+    has.then(|| FormItem {
         title: text(json, "otherText"),
         placeholder: text(json, "otherPlaceholder"),
         required: true,
@@ -130,7 +135,7 @@ fn own_text(json: &Value, item: &Item) -> Option<Item> {
         visible_if,
         ..blank(
             name,
-            Kind::Line {
+            ItemKind::Line {
                 input: "text".to_owned(),
             },
         )
@@ -149,53 +154,53 @@ fn has_none(json: &Value) -> bool {
     says(json, "hasNone") || says(json, "showNoneItem")
 }
 
-fn kind(json: &Value) -> Kind {
+fn kind(json: &Value) -> ItemKind {
     match kind_name(json) {
-        "radiogroup" | "buttongroup" => Kind::One(with_extras(json)),
-        "dropdown" => Kind::List(with_extras(json)),
-        "checkbox" | "tagbox" => Kind::Many {
+        "radiogroup" | "buttongroup" => ItemKind::One(with_extras(json)),
+        "dropdown" => ItemKind::List(with_extras(json)),
+        "checkbox" | "tagbox" => ItemKind::Many {
             choices: with_extras(json),
             none: has_none(json),
         },
-        "rating" => Kind::Rating {
+        "rating" => ItemKind::Rating {
             points: points(json),
             low: text(json, "minRateDescription"),
             high: text(json, "maxRateDescription"),
         },
-        "boolean" => Kind::Boolean {
+        "boolean" => ItemKind::Boolean {
             yes: text(json, "labelTrue"),
             no: text(json, "labelFalse"),
         },
-        "comment" => Kind::Lines,
-        "html" => Kind::Html(text(json, "html")),
-        "imagepicker" if says(json, "multiSelect") => Kind::Many {
+        "comment" => ItemKind::Lines,
+        "html" => ItemKind::Html(text(json, "html")),
+        "imagepicker" if says(json, "multiSelect") => ItemKind::Many {
             choices: pictures(json),
             none: false,
         },
-        "imagepicker" => Kind::One(pictures(json)),
-        "ranking" => Kind::Ranking(choices(json, "choices")),
+        "imagepicker" => ItemKind::One(pictures(json)),
+        "ranking" => ItemKind::Ranking(choices(json, "choices")),
         "slider" => slider(json),
         "text" if is_range(json) => slider(json),
-        "multipletext" => Kind::Parts(parts(json, "items")),
-        "matrixdropdown" => Kind::Parts(rows(json)),
-        "matrix" => Kind::Matrix {
+        "multipletext" => ItemKind::Parts(parts(json, "items")),
+        "matrixdropdown" => ItemKind::Parts(rows(json)),
+        "matrix" => ItemKind::Matrix {
             columns: choices(json, "columns"),
             rows: choices(json, "rows"),
         },
-        _ => Kind::Line {
+        _ => ItemKind::Line {
             input: text_or(json, "inputType", "text"),
         },
     }
 }
 
 /// The choices of pictures.
-fn pictures(json: &Value) -> Vec<Choice> {
+fn pictures(json: &Value) -> Vec<ItemChoice> {
     let list = json.get("choices").and_then(Value::as_array);
     let labelled = says(json, "showLabel");
     let picture = |json: &Value| {
         let address = json.get("imageLink").and_then(Value::as_str)?.to_owned();
         let picture = Some(Picture { address, labelled });
-        Some(Choice {
+        Some(ItemChoice {
             picture,
             ..choice(json)?
         })
@@ -204,14 +209,14 @@ fn pictures(json: &Value) -> Vec<Choice> {
     all.filter_map(picture).collect()
 }
 
-/// Whether a text is a slider in the older words of SurveyJS.
+/// Returns whether a text is a slider in the older words of SurveyJS.
 fn is_range(json: &Value) -> bool {
     json.get("inputType").and_then(Value::as_str) == Some("range")
 }
 
-fn slider(json: &Value) -> Kind {
+fn slider(json: &Value) -> ItemKind {
     let number = |key: &str, default: f64| json.get(key).and_then(Value::as_f64).unwrap_or(default);
-    Kind::Slider {
+    ItemKind::Slider {
         min: number("min", 0.0),
         max: number("max", 100.0),
         step: Some(number("step", 1.0))
@@ -222,27 +227,27 @@ fn slider(json: &Value) -> Kind {
 }
 
 /// The questions of a list under one.
-fn parts(json: &Value, list: &str) -> Vec<Item> {
+fn parts(json: &Value, list: &str) -> Vec<FormItem> {
     let list = json.get(list).and_then(Value::as_array);
     let list = list.into_iter().flatten().take(MOST);
     list.filter_map(|part| item(part, Vec::new())).collect()
 }
 
 /// The rows of a table that asks the same in each.
-fn rows(json: &Value) -> Vec<Item> {
+fn rows(json: &Value) -> Vec<FormItem> {
     let columns = json.get("columns").and_then(Value::as_array);
     let cells = columns.into_iter().flatten().take(MOST);
-    let cells: Vec<Item> = cells
+    let cells: Vec<FormItem> = cells
         .filter_map(|column| item(&cell(json, column), Vec::new()))
         .collect();
-    let row = |row: Choice| Item {
+    let row = |row: ItemChoice| FormItem {
         title: row.text,
-        ..blank(key_of(&row.value), Kind::Parts(cells.clone()))
+        ..blank(key_of(&row.value), ItemKind::Parts(cells.clone()))
     };
     choices(json, "rows").into_iter().map(row).collect()
 }
 
-/// What a cell of a table can be.
+/// The types of cells of a table.
 const CELLS: [&str; 7] = [
     "dropdown",
     "radiogroup",
@@ -274,14 +279,14 @@ fn kind_name(json: &Value) -> &str {
 }
 
 /// The choices, and those that SurveyJS adds.
-fn with_extras(json: &Value) -> Vec<Choice> {
+fn with_extras(json: &Value) -> Vec<ItemChoice> {
     let mut all = choices(json, "choices");
     let mut add = |has: bool, value: &str, key: &str| {
         if has {
-            all.push(Choice {
+            all.push(ItemChoice {
                 value: Value::from(value),
                 text: text(json, key),
-                ..Choice::default()
+                ..ItemChoice::default()
             });
         }
     };
@@ -290,7 +295,7 @@ fn with_extras(json: &Value) -> Vec<Choice> {
     all
 }
 
-fn points(json: &Value) -> Vec<Choice> {
+fn points(json: &Value) -> Vec<ItemChoice> {
     let named = choices(json, "rateValues");
     if !named.is_empty() {
         return named;
@@ -306,15 +311,15 @@ fn points(json: &Value) -> Vec<Choice> {
     (min..=max)
         .step_by(step)
         .take(MOST)
-        .map(|point| Choice {
+        .map(|point| ItemChoice {
             value: json!(point),
             text: point.to_string(),
-            ..Choice::default()
+            ..ItemChoice::default()
         })
         .collect()
 }
 
-fn choices(json: &Value, name: &str) -> Vec<Choice> {
+fn choices(json: &Value, name: &str) -> Vec<ItemChoice> {
     let list = json.get(name).and_then(Value::as_array);
     list.into_iter()
         .flatten()
@@ -323,27 +328,27 @@ fn choices(json: &Value, name: &str) -> Vec<Choice> {
         .collect()
 }
 
-fn choice(json: &Value) -> Option<Choice> {
+fn choice(json: &Value) -> Option<ItemChoice> {
     match json {
         Value::Object(object) => {
             let value = object.get("value")?.clone();
             let text = text_or(json, "text", &key_of(&value));
-            Some(Choice {
+            Some(ItemChoice {
                 value,
                 text,
                 picture: None,
             })
         }
         Value::Null | Value::Array(_) => None,
-        plain => Some(Choice {
+        plain => Some(ItemChoice {
             value: plain.clone(),
             text: key_of(plain),
-            ..Choice::default()
+            ..ItemChoice::default()
         }),
     }
 }
 
-/// What an answer must fulfil: what the element says itself, and its validators.
+/// The rules for an answer: those of the element itself, and its validators.
 fn checks(json: &Value) -> Vec<Check> {
     let mut all = Vec::new();
     let mut add = |rule: Rule, text: String| all.push(Check { rule, text });

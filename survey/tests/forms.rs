@@ -1,7 +1,7 @@
 //! Forms as they are read, shown and judged.
 
 use serde_json::{Value, json};
-use survey::{Choice, Form, Kind, Page, Problem, Values};
+use survey::{AnswerProblem, Form, FormPage, ItemChoice, ItemKind, Values};
 
 fn form() -> Form {
     let json = r#"{ "title": "After the game", "pages": [
@@ -27,7 +27,7 @@ fn asks(elements: Value) -> Form {
     Form::of(&json!({ "elements": elements }))
 }
 
-/// What is wrong with answers to a form of one page.
+/// The problems of answers to a form of one page.
 fn wrong(form: &Form, answers: Value) -> Vec<(usize, String)> {
     let problems = form.problems(&values(answers)).remove(0);
     problems
@@ -59,16 +59,16 @@ fn pages_panels_and_choices_are_read() {
         .map(|item| item.name.as_str())
         .collect();
     assert_eq!(names, ["fun", "who", "note"]);
-    let Kind::Rating { points, .. } = &form.pages[0].items[0].kind else {
+    let ItemKind::Rating { points, .. } = &form.pages[0].items[0].kind else {
         panic!("not a rating")
     };
     assert_eq!((points.len(), &points[6].value), (7, &json!(7)));
-    let Kind::One(choices) = &form.pages[0].items[1].kind else {
+    let ItemKind::One(choices) = &form.pages[0].items[1].kind else {
         panic!("not a choice")
     };
     let (value, text) = (json!(2), "machine".to_owned());
     let picture = None;
-    let machine = Choice {
+    let machine = ItemChoice {
         value,
         text,
         picture,
@@ -84,8 +84,8 @@ fn the_usual_words_are_left_to_the_page() {
     ]));
     let items = &form.pages[0].items;
     let (yes, no) = (String::new(), "Never".to_owned());
-    assert_eq!(items[0].kind, Kind::Boolean { yes, no });
-    let Kind::List(choices) = &items[1].kind else {
+    assert_eq!(items[0].kind, ItemKind::Boolean { yes, no });
+    let ItemKind::List(choices) = &items[1].kind else {
         panic!("not a list")
     };
     let texts: Vec<&str> = choices.iter().map(|choice| choice.text.as_str()).collect();
@@ -96,20 +96,23 @@ fn the_usual_words_are_left_to_the_page() {
 #[test]
 fn an_unknown_kind_is_a_line_of_text() {
     let input = "text".to_owned();
-    assert_eq!(form().pages[1].items[1].kind, Kind::Line { input });
+    assert_eq!(form().pages[1].items[1].kind, ItemKind::Line { input });
 }
 
 #[test]
 fn what_is_required_keeps_the_person_here() {
     let form = form();
     let mut answers = Values::new();
-    assert_eq!(form.problems(&answers)[0], [(0, Problem::Unanswered)]);
+    assert_eq!(form.problems(&answers)[0], [(0, AnswerProblem::Unanswered)]);
     answers.insert("fun".to_owned(), json!(3));
     assert_eq!(form.problems(&answers)[0], []);
-    assert_eq!(form.problems(&answers)[1], [(2, Problem::UnansweredRow)]);
+    assert_eq!(
+        form.problems(&answers)[1],
+        [(2, AnswerProblem::UnansweredRow)]
+    );
     answers.insert("m".to_owned(), json!({ "a": 1, "b": 2 }));
     answers.insert("age".to_owned(), json!("old"));
-    assert_eq!(form.problems(&answers)[1], [(0, Problem::NotANumber)]);
+    assert_eq!(form.problems(&answers)[1], [(0, AnswerProblem::NotANumber)]);
 }
 
 #[test]
@@ -131,9 +134,9 @@ fn items_without_pages_and_malformed_json() {
         (form.title.as_str(), form.pages[0].title.as_str()),
         ("T", "")
     );
-    assert_eq!(form.pages[0].items[0].kind, Kind::Lines);
+    assert_eq!(form.pages[0].items[0].kind, ItemKind::Lines);
     assert!(Form::read("{").is_err());
-    assert_eq!(Form::read("[]").unwrap().pages, [Page::default()]);
+    assert_eq!(Form::read("[]").unwrap().pages, [FormPage::default()]);
 }
 
 #[test]
@@ -418,7 +421,7 @@ fn questions_under_one_have_values_by_their_names_and_each_is_judged_for_itself(
             "{path:?}"
         );
     }
-    let Some(Problem::Part { path, .. }) = form
+    let Some(AnswerProblem::Part { path, .. }) = form
         .items()
         .nth(1)
         .unwrap()

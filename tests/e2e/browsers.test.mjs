@@ -1,7 +1,7 @@
 // Chromium and Firefox in every pairing, and four people at once: what one engine computes, the other does.
 
 import { after, before, test } from 'node:test';
-import { launch, noFirefox, sideBySide } from './harness.mjs';
+import { drawLess, launch, noFirefox, sideBySide } from './harness.mjs';
 import { agreed, enter, finish, serve } from './rounds.mjs';
 
 const HORIZON = 150;
@@ -21,7 +21,7 @@ sideBySide(3, () => {
   ]) {
     test(`${engines.join(', ')} play one match`, { skip: noFirefox }, async t => {
       const server = await serve(t, { horizon: HORIZON, tick_hz: 30 }, { players: engines.length });
-      const people = await enter(t, server, engines.map(engine => browsers[engine]));
+      const people = await enter(t, server, engines.map(engine => browsers[engine]), { before: drawLess });
       const reports = await finish(people);
       await agreed(t, server, reports, HORIZON);
     });

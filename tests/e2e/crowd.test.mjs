@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch } from './harness.mjs';
+import { drawLess, launch } from './harness.mjs';
 import { exported } from './match.mjs';
 import { agreed, enter, finish, serve } from './rounds.mjs';
 
@@ -20,7 +20,7 @@ const others = players => Array.from({ length: SEATS - players }, (_, at) => (at
 for (const players of process.env.COPLAY_NET_LONG ? [3, 8] : [3]) {
   test(`${players} people among ${SEATS} seats`, async t => {
     const server = await serve(t, STUDY, { players, others: others(players) });
-    const people = await enter(t, server, Array(players).fill(browser));
+    const people = await enter(t, server, Array(players).fill(browser), { before: drawLess });
     const reports = await finish(people);
     await agreed(t, server, reports, STUDY.horizon);
     assert.deepEqual(reports.map(({ seat }) => seat).sort((one, other) => one - other), [...Array(players).keys()]);

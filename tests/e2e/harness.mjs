@@ -338,6 +338,16 @@ export function reachable() {
   };
 }
 
+/**
+ * In the page, before its own scripts: draws twenty frames a second instead of sixty, as a slower machine does. Drawing
+ * is most of the work of a page, and many pages share the machine where pictures are not what a test looks at.
+ */
+export function drawLess() {
+  const { requestAnimationFrame: request, setTimeout: later } = window;
+  window.requestAnimationFrame = work => later(() => request(work), 35);
+  window.cancelAnimationFrame = window.clearTimeout;
+}
+
 /** In the page: waits for the next tick, or for the end, and says which key the cook would press. */
 function nextTurn() {
   return new Promise(resolve => {

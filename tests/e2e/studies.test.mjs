@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, sideBySide } from './harness.mjs';
+import { drawLess, launch, sideBySide } from './harness.mjs';
 import { enter, farewell, serve, tables, takePart, values } from './visits.mjs';
 
 let browser;
@@ -25,7 +25,7 @@ sideBySide(3, () => {
       ['max_p2p_rtt_ms: 120', 'max_p2p_rtt_ms: 5000'],
     ]);
     const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=pid-${name}&STUDY_ID=study&SESSION_ID=visit-${name}`);
-    const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}` })));
+    const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}`, before: drawLess })));
     for (const person of pair) await person.context.route('https://app.prolific.com/**', route => route.fulfill({ body: 'Prolific' }));
     const right = ['3', 'ours', 'Often', 'Onion soup'];
     const shown = await Promise.all(pair.map(async person => ({ stages: await takePart(person, { right }), ...await farewell(person) })));
@@ -66,7 +66,7 @@ sideBySide(3, () => {
     const server = await serve(t, 'overcooked-pairs', [
       ['horizon: 300', 'horizon: 10'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
     ]);
-    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}` })));
+    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}`, before: drawLess })));
     const ways = await Promise.all(pair.map(person => takePart(person)));
     for (const way of ways) assert.deepEqual(way.filter(id => id !== 'room'), ['consent', 'how', 'rounds', 'after', 'thanks']);
     for (const person of pair) assert.deepEqual(person.errors, []);

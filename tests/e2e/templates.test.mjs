@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { coplay, launch, scratch, sideBySide } from './harness.mjs';
+import { coplay, drawLess, launch, scratch, sideBySide } from './harness.mjs';
 import { enter, serve, tables, takePart, values } from './visits.mjs';
 
 let browser;
@@ -30,7 +30,7 @@ sideBySide(3, () => {
 
   test('the template `overcooked`', async t => {
     const server = await begun(t, 'overcooked', [['horizon: 600', 'horizon: 20']]);
-    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}` })));
+    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}`, before: drawLess })));
     const ways = await Promise.all(pair.map(person => takePart(person, { right: ['3', 'ours'] })));
     for (const way of ways) {
       assert.deepEqual(way.filter(id => id !== 'lobby'), ['consent', 'how', 'quiz', 'play', 'after', 'debrief', 'thanks']);

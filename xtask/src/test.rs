@@ -117,17 +117,8 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.finish(page)?;
     // Clippy compiles in a folder of its own, so nothing below waits for it, and takes the time that is left over.
     let lints = beside_idle(workspace, "lints (clippy)", &["lints"])?;
-    tally.step("unit tests (cargo)", |count| {
-        counted(
-            &mut tests(workspace, &["--lib", "--bins", "--examples"]),
-            count,
-        )
-    })?;
-    tally.step("laws, simulated matches (cargo)", |count| {
-        counted(&mut tests(workspace, &["--test", "*"]), count)
-    })?;
-    tally.step("examples in docs (cargo)", |count| {
-        counted(&mut tests(workspace, &["--doc"]), count)
+    tally.step("tests, laws, matches, docs (cargo)", |count| {
+        counted(&mut tests(workspace, &[]), count)
     })?;
     tally.step("simulated studies (dst)", |count| {
         counted(&mut dst(workspace, &[]), count)

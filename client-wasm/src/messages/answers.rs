@@ -1,12 +1,12 @@
 //! Messages about an answer, and names of choices that a study gives no words for.
 
 use serde_json::Value;
-use survey::{Choice, NONE, OTHER, Problem};
+use survey::{AnswerProblem, ItemChoice, NONE, OTHER};
 
 use super::{current_words, fill_in, format_number};
 
 /// The text of a choice: the study's, or the usual one.
-pub fn text_of_choice(choice: &Choice) -> &str {
+pub fn text_of_choice(choice: &ItemChoice) -> &str {
     match (choice.text.as_str(), &choice.value) {
         ("", Value::Bool(true)) => current_words().yes,
         ("", Value::Bool(false)) => current_words().no,
@@ -17,33 +17,35 @@ pub fn text_of_choice(choice: &Choice) -> &str {
 }
 
 /// The problem with an answer.
-pub fn say_problem(problem: &Problem) -> String {
+pub fn say_problem(problem: &AnswerProblem) -> String {
     match problem {
-        Problem::Unanswered => current_words().answer_this.to_owned(),
-        Problem::UnansweredRow => current_words().answer_rows.to_owned(),
-        Problem::Unfit => current_words().choose_answer.to_owned(),
-        Problem::NotANumber => current_words().write_number.to_owned(),
-        Problem::Below(least) => fill_in(
+        AnswerProblem::Unanswered => current_words().answer_this.to_owned(),
+        AnswerProblem::UnansweredRow => current_words().answer_rows.to_owned(),
+        AnswerProblem::Unfit => current_words().choose_answer.to_owned(),
+        AnswerProblem::NotANumber => current_words().write_number.to_owned(),
+        AnswerProblem::Below(least) => fill_in(
             current_words().number_from,
             &[("least", &format_number(least))],
         ),
-        Problem::Above(most) => {
+        AnswerProblem::Above(most) => {
             fill_in(current_words().number_to, &[("most", &format_number(most))])
         }
-        Problem::Short(1) => current_words().one_character_least.to_owned(),
-        Problem::Short(least) => fill_in(current_words().characters_least, &[("least", least)]),
-        Problem::Long(1) => current_words().one_character_most.to_owned(),
-        Problem::Long(most) => fill_in(current_words().characters_most, &[("most", most)]),
-        Problem::Digits => current_words().no_digits.to_owned(),
-        Problem::Pattern => current_words().check_writing.to_owned(),
-        Problem::NotAnAddress => current_words().write_email.to_owned(),
-        Problem::Few(least) => fill_in(current_words().choose_least, &[("least", least)]),
-        Problem::Many(most) => fill_in(current_words().choose_most, &[("most", most)]),
-        Problem::Before(first) => fill_in(current_words().choose_from, &[("first", first)]),
-        Problem::After(last) => fill_in(current_words().choose_to, &[("last", last)]),
-        Problem::Contradiction => current_words().check_others.to_owned(),
-        Problem::Part { title, problem, .. } => format!("{title}: {}", say_problem(problem)),
-        Problem::Said(text) => text.clone(),
+        AnswerProblem::Short(1) => current_words().one_character_least.to_owned(),
+        AnswerProblem::Short(least) => {
+            fill_in(current_words().characters_least, &[("least", least)])
+        }
+        AnswerProblem::Long(1) => current_words().one_character_most.to_owned(),
+        AnswerProblem::Long(most) => fill_in(current_words().characters_most, &[("most", most)]),
+        AnswerProblem::Digits => current_words().no_digits.to_owned(),
+        AnswerProblem::Pattern => current_words().check_writing.to_owned(),
+        AnswerProblem::NotAnAddress => current_words().write_email.to_owned(),
+        AnswerProblem::Few(least) => fill_in(current_words().choose_least, &[("least", least)]),
+        AnswerProblem::Many(most) => fill_in(current_words().choose_most, &[("most", most)]),
+        AnswerProblem::Before(first) => fill_in(current_words().choose_from, &[("first", first)]),
+        AnswerProblem::After(last) => fill_in(current_words().choose_to, &[("last", last)]),
+        AnswerProblem::Contradiction => current_words().check_others.to_owned(),
+        AnswerProblem::Part { title, problem, .. } => format!("{title}: {}", say_problem(problem)),
+        AnswerProblem::Said(text) => text.clone(),
     }
 }
 
@@ -53,32 +55,32 @@ mod tests {
     use super::*;
 
     /// One problem of each kind, with the plurals.
-    fn problems() -> Vec<Problem> {
+    fn problems() -> Vec<AnswerProblem> {
         vec![
-            Problem::Unanswered,
-            Problem::UnansweredRow,
-            Problem::Unfit,
-            Problem::NotANumber,
-            Problem::Below(0.5),
-            Problem::Above(99.0),
-            Problem::Short(1),
-            Problem::Short(2),
-            Problem::Long(1),
-            Problem::Long(200),
-            Problem::Digits,
-            Problem::Pattern,
-            Problem::NotAnAddress,
-            Problem::Few(1),
-            Problem::Many(3),
-            Problem::Before("2020-01-01".to_owned()),
-            Problem::After("2025-12-31".to_owned()),
-            Problem::Contradiction,
-            Problem::Part {
+            AnswerProblem::Unanswered,
+            AnswerProblem::UnansweredRow,
+            AnswerProblem::Unfit,
+            AnswerProblem::NotANumber,
+            AnswerProblem::Below(0.5),
+            AnswerProblem::Above(99.0),
+            AnswerProblem::Short(1),
+            AnswerProblem::Short(2),
+            AnswerProblem::Long(1),
+            AnswerProblem::Long(200),
+            AnswerProblem::Digits,
+            AnswerProblem::Pattern,
+            AnswerProblem::NotAnAddress,
+            AnswerProblem::Few(1),
+            AnswerProblem::Many(3),
+            AnswerProblem::Before("2020-01-01".to_owned()),
+            AnswerProblem::After("2025-12-31".to_owned()),
+            AnswerProblem::Contradiction,
+            AnswerProblem::Part {
                 path: vec!["age".to_owned()],
                 title: "Age".to_owned(),
-                problem: Box::new(Problem::NotANumber),
+                problem: Box::new(AnswerProblem::NotANumber),
             },
-            Problem::Said("Its name, please.".to_owned()),
+            AnswerProblem::Said("Its name, please.".to_owned()),
         ]
     }
 
@@ -94,11 +96,16 @@ mod tests {
         let english: Vec<String> = problems().iter().map(say_problem).collect();
         choose_language(["de"]);
         for (problem, english) in problems().iter().zip(english) {
-            let own = matches!(problem, Problem::Said(_));
+            let own = matches!(problem, AnswerProblem::Said(_));
             assert_eq!(say_problem(problem) == english, own, "{english}");
         }
         assert_eq!(
-            [Problem::Below(0.5), Problem::Short(1), Problem::Long(200)].map(|it| say_problem(&it)),
+            [
+                AnswerProblem::Below(0.5),
+                AnswerProblem::Short(1),
+                AnswerProblem::Long(200)
+            ]
+            .map(|it| say_problem(&it)),
             [
                 "Bitte schreiben Sie eine Zahl, die mindestens 0,5 ist.",
                 "Bitte schreiben Sie mindestens 1 Zeichen.",
@@ -112,10 +119,10 @@ mod tests {
     fn choices_without_a_text_have_the_usual_one() {
         let called = |value: Value, text: &str| {
             let text = text.to_owned();
-            let choice = Choice {
+            let choice = ItemChoice {
                 value,
                 text,
-                ..Choice::default()
+                ..ItemChoice::default()
             };
             text_of_choice(&choice).to_owned()
         };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use client_core::drafts::PageTimes;
 use protocol::control::{Answer, Draft};
 use serde_json::Value;
-use survey::{Form, Page, Problem, Values};
+use survey::{AnswerProblem, Form, FormPage, Values};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, Event, HtmlElement};
 
@@ -32,7 +32,7 @@ type Shared = Rc<RefCell<Filling>>;
 
 impl Filling {
     /// The page that is shown.
-    fn page(&self) -> &Page {
+    fn page(&self) -> &FormPage {
         &self.form.pages[self.times.page()]
     }
 
@@ -79,7 +79,7 @@ impl Filling {
     }
 
     /// The first problem's way from here, and the problems of that page; none if there are none from here back.
-    fn problem(&self) -> Option<(isize, Vec<(usize, Problem)>)> {
+    fn problem(&self) -> Option<(isize, Vec<(usize, AnswerProblem)>)> {
         let here = self.times.page();
         let mut all = self.form.problems(&self.values);
         let first = match self.way(1) {
@@ -263,7 +263,7 @@ fn submit(shared: &Shared) {
 }
 
 /// Marks an item that has a problem, or the part of it that has.
-fn mark(field: &HtmlElement, problem: Option<&Problem>) {
+fn mark(field: &HtmlElement, problem: Option<&AnswerProblem>) {
     if let Ok(before) = field.query_selector_all("[data-part].missing") {
         for node in (0..before.length()).filter_map(|index| before.get(index)) {
             let part: Element = node.unchecked_into();
@@ -271,7 +271,7 @@ fn mark(field: &HtmlElement, problem: Option<&Problem>) {
         }
     }
     let part = match problem {
-        Some(Problem::Part { path, .. }) => controls::find_part(field, path),
+        Some(AnswerProblem::Part { path, .. }) => controls::find_part(field, path),
         _ => None,
     };
     let is_whole = problem.is_some() && part.is_none();
@@ -284,7 +284,7 @@ fn mark(field: &HtmlElement, problem: Option<&Problem>) {
     }
 }
 
-fn show_problems(card: &Element, problems: &[(usize, Problem)]) {
+fn show_problems(card: &Element, problems: &[(usize, AnswerProblem)]) {
     for (index, field) in fields(card).into_iter().enumerate() {
         let problem = problems.iter().find(|(item, _)| *item == index);
         let sentence = problem.map(|(_, problem)| messages::say_problem(problem));

@@ -8,7 +8,7 @@ use super::responses::{PAGE_COLUMNS, RESPONSE_COLUMNS};
 use super::*;
 use archive::fixtures::two_pages;
 use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
-use study::survey::{Mark, Shown};
+use study::survey::{Mark, ShownOrder};
 
 use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
 
@@ -494,7 +494,7 @@ async fn responses_have_a_row_for_each_item() {
             correct: false,
             flag: true,
         }],
-        shown: vec![Shown {
+        shown: vec![ShownOrder {
             item: "q2".into(),
             order: "[\"b\",\"a\"]".into(),
         }],

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 use study::payment::written;
-use study::{Draw, Progress};
+use study::{Progress, UnitAssignment};
 
 use super::{Summary, Table};
 use protocol::hash::sha256_hex;
@@ -85,7 +85,7 @@ impl Designs {
     }
 
     /// The treatment of a session, named as in its study.
-    fn treatment_name(&self, session: &Session, draw: &Draw) -> String {
+    fn treatment_name(&self, session: &Session, draw: &UnitAssignment) -> String {
         match self.in_order.get(&session.study_hash) {
             Some(factors) => draw.treatment_name(factors.iter().map(String::as_str)),
             // A folder of before the studies were stored.
@@ -193,7 +193,7 @@ fn session_row(
 }
 
 /// The columns of a draw: each level, and each order as a list in JSON.
-fn columns(draw: &Draw) -> BTreeMap<String, String> {
+fn columns(draw: &UnitAssignment) -> BTreeMap<String, String> {
     let levels = draw.levels.iter();
     let levels = levels.map(|(name, level)| (format!("level_{name}"), level.clone()));
     let orders = draw.orders.iter();

@@ -6,7 +6,7 @@ use peer::{Effect, Now, Peer, Status};
 use protocol::Controller;
 use protocol::Seat;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
-use study::Kind;
+use study::StageKind;
 use study::assign::Rng;
 
 use super::Bot;
@@ -196,7 +196,7 @@ impl Bot {
     fn open(&self, plan: &Plan) -> Result<Native, String> {
         let mut stages = self.around.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
-            Kind::Env(env) => env
+            StageKind::Env(env) => env
                 .module
                 .as_ref()
                 .filter(|file| file.sha256 == plan.module),

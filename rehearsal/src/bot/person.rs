@@ -1,7 +1,7 @@
 //! The person in front of the page: how long they read, what they answer, when they have enough.
 
 use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
-use study::Kind;
+use study::StageKind;
 use study::screening::Measured;
 use study::stage::AGREED;
 
@@ -115,7 +115,7 @@ impl Bot {
                 self.doing("waiting for the group");
                 let stages = self.around.study.timeline.iter();
                 let lobbies = stages.filter_map(|stage| match &stage.kind {
-                    Kind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
+                    StageKind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
                     _ => None,
                 });
                 let longest_s = lobbies.max().unwrap_or(0);
@@ -219,7 +219,7 @@ impl Bot {
     fn external(&self, id: &str, ticket: &str) -> Result<Act, String> {
         let mut stages = self.around.study.timeline.iter();
         let external = stages.find_map(|stage| match &stage.kind {
-            Kind::External(external) if stage.id == id => Some(external),
+            StageKind::External(external) if stage.id == id => Some(external),
             _ => None,
         });
         let external = external.ok_or_else(|| format!("the study has no page `{id}`"))?;

@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail};
 use protocol::control::StageView;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use study::Kind;
+use study::StageKind;
 use study::assign::Rng;
 use tokio::sync::mpsc;
 
@@ -255,7 +255,7 @@ impl Person {
         let stage = self.watch.stage.as_ref().map(|stage| &stage.view);
         let study = &self.around.study.timeline;
         let lobbies = study.iter().filter_map(|stage| match &stage.kind {
-            Kind::Lobby(lobby) => Some(lobby.regroup_s),
+            StageKind::Lobby(lobby) => Some(lobby.regroup_s),
             _ => None,
         });
         let s = match stage {

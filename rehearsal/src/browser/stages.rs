@@ -3,7 +3,7 @@
 use anyhow::{Context as _, anyhow};
 use protocol::control::StageView;
 use serde_json::json;
-use study::Kind;
+use study::StageKind;
 
 use super::page::{Field, Person, Seen};
 use crate::fault::Fault;
@@ -158,7 +158,7 @@ impl Person {
         if *code {
             let mut stages = self.around.study.timeline.iter();
             let code = stages.find_map(|stage| match &stage.kind {
-                Kind::External(external) if stage.id == id => external.code.clone(),
+                StageKind::External(external) if stage.id == id => external.code.clone(),
                 _ => None,
             });
             let code = code.with_context(|| format!("the study has no code at `{id}`"))?;

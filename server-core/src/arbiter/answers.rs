@@ -1,7 +1,7 @@
 //! What pages give to a stage: drafts while it is shown, and answers when it is done.
 
 use protocol::control::{Answer, Draft, ServerMessage};
-use study::{Kind, OnWithdraw, Step};
+use study::{OnWithdraw, ProgressStep, StageKind};
 
 use super::{Answers, Effect, Hub, Place, SessionId, Write};
 
@@ -27,14 +27,14 @@ impl Hub {
         if self.rests_too_short(now_us, who) || self.chats_too_short(now_us, who) {
             return self.show(now_us, who);
         }
-        if let Kind::Debrief(debrief) = self.kind(self.stage_of(who))
+        if let StageKind::Debrief(debrief) = self.kind(self.stage_of(who))
             && matches!(debrief.withdraws(&answers), Ok(true))
         {
             return self.withdraw(now_us, who, at);
         }
         let refused =
             self.is_too_much(&answers, &pages_ms) || self.is_too_soon(now_us, who, &pages_ms);
-        let event = study::Event::StageDone {
+        let event = study::ProgressEvent::StageDone {
             at,
             answers: &answers,
         };
@@ -42,15 +42,15 @@ impl Hub {
         let session = &mut self.sessions[who.0];
         let visit = session.progress.visit();
         let shown = session.progress.shown(&self.study);
-        let moves = |step| matches!(step, Ok(Step::Enter(_)));
+        let moves = |step| matches!(step, Ok(ProgressStep::Enter(_)));
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);
             session.leave_chat();
             // Who does not agree gives nothing, and nothing is kept of them.
             let gives = match self.kind(stage) {
-                Kind::Consent(_) => !answers.is_empty(),
+                StageKind::Consent(_) => !answers.is_empty(),
                 // What was measured is kept with the place, once it may be.
-                Kind::Env(_) | Kind::Chat(_) | Kind::Screening(_) => false,
+                StageKind::Env(_) | StageKind::Chat(_) | StageKind::Screening(_) => false,
                 _ => self.study.may_record(stage),
             };
             let given = gives.then_some(Answers {
@@ -72,7 +72,7 @@ impl Hub {
     /// A participant withdraws what was recorded of them.
     fn withdraw(&mut self, now_us: u64, who: SessionId, at: u16) {
         let receipt = format!("W-{}", self.random_name(8));
-        let event = study::Event::Withdrawn {
+        let event = study::ProgressEvent::Withdrawn {
             at,
             receipt: &receipt,
         };
@@ -116,8 +116,11 @@ impl Hub {
         if too_much || !session.drafts.take(now_us, DRAFT_EACH_US) {
             return;
         }
-        let event = study::Event::Drafted { at, draft };
-        if matches!(session.progress.handle(&self.study, event), Ok(Step::Keep)) {
+        let event = study::ProgressEvent::Drafted { at, draft };
+        if matches!(
+            session.progress.handle(&self.study, event),
+            Ok(ProgressStep::Keep)
+        ) {
             self.store_place(who, None);
             self.tell(who, ServerMessage::DraftKept { number });
         }
@@ -139,7 +142,7 @@ impl Hub {
     /// Whether a person has not had the time that the stage wants them to take, by what their page says and by what
     /// the server has seen.
     fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
-        let Kind::Instructions(it) = self.kind(self.stage_of(who)) else {
+        let StageKind::Instructions(it) = self.kind(self.stage_of(who)) else {
             return false;
         };
         if it.min_s == 0 {

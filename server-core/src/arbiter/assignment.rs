@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use study::assign::{self, Counts, Standing};
 use study::design::{Design, Quota, Unit};
-use study::{Draw, Kind, Outcome, Progress};
+use study::{Outcome, Progress, StageKind, UnitAssignment};
 
 use super::{Effect, Hub, Session, Write};
 
@@ -26,9 +26,9 @@ impl Hub {
         match assign::assign(design, Unit::Participant, self.seed, number, &counts) {
             Ok(draw) if !self.is_full(&counts) => Progress::new(&self.study, draw),
             _ => {
-                let mut refused = Progress::new(&self.study, Draw::default());
+                let mut refused = Progress::new(&self.study, UnitAssignment::default());
                 // A new session takes every cut.
-                let _ = refused.handle(&self.study, study::Event::Cut(Outcome::StudyFull));
+                let _ = refused.handle(&self.study, study::ProgressEvent::Cut(Outcome::StudyFull));
                 refused
             }
         }
@@ -63,14 +63,14 @@ impl Hub {
             .timeline
             .iter()
             .filter_map(|stage| match &stage.kind {
-                Kind::Lobby(lobby) => Some(usize::from(lobby.group_size)),
+                StageKind::Lobby(lobby) => Some(usize::from(lobby.group_size)),
                 _ => None,
             });
         sizes.into_iter().next().unwrap_or(1).max(1)
     }
 
     /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
-    pub(super) fn draw_group(&self) -> Draw {
+    pub(super) fn draw_group(&self) -> UnitAssignment {
         let (drawn, counts) = (self.groups_drawn(), self.counts());
         let unlimited = Design {
             quota: Quota::None,
@@ -87,10 +87,10 @@ impl Hub {
     }
 
     /// What was drawn for groups, those included that are about to play, and the sessions of each.
-    fn groups_drawn(&self) -> BTreeMap<u64, (&Draw, Vec<&Session>)> {
+    fn groups_drawn(&self) -> BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> {
         let groups = self.groups.values();
         let groups = groups.map(|group| (group.draw.seed, (&group.draw, Vec::new())));
-        let mut drawn: BTreeMap<u64, (&Draw, Vec<&Session>)> = groups.collect();
+        let mut drawn: BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> = groups.collect();
         for session in &self.sessions {
             for draw in session.progress.assignment().groups.values() {
                 let (_, members) = drawn.entry(draw.seed).or_insert((draw, Vec::new()));

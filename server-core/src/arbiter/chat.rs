@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use protocol::control::{Line, MAX_TALK, ServerMessage, Talker, Unsaid};
 use protocol::{Era, Seat, Tick};
-use study::Kind;
+use study::StageKind;
 use study::stage::{Chat, Writing};
 
 use super::group::GroupId;
@@ -99,7 +99,7 @@ impl Hub {
     /// The chat at a stage.
     fn chat(&self, stage: u16) -> Option<&Chat> {
         match self.kind(stage) {
-            Kind::Chat(chat) => Some(chat),
+            StageKind::Chat(chat) => Some(chat),
             _ => None,
         }
     }
@@ -381,7 +381,7 @@ impl Hub {
             let here = self.round_in(key, who);
             if here.is_some_and(|here| here.is_here && here.number == round) {
                 let at = self.sessions[who.0].progress.position();
-                self.advance(who, study::Event::StageDone { at, answers: &[] });
+                self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] });
                 self.show(now_us, who);
             }
         }

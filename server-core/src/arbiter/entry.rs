@@ -128,7 +128,7 @@ impl Hub {
         let who = who.ok_or(Refusal::UnknownLink)?;
         let progress = &self.sessions[who.0].progress;
         if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
-            self.advance(who, study::Event::Returned);
+            self.advance(who, study::ProgressEvent::Returned);
         }
         Ok((who, self.new_token(who)))
     }
@@ -266,7 +266,7 @@ impl Hub {
         self.touch_group(who);
         if self.sessions[who.0].leaves {
             // Nothing more comes from there.
-            return self.depart(now_us, who, study::Event::Left);
+            return self.depart(now_us, who, study::ProgressEvent::Left);
         }
         match self.sessions[who.0].place {
             Place::Page | Place::Group(_) | Place::Chat(_) | Place::Aside => {}

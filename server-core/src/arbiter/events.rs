@@ -4,9 +4,9 @@ use protocol::change::Change;
 use protocol::control::{Answer, ClientMessage, EndReason, Report, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
-use study::survey::Shown;
+use study::survey::ShownOrder;
 use study::timeline::Bindings;
-use study::{Draw, Payment};
+use study::{Payment, UnitAssignment};
 
 use super::{Attendance, ConnId, Gone, Identity};
 
@@ -175,7 +175,7 @@ pub struct Answers {
     /// The answers.
     pub answers: Vec<Answer>,
     /// The orders that were drawn for what was asked.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownOrder>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
 }
@@ -237,7 +237,7 @@ pub struct GroupRow {
     /// Index of the lobby that made it.
     pub stage: u16,
     /// What was drawn for it.
-    pub draw: Draw,
+    pub draw: UnitAssignment,
     /// Who has each place.
     pub places: Vec<PlaceRow>,
     /// Whether an AI partner plays or played for somebody who is missing.
@@ -303,7 +303,7 @@ pub struct EpisodeRow {
     /// Number of the visit of each of them, among those of the participant; empty if that is not known.
     pub visits: Vec<u16>,
     /// What was drawn for the group.
-    pub draw: Draw,
+    pub draw: UnitAssignment,
     /// What names stood for at the stage.
     pub bindings: Bindings,
 }

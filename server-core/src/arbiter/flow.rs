@@ -1,7 +1,7 @@
 //! The way of one participant: stages shown, answers taken, the lobby.
 
 use protocol::control::{ServerMessage, StageView};
-use study::{Episode, Kind};
+use study::{Episode, StageKind};
 
 use super::group::Seated;
 use super::{Hub, Place, SessionId, WaitedFor};
@@ -20,11 +20,11 @@ impl Hub {
 
     /// Moves a session on and makes its new place durable, before anything that is sent from now on.
     /// False if the event does not belong to its place.
-    pub(super) fn advance(&mut self, who: SessionId, event: study::Event<'_>) -> bool {
+    pub(super) fn advance(&mut self, who: SessionId, event: study::ProgressEvent<'_>) -> bool {
         let session = &mut self.sessions[who.0];
         let moved = matches!(
             session.progress.handle(&self.study, event),
-            Ok(study::Step::Enter(_))
+            Ok(study::ProgressStep::Enter(_))
         );
         if moved {
             session.shown_us = Some(0);
@@ -54,7 +54,7 @@ impl Hub {
         if let StageView::Screening { trials, .. } = &mut view {
             *trials = self.trials();
         }
-        if let (StageView::External { url, .. }, Kind::External(external)) =
+        if let (StageView::External { url, .. }, StageKind::External(external)) =
             (&mut view, &stage.kind)
         {
             *url = external.url_for(&self.sessions[who.0].participant);
@@ -78,15 +78,15 @@ impl Hub {
         }
         let stage = self.stage_of(who);
         match self.kind(stage) {
-            Kind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
+            StageKind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
             kind if kind.is_together() => self.arrive(now_us, who),
-            Kind::Env(_) => self.form(now_us, None, &[Seated::Person(who)]),
+            StageKind::Env(_) => self.form(now_us, None, &[Seated::Person(who)]),
             _ => {
                 self.note_shown(now_us, who);
                 self.give_ticket(who);
                 let message = self.stage_message(who, stage, None);
                 self.tell(who, message);
-                if matches!(self.kind(stage), Kind::Lobby(_)) {
+                if matches!(self.kind(stage), StageKind::Lobby(_)) {
                     self.join_lobby(now_us, who, stage);
                 }
             }
@@ -101,14 +101,14 @@ impl Hub {
         self.sessions[who.0].rest_us = None;
         self.end_wait(now_us, who, WaitedFor::NotReady, None);
         // An episode that never started has left its people in the lobby.
-        if matches!(self.kind(self.stage_of(who)), Kind::Lobby(_)) {
+        if matches!(self.kind(self.stage_of(who)), StageKind::Lobby(_)) {
             let draw = self.draw_group();
-            self.advance(who, study::Event::Matched { draw: &draw });
+            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
-        self.advance(who, study::Event::EpisodeEnded(episode));
+        self.advance(who, study::ProgressEvent::EpisodeEnded(episode));
         if std::mem::take(&mut self.sessions[who.0].leaves) {
             // Who is at the end anyway has ended so.
-            self.advance(who, study::Event::Left);
+            self.advance(who, study::ProgressEvent::Left);
         }
         self.show(now_us, who);
     }
@@ -123,12 +123,12 @@ impl Hub {
     /// that everything is stored.
     pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
         if self.sessions[who.0].leaves && !self.is_awaited(who) {
-            self.depart(now_us, who, study::Event::Left);
+            self.depart(now_us, who, study::ProgressEvent::Left);
         }
     }
 
     /// A participant takes part no more, wherever they are.
-    pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::Event<'_>) {
+    pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::ProgressEvent<'_>) {
         self.sessions[who.0].leaves = false;
         match self.sessions[who.0].place {
             Place::Page => {}

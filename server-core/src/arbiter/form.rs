@@ -6,8 +6,8 @@ use protocol::control::{EndReason, Plan, ServerMessage};
 use protocol::log::Header;
 use protocol::rules::Course;
 use protocol::{Controller, Era, Life, Seat};
-use study::stage::{Mode, Player, Told, names};
-use study::{Draw, Episode, Kind, Progress};
+use study::stage::{HudFacts, Mode, Player, names};
+use study::{Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::Terms;
 use super::datagram_paths::Routes;
@@ -19,7 +19,7 @@ impl Hub {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.kind(stage) {
-            Kind::Env(env) if env.course.mode == Mode::Ticks => {
+            StageKind::Env(env) if env.course.mode == Mode::Ticks => {
                 (env.input_delay.min, env.input_delay.max)
             }
             _ => (0, 0),
@@ -31,7 +31,7 @@ impl Hub {
         let playing = self.stages.get(&(stage, params.to_owned()));
         let horizon = playing.map(|stage| stage.facts.horizon);
         match self.kind(stage) {
-            Kind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
+            StageKind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
             _ => unreachable!("episodes are played at env stages"),
         }
     }
@@ -119,7 +119,7 @@ impl Hub {
         let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
         let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
-        let Kind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.kind(stage) else {
             return None;
         };
         let params = env.params(&bindings).to_string();
@@ -163,7 +163,12 @@ impl Hub {
     }
 
     /// Where an episode of these people, for whom this was drawn, stands in the study.
-    fn course(&self, ahead: &Progress, members: &[Option<SessionId>], draw: &Draw) -> Course {
+    fn course(
+        &self,
+        ahead: &Progress,
+        members: &[Option<SessionId>],
+        draw: &UnitAssignment,
+    ) -> Course {
         let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, draw).visit());
         let (episode, episodes) = ahead.episode(&self.study);
         Course {
@@ -176,7 +181,7 @@ impl Hub {
 
     /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
     pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
-        let Kind::Env(env) = self.kind(game.stage) else {
+        let StageKind::Env(env) = self.kind(game.stage) else {
             return None;
         };
         let played = (game.stage, game.header.params.clone());
@@ -197,7 +202,7 @@ impl Hub {
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
         let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
-        let told = Told {
+        let told = HudFacts {
             episode: course.episode,
             episodes: course.episodes,
             successes: progress.map_or(0, Progress::successes),
@@ -224,7 +229,7 @@ impl Hub {
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
             measures_loss: self.measures_loss(game),
-            relay_only: self.study.net.ice == study::disconnect::Ice::Relay,
+            relay_only: self.study.net.ice == study::disconnect::IcePolicy::Relay,
             life: Life(0),
             running: false,
             rules: header.rules.clone(),

@@ -9,7 +9,7 @@ use protocol::Seat;
 use protocol::control::{Absent, EndReason, ServerMessage, StageView};
 use study::disconnect::Then;
 use study::stage::AiPartner;
-use study::{Draw, Episode, Kind, Outcome, Progress, Round};
+use study::{Episode, GroupVisit, Outcome, Progress, StageKind, UnitAssignment};
 
 use super::chat::Talk;
 use super::{Effect, GroupRow, Hub, Place, PlaceRow, Room, SessionId, Write};
@@ -28,7 +28,7 @@ pub(super) struct Group {
     /// The room in which it was made; none after a restart.
     pub room: Option<Room>,
     /// What was drawn for it.
-    pub draw: Draw,
+    pub draw: UnitAssignment,
     /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
     pub places: Vec<Option<Member>>,
     /// Whether an AI partner plays or played for somebody who is missing.
@@ -87,7 +87,12 @@ struct Muster {
 }
 
 impl Group {
-    pub(super) fn new(id: String, lobby: u16, draw: Draw, places: Vec<Option<Member>>) -> Self {
+    pub(super) fn new(
+        id: String,
+        lobby: u16,
+        draw: UnitAssignment,
+        places: Vec<Option<Member>>,
+    ) -> Self {
         let has_ai = places.iter().any(Option::is_none);
         Self {
             id,
@@ -158,7 +163,7 @@ impl Hub {
         };
         // A chat begins at once: nothing can undo the group any more.
         let next = self.ahead(first, &draw).index();
-        let plays = matches!(self.kind(next), Kind::Env(_));
+        let plays = matches!(self.kind(next), StageKind::Env(_));
         if plays && people.iter().all(together) {
             return self.play_on(now_us, key, people);
         }
@@ -167,16 +172,16 @@ impl Hub {
         self.end_waits(now_us, key);
         for &who in people {
             self.sessions[who.0].place = Place::Page;
-            self.advance(who, study::Event::Matched { draw: &draw });
+            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
         people.iter().for_each(|&who| self.show(now_us, who));
     }
 
     /// Where somebody who leaves a lobby with a group will be.
-    pub(super) fn ahead(&self, who: SessionId, draw: &Draw) -> Progress {
+    pub(super) fn ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
         let mut ahead = self.sessions[who.0].progress.clone();
         // A lobby takes every group, and anywhere else nothing happens.
-        let _ = ahead.handle(&self.study, study::Event::Matched { draw });
+        let _ = ahead.handle(&self.study, study::ProgressEvent::Matched { draw });
         ahead
     }
 
@@ -210,7 +215,7 @@ impl Hub {
     }
 
     /// Where somebody is with this group; nothing once their way leads to it no more.
-    pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<Round> {
+    pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(&key)?.draw;
         let round = self.sessions[who.0].progress.round(&self.study);
         round.filter(|round| round.group == draw.seed)
@@ -224,14 +229,14 @@ impl Hub {
         let (Some(key), Some(member)) = (key, member) else {
             // The lobby has let them go on without a group; alone, there is nobody to write to.
             let at = self.sessions[who.0].progress.position();
-            if self.advance(who, study::Event::StageDone { at, answers: &[] }) {
+            if self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
                 return self.show(now_us, who);
             }
             return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
         };
         if member.gone.is_some() {
             self.sessions[who.0].place = Place::Page;
-            self.advance(who, study::Event::Cut(Outcome::TimedOut));
+            self.advance(who, study::ProgressEvent::Cut(Outcome::TimedOut));
             return self.show(now_us, who);
         }
         let round = self.round_in(key, who).map_or(0, |round| round.number);
@@ -391,10 +396,10 @@ impl Hub {
             return;
         };
         let stage = self.ahead(first, &group.draw).index();
-        if matches!(self.kind(stage), Kind::Chat(_)) {
+        if matches!(self.kind(stage), StageKind::Chat(_)) {
             return self.begin_chat(now_us, key, here);
         }
-        let Kind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.kind(stage) else {
             return;
         };
         let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
@@ -468,11 +473,11 @@ impl Hub {
         for member in places.iter().flatten() {
             let who = member.who;
             let groups = &self.sessions[who.0].progress.assignment().groups;
-            let is_in = |groups: &std::collections::BTreeMap<u16, Draw>| {
+            let is_in = |groups: &std::collections::BTreeMap<u16, UnitAssignment>| {
                 groups.values().any(|draw| draw.seed == row.draw.seed)
             };
             if !is_in(groups) && self.stage_of(who) == row.stage {
-                self.advance(who, study::Event::Matched { draw: &row.draw });
+                self.advance(who, study::ProgressEvent::Matched { draw: &row.draw });
             }
             let groups = &self.sessions[who.0].progress.assignment().groups;
             if groups

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use protocol::control::{Onward, Refusal, ServerMessage};
-use study::recruitment::{Deed, Provider};
+use study::recruitment::{Provider, RecruiterAction};
 
 use super::{ConnId, Effect, Hub, SessionId, Write, completion_url};
 
@@ -167,7 +167,7 @@ impl Hub {
                 url: completion_url(&code),
                 name: "Prolific".to_owned(),
             },
-            (Provider::Mturk, Some(identity)) if payment.deed != Deed::Return => {
+            (Provider::Mturk, Some(identity)) if payment.deed != RecruiterAction::Return => {
                 submission(identity, &code, &payment.receipt)
             }
             (Provider::Kiosk, _) if session.is_open_door => Onward::Again,

@@ -309,7 +309,7 @@ impl Hub {
                 let outcome = self.stage_of_room(room).map(|(_, lobby)| lobby.or_else);
                 self.sessions[who.0].place = Place::Page;
                 self.end_wait(now_us, who, WaitedFor::TimedOut, None);
-                let cut = study::Event::Cut(outcome.unwrap_or(Outcome::LobbyTimeout));
+                let cut = study::ProgressEvent::Cut(outcome.unwrap_or(Outcome::LobbyTimeout));
                 if self.advance(who, cut) {
                     self.show(now_us, who);
                 }

@@ -7,7 +7,7 @@ use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::disconnect::Then;
 use study::timeline::Bindings;
-use study::{Draw, Partners};
+use study::{PartnerKind, UnitAssignment};
 
 use super::SessionId;
 use super::absence_rules::UNHURRIED_US;
@@ -34,7 +34,7 @@ pub(super) struct Match {
     /// The group that a lobby made; none for who plays alone.
     pub group: Option<GroupId>,
     /// What was drawn for it.
-    pub draw: Draw,
+    pub draw: UnitAssignment,
     /// What names stand for at its stage.
     pub bindings: Bindings,
     /// Seats that an AI partner has taken from their people.
@@ -162,14 +162,14 @@ impl Match {
     }
 
     /// Who or what has, or had, the seats beside one.
-    pub(super) fn partners(&self, own: Seat) -> Partners {
+    pub(super) fn partners(&self, own: Seat) -> PartnerKind {
         let seats = (0..).map(Seat).zip(&self.header.controllers);
         let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
         let is_ai = |(seat, controller): &(Seat, &Controller)| {
             matches!(controller, Controller::Ai { .. }) || self.aided.contains(seat)
         };
         let human = others.iter().any(|(_, of)| **of == Controller::Human);
-        Partners::of(human, others.iter().any(is_ai))
+        PartnerKind::of(human, others.iter().any(is_ai))
     }
 
     /// The seat of a person.

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
 use protocol::{Era, Seat};
-use study::{EnvFacts, Kind, Payment, Study};
+use study::{EnvFacts, Payment, StageKind, Study};
 
 use crate::limits::Limits;
 use crate::lobby::Lobby;
@@ -397,7 +397,7 @@ impl Hub {
         self.effects.push_back(Effect::Close(conn));
     }
 
-    fn kind(&self, stage: u16) -> &Kind {
+    fn kind(&self, stage: u16) -> &StageKind {
         &self.study.timeline[usize::from(stage)].kind
     }
 

@@ -4,7 +4,7 @@ use protocol::control::{EndReason, ServerMessage};
 use protocol::log::Ending;
 use protocol::{Era, Seat};
 use study::stage::Mode;
-use study::{Episode, Kind};
+use study::{Episode, StageKind};
 
 use super::group::{Gone, GroupId};
 use super::matches::{Match, Phase, Play, Ready};
@@ -125,7 +125,7 @@ impl Hub {
 
     /// Time from the last page being ready to tick 0, microseconds.
     fn countdown_us(&self, stage: u16) -> u64 {
-        let Kind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.kind(stage) else {
             return 0;
         };
         let is_timed = env.course.mode == Mode::Ticks;
@@ -174,7 +174,7 @@ impl Hub {
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
             // Who does not come from a lobby is there already.
-            self.advance(who, study::Event::Matched { draw: &draw });
+            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
         for who in people {
             self.tell(

@@ -53,7 +53,7 @@ impl Hub {
     /// The next episode begins, if the participant is there.
     fn end_rest(&mut self, now_us: u64, who: SessionId) {
         let at = self.sessions[who.0].progress.position();
-        let done = study::Event::StageDone { at, answers: &[] };
+        let done = study::ProgressEvent::StageDone { at, answers: &[] };
         self.sessions[who.0].rest_us = None;
         if self.advance(who, done) {
             self.show(now_us, who);

@@ -1,7 +1,7 @@
 //! What was recorded of people is erased once the study keeps it no longer; that they were there, how their way ended and
 //! what they are paid stays.
 
-use study::{Event, Outcome};
+use study::{Outcome, ProgressEvent};
 
 use super::{Effect, Hub, Identity, SessionId, Write};
 
@@ -40,7 +40,7 @@ impl Hub {
     }
 
     fn erase(&mut self, now_us: u64, who: SessionId) {
-        self.depart(now_us, who, Event::Cut(Outcome::TimedOut));
+        self.depart(now_us, who, ProgressEvent::Cut(Outcome::TimedOut));
         let session = &mut self.sessions[who.0];
         session.is_erased = true;
         let ticket = session.progress.ticket().map(str::to_owned);

@@ -189,11 +189,11 @@ impl Stage {
     fn of(people: u8, limits: Limits, terms: impl FnOnce(&mut Env)) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
         let (mut study, facts) = catalog::read_study(&dir).unwrap();
-        let Kind::Lobby(lobby) = &mut study.timeline[1].kind else {
+        let StageKind::Lobby(lobby) = &mut study.timeline[1].kind else {
             panic!("the lobby")
         };
         lobby.group_size = people;
-        let Kind::Env(env) = &mut study.timeline[2].kind else {
+        let StageKind::Env(env) = &mut study.timeline[2].kind else {
             panic!("the environment")
         };
         env.players = vec![Player::Partner; usize::from(people)];

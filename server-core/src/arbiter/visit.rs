@@ -1,7 +1,7 @@
 //! The visit of one participant as a whole: how long it takes, how it ends, and what they take along.
 
 use protocol::control::Farewell;
-use study::recruitment::{Deed, WayOut};
+use study::recruitment::{RecruiterAction, WayOut};
 use study::{Outcome, Payment, payment};
 
 use super::{Effect, Hub, Place, Session, SessionId, Write};
@@ -65,7 +65,7 @@ impl Hub {
     }
 
     /// What each outcome tells the recruiter, and its completion code.
-    pub fn codes(&self) -> Vec<(Outcome, Deed, String)> {
+    pub fn codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
         let ways = self.study.recruitment.outcomes.iter();
         let code = |(outcome, way): (&Outcome, &WayOut)| {
             let code = payment::code(&self.study, *outcome, self.seed)?;
@@ -129,7 +129,7 @@ impl Hub {
             self.expiring.pop_first();
             let who = SessionId(who);
             if self.expires_us(who) == Some(at_us) {
-                self.depart(now_us, who, study::Event::Cut(Outcome::TimedOut));
+                self.depart(now_us, who, study::ProgressEvent::Cut(Outcome::TimedOut));
             }
         }
     }

@@ -76,7 +76,7 @@ impl Persistence {
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
             if stale.contains(&session.participant) {
                 // An end is never refused.
-                let _ = progress.handle(&self.study, study::Event::Cut(Outcome::Technical));
+                let _ = progress.handle(&self.study, study::ProgressEvent::Cut(Outcome::Technical));
                 let attendance = attendance(&session);
                 let payment = progress.outcome(&self.study).map(|outcome| {
                     let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();
@@ -255,7 +255,7 @@ mod tests {
     use std::sync::Arc;
 
     use protocol::log::Header;
-    use study::Kind;
+    use study::StageKind;
 
     use super::*;
     use crate::NewEpisode;
@@ -267,7 +267,7 @@ mod tests {
         let (study, _) = catalog::read_study(&dir).unwrap();
         let stage = study.timeline.iter();
         let stage = stage.map(|stage| (&stage.id, &stage.kind));
-        let stage = stage.filter(|(_, kind)| matches!(kind, Kind::Env(_)));
+        let stage = stage.filter(|(_, kind)| matches!(kind, StageKind::Env(_)));
         let stage = stage.map(|(id, _)| id.clone()).next().unwrap();
         let home = tempfile::tempdir().unwrap();
         let data = DataDir::open(home.path()).unwrap();

@@ -7,7 +7,7 @@ use protocol::{Era, Tick};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 use study::Outcome;
-use study::recruitment::Deed;
+use study::recruitment::RecruiterAction;
 
 use server_core::arbiter::Identity;
 
@@ -52,7 +52,11 @@ pub(super) fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
         participant: row.try_get("participant")?,
         what: study::Payment {
             outcome: known(row, "outcome", outcomes)?,
-            deed: known(row, "deed", Deed::ALL.map(|(name, deed)| (deed, name)))?,
+            deed: known(
+                row,
+                "deed",
+                RecruiterAction::ALL.map(|(name, deed)| (deed, name)),
+            )?,
             code: row.try_get("code")?,
             receipt: row.try_get("receipt")?,
             currency: row.try_get("currency")?,

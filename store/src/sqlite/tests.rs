@@ -2,7 +2,7 @@ use protocol::Tick;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use study::Outcome;
-use study::recruitment::Deed;
+use study::recruitment::RecruiterAction;
 
 use super::*;
 use crate::Answers;
@@ -42,7 +42,7 @@ fn at(position: &str, outcome: Option<Outcome>) -> Place {
 fn paid(outcome: Outcome) -> study::Payment {
     study::Payment {
         outcome,
-        deed: Deed::Approve,
+        deed: RecruiterAction::Approve,
         code: Some("C123".into()),
         receipt: "R456".into(),
         currency: Some("GBP".into()),

@@ -164,7 +164,7 @@ impl<'a> Check<'a> {
         self.make(from, op, [list, body.expr], of)
     }
 
-    /// What is done with every item.
+    /// Reads the expression for every item.
     fn body(&mut self, op: &Op, each: &'a str, item: Type, body: &'a Written) -> Option<Typed> {
         self.items.push((each, item));
         let body = self.read(body);

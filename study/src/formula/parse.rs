@@ -19,7 +19,7 @@ const MAX_WHOLE: u64 = 1 << 53;
 pub(super) struct Written {
     /// Its first character.
     pub start: usize,
-    /// What names it: the operator, or the name of a field or function.
+    /// The position of the operator, or of the name of a field or function.
     pub at: usize,
     pub what: What,
 }
@@ -38,12 +38,12 @@ pub(super) enum What {
     Call(Option<Box<Written>>, String, Vec<Written>),
 }
 
-/// What is wrong in a formula.
+/// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// Where, in bytes from the start of the text.
     pub at: usize,
-    /// What, and how to mend it.
+    /// The error and its fix.
     pub message: String,
 }
 
@@ -56,7 +56,7 @@ impl Fault {
     }
 }
 
-/// What is written, or the first thing that is not a formula.
+/// Parses a formula, or returns the first part that is not one.
 pub(super) fn parse(text: &str) -> Result<Written, Fault> {
     if text.trim().is_empty() {
         return Err(Fault::new(0, "there is no formula here"));

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use formula::Value;
 
-use super::{Formula, Template, Type, Types};
-use crate::problem::Report;
-use crate::read::Place;
+use super::{Formula, TextTemplate, Type, Types};
+use crate::problem::ProblemReport;
+use crate::read::Cursor;
 use crate::yaml;
 
 fn types() -> Types {
@@ -34,10 +34,10 @@ fn scope() -> BTreeMap<String, Value> {
 }
 
 /// Reads the value of the key `until` of a file.
-fn read<T>(yaml: &str, read: impl FnOnce(&Place<'_>) -> Option<T>) -> Result<T, Vec<String>> {
-    let report = Report::new("study.yaml");
+fn read<T>(yaml: &str, read: impl FnOnce(&Cursor<'_>) -> Option<T>) -> Result<T, Vec<String>> {
+    let report = ProblemReport::new("study.yaml");
     let node = yaml::parse(yaml, &report).unwrap();
-    let mut fields = Place::root(&node, &report).fields("a file").unwrap();
+    let mut fields = Cursor::root(&node, &report).fields("a file").unwrap();
     let value = fields.get("until").and_then(|place| read(&place));
     report
         .result(value)
@@ -48,7 +48,7 @@ fn formula(yaml: &str, wanted: &Type) -> Result<Formula, Vec<String>> {
     read(yaml, |place| Formula::read(place, &types(), wanted))
 }
 
-/// What is said of the one fault of a formula that stands in single quotes from column 8 on.
+/// The message about the one fault of a formula in single quotes from column 8 on.
 fn fault(text: &str) -> String {
     fault_of(text, &Type::Any)
 }
@@ -64,12 +64,12 @@ fn fault_of(text: &str, wanted: &Type) -> String {
 
 /// The value of a formula, as JSON.
 fn value(text: &str) -> String {
-    let report = Report::new("study.yaml");
+    let report = ProblemReport::new("study.yaml");
     let node = yaml::Node {
-        at: crate::problem::At::default(),
+        at: crate::problem::LineColumn::default(),
         data: yaml::Data::Quoted(text.to_owned()),
     };
-    let formula = Formula::read(&Place::root(&node, &report), &types(), &Type::Any);
+    let formula = Formula::read(&Cursor::root(&node, &report), &types(), &Type::Any);
     let formula = report
         .result(formula)
         .unwrap_or_else(|found| panic!("{text}: {found:#?}"));
@@ -369,7 +369,7 @@ fn types_are_checked() {
 
 #[test]
 fn templates_are_texts_with_formulas() {
-    let template = |yaml: &str| read(yaml, |place| Template::read(place, &types()));
+    let template = |yaml: &str| read(yaml, |place| TextTemplate::read(place, &types()));
     let soups = template("until: \"Soups: {{ score / 20 }} of 3\"").unwrap();
     assert_eq!(soups.pieces().render(&scope()), "Soups: 2 of 3");
     assert_eq!(

@@ -6,7 +6,7 @@ use std::fmt;
 /// The variables that a formula may name, and their types. Whoever offers variables declares them.
 pub type Types = BTreeMap<String, Type>;
 
-/// What a value is, as far as it is known before there is one.
+/// The type of a value, as far as it is known before evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Known only when it is there; passes everywhere, and is looked at then.
@@ -34,7 +34,7 @@ impl Type {
         Self::Record(fields.map(|(name, of)| (name.to_owned(), of)).into())
     }
 
-    /// What a value of this type or of the other is, if one type is both.
+    /// The type of a value that has this type or the other, if one type is both.
     pub(super) fn join(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::Any, known) | (known, Self::Any) => Some(known.clone()),

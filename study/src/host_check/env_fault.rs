@@ -111,7 +111,7 @@ impl HostCheck<'_> {
     }
 }
 
-/// What an environment says of a value that it cannot read, in the words of this file's other messages.
+/// The message of an environment about a value that it cannot read, in the words of the other messages.
 fn plain(reason: &str) -> String {
     let parts = ["invalid type: ", "invalid value: "]
         .iter()

@@ -1,4 +1,4 @@
-//! What of the HTML in a page is not shown as it stands, so that nothing is lost without a word.
+//! Faults of the HTML in a page: the parts that are not shown as they stand.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,12 +9,12 @@ use html5ever::tokenizer::{
 
 use super::sanitise::{cleaner, leads_nowhere, leads_somewhere};
 
-/// What is wrong with a name in braces.
+/// The fault of a name in braces.
 pub(super) const BRACES: &str = "`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes";
 const LOADS: &str = "pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video";
 const OPEN: &str = "a comment of HTML has no end, so that nothing after it is shown; write `-->`";
 
-/// What is wrong with a piece of HTML, each with the number of its line in it, from 0.
+/// The faults of a piece of HTML, each with the number of its line, from 0.
 pub(super) fn faults(html: &str) -> Vec<(usize, String)> {
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
@@ -29,7 +29,7 @@ pub(super) fn faults(html: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether HTML that ends with a comment ends in the middle of it.
+/// Returns whether HTML that ends with a comment ends in the middle of it.
 fn is_open(html: &str) -> bool {
     let ends = ["-->", "--!>"];
     html.contains("<!--") && !ends.iter().any(|end| html.ends_with(end))
@@ -64,7 +64,7 @@ impl TokenSink for Faults {
     }
 }
 
-/// What of an element [`super::sanitise::sanitised`] takes away, and somebody would miss.
+/// The fault of an element of which [`super::sanitise::sanitised`] removes something that readers would miss.
 fn left_out(tag: &Tag) -> Option<String> {
     if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
         return Some(LOADS.to_owned());

@@ -5,7 +5,7 @@ use crate::media::FOLDER;
 /// Where links may lead.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// Whether a link is one that [`sanitised`] leaves.
+/// Returns whether a link is one that [`sanitised`] leaves.
 pub(super) fn leads_somewhere(address: &str) -> bool {
     let address = address.to_ascii_lowercase();
     SCHEMES

@@ -1,14 +1,14 @@
-//! What can happen to a participant, and what it leads to.
+//! Events of a participant, and the steps that they lead to.
 
 use protocol::control::{Answer, Draft};
 
 use super::facts::Episode;
-use crate::assign::Draw;
+use crate::assign::UnitAssignment;
 use crate::outcome::Outcome;
 
-/// What happened to the participant.
+/// An event of the participant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event<'a> {
+pub enum ProgressEvent<'a> {
     /// The page says that the person is done with a stage.
     StageDone {
         /// Position of its visit, as the page was told.
@@ -20,7 +20,7 @@ pub enum Event<'a> {
     Drafted {
         /// Position of its visit, as the page was told.
         at: u16,
-        /// What is done.
+        /// The operation, or the part that is done.
         draft: &'a Draft,
     },
     /// The person comes back from a page of another site.
@@ -34,8 +34,8 @@ pub enum Event<'a> {
     },
     /// The lobby made a group with the participant in it.
     Matched {
-        /// What was drawn for the group.
-        draw: &'a Draw,
+        /// The assignment of the group.
+        draw: &'a UnitAssignment,
     },
     /// The episode of the participant's group is over.
     EpisodeEnded(Episode),
@@ -45,9 +45,9 @@ pub enum Event<'a> {
     Left,
 }
 
-/// What an event led to.
+/// The step that an event led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ProgressStep {
     /// Nothing: the event was for a visit that is not the current one, such as a message sent again.
     Stay,
     /// The participant stays, and there is something new to be kept.

@@ -1,4 +1,4 @@
-//! What formulas can ask about a participant: answers, and episodes that are over.
+//! Facts of a participant for formulas: answers, and episodes that are over.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::screening::Measured;
-use crate::stage::Kind;
+use crate::stage::StageKind;
 use crate::study::Study;
 use crate::timeline::tree::{Bindings, Guard};
 
-/// What formulas can ask about a participant.
+/// Facts of a participant for formulas.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Facts {
+pub struct ParticipantFacts {
     /// The last answers, by stage and item.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, BTreeMap<String, Value>>,
     /// The episodes of each env stage, in their order.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub episodes: BTreeMap<String, Vec<Episode>>,
-    /// What the page measured of device and connection.
+    /// The measurements of device and connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening: Option<Box<Measured>>,
 }
 
-impl Facts {
+impl ParticipantFacts {
     /// The values of what formulas can ask: an env stage by its id, with the list of its `episodes`; `answers` by stage
     /// and item; what the `screening` measured; and what names stand for.
     pub fn scope(&self, study: &Study, bindings: &Bindings) -> BTreeMap<String, formula::Value> {
@@ -37,13 +37,13 @@ impl Facts {
         let mut answers = BTreeMap::new();
         for stage in &study.timeline {
             match &stage.kind {
-                Kind::Env(_) => {
+                StageKind::Env(_) => {
                     let episodes = self.episodes.get(&stage.id).map_or(&[][..], Vec::as_slice);
                     let episodes: Vec<formula::Value> =
                         episodes.iter().map(Episode::value).collect();
                     scope.insert(stage.id.clone(), [("episodes", episodes)].into());
                 }
-                Kind::Survey(_) => {
+                StageKind::Survey(_) => {
                     let items = self.answers.get(&stage.id).into_iter().flatten();
                     let items =
                         items.filter_map(|(name, value)| Some((name.clone(), known(value)?)));
@@ -60,9 +60,14 @@ impl Facts {
 }
 
 impl Guard {
-    /// Whether the copy is walked. A guard that asks for something that is not there, such as an answer to a question
+    /// Returns whether the copy is walked. A guard that asks for something that is not there, such as an answer to a question
     /// that was passed over, does not hold.
-    pub(crate) fn holds(&self, study: &Study, facts: &Facts, bindings: &Bindings) -> bool {
+    pub(crate) fn holds(
+        &self,
+        study: &Study,
+        facts: &ParticipantFacts,
+        bindings: &Bindings,
+    ) -> bool {
         let scope = facts.scope(study, bindings);
         self.0.eval(&scope) == Ok(formula::Value::Bool(true))
     }
@@ -73,10 +78,10 @@ fn known(value: &Value) -> Option<formula::Value> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// Who or what had the other seats of an episode.
+/// The kind of partners in the other seats of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Partners {
+pub enum PartnerKind {
     /// Nobody.
     #[default]
     None,
@@ -88,7 +93,7 @@ pub enum Partners {
     Mixed,
 }
 
-impl Partners {
+impl PartnerKind {
     /// With people, with AI partners, with both or with none.
     pub fn of(human: bool, ai: bool) -> Self {
         match (human, ai) {
@@ -119,9 +124,9 @@ pub struct Episode {
     pub score: i64,
     /// Ticks that were played.
     pub ticks: u32,
-    /// Who or what had the other seats.
+    /// The kind of partners in the other seats.
     #[serde(default)]
-    pub partners: Partners,
+    pub partners: PartnerKind,
 }
 
 impl Episode {
@@ -131,7 +136,7 @@ impl Episode {
             reason,
             score: 0,
             ticks: 0,
-            partners: Partners::None,
+            partners: PartnerKind::None,
         }
     }
 
@@ -154,12 +159,12 @@ impl Episode {
         .into()
     }
 
-    /// Whether nothing of it was played.
+    /// Returns whether nothing of it was played.
     pub fn is_unplayed(&self) -> bool {
         self.reason != EndReason::Played && self.ticks == 0
     }
 
-    /// Whether it was played to its end with a score above 0.
+    /// Returns whether it was played to its end with a score above 0.
     pub fn is_success(&self) -> bool {
         self.reason == EndReason::Played && self.score > 0
     }

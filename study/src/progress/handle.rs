@@ -4,15 +4,15 @@ use protocol::control::{Answer, EndReason};
 use serde_json::Value;
 
 use super::Progress;
-use super::event::{Event, Step};
+use super::event::{ProgressEvent, ProgressStep};
 use super::facts::Episode;
 use crate::outcome::Outcome;
-use crate::refusal::Refusal;
+use crate::refusal::EventRefusal;
 use crate::screening::{Measured, Screening};
 use crate::stage::env::Env;
-use crate::stage::external::Way;
+use crate::stage::external::ExternalExit;
 use crate::stage::quiz::Quiz;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::study::Study;
 use crate::timeline::route::{Visit, route};
 
@@ -20,24 +20,30 @@ impl Progress {
     /// Takes an event.
     ///
     /// # Errors
-    /// A [`Refusal`]; nothing has changed then.
-    pub fn handle(&mut self, study: &Study, event: Event<'_>) -> Result<Step, Refusal> {
+    /// A [`EventRefusal`]; nothing has changed then.
+    pub fn handle(
+        &mut self,
+        study: &Study,
+        event: ProgressEvent<'_>,
+    ) -> Result<ProgressStep, EventRefusal> {
         let stage = self.stage(study);
         match (event, &stage.kind) {
-            (_, Kind::End(_)) => Ok(Step::Stay),
-            (Event::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
-            (Event::Cut(outcome), _) => Ok(self.leave(study, outcome)),
-            (Event::StageDone { at, .. } | Event::Drafted { at, .. }, _) if at != self.at => {
-                Ok(Step::Stay)
+            (_, StageKind::End(_)) => Ok(ProgressStep::Stay),
+            (ProgressEvent::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
+            (ProgressEvent::Cut(outcome), _) => Ok(self.leave(study, outcome)),
+            (ProgressEvent::StageDone { at, .. } | ProgressEvent::Drafted { at, .. }, _)
+                if at != self.at =>
+            {
+                Ok(ProgressStep::Stay)
             }
-            (Event::StageDone { answers, .. }, _) => self.done(study, stage, answers),
-            (Event::Drafted { draft, .. }, kind) => {
+            (ProgressEvent::StageDone { answers, .. }, _) => self.done(study, stage, answers),
+            (ProgressEvent::Drafted { draft, .. }, kind) => {
                 kind.check_draft(draft)?;
                 self.draft = Some(draft.clone());
-                Ok(Step::Keep)
+                Ok(ProgressStep::Keep)
             }
-            (Event::Returned, Kind::External(_)) => Ok(self.next(study)),
-            (Event::Withdrawn { at, receipt }, Kind::Debrief(debrief))
+            (ProgressEvent::Returned, StageKind::External(_)) => Ok(self.next(study)),
+            (ProgressEvent::Withdrawn { at, receipt }, StageKind::Debrief(debrief))
                 if at == self.at && debrief.allow_withdraw =>
             {
                 self.receipt = Some(receipt.to_owned());
@@ -45,38 +51,45 @@ impl Progress {
                 self.facts.screening = None;
                 Ok(self.leave(study, Outcome::Withdrew))
             }
-            (Event::Matched { draw }, Kind::Lobby(_)) => {
+            (ProgressEvent::Matched { draw }, StageKind::Lobby(_)) => {
                 self.assignment.groups.insert(self.at, draw.clone());
                 Ok(self.next(study))
             }
-            (Event::EpisodeEnded(episode), Kind::Env(env)) => {
+            (ProgressEvent::EpisodeEnded(episode), StageKind::Env(env)) => {
                 Ok(self.played(study, stage, env, episode))
             }
             (
-                Event::Matched { .. }
-                | Event::EpisodeEnded(_)
-                | Event::Returned
-                | Event::Withdrawn { .. },
+                ProgressEvent::Matched { .. }
+                | ProgressEvent::EpisodeEnded(_)
+                | ProgressEvent::Returned
+                | ProgressEvent::Withdrawn { .. },
                 _,
-            ) => Ok(Step::Stay),
+            ) => Ok(ProgressStep::Stay),
         }
     }
 
     /// A page is done with the current stage.
-    fn done(&mut self, study: &Study, stage: &Stage, answers: &[Answer]) -> Result<Step, Refusal> {
+    fn done(
+        &mut self,
+        study: &Study,
+        stage: &Stage,
+        answers: &[Answer],
+    ) -> Result<ProgressStep, EventRefusal> {
         match &stage.kind {
-            Kind::External(external) => match external.way(answers)? {
-                Way::On => Ok(self.next(study)),
-                Way::Out(outcome) => Ok(self.leave(study, outcome)),
+            StageKind::External(external) => match external.way(answers)? {
+                ExternalExit::On => Ok(self.next(study)),
+                ExternalExit::Out(outcome) => Ok(self.leave(study, outcome)),
             },
-            Kind::Instructions(_) | Kind::Debrief(_) | Kind::Chat(_) => match answers.first() {
-                Some(answer) => Err(Refusal::UnknownItem {
-                    name: answer.name.chars().take(60).collect(),
-                }),
-                None => Ok(self.next(study)),
-            },
-            Kind::Screening(screening) => self.screen(study, screening, answers),
-            Kind::Consent(consent) => {
+            StageKind::Instructions(_) | StageKind::Debrief(_) | StageKind::Chat(_) => {
+                match answers.first() {
+                    Some(answer) => Err(EventRefusal::UnknownItem {
+                        name: answer.name.chars().take(60).collect(),
+                    }),
+                    None => Ok(self.next(study)),
+                }
+            }
+            StageKind::Screening(screening) => self.screen(study, screening, answers),
+            StageKind::Consent(consent) => {
                 if !consent.agreed(answers)? {
                     return Ok(self.leave(study, consent.or_else));
                 }
@@ -84,7 +97,7 @@ impl Progress {
                 self.record_measured(study);
                 Ok(self.next(study))
             }
-            Kind::Quiz(quiz) => {
+            StageKind::Quiz(quiz) => {
                 let is_right = quiz.wrong(answers)?.is_empty();
                 self.keep(&stage.id, answers);
                 Ok(match is_right {
@@ -92,23 +105,31 @@ impl Progress {
                     false => self.try_again(study, quiz),
                 })
             }
-            Kind::Survey(survey) => {
+            StageKind::Survey(survey) => {
                 survey.check(answers)?;
                 self.keep(&stage.id, answers);
                 Ok(self.next(study))
             }
-            Kind::Env(_) if self.resting => {
+            StageKind::Env(_) if self.resting => {
                 self.resting = false;
-                Ok(Step::Enter(self.at))
+                Ok(ProgressStep::Enter(self.at))
             }
-            Kind::Lobby(_) | Kind::Env(_) | Kind::End(_) => Err(Refusal::NotByPage {
-                stage: stage.id.clone(),
-            }),
+            StageKind::Lobby(_) | StageKind::Env(_) | StageKind::End(_) => {
+                Err(EventRefusal::NotByPage {
+                    stage: stage.id.clone(),
+                })
+            }
         }
     }
 
     /// An episode of the current visit is over.
-    fn played(&mut self, study: &Study, stage: &Stage, env: &Env, episode: Episode) -> Step {
+    fn played(
+        &mut self,
+        study: &Study,
+        stage: &Stage,
+        env: &Env,
+        episode: Episode,
+    ) -> ProgressStep {
         // The first thing that went wrong names the outcome; the rest of the study is still theirs.
         self.cut = self.cut.or(match episode.reason {
             EndReason::Played => None,
@@ -130,7 +151,7 @@ impl Progress {
         study: &Study,
         screening: &Screening,
         answers: &[Answer],
-    ) -> Result<Step, Refusal> {
+    ) -> Result<ProgressStep, EventRefusal> {
         if answers.is_empty() {
             return Ok(self.leave(study, screening.or_else));
         }
@@ -158,7 +179,7 @@ impl Progress {
 
     /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
     /// could not be played ends with it.
-    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> Step {
+    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> ProgressStep {
         self.played = self.played.saturating_add(1);
         self.successes += u16::from(episode.is_success());
         let is_whole = episode.reason == EndReason::Played;
@@ -166,7 +187,7 @@ impl Progress {
             return self.next(study);
         }
         self.resting = env.screen.rest.is_some();
-        Step::Enter(self.at)
+        ProgressStep::Enter(self.at)
     }
 
     /// Keeps answers for formulas to ask about.
@@ -186,7 +207,7 @@ impl Progress {
     }
 
     /// Goes back for another attempt at the quiz of the current position, or ends the way if none is left.
-    fn try_again(&mut self, study: &Study, quiz: &Quiz) -> Step {
+    fn try_again(&mut self, study: &Study, quiz: &Quiz) -> ProgressStep {
         let tried = self.tried().saturating_add(1);
         if tried >= quiz.attempts {
             return self.leave(study, quiz.or_else);
@@ -203,25 +224,25 @@ impl Progress {
     }
 
     /// Ends the way with an outcome, on the last page.
-    fn leave(&mut self, study: &Study, outcome: Outcome) -> Step {
+    fn leave(&mut self, study: &Study, outcome: Outcome) -> ProgressStep {
         self.cut = Some(outcome);
         self.enter(study, u16::MAX)
     }
 
     /// Goes on after the copy that the current visit belongs to.
-    fn pass_over(&mut self, study: &Study) -> Step {
+    fn pass_over(&mut self, study: &Study) -> ProgressStep {
         let route = route(study, &self.assignment);
         let past = route.get(usize::from(self.at)).map(|visit| visit.past);
         self.enter(study, past.unwrap_or(u16::MAX))
     }
 
-    fn next(&mut self, study: &Study) -> Step {
+    fn next(&mut self, study: &Study) -> ProgressStep {
         self.enter(study, self.at.saturating_add(1))
     }
 
     /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
     /// there is always one to be at; each guard leads further, so it is found.
-    pub(super) fn enter(&mut self, study: &Study, mut at: u16) -> Step {
+    pub(super) fn enter(&mut self, study: &Study, mut at: u16) -> ProgressStep {
         let route = route(study, &self.assignment);
         while let Some(visit) = route.get(usize::from(at)) {
             let closed = visit
@@ -240,6 +261,6 @@ impl Progress {
         self.visit = self.visit.saturating_add(1);
         (self.played, self.successes, self.resting) = (0, 0, false);
         self.draft = None;
-        Step::Enter(self.at)
+        ProgressStep::Enter(self.at)
     }
 }

@@ -7,7 +7,7 @@ use crate::stage::lobby::Matching;
 use crate::study::Study;
 
 impl Matching {
-    /// Whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
+    /// Returns whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
     /// there, such as an answer to a question that was passed over, does not hold.
     pub fn is_wanted(&self, study: &Study, members: &[&Progress]) -> bool {
         let Some(wanted) = &self.composition else {

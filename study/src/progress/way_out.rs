@@ -1,12 +1,12 @@
 //! The page that a participant reads at the end of an early way out.
 
 use crate::outcome::Outcome;
-use crate::page::Page;
+use crate::page::TextPage;
 use crate::study::Study;
 
-/// What those read who come to a way out that has a page of its own: the study's, else the program's for those who have
+/// The page at the end of a way out that has one: the study's own, else the built-in one for participants who have
 /// not begun what the study is about. Everybody else reads the last page of the study.
-pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<Page> {
+pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<TextPage> {
     let own = study.recruitment.outcomes.get(&outcome);
     if let Some(page) = own.and_then(|way| way.page.as_ref()) {
         return Some(page.clone());
@@ -42,5 +42,5 @@ pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<Page> {
         ),
         _ => return None,
     };
-    Some(Page::of(english, &[("de", german)]))
+    Some(TextPage::of(english, &[("de", german)]))
 }

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::problem::{At, hint};
+use crate::problem::{LineColumn, hint};
 use crate::shape::{Block, Entry, Shape};
 use crate::yaml::{Data, join};
 
-use super::Place;
+use super::Cursor;
 
 /// A block of keys, read key by key.
 pub(crate) struct Fields<'a> {
-    pub whole: Place<'a>,
+    pub whole: Cursor<'a>,
     asked: Vec<&'static str>,
     /// Keys that may be there, though nobody reads them.
     passed: Vec<&'static str>,
@@ -19,7 +19,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// A block of which nothing was asked yet.
-    pub(super) fn of(whole: Place<'a>) -> Self {
+    pub(super) fn of(whole: Cursor<'a>) -> Self {
         Self {
             whole,
             asked: Vec::new(),
@@ -63,12 +63,12 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key, if it is there and not empty.
-    pub(crate) fn get(&mut self, key: &'static str) -> Option<Place<'a>> {
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<Cursor<'a>> {
         self.key(key, "").place
     }
 
     /// The value of a key that must be there; `example` shows how to write it.
-    pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Place<'a>> {
+    pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Cursor<'a>> {
         self.key(key, "").need(example, Some)
     }
 
@@ -93,7 +93,7 @@ impl<'a> Fields<'a> {
         for (word, kind) in known {
             let own = sketch.inside();
             own.tell(Shape::Block(Block::default()));
-            let whole = Place {
+            let whole = Cursor {
                 sketch: Some(own),
                 ..self.whole.clone()
             };
@@ -105,7 +105,10 @@ impl<'a> Fields<'a> {
     }
 
     /// Lets some keys pass that nobody reads, and tells which of them are there.
-    pub(crate) fn pass(&mut self, keys: &'static [&'static str]) -> Vec<(&'static str, At)> {
+    pub(crate) fn pass(
+        &mut self,
+        keys: &'static [&'static str],
+    ) -> Vec<(&'static str, LineColumn)> {
         self.passed.extend(keys);
         let Data::Map(entries) = &self.whole.node.data else {
             return Vec::new();
@@ -145,7 +148,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Where the block stands.
-    pub(crate) fn at(&self) -> At {
+    pub(crate) fn at(&self) -> LineColumn {
         self.whole.node.at
     }
 }
@@ -153,9 +156,9 @@ impl<'a> Fields<'a> {
 /// A key of a block, about to be read.
 pub(crate) struct Key<'a> {
     key: &'static str,
-    whole: Place<'a>,
+    whole: Cursor<'a>,
     /// The value, if it is there.
-    pub place: Option<Place<'a>>,
+    pub place: Option<Cursor<'a>>,
 }
 
 impl<'a> Key<'a> {
@@ -174,7 +177,7 @@ impl<'a> Key<'a> {
     pub(crate) fn need<T>(
         self,
         example: &str,
-        read: impl FnOnce(Place<'a>) -> Option<T>,
+        read: impl FnOnce(Cursor<'a>) -> Option<T>,
     ) -> Option<T> {
         self.tell(|entry| entry.needed = true);
         self.require(example, read)
@@ -184,7 +187,7 @@ impl<'a> Key<'a> {
     pub(crate) fn require<T>(
         self,
         example: &str,
-        read: impl FnOnce(Place<'a>) -> Option<T>,
+        read: impl FnOnce(Cursor<'a>) -> Option<T>,
     ) -> Option<T> {
         self.tell(|entry| entry.example = example.to_owned());
         if self.place.is_none() {
@@ -199,7 +202,7 @@ impl<'a> Key<'a> {
     pub(crate) fn or<T: Serialize>(
         self,
         default: T,
-        read: impl FnOnce(Place<'a>) -> Option<T>,
+        read: impl FnOnce(Cursor<'a>) -> Option<T>,
     ) -> Option<T> {
         self.tell(|entry| entry.default = serde_json::to_value(&default).ok());
         match self.place {
@@ -209,7 +212,7 @@ impl<'a> Key<'a> {
     }
 
     /// Reads a value that may be missing.
-    pub(crate) fn maybe<T>(self, read: impl FnOnce(Place<'a>) -> Option<T>) -> Option<Option<T>> {
+    pub(crate) fn maybe<T>(self, read: impl FnOnce(Cursor<'a>) -> Option<T>) -> Option<Option<T>> {
         match self.place {
             Some(place) => read(place).map(Some),
             None => Some(None),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::canonical::sha256;
 use crate::folder::{self, Source};
 use crate::limits::MAX_MODEL;
-use crate::read::Place;
+use crate::read::Cursor;
 
 /// An AI partner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct AiPartner {
     /// Name of the policy; of one that is a file the name of the file until the host has lowered it
     /// ([`crate::Study::call`]), and then the name under which it plays.
     pub policy: String,
-    /// Whether people are told.
+    /// True if people are told.
     pub disclose: bool,
     /// The model of a policy that is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// What a host has made of a model: what is played.
+/// A model that a host has compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledModel {
     /// SHA-256 of its bytes, lower-case hex.
@@ -53,11 +53,11 @@ pub struct CompiledModel {
     pub bytes: Arc<[u8]>,
 }
 
-/// What the name of an ONNX model ends with.
+/// The ending of the file name of an ONNX model.
 const MODEL: &str = ".onnx";
 
 /// Reads an AI partner.
-pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<AiPartner> {
+pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
     place.named("bot", |place| {
         let mut fields = place.fields("an AI partner")?;
         let doc = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, `random` \
@@ -100,7 +100,7 @@ pub(crate) fn read(source: Source<'_>, place: &Place<'_>) -> Option<AiPartner> {
 }
 
 /// The name of a policy, and the bytes of one that is a file.
-fn policy(source: Source<'_>, place: &Place<'_>) -> Option<(String, Option<Vec<u8>>)> {
+fn policy(source: Source<'_>, place: &Cursor<'_>) -> Option<(String, Option<Vec<u8>>)> {
     let name = place.text(100)?;
     if !name.ends_with(MODEL) {
         return Some((name, None));

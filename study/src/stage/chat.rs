@@ -1,20 +1,20 @@
-//! What people write to each other: in a stage of its own, or beside the picture of an env stage.
+//! The chat of a group: in a stage of its own, or beside the picture of an env stage.
 
 use protocol::control::{Answer, Draft};
 use serde::Serialize;
 
 use crate::folder::Source;
 use crate::limits::{MAX_CHAT_LENGTH, MAX_SEATS};
-use crate::page::{self, Page};
-use crate::read::{Fields, Place};
+use crate::page::{self, TextPage};
+use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
 
 /// Time in which the members of a group write to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chat {
-    /// What they read above it.
+    /// The page above the chat.
     #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
-    pub page: Option<Page>,
+    pub page: Option<TextPage>,
     /// Seconds before one can go on.
     pub min_s: u32,
     /// Seconds after which all go on.
@@ -29,13 +29,13 @@ pub struct Chat {
 pub struct Writing {
     /// The longest message, characters.
     pub max_length: u16,
-    /// What each place of the group is called; empty for what the page calls them.
+    /// The displayed name of each place in the group; empty for the names of the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Text>,
 }
 
 impl Writing {
-    /// What each place of the group is called, in a language; empty for what the page calls them.
+    /// The displayed name of each place in the group, in a language; empty for the names of the page.
     pub fn names(&self, language: &str) -> Vec<String> {
         let names = self.names.iter();
         names
@@ -61,7 +61,7 @@ impl Writing {
         fits.then(|| text.to_owned())
     }
 
-    /// Whether a draft has what is written and not sent: texts, each under the number that its message will have.
+    /// Returns whether a draft has what is written and not sent: texts, each under the number that its message will have.
     pub(crate) fn may_keep(&self, draft: &Draft) -> bool {
         let most = usize::from(self.max_length);
         draft.answers.iter().all(|Answer { name, value }| {
@@ -120,7 +120,7 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
                and Partner, and numbers several partners.";
     let names = fields.key("names", doc).or(Vec::new(), |place| {
         let places = place.list("names", usize::from(MAX_SEATS))?;
-        let read = |place: &Place<'_>| text::read(place, source.languages, 40);
+        let read = |place: &Cursor<'_>| text::read(place, source.languages, 40);
         let read: Vec<_> = places.iter().map(read).collect();
         read.into_iter().collect()
     });
@@ -131,7 +131,7 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
 }
 
 /// Reads whether people write to each other beside the picture: `true`, `false`, or how.
-pub(super) fn beside(source: Source<'_>, place: &Place<'_>) -> Option<Option<Writing>> {
+pub(super) fn beside(source: Source<'_>, place: &Cursor<'_>) -> Option<Option<Writing>> {
     let usual = || Writing {
         max_length: LENGTH,
         names: Vec::new(),

@@ -1,23 +1,23 @@
 //! Checks of stages beside those that come before them.
 
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 
-use super::{Kind, Stage};
+use super::{Stage, StageKind};
 
 /// Reports what only shows beside the stages before.
-pub(crate) fn check_stages(places: &[Place<'_>], stages: &[Option<Stage>]) {
+pub(crate) fn check_stages(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
     check_consent(places, stages);
     check_quizzes(places, stages);
 }
 
 /// Reports stages that would record something of a participant before the consent.
-fn check_consent(places: &[Place<'_>], stages: &[Option<Stage>]) {
+fn check_consent(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
     let is_consent = |stage: &Option<Stage>| {
         matches!(
             stage,
             Some(Stage {
-                kind: Kind::Consent(_),
+                kind: StageKind::Consent(_),
                 ..
             })
         )
@@ -26,10 +26,10 @@ fn check_consent(places: &[Place<'_>], stages: &[Option<Stage>]) {
         return;
     };
     for (place, stage) in places.iter().zip(stages).take(last) {
-        let records = |kind: &Kind| {
+        let records = |kind: &StageKind| {
             matches!(
                 kind,
-                Kind::Quiz(_) | Kind::Survey(_) | Kind::Env(_) | Kind::Chat(_)
+                StageKind::Quiz(_) | StageKind::Survey(_) | StageKind::Env(_) | StageKind::Chat(_)
             )
         };
         if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
@@ -39,7 +39,7 @@ fn check_consent(places: &[Place<'_>], stages: &[Option<Stage>]) {
 }
 
 /// Reports quizzes that send people back to a stage that is not before them.
-fn check_quizzes(places: &[Place<'_>], stages: &[Option<Stage>]) {
+fn check_quizzes(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
     // A stage that has faults of its own may be the one.
     let before = |at: usize| {
         stages[..at]
@@ -48,7 +48,7 @@ fn check_quizzes(places: &[Place<'_>], stages: &[Option<Stage>]) {
             .collect::<Option<Vec<_>>>()
     };
     for (at, (place, stage)) in places.iter().zip(stages).enumerate() {
-        let Some(Kind::Quiz(quiz)) = stage.as_ref().map(|stage| &stage.kind) else {
+        let Some(StageKind::Quiz(quiz)) = stage.as_ref().map(|stage| &stage.kind) else {
             continue;
         };
         let (Some(from), Some(before)) = (&quiz.retry_from, before(at)) else {

@@ -1,20 +1,20 @@
-//! What people agree to before anything of them is recorded.
+//! The consent that people give before anything of them is recorded.
 
 use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::folder::Source;
 use crate::outcome::{self, Outcome};
-use crate::page::{self, Page};
+use crate::page::{self, TextPage};
 use crate::read::Fields;
-use crate::refusal::Refusal;
+use crate::refusal::EventRefusal;
 
 /// A text to agree to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Consent {
-    /// What they read.
+    /// The page.
     #[serde(rename = "file")]
-    pub page: Page,
+    pub page: TextPage,
     /// The outcome of those who do not agree.
     #[serde(rename = "else")]
     pub or_else: Outcome,
@@ -40,27 +40,27 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consen
 pub const AGREED: &str = "agreed";
 
 impl Consent {
-    /// Whether the answers are those of a person who agrees: one named [`AGREED`], with the SHA-256 of the text that was
+    /// Returns whether the answers are those of a person who agrees: one named [`AGREED`], with the SHA-256 of the text that was
     /// agreed to. Who does not agree gives none, so that nothing is there to be kept.
     ///
     /// # Errors
-    /// A [`Refusal`] if they are neither, or of another text.
-    pub fn agreed(&self, answers: &[Answer]) -> Result<bool, Refusal> {
+    /// A [`EventRefusal`] if they are neither, or of another text.
+    pub fn agreed(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
         let [answer] = answers else {
             let name = AGREED.to_owned();
             return match answers {
                 [] => Ok(false),
-                _ => Err(Refusal::Twice { name }),
+                _ => Err(EventRefusal::Twice { name }),
             };
         };
         let name = answer.name.chars().take(60).collect();
         if answer.name != AGREED {
-            return Err(Refusal::UnknownItem { name });
+            return Err(EventRefusal::UnknownItem { name });
         }
         let text: Option<String> = serde_json::from_str(&answer.value).ok();
         match text.is_some_and(|text| self.page.hashes().any(|hash| hash == text)) {
             true => Ok(true),
-            false => Err(Refusal::BadAnswer { name }),
+            false => Err(EventRefusal::BadAnswer { name }),
         }
     }
 }

@@ -6,25 +6,25 @@ use serde::Serialize;
 use crate::assign::Rng;
 use crate::formula::Formula;
 use crate::limits::MAX_EPISODES;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::timeline::tree::Bindings;
 
 /// How many episodes an env stage has, what they begin with and what ends them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Course {
+pub struct EnvCourse {
     /// Episodes at most.
     pub episodes: u16,
-    /// What ends an episode, or the stage, before.
+    /// The conditions that end an episode or the stage early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// What the seeds of episodes are drawn from; empty for a seed of its own for each.
+    /// The sources of the episodes' seeds; empty if each episode has a seed of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub seed: Vec<String>,
-    /// Whether time goes on by itself.
+    /// The way in which time goes on.
     pub mode: Mode,
 }
 
-/// What ends an episode, or the stage.
+/// The conditions that end an episode or the stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Until {
     /// Ends an episode on the first confirmed tick on which it holds.
@@ -38,17 +38,17 @@ pub struct Until {
     pub max_episodes: Option<u16>,
 }
 
-/// Whether time goes on by itself.
+/// The way in which time goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// At the tick rate.
+    /// LineColumn the tick rate.
     Ticks,
     /// With every action of the participant.
     Turns,
 }
 
-impl Course {
+impl EnvCourse {
     /// The most episodes of a visit.
     pub fn limit(&self) -> u16 {
         let until = self.until.as_ref();
@@ -57,7 +57,7 @@ impl Course {
             .unwrap_or(self.episodes)
     }
 
-    /// Whether another episode follows after so many, of which some succeeded.
+    /// Returns whether another episode follows after so many, of which some succeeded.
     pub fn goes_on(&self, played: u16, successes: u16) -> bool {
         let enough = self.until.as_ref().and_then(|until| until.min_successes);
         played < self.limit() && enough.is_none_or(|enough| successes < enough)
@@ -87,18 +87,18 @@ impl Course {
     }
 }
 
-/// What the seed of an episode can be drawn from.
+/// The sources of an episode's seed.
 #[derive(Clone, Copy)]
 pub(crate) struct Seeding<'a> {
-    /// What everything in the study is drawn from.
+    /// The seed of the study.
     pub study: u64,
-    /// What was drawn for the participant.
+    /// The seed of the participant.
     pub participant: u64,
-    /// What was drawn for their group; for the participant if they have none.
+    /// The seed of their group; that of the participant if they have none.
     pub group: u64,
     /// Which episode of the visit, from 0.
     pub episode: u16,
-    /// What names stand for.
+    /// The values of names.
     pub names: &'a Bindings,
 }
 
@@ -116,7 +116,7 @@ fn text_keys(text: &str) -> Vec<u64> {
         .collect()
 }
 
-pub(super) fn read(fields: &mut Fields<'_>) -> Option<Course> {
+pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
     let doc = "The number of episodes, played one after the other.";
     let episodes = fields.key("episodes", doc);
     let written = episodes.place.clone();
@@ -129,7 +129,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Course> {
                this key, every episode gets its own.";
     let seed = fields.key("seed", doc).or(Vec::new(), |place| {
         let names = place.list("names", 8)?;
-        let names: Vec<_> = names.iter().map(Place::id).collect();
+        let names: Vec<_> = names.iter().map(Cursor::id).collect();
         names.into_iter().collect()
     });
     let modes = [("ticks", Mode::Ticks), ("turns", Mode::Turns)];
@@ -146,7 +146,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Course> {
         ));
         return None;
     }
-    Some(Course {
+    Some(EnvCourse {
         episodes: episodes?,
         until: until?,
         seed: seed?,
@@ -155,7 +155,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<Course> {
 }
 
 /// Reads what ends episodes and the stage; the formula is read once it is known what names stand for.
-fn until(place: &Place<'_>) -> Option<Until> {
+fn until(place: &Cursor<'_>) -> Option<Until> {
     let plain = place.may(!place.is_block()).then(|| {
         place.text(1_000)?;
         Some(Until::default())
@@ -164,7 +164,7 @@ fn until(place: &Place<'_>) -> Option<Until> {
         let mut fields = place.fields("what ends an episode or the stage")?;
         let doc = "Ends an episode on the first confirmed tick on which this formula holds.";
         let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
-        let count = |place: Place<'_>| place.whole(1..=MAX_EPISODES, "episodes");
+        let count = |place: Cursor<'_>| place.whole(1..=MAX_EPISODES, "episodes");
         let doc = "Ends the stage after this many episodes with a score above 0. It needs `max_episodes`.";
         let min_successes = fields.key("min_successes", doc).maybe(count);
         let doc = "Ends the stage after this many episodes, whatever their scores.";

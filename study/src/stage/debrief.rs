@@ -1,20 +1,20 @@
-//! What people learn at the end, and whether they still agree.
+//! The debriefing at the end, and the offer to withdraw.
 
 use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::folder::Source;
-use crate::page::{self, Page};
+use crate::page::{self, TextPage};
 use crate::read::Fields;
-use crate::refusal::Refusal;
+use crate::refusal::EventRefusal;
 
-/// What people learn at the end.
+/// The debriefing at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Debrief {
-    /// What they read.
+    /// The page.
     #[serde(rename = "file")]
-    pub page: Page,
-    /// Whether they may withdraw what was recorded of them.
+    pub page: TextPage,
+    /// True if they may withdraw what was recorded of them.
     pub allow_withdraw: bool,
 }
 
@@ -39,15 +39,15 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrie
 const WITHDRAW: &str = "withdraw";
 
 impl Debrief {
-    /// Whether the answers are those of a person who withdraws what was recorded of them.
+    /// Returns whether the answers are those of a person who withdraws what was recorded of them.
     ///
     /// # Errors
-    /// A [`Refusal`] if they are neither that nor none.
-    pub fn withdraws(&self, answers: &[Answer]) -> Result<bool, Refusal> {
+    /// A [`EventRefusal`] if they are neither that nor none.
+    pub fn withdraws(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
         match answers {
             [] => Ok(false),
             [answer] if self.allow_withdraw && answer.name == WITHDRAW => Ok(true),
-            [answer, ..] => Err(Refusal::UnknownItem {
+            [answer, ..] => Err(EventRefusal::UnknownItem {
                 name: answer.name.chars().take(60).collect(),
             }),
         }

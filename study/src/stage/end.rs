@@ -4,22 +4,22 @@ use serde::Serialize;
 
 use crate::folder::Source;
 use crate::outcome::{self, Outcome};
-use crate::page::{self, Page};
+use crate::page::{self, TextPage};
 use crate::read::Fields;
 
 /// The last page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct End {
+pub struct EndStage {
     /// The outcome of those who come here by the whole way.
     pub outcome: Outcome,
-    /// What they read.
+    /// The page.
     #[serde(rename = "file")]
-    pub page: Page,
+    pub page: TextPage,
 }
 
 const DOC: &str = "The last page.";
 
-pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<End> {
+pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<EndStage> {
     fields.about(DOC);
     let doc = "The outcome recorded for participants who reach this page.";
     let outcome = fields
@@ -27,7 +27,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<End> {
         .or(Outcome::Completed, |place| outcome::read(&place));
     let page = fields.key("file", "The text that participants read.");
     let page = page.need("thanks.md", |place| page::read(source, &place));
-    Some(End {
+    Some(EndStage {
         outcome: outcome?,
         page: page?,
     })

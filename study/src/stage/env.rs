@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
-use super::course::{self, Course};
+use super::course::{self, EnvCourse};
 use crate::canonical::sha256;
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
-use crate::formula::Template;
+use crate::formula::TextTemplate;
 use crate::keys;
 use crate::limits::{MAX_MODULE, MAX_SEATS};
-use crate::page::{self, Page};
-use crate::read::{Fields, Place};
+use crate::page::{self, TextPage};
+use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
 
 /// Episodes of an environment.
@@ -29,13 +29,13 @@ pub struct Env {
     /// The module of an environment of one's own; none for one that the program brings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleFile>,
-    /// Who plays: one entry a seat.
+    /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
     pub config: Value,
     /// How many episodes, and what ends them.
     #[serde(flatten)]
-    pub course: Course,
+    pub course: EnvCourse,
     /// The longest prediction, ticks; none for what [`Env::window`] makes of the tick rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u8>,
@@ -43,39 +43,39 @@ pub struct Env {
     pub input_delay: InputDelay,
     /// Key codes by action name; empty for the environment's own.
     pub keys: BTreeMap<String, Vec<String>>,
-    /// What people do and see around the picture.
+    /// Controls and displays around the picture.
     #[serde(flatten)]
     pub screen: Screen,
-    /// What happens when a person is gone.
+    /// The rules for a person who is gone.
     pub on_disconnect: OnDisconnect,
-    /// What happens when the page of a person is out of sight.
+    /// The rules for hidden tabs.
     pub hidden_tab: HiddenTab,
 }
 
-/// What people do and see around the picture.
+/// Controls and displays around the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Screen {
-    /// What a key does that is held.
+    /// The effect of a key that is held.
     pub capture: Capture,
-    /// Whether there are buttons to touch.
+    /// True if there are buttons to touch.
     pub touch: bool,
     /// Seconds that are counted before tick 0; none for a short while, or none at all in turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub countdown_s: Option<u8>,
-    /// What is shown beside the picture.
+    /// The numbers beside the picture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hud: Vec<Gauge>,
-    /// What is shown between episodes.
+    pub hud: Vec<HudGauge>,
+    /// The rest between episodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<Rest>,
-    /// Whether the page asks for the whole screen.
+    /// True if the page asks for the whole screen.
     pub fullscreen: bool,
     /// How people write to each other while they play; none if they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<Writing>,
 }
 
-/// What a key does that is held.
+/// The effect of a key that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capture {
@@ -87,19 +87,19 @@ pub enum Capture {
 
 /// A number beside the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Gauge {
-    /// What it is.
+pub struct HudGauge {
+    /// The description.
     pub label: Text,
-    /// What it shows.
-    pub value: Template,
+    /// The text or number that it shows.
+    pub value: TextTemplate,
 }
 
-/// What is shown between episodes.
+/// The rest between episodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rest {
-    /// What participants read.
+    /// The text that participants read.
     #[serde(rename = "file")]
-    pub page: Page,
+    pub page: TextPage,
     /// Seconds for which it is shown at least.
     pub min_s: u32,
     /// Seconds after which the next episode begins by itself; none for never.
@@ -125,7 +125,7 @@ impl fmt::Debug for ModuleFile {
     }
 }
 
-/// Who takes a seat.
+/// The player of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Player {
@@ -141,7 +141,7 @@ pub enum Player {
 }
 
 impl Player {
-    /// Whether a person takes the seat.
+    /// Returns whether a person takes the seat.
     pub fn is_person(&self) -> bool {
         matches!(self, Self::Own | Self::Partner)
     }
@@ -288,7 +288,7 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
     })
 }
 
-fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
+fn gauge(source: Source<'_>, place: &Cursor<'_>) -> Option<HudGauge> {
     let mut fields = place.fields("a number beside the picture")?;
     let label = fields.key("label", "The label.");
     let label = label.need("Score", |place| text::read(&place, source.languages, 60));
@@ -298,13 +298,13 @@ fn gauge(source: Source<'_>, place: &Place<'_>) -> Option<Gauge> {
     fields.done();
     value?;
     // It is read once it is known what names stand for.
-    Some(Gauge {
+    Some(HudGauge {
         label: label?,
-        value: Template::default(),
+        value: TextTemplate::default(),
     })
 }
 
-fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
+fn rest(source: Source<'_>, place: &Cursor<'_>) -> Option<Rest> {
     let mut fields = place.fields("what is shown between episodes")?;
     let page = fields.key("file", "The text that participants read.");
     let page = page.need("rest.md", |place| page::read(source, &place));
@@ -323,7 +323,7 @@ fn rest(source: Source<'_>, place: &Place<'_>) -> Option<Rest> {
     })
 }
 
-fn module(source: Source<'_>, place: &Place<'_>) -> Option<ModuleFile> {
+fn module(source: Source<'_>, place: &Cursor<'_>) -> Option<ModuleFile> {
     let file = place.file("file")?;
     let bytes = folder::read_bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
     Some(ModuleFile {
@@ -333,7 +333,7 @@ fn module(source: Source<'_>, place: &Place<'_>) -> Option<ModuleFile> {
     })
 }
 
-fn env_id(place: &Place<'_>) -> Option<(String, String)> {
+fn env_id(place: &Cursor<'_>) -> Option<(String, String)> {
     let text = place.text(100)?;
     let split = text
         .split_once('@')
@@ -352,7 +352,7 @@ fn is_version(text: &str) -> bool {
             .all(|part| part.len() < 10 && part.parse::<u32>().is_ok())
 }
 
-fn players(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Player>> {
+fn players(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<Player>> {
     let places = place.list("players", usize::from(MAX_SEATS))?;
     let players: Vec<Option<Player>> = places.iter().map(|place| player(source, place)).collect();
     let players: Vec<Player> = players.into_iter().collect::<Option<_>>()?;
@@ -367,7 +367,7 @@ fn players(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Player>> {
     Some(players)
 }
 
-fn player(source: Source<'_>, place: &Place<'_>) -> Option<Player> {
+fn player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
     let words = ["self", "partner", "vacant"];
     let word = (place.may(!place.is_block()))
         .then(|| place.word("player", &words.map(|word| (word, word))));

@@ -5,18 +5,18 @@ use serde::Serialize;
 
 use crate::outcome::{self, Outcome};
 use crate::problem::hint;
-use crate::read::{Fields, Place};
-use crate::refusal::Refusal;
+use crate::read::{Cursor, Fields};
+use crate::refusal::EventRefusal;
 
 /// A page of another site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct External {
     /// Its address, with placeholders.
     pub url: String,
-    /// What it gives to those who were there, who type it in.
+    /// The code that participants get there and type in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Whether only its way back, or the code, leads on.
+    /// True if only its way back, or the code, leads on.
     pub must_return: bool,
     /// The outcome of those who cannot do it; none if they cannot say so.
     #[serde(rename = "else", skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct External {
 const DOC: &str = "A page on another website, such as an existing form. It opens in a new tab. Participants come \
                    back by a link or with a code.";
 
-/// What an address may have between `{{` and `}}`.
+/// The names that an address may have between `{{` and `}}`.
 const PLACEHOLDERS: [&str; 2] = ["participant", "return"];
 
 /// The name of the answer of those who type in a code.
@@ -68,9 +68,9 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
     })
 }
 
-/// What the answers of a page of another site lead to.
+/// The exit from a page of another site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ExternalExit {
     /// On.
     On,
     /// Out.
@@ -81,13 +81,13 @@ impl External {
     /// Where the answers of a participant lead.
     ///
     /// # Errors
-    /// A [`Refusal`] if they lead nowhere.
-    pub fn way(&self, answers: &[Answer]) -> Result<Way, Refusal> {
+    /// A [`EventRefusal`] if they lead nowhere.
+    pub fn way(&self, answers: &[Answer]) -> Result<ExternalExit, EventRefusal> {
         let [answer] = answers else {
             return match answers {
-                [] if !self.must_return => Ok(Way::On),
-                [] => Err(Refusal::Missing { name: CODE.into() }),
-                _ => Err(Refusal::Twice { name: CODE.into() }),
+                [] if !self.must_return => Ok(ExternalExit::On),
+                [] => Err(EventRefusal::Missing { name: CODE.into() }),
+                _ => Err(EventRefusal::Twice { name: CODE.into() }),
             };
         };
         let name = answer.name.chars().take(60).collect();
@@ -96,12 +96,12 @@ impl External {
             (CODE, Some(code), _) => {
                 let same = |typed: String| typed.trim().eq_ignore_ascii_case(code.trim());
                 match value.is_some_and(same) {
-                    true => Ok(Way::On),
-                    false => Err(Refusal::BadAnswer { name }),
+                    true => Ok(ExternalExit::On),
+                    false => Err(EventRefusal::BadAnswer { name }),
                 }
             }
-            (CANNOT, _, Some(outcome)) => Ok(Way::Out(outcome)),
-            _ => Err(Refusal::UnknownItem { name }),
+            (CANNOT, _, Some(outcome)) => Ok(ExternalExit::Out(outcome)),
+            _ => Err(EventRefusal::UnknownItem { name }),
         }
     }
 
@@ -122,7 +122,7 @@ impl External {
     }
 }
 
-fn address(place: &Place<'_>) -> Option<String> {
+fn address(place: &Cursor<'_>) -> Option<String> {
     let url = place.text(1_000)?;
     if !url.starts_with("https://") || url.contains(char::is_whitespace) && !url.contains("{{") {
         place.wrong(format!(
@@ -175,13 +175,13 @@ mod tests {
     #[test]
     fn a_code_leads_on_and_giving_up_leads_out() {
         let of = |answers: &[Answer]| external().way(answers);
-        assert_eq!(of(&[answer("code", "\" blue-42 \"")]), Ok(Way::On));
+        assert_eq!(of(&[answer("code", "\" blue-42 \"")]), Ok(ExternalExit::On));
         assert!(of(&[answer("code", "\"red\"")]).is_err());
         assert!(of(&[answer("code", "7")]).is_err());
         assert!(of(&[]).is_err(), "one must return");
         assert_eq!(
             of(&[answer("cannot", "true")]),
-            Ok(Way::Out(Outcome::Technical))
+            Ok(ExternalExit::Out(Outcome::Technical))
         );
         let free = External {
             code: None,
@@ -189,7 +189,7 @@ mod tests {
             or_else: None,
             ..external()
         };
-        assert_eq!(free.way(&[]), Ok(Way::On));
+        assert_eq!(free.way(&[]), Ok(ExternalExit::On));
         assert!(free.way(&[answer("cannot", "true")]).is_err());
         assert!(free.way(&[answer("code", "\"x\"")]).is_err());
     }

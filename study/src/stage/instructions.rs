@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use crate::folder::Source;
 use crate::limits::MAX_VIEW;
-use crate::page::{self, Page};
+use crate::page::{self, TextPage};
 use crate::read::Fields;
 
 /// Pages to read, back and next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instructions {
     /// The pages, in order; at least one.
-    pub pages: Vec<Page>,
+    pub pages: Vec<TextPage>,
     /// Seconds for which every page is shown at least.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_s: u32,
@@ -29,15 +29,15 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
     let pages = fields.key("pages", "Markdown files, one per page.");
     let pages = pages.need("[how.md]", |place| {
         let places = place.list("Markdown files", 50)?;
-        let pages: Vec<Option<Page>> = (places.iter())
+        let pages: Vec<Option<TextPage>> = (places.iter())
             .map(|place| page::read(source, place))
             .collect();
-        pages.into_iter().collect::<Option<Vec<Page>>>()
+        pages.into_iter().collect::<Option<Vec<TextPage>>>()
     });
     let doc = "The minimum time on each page, in seconds.";
     let min_s = (fields.key("min_s", doc)).or(0, |place| place.whole(0..=3600, "seconds"));
     let pages = pages?;
-    let size: usize = pages.iter().map(Page::size).sum();
+    let size: usize = pages.iter().map(TextPage::size).sum();
     if size > MAX_VIEW {
         fields.whole.wrong(format!(
             "the pages have {size} bytes as HTML; the limit of a stage is {MAX_VIEW}, so split it"
@@ -54,7 +54,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
 const SLACK_MS: u32 = 1_000;
 
 impl Instructions {
-    /// Whether every page was shown for its least time, by what the participant's page says, milliseconds.
+    /// Returns whether every page was shown for its least time, by what the participant's page says, milliseconds.
     pub fn is_read(&self, pages_ms: &[u32]) -> bool {
         let least_ms = (self.min_s * 1_000).saturating_sub(SLACK_MS);
         let shown = |page: usize| pages_ms.get(page).copied().unwrap_or(0);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn every_page_is_shown_for_its_least_time_or_nearly() {
         let of = |min_s| Instructions {
-            pages: vec![Page::of("# One", &[]), Page::of("# Two", &[])],
+            pages: vec![TextPage::of("# One", &[]), TextPage::of("# Two", &[])],
             min_s,
         };
         assert!(of(0).is_read(&[]));

@@ -1,4 +1,4 @@
-//! What formulas may ask while an episode is played, and what the study adds to the rules of an environment.
+//! Facts for formulas while an episode is played, and the rules that the study adds to an environment.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use protocol::rules::{Gauge, Rules};
 
 use super::course::Mode;
 use super::env::{Capture, Env};
-use crate::formula::{Formula, Template, Type, Types};
+use crate::formula::{Formula, TextTemplate, Type, Types};
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::timeline::tree::Bindings;
 
 impl Env {
-    /// What the study adds to the rules of the environment, where names stand for these values as JSON.
+    /// The rules that the study adds to the environment, where names stand for these values as JSON.
     pub fn rules(&self, names: &[(String, String)]) -> Rules {
         let until = self
             .course
@@ -26,9 +26,9 @@ impl Env {
         }
     }
 
-    /// What is told beside the picture, in a language, to the person of a seat: what does not change while they play
+    /// The numbers beside the picture, in a language, for the person of a seat: what does not change while they play
     /// is put in.
-    pub fn hud(&self, language: &str, names: &[(String, String)], told: Told) -> Vec<Gauge> {
+    pub fn hud(&self, language: &str, names: &[(String, String)], told: HudFacts) -> Vec<Gauge> {
         let mut values = values(names);
         let numbers = [
             ("episode", told.episode + 1),
@@ -37,7 +37,7 @@ impl Env {
             ("seat", u16::from(told.seat)),
         ];
         values.extend(numbers.map(|(name, number)| (name.to_owned(), f64::from(number).into())));
-        let gauge = |gauge: &super::env::Gauge| Gauge {
+        let gauge = |gauge: &super::env::HudGauge| Gauge {
             label: gauge.label.in_language(language).to_owned(),
             value: gauge.value.pieces().bind(&values),
         };
@@ -45,9 +45,9 @@ impl Env {
     }
 }
 
-/// What a person is told beside what happens in the episode.
+/// Facts for the numbers beside the picture that do not change during the episode.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct HudFacts {
     /// Which episode of the visit it is, from 0.
     pub episode: u16,
     /// How many there are at most.
@@ -67,7 +67,7 @@ fn values(names: &[(String, String)]) -> BTreeMap<String, formula::Value> {
         .collect()
 }
 
-/// What names stand for, each with its value as JSON.
+/// The names with their values as JSON.
 pub fn names(bindings: &Bindings) -> Vec<(String, String)> {
     let named = bindings.iter();
     named
@@ -75,7 +75,7 @@ pub fn names(bindings: &Bindings) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What formulas may ask of a running episode; `rollback::Live` has the values.
+/// The variables of a running episode for formulas; `rollback::Live` has the values.
 pub fn live(mode: Mode) -> Types {
     let timeless: &[&str] = &["score", "ticks"];
     let timed: &[&str] = &["score", "ticks", "elapsed_s", "left_s"];
@@ -86,7 +86,7 @@ pub fn live(mode: Mode) -> Types {
         .collect()
 }
 
-/// What the texts shown beside a running episode may ask: what its formulas may, and what a person is told.
+/// The variables of the texts beside a running episode: those of its formulas, and those of [`HudFacts`].
 pub(crate) fn of_episode(mode: Mode) -> Types {
     let told = ["episode", "episodes", "successes", "seat"];
     let told = told.map(|name| (name.to_owned(), Type::Number));
@@ -97,12 +97,12 @@ pub(crate) fn of_episode(mode: Mode) -> Types {
 #[derive(Default)]
 pub(crate) struct Formulas {
     until: Option<Formula>,
-    hud: Vec<Template>,
+    hud: Vec<TextTemplate>,
 }
 
 impl Formulas {
     /// Reads them where names have these types; every fault is reported.
-    pub(crate) fn read(place: &Place<'_>, env: &Env, mut names: Types) -> Self {
+    pub(crate) fn read(place: &Cursor<'_>, env: &Env, mut names: Types) -> Self {
         names.extend(live(env.course.mode));
         let until = place.at("until");
         let until = until.and_then(|until| {
@@ -116,7 +116,7 @@ impl Formulas {
         names.extend(of_episode(env.course.mode));
         let value = |at: usize| {
             let place = place.at(&format!("hud[{at}].value"))?;
-            Template::read_value(&place, &names)
+            TextTemplate::read_value(&place, &names)
         };
         let hud = (0..env.screen.hud.len()).map(|at| value(at).unwrap_or_default());
         Self {
@@ -137,7 +137,7 @@ impl Formulas {
 }
 
 /// Reports what the seeds of a stage cannot be drawn from: names that stand for nothing, and people who are not alone.
-pub(crate) fn check_seed(place: &Place<'_>, env: &Env, names: &[&str], has_group: bool) {
+pub(crate) fn check_seed(place: &Cursor<'_>, env: &Env, names: &[&str], has_group: bool) {
     for (at, name) in env.course.seed.iter().enumerate() {
         let key = format!("seed[{at}]");
         match name.as_str() {
@@ -167,7 +167,7 @@ pub(crate) fn check_seed(place: &Place<'_>, env: &Env, names: &[&str], has_group
 }
 
 /// Reports a stage in turns that several people play.
-pub(crate) fn check_turns(place: &Place<'_>, env: &Env) {
+pub(crate) fn check_turns(place: &Cursor<'_>, env: &Env) {
     if env.course.mode == Mode::Turns && env.people() > 1 {
         let message = "in turns, time goes by with every action of one participant, and here play several people; \
                        write `mode: ticks`, or AI partners such as `{policy: cook}` instead of `partner`";

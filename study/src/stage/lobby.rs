@@ -6,7 +6,7 @@ use crate::folder::Source;
 use crate::formula::Formula;
 use crate::limits::MAX_SEATS;
 use crate::outcome::{self, Outcome};
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::yaml::Node;
 
 use super::ai_partner::{self, AiPartner};
@@ -16,14 +16,14 @@ use super::ai_partner::{self, AiPartner};
 pub struct Lobby {
     /// People of a group.
     pub group_size: u8,
-    /// Who is put together.
+    /// The rules of matching.
     #[serde(rename = "match")]
     pub matching: Matching,
     /// How people are asked whether they are still there.
-    pub presence: Presence,
+    pub presence: PresenceCheck,
     /// Seconds until `on_timeout`.
     pub timeout_s: u32,
-    /// What happens then.
+    /// The rule when that time is up.
     pub on_timeout: OnTimeout,
     /// Seconds for which the people of a group wait for each other before a later stage that they play together.
     pub regroup_s: u32,
@@ -34,10 +34,10 @@ pub struct Lobby {
     pub or_else: Outcome,
 }
 
-/// Who is put together.
+/// The rules of matching.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Matching {
-    /// Who comes first.
+    /// The order of those who wait.
     pub order: MatchOrder,
     /// The longest round trip between two pages of a group, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,18 +48,18 @@ pub struct Matching {
     /// A formula over `members` that a group fulfils. It is read once it is known what there is to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub composition: Option<Formula>,
-    /// Whether people who were in a group together are kept apart.
+    /// True if people who were in a group together are kept apart.
     pub not_met_before: bool,
     /// The lobby before whose groups come together again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reunite: Option<String>,
 }
 
-/// Who comes first.
+/// The order of those who wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchOrder {
-    /// Who came first.
+    /// First come, first served.
     #[default]
     Fifo,
     /// Any, evenly.
@@ -68,14 +68,14 @@ pub enum MatchOrder {
 
 /// How people who wait are asked whether they are still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Presence {
+pub struct PresenceCheck {
     /// Seconds of waiting until they are asked.
     pub prompt_after_s: u32,
     /// Seconds in which they answer.
     pub grace_s: u32,
 }
 
-impl Default for Presence {
+impl Default for PresenceCheck {
     fn default() -> Self {
         Self {
             prompt_after_s: 60,
@@ -84,7 +84,7 @@ impl Default for Presence {
     }
 }
 
-/// What a lobby does when its time is up.
+/// The rule of a lobby when its time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
@@ -119,7 +119,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
                place.";
     let presence = fields
         .key("presence", doc)
-        .or(Presence::default(), |place| presence_of(&place));
+        .or(PresenceCheck::default(), |place| presence_of(&place));
     let timeout_s = fields.key(
         "timeout_s",
         "The waiting time until `on_timeout`, in seconds.",
@@ -167,7 +167,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
     })
 }
 
-/// Whether an AI partner is there if one may be called, and only then.
+/// Checks that an AI partner is there if one may be called, and only then.
 fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<()> {
     let path = format!("{}.bot", fields.whole.path);
     let word = fields
@@ -196,7 +196,7 @@ fn check_bot(fields: &Fields<'_>, on_timeout: OnTimeout, there: bool) -> Option<
     }
 }
 
-fn matching_of(place: &Place<'_>) -> Option<Matching> {
+fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
     let mut fields = place.fields("who is put together")?;
     let orders = [("fifo", MatchOrder::Fifo), ("random", MatchOrder::Random)];
     let doc = "The order in which people are matched and take their seats. `fifo`: by arrival. `random`: at random.";
@@ -242,9 +242,9 @@ fn matching_of(place: &Place<'_>) -> Option<Matching> {
     })
 }
 
-fn presence_of(place: &Place<'_>) -> Option<Presence> {
+fn presence_of(place: &Cursor<'_>) -> Option<PresenceCheck> {
     let mut fields = place.fields("how people are asked whether they are there")?;
-    let usual = Presence::default();
+    let usual = PresenceCheck::default();
     let prompt = fields.key(
         "prompt_after_s",
         "The time without a key, touch or pointer movement until the check, in seconds.",
@@ -255,7 +255,7 @@ fn presence_of(place: &Place<'_>) -> Option<Presence> {
     let grace = fields.key("grace_s", "The time to answer the check, in seconds.");
     let grace = grace.or(usual.grace_s, |place| place.whole(5..=600, "seconds"));
     fields.done();
-    Some(Presence {
+    Some(PresenceCheck {
         prompt_after_s: prompt?,
         grace_s: grace?,
     })

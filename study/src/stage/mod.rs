@@ -4,9 +4,9 @@ use protocol::control::{Answer, Draft, Farewell, StageView};
 use serde::Serialize;
 
 use crate::folder::Source;
-use crate::page::Page;
+use crate::page::TextPage;
 use crate::read::Fields;
-use crate::refusal::Refusal;
+use crate::refusal::EventRefusal;
 use crate::screening::Screening;
 use crate::survey::read::read_stage;
 use crate::survey::{self, Mark, Survey};
@@ -28,32 +28,32 @@ pub(crate) mod quiz;
 pub use self::ai_partner::{AiPartner, CompiledModel, Model};
 pub use self::chat::{Chat, Writing};
 pub use self::consent::{AGREED, Consent};
-pub use self::course::{Course, Mode, Until};
+pub use self::course::{EnvCourse, Mode, Until};
 pub use self::debrief::Debrief;
-pub use self::end::End;
-pub use self::env::{Capture, Env, Gauge, ModuleFile, Player, Rest, Screen};
-pub use self::external::{External, Way};
+pub use self::end::EndStage;
+pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, Screen};
+pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
-pub use self::live::{Told, live, names};
-pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, Presence};
-pub use self::quiz::{Choice, Question, Quiz};
+pub use self::live::{HudFacts, live, names};
+pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
+pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 
 /// One node of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stage {
     /// Its id, unique in the study.
     pub id: String,
-    /// What it is.
+    /// The description.
     #[serde(flatten)]
-    pub kind: Kind,
+    pub kind: StageKind,
 }
 
-/// What a stage is. In the file: `type`.
+/// The type of a stage. In the file: `type`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a study has few stages")]
-pub enum Kind {
-    /// What the device and the connection can do: the first stage of a study that asks for it. No stage of the file.
+pub enum StageKind {
+    /// The check of device and connection: the first stage of a study that asks for it. No stage of the file.
     Screening(Screening),
     /// A text to agree to.
     Consent(Consent),
@@ -71,13 +71,13 @@ pub enum Kind {
     Chat(Chat),
     /// A page of another site.
     External(External),
-    /// What people learn at the end.
+    /// The debriefing at the end.
     Debrief(Debrief),
     /// The last page.
-    End(End),
+    End(EndStage),
 }
 
-impl Kind {
+impl StageKind {
     /// The AI partners that it calls.
     pub(crate) fn ai_partners_mut(&mut self) -> Vec<&mut AiPartner> {
         match self {
@@ -110,7 +110,7 @@ impl Kind {
         }
     }
 
-    /// Whether a group is there together.
+    /// Returns whether a group is there together.
     pub fn is_together(&self) -> bool {
         match self {
             Self::Env(env) => env.people() > 1,
@@ -129,7 +129,7 @@ impl Kind {
     }
 
     /// The pages that it shows.
-    pub(crate) fn pages(&self) -> Vec<&Page> {
+    pub(crate) fn pages(&self) -> Vec<&TextPage> {
         match self {
             Self::Consent(it) => vec![&it.page],
             Self::Instructions(it) => it.pages.iter().collect(),
@@ -145,7 +145,7 @@ impl Kind {
         }
     }
 
-    /// What became of the items that have a right answer.
+    /// The marks of the items that have a right answer.
     pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
         match self {
             Self::Survey(it) => it.marks(answers),
@@ -157,8 +157,8 @@ impl Kind {
     /// Checks what is done of a stage so far: that it is one of those that can be half done, and asks for what is there.
     ///
     /// # Errors
-    /// A [`Refusal`] with the name of the item, or of the kind of stage.
-    pub(crate) fn check_draft(&self, draft: &Draft) -> Result<(), Refusal> {
+    /// A [`EventRefusal`] with the name of the item, or of the kind of stage.
+    pub(crate) fn check_draft(&self, draft: &Draft) -> Result<(), EventRefusal> {
         match self {
             Self::Instructions(_) => {
                 survey::check_names(&Default::default(), &draft.answers).map(drop)
@@ -168,7 +168,7 @@ impl Kind {
             Self::Env(_) | Self::Chat(_) if self.writing().is_some_and(|it| it.may_keep(draft)) => {
                 Ok(())
             }
-            _ => Err(Refusal::NotByPage {
+            _ => Err(EventRefusal::NotByPage {
                 stage: self.name().to_owned(),
             }),
         }
@@ -176,49 +176,49 @@ impl Kind {
 }
 
 impl Stage {
-    /// What the participant's page shows, in a language. What depends on the participant, such as the outcome of
+    /// The view of the participant's page, in a language. What depends on the participant, such as the outcome of
     /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in, and what they take along, the server.
     pub fn view(&self, language: &str) -> StageView {
         match &self.kind {
-            Kind::Screening(it) => it.view(),
-            Kind::Consent(it) => StageView::Consent {
+            StageKind::Screening(it) => it.view(),
+            StageKind::Consent(it) => StageView::Consent {
                 page: it.page.html(language).to_owned(),
                 sha256: it.page.sha256(language),
             },
-            Kind::Instructions(it) => StageView::Instructions {
+            StageKind::Instructions(it) => StageView::Instructions {
                 pages: (it.pages.iter())
                     .map(|page| page.html(language).to_owned())
                     .collect(),
                 min_s: it.min_s,
             },
-            Kind::Quiz(it) => StageView::Quiz {
+            StageKind::Quiz(it) => StageView::Quiz {
                 surveyjs: it.form(language).surveyjs.to_string(),
                 attempt: 1,
                 attempts: it.attempts,
             },
-            Kind::Lobby(it) => StageView::Lobby {
+            StageKind::Lobby(it) => StageView::Lobby {
                 timeout_s: it.timeout_s,
             },
-            Kind::Env(_) => StageView::Env,
-            Kind::Chat(it) => StageView::Chat {
+            StageKind::Env(_) => StageView::Env,
+            StageKind::Chat(it) => StageView::Chat {
                 page: (it.page.as_ref())
                     .map_or(String::new(), |page| page.html(language).to_owned()),
             },
-            Kind::Survey(it) => StageView::Survey {
+            StageKind::Survey(it) => StageView::Survey {
                 surveyjs: it.in_language(language).to_string(),
             },
-            Kind::External(it) => StageView::External {
+            StageKind::External(it) => StageView::External {
                 url: it.url.clone(),
                 ticket: String::new(),
                 code: it.code.is_some(),
                 must_return: it.must_return,
                 can_give_up: it.or_else.is_some(),
             },
-            Kind::Debrief(it) => StageView::Debrief {
+            StageKind::Debrief(it) => StageView::Debrief {
                 page: it.page.html(language).to_owned(),
                 allow_withdraw: it.allow_withdraw,
             },
-            Kind::End(it) => StageView::End {
+            StageKind::End(it) => StageView::End {
                 outcome: it.outcome.name().to_owned(),
                 page: it.page.html(language).to_owned(),
                 farewell: Farewell::default(),
@@ -268,17 +268,17 @@ pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<Strin
     (id, stage)
 }
 
-fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<Kind> {
+fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<StageKind> {
     match kind {
-        Type::Consent => consent::read(source, fields).map(Kind::Consent),
-        Type::Instructions => instructions::read(source, fields).map(Kind::Instructions),
-        Type::Quiz => quiz::read(source, fields).map(Kind::Quiz),
-        Type::Survey => read_stage(source, fields).map(Kind::Survey),
-        Type::Lobby => lobby::read(source, fields).map(Kind::Lobby),
-        Type::Env => env::read(source, fields).map(Kind::Env),
-        Type::Chat => chat::read(source, fields).map(Kind::Chat),
-        Type::Debrief => debrief::read(source, fields).map(Kind::Debrief),
-        Type::External => external::read(fields).map(Kind::External),
-        Type::End => end::read(source, fields).map(Kind::End),
+        Type::Consent => consent::read(source, fields).map(StageKind::Consent),
+        Type::Instructions => instructions::read(source, fields).map(StageKind::Instructions),
+        Type::Quiz => quiz::read(source, fields).map(StageKind::Quiz),
+        Type::Survey => read_stage(source, fields).map(StageKind::Survey),
+        Type::Lobby => lobby::read(source, fields).map(StageKind::Lobby),
+        Type::Env => env::read(source, fields).map(StageKind::Env),
+        Type::Chat => chat::read(source, fields).map(StageKind::Chat),
+        Type::Debrief => debrief::read(source, fields).map(StageKind::Debrief),
+        Type::External => external::read(fields).map(StageKind::External),
+        Type::End => end::read(source, fields).map(StageKind::End),
     }
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::folder::Source;
 use crate::limits::{MAX_QUIZ_ITEMS, MIN_QUIZ_CHOICES};
 use crate::outcome::{self, Outcome};
-use crate::read::{Fields, Place};
-use crate::refusal::Refusal;
+use crate::read::{Cursor, Fields};
+use crate::refusal::EventRefusal;
 use crate::survey::Survey;
 use crate::text::{self, Text};
 
@@ -19,7 +19,7 @@ use crate::text::{self, Text};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quiz {
     /// The questions; at least one.
-    pub items: Vec<Question>,
+    pub items: Vec<QuizQuestion>,
     /// How often a participant may try.
     pub attempts: u8,
     /// The stage before, from which another attempt begins; none for the quiz itself.
@@ -32,23 +32,23 @@ pub struct Quiz {
 
 /// A question of a quiz.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Question {
+pub struct QuizQuestion {
     /// Its name in the data.
     pub name: String,
-    /// What is asked.
+    /// The question.
     pub ask: Text,
-    /// What can be answered.
-    pub choices: Vec<Choice>,
+    /// The choices.
+    pub choices: Vec<QuizChoice>,
     /// The value of the right choice.
     pub answer: Value,
 }
 
 /// A choice of a question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
-    /// What is recorded.
+pub struct QuizChoice {
+    /// The recorded value.
     pub value: Value,
-    /// What participants read.
+    /// The text that participants read.
     pub text: Text,
 }
 
@@ -85,10 +85,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
     })
 }
 
-fn questions(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Question>> {
+fn questions(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<QuizQuestion>> {
     let places = place.list("questions", MAX_QUIZ_ITEMS)?;
     let mut names = BTreeSet::new();
-    let read: Vec<Option<Question>> = (places.iter())
+    let read: Vec<Option<QuizQuestion>> = (places.iter())
         .map(|place| question(source, place, &mut names))
         .collect();
     read.into_iter().collect()
@@ -96,9 +96,9 @@ fn questions(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Question>> {
 
 fn question(
     source: Source<'_>,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
     names: &mut BTreeSet<String>,
-) -> Option<Question> {
+) -> Option<QuizQuestion> {
     let mut fields = place.fields("a question")?;
     let name = fields.key("name", "The name of the question in the data.");
     let name = name.need("soup", |place| {
@@ -134,7 +134,7 @@ fn question(
         ));
         return None;
     }
-    Some(Question {
+    Some(QuizQuestion {
         name: name?,
         ask: ask?,
         choices,
@@ -142,7 +142,7 @@ fn question(
     })
 }
 
-fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
+fn choices_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<QuizChoice>> {
     if place.item_count() == Some(1) {
         place.wrong("one choice only, so nobody can be wrong; write at least two");
         return None;
@@ -152,7 +152,7 @@ fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
         choice(source, &places[0]);
         return None;
     }
-    let mut choices: Vec<Choice> = Vec::new();
+    let mut choices: Vec<QuizChoice> = Vec::new();
     for place in &places {
         let choice = choice(source, place)?;
         if choices.iter().any(|other| other.value == choice.value) {
@@ -165,7 +165,7 @@ fn choices_of(source: Source<'_>, place: &Place<'_>) -> Option<Vec<Choice>> {
 }
 
 /// A word or number, or its `value` beside a `text`.
-fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
+fn choice(source: Source<'_>, place: &Cursor<'_>) -> Option<QuizChoice> {
     let block = place.may(place.is_block()).then(|| {
         let mut fields = place.fields("a choice")?;
         let value = fields
@@ -176,7 +176,7 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
             text::read(&place, source.languages, 400)
         });
         fields.done();
-        Some(Choice {
+        Some(QuizChoice {
             value: value?,
             text: text?,
         })
@@ -184,13 +184,13 @@ fn choice(source: Source<'_>, place: &Place<'_>) -> Option<Choice> {
     let plain = place.may(!place.is_block()).then(|| {
         let value = value(place)?;
         let text = Text::from(key_of(&value).as_str());
-        Some(Choice { value, text })
+        Some(QuizChoice { value, text })
     });
     plain.or(block).flatten()
 }
 
 /// A word or a number.
-fn value(place: &Place<'_>) -> Option<Value> {
+fn value(place: &Cursor<'_>) -> Option<Value> {
     place.text(400)?;
     Some(place.json()).filter(|value| !value.is_null())
 }
@@ -198,8 +198,8 @@ fn value(place: &Place<'_>) -> Option<Value> {
 impl Quiz {
     /// The quiz as a form: what pages show, in a language, without the right answers.
     pub fn form(&self, language: &str) -> Survey {
-        let element = |question: &Question| {
-            let choice = |choice: &Choice| json!({ "value": choice.value, "text": choice.text.in_language(language) });
+        let element = |question: &QuizQuestion| {
+            let choice = |choice: &QuizChoice| json!({ "value": choice.value, "text": choice.text.in_language(language) });
             json!({
                 "type": "radiogroup",
                 "name": question.name,
@@ -208,7 +208,7 @@ impl Quiz {
                 "isRequired": true,
             })
         };
-        let right = |question: &Question| (question.name.clone(), question.answer.clone());
+        let right = |question: &QuizQuestion| (question.name.clone(), question.answer.clone());
         let elements: Vec<Value> = self.items.iter().map(element).collect();
         let surveyjs = json!({ "elements": elements });
         Survey::of(surveyjs, self.items.iter().map(right).collect())
@@ -217,13 +217,13 @@ impl Quiz {
     /// Names of the questions that are answered wrong.
     ///
     /// # Errors
-    /// A [`Refusal`] if these are not answers to all questions.
-    pub fn wrong(&self, answers: &[Answer]) -> Result<Vec<&str>, Refusal> {
+    /// A [`EventRefusal`] if these are not answers to all questions.
+    pub fn wrong(&self, answers: &[Answer]) -> Result<Vec<&str>, EventRefusal> {
         self.form("").check(answers)?;
         let given: BTreeMap<&str, &str> = (answers.iter())
             .map(|answer| (answer.name.as_str(), answer.value.as_str()))
             .collect();
-        let is_right = |question: &Question| {
+        let is_right = |question: &QuizQuestion| {
             let value = given.get(question.name.as_str());
             value
                 .and_then(|value| serde_json::from_str::<Value>(value).ok())

@@ -7,7 +7,7 @@ pub(crate) mod read;
 
 use std::collections::BTreeMap;
 
-use ::survey::{Form, Problem as Wrong, Values, key_of};
+use ::survey::{AnswerProblem as Wrong, Form, Values, key_of};
 use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::assign::Rng;
 use crate::media::Media;
 use crate::problem::Problem;
-use crate::refusal::Refusal;
+use crate::refusal::EventRefusal;
 
 pub use ::survey::MAX_ANSWER;
 
@@ -27,7 +27,7 @@ pub struct Survey {
     /// The items that show whether people read what they answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
-    /// What it asks. Follows from the document.
+    /// The form. It follows from the document.
     #[serde(skip)]
     pub form: Form,
     /// The right answers, by name of the item. Pages do not have them.
@@ -46,12 +46,12 @@ pub struct Survey {
 pub struct Attention {
     /// Their names.
     pub items: Vec<String>,
-    /// What is made of them.
+    /// The use of the items.
     #[serde(rename = "use")]
     pub purpose: Purpose,
 }
 
-/// What is made of an item that shows attention.
+/// The use of an attention check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -59,20 +59,20 @@ pub enum Purpose {
     Flag,
 }
 
-/// What became of an item that has a right answer.
+/// The mark of an item that has a right answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Name of the item.
     pub item: String,
-    /// Whether it was answered right; what was left out was not.
+    /// True if it was answered right; what was left out was not.
     pub correct: bool,
-    /// Whether it says that the person did not read: it is an item of `attention`, and not right.
+    /// True if it says that the person did not read: it is an item of `attention`, and not right.
     pub flag: bool,
 }
 
 /// In which order the choices or rows of an item were shown, that was drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownOrder {
     /// Name of the item.
     pub item: String,
     /// The values of its choices or rows, in that order: a list, JSON.
@@ -132,7 +132,7 @@ fn settle(value: &mut Value, language: &str) {
 
 /// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element. Gives what
 /// was drawn.
-fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<Shown> {
+fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<ShownOrder> {
     let mut drawn = Vec::new();
     let elements = match value {
         Value::Array(items) => {
@@ -158,7 +158,7 @@ fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<Shown> {
             Some("random") => {
                 rng().shuffle(list);
                 let value = |choice: &Value| choice.get("value").unwrap_or(choice).clone();
-                drawn.extend(name.clone().map(|item| Shown {
+                drawn.extend(name.clone().map(|item| ShownOrder {
                     item,
                     order: list.iter().map(value).collect::<Value>().to_string(),
                 }));
@@ -179,18 +179,18 @@ fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<Shown> {
 }
 
 /// Checks that answers, which need not be complete nor right, are to questions of a form, each once. Gives their values.
-pub(crate) fn check_names(form: &Form, answers: &[Answer]) -> Result<Values, Refusal> {
+pub(crate) fn check_names(form: &Form, answers: &[Answer]) -> Result<Values, EventRefusal> {
     let mut values = Values::new();
     for answer in answers {
         let name = || answer.name.chars().take(60).collect();
         if form.item(&answer.name).is_none() {
-            return Err(Refusal::UnknownItem { name: name() });
+            return Err(EventRefusal::UnknownItem { name: name() });
         }
         let Ok(value) = serde_json::from_str(&answer.value) else {
-            return Err(Refusal::BadAnswer { name: name() });
+            return Err(EventRefusal::BadAnswer { name: name() });
         };
         if values.insert(answer.name.clone(), value).is_some() {
-            return Err(Refusal::Twice { name: name() });
+            return Err(EventRefusal::Twice { name: name() });
         }
     }
     Ok(values)
@@ -234,7 +234,7 @@ impl Survey {
 
     /// The document in a language, with choices and rows in the order that one participant finds them in: `seed` is
     /// theirs, `position` that of the visit. The same arguments give the same order, always; what was drawn comes too.
-    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> (Value, Vec<Shown>) {
+    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> (Value, Vec<ShownOrder>) {
         let mut document = self.in_language(language);
         let mut number = 0;
         let mut next = || {
@@ -245,7 +245,7 @@ impl Survey {
         (document, drawn)
     }
 
-    /// What became of the items that have a right answer: those that are answered, and those of `attention` that were
+    /// The marks of the items that have a right answer: those that are answered, and those of `attention` that were
     /// shown.
     pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
         let attention = self.attention.as_ref().map(|attention| &attention.items);
@@ -255,7 +255,7 @@ impl Survey {
         let shown = items
             .filter(|(_, is_shown)| *is_shown)
             .map(|(item, _)| item);
-        let mark = |item: &::survey::Item| {
+        let mark = |item: &::survey::FormItem| {
             let right = self.correct.get(&item.name)?;
             let given = values.get(&item.name);
             let counts = attention.is_some_and(|items| items.contains(&item.name));
@@ -273,8 +273,8 @@ impl Survey {
     /// required is missing. It is the check of the page.
     ///
     /// # Errors
-    /// A [`Refusal`] with the name of the item.
-    pub fn check(&self, answers: &[Answer]) -> Result<(), Refusal> {
+    /// A [`EventRefusal`] with the name of the item.
+    pub fn check(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
         let values = check_names(&self.form, answers)?;
         let (_, kept) = self.form.shown(&values);
         let hidden = answers
@@ -282,7 +282,7 @@ impl Survey {
             .find(|answer| !kept.contains_key(&answer.name));
         if let Some(answer) = hidden {
             let name = answer.name.clone();
-            return Err(Refusal::Hidden { name });
+            return Err(EventRefusal::Hidden { name });
         }
         let pages = self.form.pages.iter().zip(self.form.problems(&kept));
         let problem = pages.into_iter().find_map(|(page, problems)| {
@@ -292,10 +292,10 @@ impl Survey {
         match problem {
             None => Ok(()),
             Some((name, Wrong::Unanswered | Wrong::UnansweredRow)) => {
-                Err(Refusal::Missing { name })
+                Err(EventRefusal::Missing { name })
             }
-            Some((name, Wrong::Unfit | Wrong::NotANumber)) => Err(Refusal::BadAnswer { name }),
-            Some((name, problem)) => Err(Refusal::Unfit {
+            Some((name, Wrong::Unfit | Wrong::NotANumber)) => Err(EventRefusal::BadAnswer { name }),
+            Some((name, problem)) => Err(EventRefusal::Unfit {
                 name,
                 why: problem.to_string(),
             }),
@@ -303,5 +303,5 @@ impl Survey {
     }
 }
 
-/// What the generator of an order is for.
+/// Purpose of a generator: the orders of choices.
 const ORDER: u64 = u64::from_le_bytes(*b"choices ");

@@ -27,8 +27,8 @@ use crate::folder::{Source, read_text};
 use crate::formula;
 use crate::limits::MAX_VIEW;
 use crate::page::sanitise::sanitised;
-use crate::problem::{Report, hint};
-use crate::read::{Fields, Place};
+use crate::problem::{ProblemReport, hint};
+use crate::read::{Cursor, Fields};
 use crate::text;
 use crate::yaml::{self, Data};
 
@@ -116,18 +116,18 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     Some(survey)
 }
 
-fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
+fn in_file(source: Source<'_>, place: &Cursor<'_>) -> Option<Survey> {
     let file = place.file("JSON file")?;
     let text = read_text(source.dir, place, &file, MAX_VIEW as u64, "post.json")?;
-    let report = Report::new(&file);
+    let report = ProblemReport::new(&file);
     // JSON is read as the YAML that it is, because that reader knows the lines; JSON's own reader goes
     // first, because its rules are the stricter ones.
     let survey = match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
         Ok(_) => yaml::parse(&text, &report)
-            .and_then(|node| document(source.dir, &file, &Place::root(&node, &report))),
+            .and_then(|node| document(source.dir, &file, &Cursor::root(&node, &report))),
         Err(error) => {
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            let at = crate::problem::At {
+            let at = crate::problem::LineColumn {
                 line: number(error.line()),
                 column: number(error.column()),
             };
@@ -144,11 +144,11 @@ fn in_file(source: Source<'_>, place: &Place<'_>) -> Option<Survey> {
 }
 
 /// Reads a document.
-fn document(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
+fn document(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     place.named("surveyjs", |place| form(dir, file, place))
 }
 
-fn form(dir: &Path, file: &str, place: &Place<'_>) -> Option<Survey> {
+fn form(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     let reading = Reading {
         dir,
         file,
@@ -309,7 +309,7 @@ fn clean(html: &mut Value) {
     }
 }
 
-fn form_page<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+fn form_page<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let mut fields = place.fields("a page of the form")?;
     let _ = fields
         .key("name", "The name of the page. It is not in the data.")
@@ -334,7 +334,7 @@ fn form_page<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a
     Some(parts)
 }
 
-fn elements<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+fn elements<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     let places = place.list("elements", MOST)?;
     let read: Vec<_> = places.iter().map(|place| element(place, reading)).collect();
     let read = read.into_iter().collect::<Option<Vec<_>>>()?;
@@ -342,7 +342,7 @@ fn elements<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>
 }
 
 /// Reads an element, with those that stand in it.
-fn element<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
+fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     place.named("element", |place| {
         let mut fields = place.fields("an element")?;
         refuse(place)?;
@@ -436,7 +436,7 @@ fn panel<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<
 }
 
 /// Reports an element of a type that is known and not asked here.
-fn refuse(place: &Place<'_>) -> Option<()> {
+fn refuse(place: &Cursor<'_>) -> Option<()> {
     let kind = match place.node.at("type").map(|node| &node.data) {
         Some(Data::Plain(kind) | Data::Quoted(kind)) => kind,
         _ => return Some(()),

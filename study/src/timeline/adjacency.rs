@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::design::Design;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 
 use super::tree::{Block, Node};
 
@@ -19,7 +19,7 @@ pub(crate) struct Adjacency {
 struct Shape {
     first: BTreeSet<u16>,
     last: BTreeSet<u16>,
-    /// Whether it may be passed over.
+    /// True if it may be passed over.
     nullable: bool,
 }
 
@@ -32,7 +32,7 @@ impl Adjacency {
             matches!(
                 stage,
                 Some(Stage {
-                    kind: Kind::End(_),
+                    kind: StageKind::End(_),
                     ..
                 })
             )
@@ -49,7 +49,7 @@ impl Adjacency {
         found
     }
 
-    /// What may come right before a stage.
+    /// The stages that may come right before a stage.
     pub(crate) fn before(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
         let pairs = self
             .pairs
@@ -58,7 +58,7 @@ impl Adjacency {
         pairs.map(|(before, _)| *before)
     }
 
-    /// What may come right after a stage.
+    /// The stages that may come right after a stage.
     pub(crate) fn after(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
         let pairs = self
             .pairs

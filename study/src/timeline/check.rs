@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::design::Design;
-use crate::read::Place;
-use crate::stage::Kind;
+use crate::read::Cursor;
+use crate::stage::StageKind;
 
 use super::names;
 use super::read::Read;
@@ -30,7 +30,7 @@ pub(crate) fn ids(read: &Read<'_>) {
     // Formulas name env stages alone by their bare id.
     for (place, stage) in read.places.iter().zip(&read.stages) {
         let stage = stage.as_ref();
-        let stage = stage.filter(|stage| matches!(stage.kind, Kind::Env(_)));
+        let stage = stage.filter(|stage| matches!(stage.kind, StageKind::Env(_)));
         if let Some((name, means)) = stage.and_then(|stage| names::fact(&stage.id)) {
             let message = format!(
                 "formulas call {means} `{name}`, and the episodes of this stage would hide that; give the stage another id, such as `{name}_play`"
@@ -50,7 +50,7 @@ fn ends_in(nodes: &[Node], read: &Read<'_>) -> bool {
     let mut surely = false;
     for (at, node) in nodes.iter().enumerate() {
         let ends = match node {
-            Node::Stage(stage) => matches!(read.kind(*stage), Some(Kind::End(_))),
+            Node::Stage(stage) => matches!(read.kind(*stage), Some(StageKind::End(_))),
             Node::Block(block) => block_ends(block, read),
         };
         if ends && at < last {
@@ -126,7 +126,7 @@ fn guard(block: &Block, read: &Read<'_>, again: Option<&Block>) {
     let again = again.map_or_else(Vec::new, |block| within(&block.block));
     for (number, stage) in (0..).zip(&read.stages) {
         let form = stage.as_ref();
-        let Some(form) = form.filter(|stage| matches!(stage.kind, Kind::Survey(_))) else {
+        let Some(form) = form.filter(|stage| matches!(stage.kind, StageKind::Survey(_))) else {
             continue;
         };
         let id = &form.id;
@@ -139,7 +139,7 @@ fn guard(block: &Block, read: &Read<'_>, again: Option<&Block>) {
     }
 }
 
-/// Whether a formula has some words, and not as the end of longer ones.
+/// Returns whether a formula has some words, and not as the end of longer ones.
 fn mentions(formula: &str, words: &str) -> bool {
     let begins = |at: usize| {
         let before = formula[..at].chars().next_back();
@@ -159,7 +159,7 @@ fn all(nodes: &[Node], stages: &mut Vec<u16>) {
 }
 
 /// Reports a walk that is longer than a route may be, at the smallest block that is too long.
-pub(crate) fn length(read: &Read<'_>, design: &Design, timeline: &Place<'_>) {
+pub(crate) fn length(read: &Read<'_>, design: &Design, timeline: &Cursor<'_>) {
     let visits = read.tree.iter().map(|node| visits(node, read, design));
     let Some(all) = visits.sum::<Option<usize>>() else {
         return;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::{Design, Unit};
 use crate::problem::hint;
-use crate::read::Place;
-use crate::stage::Kind;
+use crate::read::Cursor;
+use crate::stage::StageKind;
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
@@ -14,14 +14,14 @@ use super::adjacency::Adjacency;
 use super::read::Read;
 use super::tree::{ForEach, Node};
 
-/// What makes the group of a stage.
+/// The lobbies that make the group of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Makers {
     /// The lobbies that can be passed last before it.
     pub lobbies: BTreeSet<u16>,
-    /// What can come right before it on a way without a lobby: a stage, or the beginning.
+    /// The stage, or the beginning, right before it on a way without a lobby.
     without: Option<Option<u16>>,
-    /// Whether a stage that could not be read comes before it, which may be a lobby.
+    /// True if a stage that could not be read comes before it, which may be a lobby.
     pub is_unsure: bool,
 }
 
@@ -33,16 +33,16 @@ pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> 
     let mut all = BTreeMap::new();
     for (index, place) in (0..).zip(&read.places) {
         match read.kind(index) {
-            Some(Kind::Lobby(lobby)) => of_lobby(place, lobby, index, &adjacency, read),
+            Some(StageKind::Lobby(lobby)) => of_lobby(place, lobby, index, &adjacency, read),
             Some(kind) if kind.is_together() => {
                 let makers = makers(index, &adjacency, read);
-                if let Kind::Env(env) = kind {
+                if let StageKind::Env(env) = kind {
                     of_env(place, env, index, &makers, read);
                 }
                 of_writing(place, kind, index, &makers, read);
                 all.insert(index, makers);
             }
-            Some(Kind::Env(env)) if env.screen.chat.is_some() => place.wrong_at(
+            Some(StageKind::Env(env)) if env.screen.chat.is_some() => place.wrong_at(
                 "chat",
                 "nobody is there to write to, as the participant plays alone; add `partner` to `players`, or leave this out",
             ),
@@ -63,7 +63,7 @@ fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
             match before.map(|before| (before, read.kind(before))) {
                 None => makers.without = makers.without.or(Some(first)),
                 Some((_, None)) => makers.is_unsure = true,
-                Some((lobby, Some(Kind::Lobby(_)))) => drop(makers.lobbies.insert(lobby)),
+                Some((lobby, Some(StageKind::Lobby(_)))) => drop(makers.lobbies.insert(lobby)),
                 Some((before, _)) if seen.insert(before) => open.push((before, Some(first))),
                 Some(_) => {}
             }
@@ -72,7 +72,7 @@ fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
     makers
 }
 
-/// What the group of a lobby plays, over every way up to the next lobby: the sizes of groups, and whether there is
+/// The episodes of a lobby's group, over every way up to the next lobby: the sizes of groups, and whether there is
 /// anything that they do together, as far as could be read.
 fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize>, bool) {
     let (mut sizes, mut is_together) = (BTreeSet::new(), false);
@@ -81,10 +81,10 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
         for after in adjacency.after(stage).flatten() {
             match read.kind(after) {
                 None => is_together = true,
-                Some(Kind::Lobby(_)) => {}
+                Some(StageKind::Lobby(_)) => {}
                 Some(kind) => {
                     let people = match kind {
-                        Kind::Env(env) => env.people(),
+                        StageKind::Env(env) => env.people(),
                         _ => 1,
                     };
                     sizes.extend((people > 1).then_some(people));
@@ -100,13 +100,13 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
 }
 
 /// Reports a lobby that is to bring groups together again of which there are none.
-fn reunion(place: &Place<'_>, lobby: &Lobby, index: u16, read: &Read<'_>) {
+fn reunion(place: &Cursor<'_>, lobby: &Lobby, index: u16, read: &Read<'_>) {
     let Some(id) = &lobby.matching.reunite else {
         return;
     };
     let before = read.stages.iter().take(usize::from(index)).flatten();
     let lobbies = before.filter_map(|stage| match &stage.kind {
-        Kind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
+        StageKind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
         _ => None,
     });
     let lobbies: Vec<(&str, &Lobby)> = lobbies.collect();
@@ -134,11 +134,11 @@ fn reunion(place: &Place<'_>, lobby: &Lobby, index: u16, read: &Read<'_>) {
     }
 }
 
-fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency, read: &Read<'_>) {
+fn of_lobby(place: &Cursor<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency, read: &Read<'_>) {
     reunion(place, lobby, index, read);
     let is_apart = |after: Option<u16>| {
         let kind = after.map(|after| read.kind(after));
-        !matches!(kind, Some(None | Some(Kind::Env(_))))
+        !matches!(kind, Some(None | Some(StageKind::Env(_))))
     };
     let limits = [
         (
@@ -172,7 +172,7 @@ fn of_lobby(place: &Place<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency,
     }
 }
 
-fn of_env(place: &Place<'_>, env: &Env, index: u16, makers: &Makers, read: &Read<'_>) {
+fn of_env(place: &Cursor<'_>, env: &Env, index: u16, makers: &Makers, read: &Read<'_>) {
     let players = env.people();
     let message = without_group(index, makers, players, read);
     if let Some(message) = message {
@@ -207,15 +207,15 @@ fn without_group(index: u16, makers: &Makers, size: usize, read: &Read<'_>) -> O
 
 /// Checks a stage at which a group writes to each other: that there is one, that its places are named, and that no AI
 /// partner is to pass for a person.
-fn of_writing(place: &Place<'_>, kind: &Kind, index: u16, makers: &Makers, read: &Read<'_>) {
+fn of_writing(place: &Cursor<'_>, kind: &StageKind, index: u16, makers: &Makers, read: &Read<'_>) {
     let Some(writing) = kind.writing() else {
         return;
     };
     let (names, key) = match kind {
-        Kind::Env(_) => ("chat.names", "chat"),
+        StageKind::Env(_) => ("chat.names", "chat"),
         _ => ("names", "type"),
     };
-    if matches!(kind, Kind::Chat(_))
+    if matches!(kind, StageKind::Chat(_))
         && let Some(message) = without_group(index, makers, 2, read)
     {
         place.wrong_at(key, format!("a group writes here, but {message}"));
@@ -223,7 +223,7 @@ fn of_writing(place: &Place<'_>, kind: &Kind, index: u16, makers: &Makers, read:
     let lobbies = makers.lobbies.iter().filter_map(|lobby| {
         let stage = read.stages[usize::from(*lobby)].as_ref()?;
         match &stage.kind {
-            Kind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
+            StageKind::Lobby(lobby) => Some((stage.id.as_str(), lobby)),
             _ => None,
         }
     });
@@ -241,7 +241,7 @@ fn of_writing(place: &Place<'_>, kind: &Kind, index: u16, makers: &Makers, read:
         .iter()
         .filter_map(|(id, lobby)| Some((format!("of `{id}`"), lobby.bot.as_ref()?)));
     let own: Vec<&AiPartner> = match kind {
-        Kind::Env(env) => env.bots().collect(),
+        StageKind::Env(env) => env.bots().collect(),
         _ => Vec::new(),
     };
     let own = own.into_iter().map(|bot| ("of this stage".to_owned(), bot));
@@ -261,14 +261,14 @@ pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
         let makers = makers.get(&index);
         let named = makers.into_iter().flat_map(|makers| &makers.lobbies);
         let named = named.map(|lobby| match read.kind(*lobby) {
-            Some(Kind::Lobby(lobby)) => lobby.bot.clone(),
+            Some(StageKind::Lobby(lobby)) => lobby.bot.clone(),
             _ => None,
         });
         // Of several lobbies, each must name one.
         let named: Option<Vec<_>> = named.collect();
         let lobby = named.and_then(|named| named.into_iter().next());
         let is_unsure = makers.is_some_and(|makers| makers.is_unsure);
-        let Some(Kind::Env(env)) = read.stages[usize::from(index)]
+        let Some(StageKind::Env(env)) = read.stages[usize::from(index)]
             .as_mut()
             .map(|stage| &mut stage.kind)
         else {
@@ -295,7 +295,7 @@ pub(crate) fn shared(read: &mut Read<'_>, design: &Design) {
     read.tree = tree;
 }
 
-/// Whether people of a group that was made before these nodes play in them, and whether a lobby is among them.
+/// Returns whether people of a group that was made before these nodes play in them, and whether a lobby is among them.
 fn mark<'n>(
     nodes: impl IntoIterator<Item = &'n mut Node>,
     read: &Read<'_>,
@@ -305,7 +305,7 @@ fn mark<'n>(
     for node in nodes {
         let (inner, makes) = match node {
             Node::Stage(stage) => match read.kind(*stage) {
-                Some(kind) => (kind.is_together(), matches!(kind, Kind::Lobby(_))),
+                Some(kind) => (kind.is_together(), matches!(kind, StageKind::Lobby(_))),
                 None => (false, false),
             },
             Node::Block(block) => {

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::screening::Measured;
-use crate::stage::Kind;
+use crate::stage::StageKind;
 use crate::stage::course::Mode;
 use crate::stage::env::Env;
 use crate::stage::live::{self, Formulas};
@@ -21,7 +21,7 @@ use super::read::{Read, unknown};
 use super::tree::{Block, ForEach, Guard, Node};
 use crate::limits::MAX_COMBINATIONS;
 
-/// What names can stand for at a stage.
+/// The values that names can have at a stage.
 pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
 
 /// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses. Gives
@@ -29,7 +29,7 @@ pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
 pub(crate) fn check(
     read: &mut Read<'_>,
     design: &Design,
-    root: &Place<'_>,
+    root: &Cursor<'_>,
 ) -> BTreeMap<u16, Scope> {
     let facts = variables(read);
     let mut walk = Names {
@@ -54,13 +54,13 @@ pub(crate) fn check(
     set(&mut read.tree, &mut guards);
     for (lobby, formula) in compositions {
         let stage = read.stages[usize::from(lobby)].as_mut();
-        if let Some(Kind::Lobby(lobby)) = stage.map(|stage| &mut stage.kind) {
+        if let Some(StageKind::Lobby(lobby)) = stage.map(|stage| &mut stage.kind) {
             lobby.matching.composition = Some(formula);
         }
     }
     for (stage, formulas) in formulas {
         let stage = read.stages[usize::from(stage)].as_mut();
-        if let Some(Kind::Env(env)) = stage.map(|stage| &mut stage.kind) {
+        if let Some(StageKind::Env(env)) = stage.map(|stage| &mut stage.kind) {
             formulas.enter(env);
         }
     }
@@ -96,13 +96,13 @@ fn path_of(design: &Design, name: &str) -> String {
     format!("design.{kind}.{name}")
 }
 
-/// What formulas call something that every study has, and what that is.
+/// The names of facts that every study has, and their descriptions.
 const FACTS: [(&str, &str); 2] = [
     ("answers", "the answers to forms"),
     ("screening", "what the screening measured"),
 ];
 
-/// What the other names are that formulas of a running episode have.
+/// The description of the variables of a running episode.
 const OF_EPISODE: &str = "something of the running episode";
 
 /// A name of [`FACTS`] and what it means, if this is one.
@@ -111,7 +111,7 @@ pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Reports a name that formulas know as something else: a fact, something of the running episode, or the id of a stage.
-fn clash(name: &str, read: &Read<'_>, place: &Place<'_>, key: &str) {
+fn clash(name: &str, read: &Read<'_>, place: &Cursor<'_>, key: &str) {
     let of_episode = live::of_episode(Mode::Ticks).contains_key(name);
     let of_episode = of_episode.then_some(OF_EPISODE);
     if let Some(means) = fact(name).map(|(_, means)| means).or(of_episode) {
@@ -123,8 +123,8 @@ fn clash(name: &str, read: &Read<'_>, place: &Place<'_>, key: &str) {
     }
 }
 
-/// Whether a word is anywhere in the file outside the design.
-fn mentions(root: &Place<'_>, word: &str) -> bool {
+/// Returns whether a word is anywhere in the file outside the design.
+fn mentions(root: &Cursor<'_>, word: &str) -> bool {
     fn any(node: &yaml::Node, word: &str) -> bool {
         match &node.data {
             yaml::Data::Plain(text) | yaml::Data::Quoted(text) => {
@@ -154,7 +154,7 @@ fn set(nodes: &mut [Node], guards: &mut BTreeMap<u16, Guard>) {
     }
 }
 
-/// What formulas about a whole visit can ask: what was played and answered, and the level of each factor between units.
+/// The variables of formulas about a whole visit: episodes, answers, and the level of each factor between units.
 pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
     let mut types = variables(read);
     let factors = design.into_iter().flat_map(|design| &design.between);
@@ -162,7 +162,7 @@ pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
     types
 }
 
-/// What every formula can ask about a participant: [`crate::progress::Facts::scope`] gives the values.
+/// The variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] gives the values.
 fn variables(read: &Read<'_>) -> Types {
     let episode = [
         ("score", Type::Number),
@@ -175,14 +175,14 @@ fn variables(read: &Read<'_>) -> Types {
     let mut answers = Types::new();
     for stage in read.stages.iter().flatten() {
         match &stage.kind {
-            Kind::Screening(_) => {
+            StageKind::Screening(_) => {
                 types.insert("screening".to_owned(), Type::Record(Measured::types()));
             }
-            Kind::Env(_) => {
+            StageKind::Env(_) => {
                 let episodes = Type::list(Type::record(episode.clone()));
                 types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));
             }
-            Kind::Survey(survey) => {
+            StageKind::Survey(survey) => {
                 let items = survey.names().map(|name| (name.to_owned(), Type::Any));
                 answers.insert(stage.id.clone(), Type::Record(items.collect()));
             }
@@ -192,7 +192,7 @@ fn variables(read: &Read<'_>) -> Types {
     // A stage with faults of its own is not judged a second time where it is named.
     let broken = read.places.iter().zip(&read.stages);
     for (place, _) in broken.filter(|(_, stage)| stage.is_none()) {
-        let own = |(_, at): &&(String, Place<'_>)| at.path == place.path;
+        let own = |(_, at): &&(String, Cursor<'_>)| at.path == place.path;
         if let Some((id, _)) = read.ids.iter().find(own) {
             types.insert(id.clone(), Type::Any);
             answers.insert(id.clone(), Type::Any);
@@ -202,7 +202,7 @@ fn variables(read: &Read<'_>) -> Types {
     types
 }
 
-/// Whether a guard holds for nothing that names can stand for, whatever a participant does: of that nothing is known
+/// Returns whether a guard holds for nothing that names can stand for, whatever a participant does: of that nothing is known
 /// here, so a guard that depends on it has no value.
 fn never_holds(guard: &Formula, names: &Scope) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -265,13 +265,13 @@ struct Names<'r, 'a> {
     scopes: BTreeMap<u16, Scope>,
     /// Factors for whose levels copies are made.
     used: BTreeSet<String>,
-    /// What every formula can ask.
+    /// The variables of every formula.
     facts: Types,
     /// The guards of blocks, by their number.
     guards: BTreeMap<u16, Guard>,
     /// The formulas of env stages, by their index.
     formulas: BTreeMap<u16, Formulas>,
-    /// What lobbies want of their groups.
+    /// The compositions that lobbies want.
     compositions: BTreeMap<u16, Formula>,
 }
 
@@ -328,7 +328,7 @@ impl Names<'_, '_> {
             .extend(guard.map(|formula| (block.number, Guard(formula))));
     }
 
-    /// What names stand for, with the factors of which a unit gets one level.
+    /// The values of names, with the factors of which a unit gets one level.
     fn with_treatment(&self, scope: &Scope, lobby: bool) -> Scope {
         let mut scope = scope.clone();
         if self.design.unit == Unit::Participant || lobby {
@@ -356,7 +356,7 @@ impl Names<'_, '_> {
         each.levels(self.design).to_vec()
     }
 
-    fn factor(&mut self, name: &str, place: &Place<'_>, lobby: bool) {
+    fn factor(&mut self, name: &str, place: &Cursor<'_>, lobby: bool) {
         let Some(_) = self.design.within(name) else {
             let message = match self.design.between(name) {
                 Some(_) => format!(
@@ -389,9 +389,9 @@ impl Names<'_, '_> {
 
     fn stage(&mut self, stage: u16, scope: &Scope, lobby: bool) -> bool {
         let kind = self.read.kind(stage);
-        let is_lobby = matches!(kind, Some(Kind::Lobby(_)));
+        let is_lobby = matches!(kind, Some(StageKind::Lobby(_)));
         let scope = self.with_treatment(scope, lobby);
-        if let Some(Kind::Env(env)) = kind {
+        if let Some(StageKind::Env(env)) = kind {
             let place = &self.read.places[usize::from(stage)];
             self.config(place, env, &scope);
             let names: Vec<&str> = scope.keys().map(String::as_str).collect();
@@ -422,7 +422,7 @@ impl Names<'_, '_> {
             .extend(read.map(|formula| (stage, formula)));
     }
 
-    fn config(&self, place: &Place<'_>, env: &Env, scope: &Scope) {
+    fn config(&self, place: &Cursor<'_>, env: &Env, scope: &Scope) {
         let mut names = BTreeSet::new();
         for (path, found) in fill::references(&env.config, "config") {
             match found {
@@ -445,7 +445,7 @@ impl Names<'_, '_> {
         }
     }
 
-    fn reference(&self, place: &Place<'_>, path: &str, (name, inner): &Reference, scope: &Scope) {
+    fn reference(&self, place: &Cursor<'_>, path: &str, (name, inner): &Reference, scope: &Scope) {
         let Some(levels) = scope.get(name) else {
             let known: Vec<&str> = scope.keys().map(String::as_str).collect();
             let message = match (self.design.has(name), self.design.within(name).is_some()) {

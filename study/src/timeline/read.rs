@@ -4,28 +4,28 @@ use crate::design;
 use crate::folder::Source;
 use crate::limits::{MAX_DEPTH, MAX_STAGES, MAX_VISITS};
 use crate::problem::hint;
-use crate::read::{Fields, Place};
-use crate::stage::{self, Kind, Stage};
+use crate::read::{Cursor, Fields};
+use crate::stage::{self, Stage, StageKind};
 
 use super::tree::{Block, ForEach, Node};
 
-/// What was read: stages in the order of the file with the places of all, for the checks that follow.
+/// The timeline as it was read: stages in the order of the file with the places of all, for the checks that follow.
 pub(crate) struct Read<'a> {
     /// How the stages are walked.
     pub tree: Vec<Node>,
     /// The stages, as far as they could be read.
     pub stages: Vec<Option<Stage>>,
     /// Where each stands.
-    pub places: Vec<Place<'a>>,
+    pub places: Vec<Cursor<'a>>,
     /// Where each block stands, by its number.
-    pub blocks: Vec<Place<'a>>,
+    pub blocks: Vec<Cursor<'a>>,
     /// The ids of stages and blocks, and where they stand.
-    pub ids: Vec<(String, Place<'a>)>,
+    pub ids: Vec<(String, Cursor<'a>)>,
 }
 
 impl Read<'_> {
-    /// What a stage is, if it could be read.
-    pub(crate) fn kind(&self, stage: u16) -> Option<&Kind> {
+    /// The kind of a stage, if it could be read.
+    pub(crate) fn kind(&self, stage: u16) -> Option<&StageKind> {
         let stage = self.stages.get(usize::from(stage))?.as_ref();
         stage.map(|stage| &stage.kind)
     }
@@ -33,12 +33,12 @@ impl Read<'_> {
 
 /// The stage that a study begins with though no stage of its file says so, and where the file asks for it; no stage if that
 /// could not be read.
-pub(crate) type First<'a> = (Place<'a>, Option<Stage>);
+pub(crate) type First<'a> = (Cursor<'a>, Option<Stage>);
 
 /// Reads the timeline.
 pub(crate) fn read<'a>(
     source: Source<'_>,
-    place: &Place<'a>,
+    place: &Cursor<'a>,
     first: Option<First<'a>>,
 ) -> Option<Read<'a>> {
     let mut reader = Reader {
@@ -72,7 +72,7 @@ struct Reader<'r, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    fn nodes(&mut self, place: &Place<'a>, depth: usize) -> Option<Vec<Node>> {
+    fn nodes(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Vec<Node>> {
         let places = place.list("stages", MAX_STAGES)?;
         Some(
             places
@@ -83,7 +83,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// A node; none if nothing of it can be walked.
-    fn node(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
+    fn node(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         place.named("node", |place| {
             let has_children = place.node.get("block").is_some();
             let stage = place.may(!has_children).then(|| self.stage(place, depth));
@@ -92,7 +92,7 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    fn block(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
+    fn block(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         if depth == MAX_DEPTH {
             place.wrong(format!(
                 "a block inside {MAX_DEPTH} others; write the study with fewer blocks in each other"
@@ -125,7 +125,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// A stage, in a block of its own if it says how it is walked.
-    fn stage(&mut self, place: &Place<'a>, depth: usize) -> Option<Node> {
+    fn stage(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         let mut fields = place.fields("a stage")?;
         let (id, stage) = stage::read(self.source, &mut fields);
         let index = self.read.stages.len() as u16;
@@ -149,12 +149,12 @@ impl<'a> Reader<'_, 'a> {
         Some(Node::Block(block))
     }
 
-    fn number(&mut self, place: &Place<'a>) -> u16 {
+    fn number(&mut self, place: &Cursor<'a>) -> u16 {
         self.read.blocks.push(place.clone());
         (self.read.blocks.len() - 1) as u16
     }
 
-    fn named(&mut self, id: Option<String>, place: &Place<'a>) {
+    fn named(&mut self, id: Option<String>, place: &Cursor<'a>) {
         self.read.ids.extend(id.map(|id| (id, place.clone())));
     }
 }
@@ -183,7 +183,7 @@ fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
 }
 
 /// The name of a factor, or `{name: [values]}`.
-fn for_each(place: &Place<'_>) -> Option<ForEach> {
+fn for_each(place: &Cursor<'_>) -> Option<ForEach> {
     let factor = place
         .may(!place.is_block())
         .then(|| place.text(40).map(ForEach::Factor));
@@ -194,7 +194,7 @@ fn for_each(place: &Place<'_>) -> Option<ForEach> {
 }
 
 /// A name and its values.
-fn values_of_its_own(place: &Place<'_>) -> Option<ForEach> {
+fn values_of_its_own(place: &Cursor<'_>) -> Option<ForEach> {
     let entries = place.entries("a name and its values")?;
     let [(name, values)] = entries.as_slice() else {
         place.wrong(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));
@@ -210,7 +210,7 @@ fn values_of_its_own(place: &Place<'_>) -> Option<ForEach> {
     })
 }
 
-fn choose(place: &Place<'_>, count: usize) -> Option<u16> {
+fn choose(place: &Cursor<'_>, count: usize) -> Option<u16> {
     let chosen: u16 = place.whole(1..=200, "children of the block")?;
     if usize::from(chosen) > count && count > 0 {
         place.wrong(format!("{chosen} of {count} cannot be chosen; write a number from 1 to {count}, or add stages to the block"));

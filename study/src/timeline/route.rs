@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::assign::{Assignment, Draw, Rng};
+use crate::assign::{Assignment, Rng, UnitAssignment};
 use crate::design::{Level, Unit};
 use crate::limits::MAX_VISITS;
-use crate::stage::{Kind, Stage};
+use crate::stage::{Stage, StageKind};
 use crate::study::Study;
 
 use super::tree::{Bindings, Block, ForEach, Guard, Node};
@@ -16,7 +16,7 @@ use super::tree::{Bindings, Block, ForEach, Guard, Node};
 pub struct Visit<'a> {
     /// Index of the stage.
     pub stage: u16,
-    /// What names stand for there.
+    /// The values of names there.
     pub bindings: Arc<Bindings>,
     /// The guards of the copies that begin here, the outermost first.
     pub when: Vec<Gate<'a>>,
@@ -27,7 +27,7 @@ pub struct Visit<'a> {
 /// The guard of a copy, and where the route goes on if it does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate<'a> {
-    /// What is asked.
+    /// The question.
     pub guard: &'a Guard,
     /// The position of what follows the copy.
     pub past: u16,
@@ -75,7 +75,7 @@ impl<'a, 'd> Walk<'a, 'd> {
     }
 
     fn visit(&mut self, stage: u16, bound: &Arc<Bindings>) {
-        let is_lobby = matches!(self.kind(stage), Some(Kind::Lobby(_)));
+        let is_lobby = matches!(self.kind(stage), Some(StageKind::Lobby(_)));
         let bindings = self.with_treatment(bound);
         if is_lobby {
             self.lobby = Some(self.visits.len() as u16);
@@ -89,7 +89,7 @@ impl<'a, 'd> Walk<'a, 'd> {
         });
     }
 
-    fn kind(&self, stage: u16) -> Option<&'a Kind> {
+    fn kind(&self, stage: u16) -> Option<&'a StageKind> {
         self.study
             .timeline
             .get(usize::from(stage))
@@ -97,12 +97,12 @@ impl<'a, 'd> Walk<'a, 'd> {
     }
 
     /// The draw of the group that was made last.
-    fn group(&self) -> Option<&'d Draw> {
+    fn group(&self) -> Option<&'d UnitAssignment> {
         self.assignment.groups.get(&self.lobby?)
     }
 
     /// The draw that has the levels and orders of the design.
-    fn drawn(&self) -> Option<&'d Draw> {
+    fn drawn(&self) -> Option<&'d UnitAssignment> {
         match self.study.design.unit {
             Unit::Participant => Some(&self.assignment.own),
             Unit::Group => self.group(),

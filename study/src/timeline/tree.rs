@@ -25,31 +25,31 @@ pub struct Block {
     pub id: Option<String>,
     /// Its children; at least one.
     pub block: Vec<Node>,
-    /// What copies are made for.
+    /// The values that copies are made for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_each: Option<ForEach>,
     /// How many copies are made for each value.
     pub repeat: u16,
-    /// Whether every copy has its children in an order of its own.
+    /// True if every copy has its children in an order of its own.
     pub shuffle: bool,
     /// How many of its children a copy keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choose: Option<u16>,
-    /// Whether a copy is walked at all.
+    /// The guard that decides whether a copy is walked at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<Guard>,
-    /// Whether it has a guard, also while that is not read yet.
+    /// True if it has a guard, also while that is not read yet.
     #[serde(skip)]
     pub(crate) guarded: bool,
     /// Its number in the order of the file: what is drawn for it is drawn by this number.
     #[serde(skip)]
     pub(crate) number: u16,
-    /// Whether it holds a stage that is played with the partners of a lobby before the block, who are to draw alike.
+    /// True if it holds a stage that is played with the partners of a lobby before the block, who are to draw alike.
     #[serde(skip)]
     pub(crate) shared: bool,
 }
 
-/// What copies are made for.
+/// The values that copies are made for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ForEach {
@@ -137,7 +137,7 @@ pub(crate) fn most(nodes: &[Node], design: &Design, weight: &impl Fn(u16) -> f64
     nodes.iter().map(of).sum()
 }
 
-/// What names stand for at a place of the route.
+/// The values of names at a position of the route.
 pub type Bindings = BTreeMap<String, Level>;
 
 /// A formula that decides whether a copy of a block is walked.

@@ -1,10 +1,10 @@
 //! Why a text is no YAML, in the words of an author, and where: what a parser notices is often a line or a page behind
 //! its cause.
 
-use crate::problem::At;
+use crate::problem::LineColumn;
 
 /// The usual cause of text that does not parse, near the place at which a parser gave up, with the mend.
-pub(super) fn cause(text: &str, noticed: At) -> Option<(At, String)> {
+pub(super) fn cause(text: &str, noticed: LineColumn) -> Option<(LineColumn, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let last = lines.len().saturating_sub(1);
     let seen = (noticed.line as usize).saturating_sub(1).min(last);
@@ -28,17 +28,17 @@ pub(super) fn cause(text: &str, noticed: At) -> Option<(At, String)> {
 }
 
 /// A place by its row and column from 0.
-fn place(row: usize, column: usize) -> At {
+fn place(row: usize, column: usize) -> LineColumn {
     let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
-    At {
+    LineColumn {
         line: number(row),
         column: number(column),
     }
 }
 
 /// Quotes and brackets that are never closed, or closed by a bracket of the other kind.
-fn unclosed(lines: &[&str]) -> Option<(At, String)> {
-    let mut open: Vec<(char, At)> = Vec::new();
+fn unclosed(lines: &[&str]) -> Option<(LineColumn, String)> {
+    let mut open: Vec<(char, LineColumn)> = Vec::new();
     // The depth of the line whose block of text goes on.
     let mut text_under: Option<usize> = None;
     for (row, line) in lines.iter().enumerate() {
@@ -68,7 +68,11 @@ fn indent(line: &str) -> usize {
 }
 
 /// Opens and closes what a line does; a bracket that closes another one is told.
-fn scan(line: &str, row: usize, open: &mut Vec<(char, At)>) -> Option<(At, String)> {
+fn scan(
+    line: &str,
+    row: usize,
+    open: &mut Vec<(char, LineColumn)>,
+) -> Option<(LineColumn, String)> {
     // Whether a value can begin here: quotes and brackets inside a text are text.
     let mut begins = true;
     let mut before = ' ';
@@ -114,7 +118,7 @@ fn scan(line: &str, row: usize, open: &mut Vec<(char, At)>) -> Option<(At, Strin
     None
 }
 
-/// What is usually wrong with a line by itself: its column from 0, and the mend.
+/// A usual fault of a line by itself: its column from 0, and the fix.
 fn line_fault(line: &str) -> Option<(usize, String)> {
     if let Some(found) = apostrophe(line).or_else(|| name_in_braces(line)) {
         return Some(found);
@@ -203,7 +207,7 @@ fn name_in_braces(line: &str) -> Option<(usize, String)> {
 }
 
 /// A line at a depth at which none of the lines around it stands, or that is no `key: value` among such.
-fn depth(lines: &[&str], row: usize) -> Option<(At, String)> {
+fn depth(lines: &[&str], row: usize) -> Option<(LineColumn, String)> {
     let is_there = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let line = lines.get(row)?;
     let own = indent(line);
@@ -236,9 +240,9 @@ fn depth(lines: &[&str], row: usize) -> Option<(At, String)> {
 mod tests {
     use super::*;
 
-    /// What is told of a text that was noticed to be wrong on a line.
+    /// The message about a text that was noticed to be wrong on a line.
     fn told(text: &str, line: u32) -> String {
-        let (at, message) = cause(text, At { line, column: 1 }).expect("a cause");
+        let (at, message) = cause(text, LineColumn { line, column: 1 }).expect("a cause");
         format!("{}:{}: {message}", at.line, at.column)
     }
 

@@ -201,7 +201,7 @@ fn pictures_of_forms_are_media_of_the_study() {
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let media: Vec<_> = study.media().collect();
     assert_eq!((media.len(), media[0].file.as_str()), (1, "forms/dot.png"));
-    let study::Kind::Survey(survey) = &study.timeline[3].kind else {
+    let study::StageKind::Survey(survey) = &study.timeline[3].kind else {
         panic!("not a survey")
     };
     let shown = survey.in_language("en");

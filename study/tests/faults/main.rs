@@ -463,7 +463,7 @@ fn a_study_with_any_part_cut_out_or_put_twice_loads_or_is_reported_with_lines() 
     });
 }
 
-/// What is odd about the good study after some replacements.
+/// The warnings about the good study after some replacements.
 fn warnings(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     let folder = Folder::new(name);
     let mut text = STUDY.to_owned();

@@ -2,15 +2,15 @@
 
 use serde_json::{Number, Value};
 
-use super::{Fault, MAX_LENGTH, Op, Term};
+use super::{ConditionFault, MAX_LENGTH, Op, Term};
 
 /// The most parts inside each other.
 const MAX_NESTING: usize = 24;
 
-/// What stands in a condition.
+/// A token of a condition.
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
-    /// What stands in braces.
+    /// A name in braces.
     Name(String),
     /// Text in quotes.
     Quoted(String),
@@ -71,7 +71,7 @@ const OPERATORS: [(&str, Op, u8); 38] = [
 const KNOWN: &str = "known here: = <> < <= > >= contains notcontains anyof allof noneof empty notempty \
                      and or ! + - * / %";
 
-pub(super) fn parse(text: &str) -> Result<(Term, Vec<(String, usize)>), Fault> {
+pub(super) fn parse(text: &str) -> Result<(Term, Vec<(String, usize)>), ConditionFault> {
     if text.trim().is_empty() {
         return Err(fault(0, "there is no condition here"));
     }
@@ -112,15 +112,15 @@ fn negative(number: &Number) -> Value {
     }
 }
 
-fn fault(at: usize, message: impl Into<String>) -> Fault {
-    Fault {
+fn fault(at: usize, message: impl Into<String>) -> ConditionFault {
+    ConditionFault {
         at,
         message: message.into(),
     }
 }
 
 /// Tokens with the bytes at which they stand.
-fn tokens(text: &str) -> Result<Vec<(Token, usize)>, Fault> {
+fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ConditionFault> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
@@ -208,7 +208,7 @@ impl Parser {
     }
 
     /// A part whose operators bind at least as tightly.
-    fn term(&mut self, least: u8, depth: usize) -> Result<Term, Fault> {
+    fn term(&mut self, least: u8, depth: usize) -> Result<Term, ConditionFault> {
         let mut left = self.one(depth)?;
         loop {
             if let Some(empty) = self.emptiness() {
@@ -239,7 +239,7 @@ impl Parser {
         Some(empty)
     }
 
-    fn one(&mut self, depth: usize) -> Result<Term, Fault> {
+    fn one(&mut self, depth: usize) -> Result<Term, ConditionFault> {
         let at = self.place();
         if depth > MAX_NESTING {
             let message = format!(
@@ -292,7 +292,7 @@ impl Parser {
     }
 
     /// A word as a value, as SurveyJS takes it: a number, true or false, or text.
-    fn word(&mut self, word: String, at: usize) -> Result<Term, Fault> {
+    fn word(&mut self, word: String, at: usize) -> Result<Term, ConditionFault> {
         if matches!(self.peek(), Some(Token::Sign("("))) {
             return Err(fault(
                 at,
@@ -325,7 +325,7 @@ impl Parser {
     }
 
     /// The values up to `]`.
-    fn list(&mut self, at: usize, depth: usize) -> Result<Term, Fault> {
+    fn list(&mut self, at: usize, depth: usize) -> Result<Term, ConditionFault> {
         let mut values = Vec::new();
         while !self.takes("]") {
             let place = self.place();

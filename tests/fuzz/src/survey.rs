@@ -2,14 +2,14 @@
 
 use ::survey::{Form, Values};
 use protocol::control::Answer;
-use study::Kind;
+use study::StageKind;
 use study::survey::Survey;
 
 /// The form of the fuzzed study, which asks for something of every kind.
 pub(crate) fn survey() -> &'static Survey {
     let stages = &crate::hub::terms().0.timeline;
     let form = stages.iter().find_map(|stage| match &stage.kind {
-        Kind::Survey(survey) => Some(survey),
+        StageKind::Survey(survey) => Some(survey),
         _ => None,
     });
     form.expect("the study has a form")

@@ -14,6 +14,16 @@ pub(super) type Types<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (&'a str, usize)
 /// A row of the table: where it stands, and the crates.
 type Row<'a> = (usize, BTreeSet<&'a str>);
 
+/// Names of before this rule that are neither renamed nor in the glossary yet: a warning each.
+const UNSETTLED: &[&str] = &[
+    "Checked", "Choice", "Clock", "Course", "Deed", "Draft", "Due", "End", "Ending", "Event",
+    "Facts", "Fault", "Figures", "Frame", "Gauge", "Ground", "Ice", "Item", "Kind", "Layout",
+    "Limits", "Line", "Link", "Map", "Memory", "Module", "Native", "Options", "Order", "Orders",
+    "Outcome", "Page", "Partners", "Payment", "Plan", "Presence", "Problem", "Record", "Refusal",
+    "Report", "Rules", "Said", "Server", "Shown", "State", "Status", "Step", "Tables", "Template",
+    "Terms", "Verdict", "Wage", "Window",
+];
+
 /// Folders of crates that no other crate can name anything of, or that show what an author may call things.
 const APART: [&str; 3] = ["examples/", "tests/", "xtask"];
 
@@ -81,7 +91,10 @@ fn compare(types: &Types<'_>, shared: &BTreeMap<&str, Row<'_>>) -> Vec<Finding> 
                     .trim_start_matches('#')
                     .trim()
             );
-            findings.push(Finding::warning(path, *line, what));
+            findings.push(match UNSETTLED.contains(name) {
+                true => Finding::warning(path, *line, what),
+                false => Finding::new(path, *line, what),
+            });
         }
     }
     for (name, (line, crates)) in shared {
@@ -89,7 +102,7 @@ fn compare(types: &Types<'_>, shared: &BTreeMap<&str, Row<'_>>) -> Vec<Finding> 
         for owner in crates {
             if !places.is_some_and(|places| places.contains_key(owner)) {
                 let what = format!("{owner} has no public type {name}");
-                findings.push(Finding::warning(GLOSSARY, *line, what));
+                findings.push(Finding::new(GLOSSARY, *line, what));
             }
         }
     }

@@ -18,8 +18,6 @@ const EXEMPT: &[&str] = &[
     "signaling-server/",
     "simulation/",
     "store/",
-    "study/",
-    "survey/",
     "turn/",
 ];
 

@@ -9,7 +9,7 @@ mod slider;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use survey::{Choice, Item, Kind, NONE, key_of};
+use survey::{FormItem, ItemChoice, ItemKind, NONE, key_of};
 use wasm_bindgen::prelude::*;
 use web_sys::{Event, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement};
 
@@ -22,17 +22,17 @@ pub(super) use parts::find as find_part;
 /// An item as a `fieldset`; what asks nothing too, so that items and fieldsets have the same index.
 pub(super) fn control(
     shared: &Shared,
-    item: &Item,
+    item: &FormItem,
     id: &str,
     value: Option<&Value>,
 ) -> HtmlElement {
     let field = dom::make_element("fieldset.item");
-    if let Kind::Html(html) = &item.kind {
+    if let ItemKind::Html(html) = &item.kind {
         field.class_list().add_1("plain").ok();
         dom::add_children(&field, &[&dom::make_prose(html)]);
         return field;
     }
-    if item.kind == Kind::Heading {
+    if item.kind == ItemKind::Heading {
         field.class_list().add_1("plain").ok();
         for (kind, text) in [("h2", &item.title), ("p.hint", &item.description)] {
             if !text.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn control(
 }
 
 /// Marks what must be answered.
-fn mark_required(title: &HtmlElement, item: &Item) {
+fn mark_required(title: &HtmlElement, item: &FormItem) {
     if item.required || item.required_if.is_some() {
         let star = dom::make_text("span.required", " *");
         dom::set_attribute(&star, "aria-hidden", "true");
@@ -68,12 +68,12 @@ fn mark_required(title: &HtmlElement, item: &Item) {
 }
 
 /// The elements with which an item, or a part of one, is answered.
-fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
+fn answering(item: &FormItem, id: &str, value: Option<&Value>, set: Setter) -> Vec<HtmlElement> {
     let one = match &item.kind {
-        Kind::One(choices) => radios(class_of(choices), id, choices, value, set),
-        Kind::List(choices) => list(item, choices, value, set),
-        Kind::Many { choices, .. } => checks(choices, value, &set),
-        Kind::Rating { points, low, high } => {
+        ItemKind::One(choices) => radios(class_of(choices), id, choices, value, set),
+        ItemKind::List(choices) => list(item, choices, value, set),
+        ItemKind::Many { choices, .. } => checks(choices, value, &set),
+        ItemKind::Rating { points, low, high } => {
             let scale = radios("div.choices.rating", id, points, value, set);
             let (low, high) = (
                 dom::make_text("span.low", low),
@@ -81,8 +81,8 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
             );
             return vec![scale, low, high];
         }
-        Kind::Boolean { yes, no } => {
-            let choice = |value: bool, text: &String| Choice {
+        ItemKind::Boolean { yes, no } => {
+            let choice = |value: bool, text: &String| ItemChoice {
                 value: json!(value),
                 text: text.clone(),
                 picture: None,
@@ -90,10 +90,10 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
             let choices = [choice(true, yes), choice(false, no)];
             radios("div.choices", id, &choices, value, set)
         }
-        Kind::Line { input } => line(item, input, value, set),
-        Kind::Lines => lines(item, value, set),
-        Kind::Matrix { columns, rows } => matrix(id, columns, rows, value, &set),
-        Kind::Slider {
+        ItemKind::Line { input } => line(item, input, value, set),
+        ItemKind::Lines => lines(item, value, set),
+        ItemKind::Matrix { columns, rows } => matrix(id, columns, rows, value, &set),
+        ItemKind::Slider {
             min,
             max,
             step,
@@ -106,15 +106,15 @@ fn answering(item: &Item, id: &str, value: Option<&Value>, set: Setter) -> Vec<H
             };
             slider::slider(item, scale, *range, value, set)
         }
-        Kind::Ranking(choices) => ranking::ranking(choices, value, set),
-        Kind::Parts(parts) => parts::parts(parts, id, value, &set),
-        Kind::Html(_) | Kind::Heading => return Vec::new(),
+        ItemKind::Ranking(choices) => ranking::ranking(choices, value, set),
+        ItemKind::Parts(parts) => parts::parts(parts, id, value, &set),
+        ItemKind::Html(_) | ItemKind::Heading => return Vec::new(),
     };
     vec![one]
 }
 
 /// The arrangement of choices.
-fn class_of(choices: &[Choice]) -> &'static str {
+fn class_of(choices: &[ItemChoice]) -> &'static str {
     match choices.iter().any(|choice| choice.picture.is_some()) {
         true => "div.choices.pictures",
         false => "div.choices",
@@ -122,7 +122,7 @@ fn class_of(choices: &[Choice]) -> &'static str {
 }
 
 /// The question; that for a text of one's own may have no words of the study.
-fn title(item: &Item) -> &str {
+fn title(item: &FormItem) -> &str {
     match item.title.as_str() {
         "" => messages::current_words().other,
         title => title,
@@ -151,7 +151,7 @@ fn setter(shared: &Shared, name: &str) -> Setter {
 fn choice(
     kind: &str,
     group: &str,
-    choice: &Choice,
+    choice: &ItemChoice,
     checked: bool,
 ) -> (HtmlElement, HtmlInputElement) {
     let label = dom::make_element("label.choice");
@@ -182,7 +182,7 @@ fn choice(
 fn radios(
     class: &str,
     group: &str,
-    choices: &[Choice],
+    choices: &[ItemChoice],
     value: Option<&Value>,
     set: Setter,
 ) -> HtmlElement {
@@ -196,7 +196,7 @@ fn radios(
     list
 }
 
-fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElement {
+fn checks(choices: &[ItemChoice], value: Option<&Value>, set: &Setter) -> HtmlElement {
     let list = dom::make_element(class_of(choices));
     let before: Vec<Value> = value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut inputs = Vec::new();
@@ -230,7 +230,12 @@ fn checks(choices: &[Choice], value: Option<&Value>, set: &Setter) -> HtmlElemen
 }
 
 /// A native list that opens.
-fn list(item: &Item, choices: &[Choice], value: Option<&Value>, set: Setter) -> HtmlElement {
+fn list(
+    item: &FormItem,
+    choices: &[ItemChoice],
+    value: Option<&Value>,
+    set: Setter,
+) -> HtmlElement {
     let select: HtmlSelectElement = dom::make_element("select").unchecked_into();
     dom::set_attribute(&select, "aria-label", title(item));
     let nothing = match item.placeholder.as_str() {
@@ -258,7 +263,7 @@ fn list(item: &Item, choices: &[Choice], value: Option<&Value>, set: Setter) -> 
     select.unchecked_into()
 }
 
-fn line(item: &Item, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
+fn line(item: &FormItem, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
     let input: HtmlInputElement = dom::make_element("input").unchecked_into();
     input.set_type(kind);
     if kind == "number" {
@@ -276,7 +281,7 @@ fn line(item: &Item, kind: &str, value: Option<&Value>, set: Setter) -> HtmlElem
     input.unchecked_into()
 }
 
-fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
+fn lines(item: &FormItem, value: Option<&Value>, set: Setter) -> HtmlElement {
     let area: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
     area.set_rows(4);
     dom::set_attribute(&area, "aria-label", title(item));
@@ -293,8 +298,8 @@ fn lines(item: &Item, value: Option<&Value>, set: Setter) -> HtmlElement {
 
 fn matrix(
     id: &str,
-    columns: &[Choice],
-    rows: &[Choice],
+    columns: &[ItemChoice],
+    rows: &[ItemChoice],
     value: Option<&Value>,
     set: &Setter,
 ) -> HtmlElement {

@@ -1,6 +1,6 @@
 //! What the study says of people who are away.
 
-use study::disconnect::{Ice, Meanwhile, Then};
+use study::disconnect::{IcePolicy, Meanwhile, Then};
 use study::stage::{AiPartner, Player};
 
 use super::*;
@@ -277,7 +277,7 @@ fn presence_is_in_the_log() {
 fn a_study_that_hides_addresses_says_so_in_the_plan() {
     let mut stage = Stage::new(Limits::default());
     let mut study = (*stage.study).clone();
-    (study.net.ice, study.net.fallback) = (Ice::Relay, false);
+    (study.net.ice, study.net.fallback) = (IcePolicy::Relay, false);
     stage.hub.study = Arc::new(study);
     stage.hub.ice = Box::new(|now_us, episode, seat| {
         let username = Some(format!("{now_us}:{episode}:{}", seat.0));

@@ -3,10 +3,10 @@
 use ::survey::MOST;
 
 use crate::problem::hint;
-use crate::read::Place;
+use crate::read::Cursor;
 use crate::survey::{Attention, Purpose, Survey};
 
-pub(super) fn attention(place: &Place<'_>) -> Option<Attention> {
+pub(super) fn attention(place: &Cursor<'_>) -> Option<Attention> {
     let mut fields = place.fields("attention items")?;
     let items = fields.key("items", "The names of elements with a `correctAnswer`.");
     let items = items.need("[imc]", |place| {
@@ -31,7 +31,7 @@ pub(super) fn attention(place: &Place<'_>) -> Option<Attention> {
 pub(super) fn check_attention(
     survey: &Survey,
     attention: &Attention,
-    place: &Place<'_>,
+    place: &Cursor<'_>,
 ) -> Option<()> {
     let names: Vec<&str> = survey.names().collect();
     let mut whole = Some(());

@@ -4,7 +4,7 @@ use ::survey::MOST;
 use serde_json::Value;
 
 use super::part::texts;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::survey::MAX_ANSWER;
 use crate::yaml::Data;
 
@@ -71,7 +71,7 @@ pub(super) fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<V
     fields.key(key, doc).need(example, |place| choices(&place))
 }
 
-pub(super) fn choices(place: &Place<'_>) -> Option<Vec<Value>> {
+pub(super) fn choices(place: &Cursor<'_>) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for place in &place.list("choices", MOST)? {
         let value = choice(place)?;
@@ -87,7 +87,7 @@ pub(super) fn choices(place: &Place<'_>) -> Option<Vec<Value>> {
 }
 
 /// The value of a choice: itself, or its `value` beside a `text`.
-fn choice(place: &Place<'_>) -> Option<Value> {
+fn choice(place: &Cursor<'_>) -> Option<Value> {
     place.named("choice", |place| {
         let block = (place.may(place.is_block())).then(|| {
             let mut fields = place.fields("a choice")?;
@@ -104,7 +104,7 @@ fn choice(place: &Place<'_>) -> Option<Value> {
 }
 
 /// A word or a number.
-pub(super) fn value(place: &Place<'_>) -> Option<Value> {
+pub(super) fn value(place: &Cursor<'_>) -> Option<Value> {
     if !place.may(false)
         && (place.node.is_null() || matches!(place.node.data, Data::List(_) | Data::Map(_)))
     {

@@ -6,7 +6,7 @@ use super::choices::choices;
 use super::part::texts;
 use super::rules::in_order;
 use crate::limits::MAX_SLIDER_STEPS;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::survey::MAX_ANSWER;
 
 /// Reads what yes and no are called.
@@ -44,7 +44,7 @@ pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
         "A list of points, instead of `rateMin` to `rateMax`.",
     );
     let named = named.maybe(|place| choices(&place));
-    let whole = |place: Place<'_>| place.whole(-1000..=1000, "");
+    let whole = |place: Cursor<'_>| place.whole(-1000..=1000, "");
     let min = fields.key("rateMin", "The first point.").or(1i64, whole);
     let step = fields
         .key("rateStep", "The distance between two points.")
@@ -100,7 +100,7 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     let is_number = number
         .as_ref()
         .is_some_and(|word| known.contains(&(word.as_str(), true)));
-    let bound = |place: Place<'_>| match is_number {
+    let bound = |place: Cursor<'_>| match is_number {
         true => place.number(-1e12..=1e12, ""),
         false => place.text(20).map(|_| f64::NAN),
     };
@@ -130,7 +130,7 @@ pub(super) fn slider(fields: &mut Fields<'_>) -> Option<()> {
     let kinds = [("single", ()), ("range", ())];
     let doc = "`single`: one number. `range`: two numbers, from the first to the second.";
     let kind = (fields.key("sliderType", doc)).maybe(|place| place.word("slider type", &kinds));
-    let number = |place: Place<'_>| place.number(-1e9..=1e9, "");
+    let number = |place: Cursor<'_>| place.number(-1e9..=1e9, "");
     let min = fields.key("min", "The least number.").or(0.0, number);
     let max = fields.key("max", "The greatest number.").or(100.0, number);
     let step = step(fields, "The distance between two values.");
@@ -143,7 +143,7 @@ fn step(fields: &mut Fields<'_>, doc: &str) -> Option<f64> {
     step.or(1.0, |place| place.number(1e-6..=1e9, ""))
 }
 
-/// Whether there is something to slide along.
+/// Returns whether there is something to slide along.
 fn steps_fit(fields: &Fields<'_>, min: f64, max: f64, step: f64) -> Option<()> {
     let steps = (max - min) / step;
     if !(1.0..=MAX_SLIDER_STEPS).contains(&steps) {

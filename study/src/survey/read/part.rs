@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::formula;
 use crate::media::Media;
 use crate::problem::Problem;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::survey::MAX_ANSWER;
 use crate::yaml;
 
@@ -38,7 +38,7 @@ pub(super) struct Reading<'a> {
     pub dir: &'a Path,
     /// The file in which the document stands, to whose folder files are relative.
     pub file: &'a str,
-    /// What is there for SurveyJS alone.
+    /// Keys that matter to SurveyJS alone.
     pub unused: RefCell<Vec<Problem>>,
     /// The pictures, by how the document names them.
     pub pictures: RefCell<BTreeMap<String, Media>>,
@@ -56,19 +56,19 @@ pub(super) fn pass(fields: &mut Fields<'_>, keys: &'static [&'static str], readi
     }
 }
 
-/// What a form is made of, in the order of the document.
+/// A part of a form, in the order of the document.
 pub(super) enum Part<'a> {
     /// An element that asks something, or HTML.
     Item {
         name: String,
-        named: Place<'a>,
-        correct: Option<(Value, Place<'a>)>,
-        default: Option<Place<'a>>,
+        named: Cursor<'a>,
+        correct: Option<(Value, Cursor<'a>)>,
+        default: Option<Cursor<'a>>,
     },
     /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
     Asks {
         condition: Condition,
-        place: Place<'a>,
+        place: Cursor<'a>,
         anything: bool,
     },
 }
@@ -104,7 +104,7 @@ pub(super) fn condition<'a>(
 }
 
 /// Text, or text by language.
-pub(super) fn localised(place: &Place<'_>) -> Option<()> {
+pub(super) fn localised(place: &Cursor<'_>) -> Option<()> {
     let texts = (place.may(place.is_block())).then(|| {
         for (_, text) in place.entries("text by language")? {
             text.text(MAX_ANSWER)?;

@@ -8,7 +8,7 @@ use super::choices::{choices, rows_at};
 use super::inputs::{input, rating, written, yes_and_no};
 use super::part::{Part, Reading, Type, pass, texts as texts_of};
 use super::rules::validators;
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 
 /// How SurveyJS draws several texts.
 const TEXTS_LOOKS: &[&str] = &["itemErrorLocation", "itemTitleWidth"];
@@ -27,7 +27,7 @@ const TABLE_LOOKS: &[&str] = &[
 /// How SurveyJS draws a column.
 const COLUMN_LOOKS: &[&str] = &["colCount", "maxWidth", "minWidth", "width"];
 
-/// What a cell of a table is, and the type of element that it is like.
+/// The cells of a table, and the type of element that each is like.
 const CELLS: [(&str, Option<Type>); 8] = [
     ("default", None),
     ("dropdown", Some(Type::One)),
@@ -56,7 +56,7 @@ pub(super) fn texts<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Optio
 }
 
 /// Reads a text among several.
-fn text<'a>(place: &Place<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Part<'a>>)> {
+fn text<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Part<'a>>)> {
     let mut fields = place.fields("a text (`name` and `title`)")?;
     pass(&mut fields, &["size", "step"], reading);
     let name = asks(&mut fields);
@@ -97,16 +97,16 @@ pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Optio
     Some(all)
 }
 
-/// What a table says for columns that do not say it.
+/// Defaults of a table for its columns.
 struct Usual {
-    /// What the cells are like; none if that could not be read.
+    /// The type of the cells; `None` if it could not be read.
     cell: Option<Type>,
-    /// Whether it has choices.
+    /// True if it has choices.
     has_choices: bool,
 }
 
 fn column<'a>(
-    place: &Place<'a>,
+    place: &Cursor<'a>,
     reading: &Reading<'_>,
     usual: &Usual,
 ) -> Option<(String, Vec<Part<'a>>)> {
@@ -197,9 +197,9 @@ fn asks(fields: &mut Fields<'_>) -> Option<String> {
 
 /// Reads parts whose names are different.
 fn named_parts<'a>(
-    place: &Place<'a>,
+    place: &Cursor<'a>,
     what: &str,
-    read: impl Fn(&Place<'a>) -> Option<(String, Vec<Part<'a>>)>,
+    read: impl Fn(&Cursor<'a>) -> Option<(String, Vec<Part<'a>>)>,
 ) -> Option<Vec<Part<'a>>> {
     let mut names = BTreeSet::new();
     let mut all = Some(Vec::new());

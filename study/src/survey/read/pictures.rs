@@ -9,7 +9,7 @@ use super::choices::{choices_order, value};
 use super::part::{Part, Reading, Type, localised, pass};
 use super::rules::validators;
 use crate::media::{self, Media};
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 
 /// How SurveyJS draws pictures.
 const LOOKS: &[&str] = &[
@@ -48,7 +48,7 @@ pub(super) fn read<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option
     rules
 }
 
-fn choices(place: &Place<'_>, reading: &Reading<'_>) -> Option<()> {
+fn choices(place: &Cursor<'_>, reading: &Reading<'_>) -> Option<()> {
     let mut values = Vec::new();
     let mut whole = Some(());
     for place in &place.list("pictures", MOST)? {
@@ -65,7 +65,7 @@ fn choices(place: &Place<'_>, reading: &Reading<'_>) -> Option<()> {
     whole
 }
 
-fn choice(place: &Place<'_>, reading: &Reading<'_>) -> Option<Value> {
+fn choice(place: &Cursor<'_>, reading: &Reading<'_>) -> Option<Value> {
     place.named("picture", |place| {
         let mut fields = place.fields("a picture (`value`, `text` and `imageLink`)")?;
         let value = fields.key("value", "The value in the data.");
@@ -87,7 +87,7 @@ fn choice(place: &Place<'_>, reading: &Reading<'_>) -> Option<Value> {
     })
 }
 
-fn picture(place: &Place<'_>, reading: &Reading<'_>) -> Option<()> {
+fn picture(place: &Cursor<'_>, reading: &Reading<'_>) -> Option<()> {
     let named = place.file("picture")?;
     let mut found = media::read(reading.dir, reading.file, place, &named)?;
     let media = found.swap_remove(0);

@@ -3,7 +3,7 @@
 use ::survey::Pattern;
 
 use super::part::{Part, Type, condition, texts};
-use crate::read::{Fields, Place};
+use crate::read::{Cursor, Fields};
 use crate::survey::MAX_ANSWER;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Pa
 }
 
 /// Reads a rule; inside is the condition that it is, if it is one.
-fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
+fn validator<'a>(place: &Cursor<'a>, of: Type) -> Option<Option<Part<'a>>> {
     // What a rule takes does not follow from where it stands, so that it is told once.
     let fits = |kind: Validator| match kind {
         Validator::Expression => true,
@@ -62,8 +62,8 @@ fn validator<'a>(place: &Place<'a>, of: Type) -> Option<Option<Part<'a>>> {
 }
 
 fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>> {
-    let bound = |place: Place<'_>| place.number(-1e12..=1e12, "");
-    let size = |place: Place<'_>| place.whole(-1..=MAX_ANSWER as i64, "");
+    let bound = |place: Cursor<'_>| place.number(-1e12..=1e12, "");
+    let size = |place: Cursor<'_>| place.whole(-1..=MAX_ANSWER as i64, "");
     match kind {
         Validator::Numeric => {
             let min = fields.key("minValue", "The least number.").maybe(bound);

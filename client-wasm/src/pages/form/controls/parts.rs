@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
-use survey::{Item, Kind};
+use survey::{FormItem, ItemKind};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
@@ -44,8 +44,15 @@ impl Members {
 }
 
 /// Questions under one, each with what it is called.
-pub(super) fn parts(parts: &[Item], id: &str, value: Option<&Value>, set: &Setter) -> HtmlElement {
-    let is_table = parts.iter().any(|part| matches!(part.kind, Kind::Parts(_)));
+pub(super) fn parts(
+    parts: &[FormItem],
+    id: &str,
+    value: Option<&Value>,
+    set: &Setter,
+) -> HtmlElement {
+    let is_table = parts
+        .iter()
+        .any(|part| matches!(part.kind, ItemKind::Parts(_)));
     let list = dom::make_element(if is_table { "div.table" } else { "div.parts" });
     let members = Members::new(value, set);
     for (index, part) in parts.iter().enumerate() {
@@ -57,8 +64,11 @@ pub(super) fn parts(parts: &[Item], id: &str, value: Option<&Value>, set: &Sette
 }
 
 /// A part: a label around what is a single field, or a group of fields.
-fn drawn(part: &Item, id: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
-    let is_field = matches!(part.kind, Kind::Line { .. } | Kind::Lines | Kind::List(_));
+fn drawn(part: &FormItem, id: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
+    let is_field = matches!(
+        part.kind,
+        ItemKind::Line { .. } | ItemKind::Lines | ItemKind::List(_)
+    );
     let element = dom::make_element(if is_field { "label.part" } else { "div.part" });
     dom::set_attribute(&element, PART, &part.name);
     let called = dom::make_text("span.called", title(part));

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use serde_json::Value;
-use survey::Choice;
+use survey::ItemChoice;
 use wasm_bindgen::prelude::*;
 use web_sys::{HtmlElement, PointerEvent};
 
@@ -32,12 +32,13 @@ struct Row {
 }
 
 /// A list to be put in order.
-pub(super) fn ranking(choices: &[Choice], value: Option<&Value>, set: Setter) -> HtmlElement {
+pub(super) fn ranking(choices: &[ItemChoice], value: Option<&Value>, set: Setter) -> HtmlElement {
     let whole = dom::make_element("div.ranking");
     let order = value.and_then(Value::as_array);
-    let place =
-        |choice: &&Choice| order.and_then(|order| order.iter().position(|it| *it == choice.value));
-    let mut sorted: Vec<&Choice> = choices.iter().collect();
+    let place = |choice: &&ItemChoice| {
+        order.and_then(|order| order.iter().position(|it| *it == choice.value))
+    };
+    let mut sorted: Vec<&ItemChoice> = choices.iter().collect();
     sorted.sort_by_key(place);
     let ranking = Rc::new(Ranking {
         list: dom::make_element("ol"),
@@ -71,7 +72,7 @@ pub(super) fn ranking(choices: &[Choice], value: Option<&Value>, set: Setter) ->
     whole
 }
 
-fn row(ranking: &Rc<Ranking>, choice: &Choice) -> Row {
+fn row(ranking: &Rc<Ranking>, choice: &ItemChoice) -> Row {
     let element = dom::make_element("li");
     let text = messages::text_of_choice(choice).to_owned();
     let grip = dom::make_text("span.grip", "⠿");

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use survey::Item;
+use survey::FormItem;
 use wasm_bindgen::prelude::*;
 use web_sys::{Event, HtmlElement, HtmlInputElement, KeyboardEvent};
 
@@ -39,7 +39,7 @@ struct Sliders {
 
 /// One slider, or two for a range.
 pub(super) fn slider(
-    item: &Item,
+    item: &FormItem,
     scale: Scale,
     range: bool,
     value: Option<&Value>,
