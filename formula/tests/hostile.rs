@@ -135,7 +135,12 @@ proptest! {
     fn any_bytes_are_a_formula_or_refused(bytes in prop::collection::vec(0_u8..48, 0..300)) {
         if let Ok(tree) = postcard::from_bytes::<Expr>(&bytes) {
             let scope: BTreeMap<String, Value> = BTreeMap::new();
-            let _ = eval(&tree, &scope);
+            let result = eval(&tree, &scope);
+            // A formula that was accepted is written in one way alone, and reads back with the same value.
+            let written = postcard::to_allocvec(&tree).unwrap();
+            let again: Expr = postcard::from_bytes(&written).unwrap();
+            prop_assert_eq!(postcard::to_allocvec(&again).unwrap(), written);
+            prop_assert_eq!(format!("{:?}", eval(&again, &scope)), format!("{result:?}"));
         }
     }
 }

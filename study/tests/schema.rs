@@ -1,6 +1,9 @@
 //! Documents that the readers of the study file generate: its JSON Schema in `docs/study.schema.json`, and its reference in
 //! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both anew.
 
+mod folder;
+
+use folder::{Folder, STUDY};
 use std::path::Path;
 
 #[test]
@@ -29,4 +32,33 @@ fn the_reference_in_the_documents_is_what_the_readers_take() {
         kept == reference,
         "docs/reference.md is not what the readers take; look at what changed, then UPDATE_GOLDEN=1"
     );
+}
+
+#[test]
+fn the_levels_that_the_reference_promises_are_those_that_a_study_may_have() {
+    let reference = include_str!("../../docs/reference.md");
+    let lengths: Vec<&str> = reference
+        .split("list of ")
+        .filter_map(|rest| Some(rest.split_once(" levels")?.0))
+        .filter(|length| length.len() < 12)
+        .collect();
+    assert_eq!(lengths, ["2 to 64", "2 to 64"]);
+    let load = |count: usize| {
+        let levels: Vec<String> = (0..count).map(|level| format!("l{level}")).collect();
+        let folder = Folder::new("levels");
+        let design = format!(
+            "design: {{within: {{speed: {{levels: [{}]}}}}}}\n",
+            levels.join(", ")
+        );
+        let text = STUDY.replace("  - id: how\n", "  - id: how\n    for_each: speed\n");
+        folder.write("study.yaml", format!("{text}{design}"));
+        study::load(&folder.path)
+            .map(drop)
+            .map_err(|problems| problems[0].message.clone())
+    };
+    for count in [2, 64] {
+        assert_eq!(load(count), Ok(()), "{count} levels");
+    }
+    assert!(load(1).unwrap_err().starts_with("one level only"));
+    assert_eq!(load(65).unwrap_err(), "65 levels; there must be 2 to 64");
 }
