@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
 use study::payment::{decimals, written};
+use study::recruitment::usual_floor_per_hour;
 
 use store::{Identifier, PayState, Payment, SqliteStore};
 use study::plural::count;
@@ -201,19 +202,13 @@ fn due(payments: &[Payment]) -> BTreeMap<String, u64> {
     all
 }
 
-/// The least wage an hour: that of the study, else the one that Prolific wants.
-///
-/// Source: Prolific's payment principles, at least GBP 6 or USD 8 an hour.
+/// The minimum hourly wage of a study, in the smallest unit of the currency.
 fn floor(study: &str, currency: &str) -> Option<u64> {
     let study: Value = serde_json::from_str(study).ok()?;
     let recruitment = study.get("recruitment")?;
     let said = recruitment.get("floor_per_hour").and_then(Value::as_f64);
     let is_prolific = recruitment.get("provider")?.as_str() == Some("prolific");
-    let usual = match currency {
-        "GBP" if is_prolific => Some(6.0),
-        "USD" if is_prolific => Some(8.0),
-        _ => None,
-    };
+    let usual = usual_floor_per_hour(is_prolific, currency);
     let scale = f64::from(10_u32.pow(decimals(currency) as u32));
     Some((said.or(usual)? * scale) as u64)
 }

@@ -9,7 +9,7 @@ use crate::design::{LevelOrder, Quota, Unit};
 use crate::host::EnvFactsByStage;
 use crate::outcome::Outcome;
 use crate::problem::{Problem, ProblemReport};
-use crate::recruitment::Provider;
+use crate::recruitment::{Provider, usual_floor_per_hour};
 use crate::stage::chat::Chat;
 use crate::stage::lobby::OnTimeout;
 use crate::stage::{Stage, StageKind};
@@ -351,7 +351,10 @@ impl Study {
             warn("recruitment.minutes", message);
         }
         let hourly = |base: f64| base * 60.0 / minutes;
-        if let (Some(base), Some(floor)) = (pay_terms.base, pay_terms.floor_per_hour)
+        let is_prolific = self.recruitment.provider == Provider::Prolific;
+        let currency = pay_terms.currency.as_deref();
+        let usual = currency.and_then(|currency| usual_floor_per_hour(is_prolific, currency));
+        if let (Some(base), Some(floor)) = (pay_terms.base, pay_terms.floor_per_hour.or(usual))
             && hourly(base) < floor
         {
             let message = format!(

@@ -237,9 +237,9 @@ fn pay_terms(fields: &mut Fields<'_>) -> Option<PayTerms> {
     );
     let floor = money(
         "floor_per_hour",
-        "The minimum hourly wage. `coplay lint` warns if `base` for `minutes` is lower. `coplay pay` and `coplay \
-         rehearse` warn if the median wage of completed sessions is lower; there, the default with `provider: \
-         prolific` is GBP 6 or USD 8.",
+        "The minimum hourly wage; with `provider: prolific`, GBP 6 or USD 8 if nothing is written. `coplay lint` \
+         warns if `base` for `minutes` is lower. `coplay pay` and `coplay rehearse` warn if the median wage of \
+         completed sessions is lower.",
     );
     let minutes = fields.key(
         "minutes",
@@ -254,6 +254,17 @@ fn pay_terms(fields: &mut Fields<'_>) -> Option<PayTerms> {
         time_rate_per_hour: rate?,
         floor_per_hour: floor?,
     })
+}
+
+/// The minimum hourly wage of a study that names none: Prolific's, in the currencies that it states.
+///
+/// Source: Prolific's payment principles, at least GBP 6 or USD 8 an hour.
+pub fn usual_floor_per_hour(is_prolific: bool, currency: &str) -> Option<f64> {
+    match currency {
+        "GBP" if is_prolific => Some(6.0),
+        "USD" if is_prolific => Some(8.0),
+        _ => None,
+    }
 }
 
 /// Source: ISO 4217; only the shape is checked.
