@@ -13,7 +13,6 @@ const EXEMPT: &[&str] = &[
     "clock/",
     "coplay/",
     "dataset/",
-    "rehearsal/",
     "server-core/",
     "signaling-server/",
     "simulation/",
