@@ -2,7 +2,7 @@
 //!
 //! It must not know of files and uploads.
 
-use env_core::{Action, Outcome, Policy, Spec, World};
+use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
@@ -142,7 +142,7 @@ pub struct Replica {
     /// What each seat plays in the next tick, unless a person does.
     chosen: Vec<Option<Action>>,
     observation: Vec<f32>,
-    outcome: Outcome,
+    outcome: StepOutcome,
     /// After 0, 1, 2, … steps.
     digests: Vec<u64>,
     score: i64,
@@ -201,7 +201,7 @@ impl Replica {
             rules: header.rules.clone(),
             chosen: vec![None; here],
             observation: Vec::new(),
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
             digests: vec![digest],
             score,
         };
@@ -343,7 +343,7 @@ impl Replica {
     }
 
     /// What the last tick gave.
-    pub fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &StepOutcome {
         &self.outcome
     }
 
@@ -427,7 +427,7 @@ pub(super) fn world(
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let world = module::load(&bytes, &header.params, module::Limits::default());
+    let world = module::load(&bytes, &header.params, module::ModuleLimits::default());
     Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
 }
 

@@ -203,7 +203,7 @@ impl Bot {
             _ => None,
         });
         let world: Result<Native, String> = match own {
-            Some(file) => module::load(&file.bytes, &plan.params, module::Limits::default())
+            Some(file) => module::load(&file.bytes, &plan.params, module::ModuleLimits::default())
                 .map(|world| Box::new(world) as Native)
                 .map_err(|error| error.to_string()),
             None => {
