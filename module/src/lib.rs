@@ -8,7 +8,7 @@
 //! use env_core::World as _;
 //!
 //! let bytes = std::fs::read("my_env.wasm")?;
-//! let mut world = module::load(&bytes, r#"{"horizon": 200}"#, module::Limits::default())?;
+//! let mut world = module::load(&bytes, r#"{"horizon": 200}"#, module::ModuleLimits::default())?;
 //! world.reset(7);
 //! let over = world.step(&[0, 1]).over;
 //! if let Some(fault) = world.fault() {

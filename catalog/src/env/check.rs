@@ -91,8 +91,8 @@ pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Resu
     })
 }
 
-fn rows(laws: Vec<conformance::Checked>, mut findings: Vec<conformance::Finding>) -> Vec<Law> {
-    let row = |checked: conformance::Checked| {
+fn rows(laws: Vec<conformance::CheckedLaw>, mut findings: Vec<conformance::Finding>) -> Vec<Law> {
+    let row = |checked: conformance::CheckedLaw| {
         let at = findings
             .iter()
             .position(|finding| finding.law == checked.law);
