@@ -4,7 +4,7 @@ use std::io;
 use std::sync::LazyLock;
 
 use policy::Partners;
-use policy::network::Choice;
+use policy::network::ActionChoice;
 use protocol::hash::sha256_hex;
 
 /// The file of the model in the folder of the study.
@@ -19,7 +19,7 @@ pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 2";
 /// What the server makes of it: the SHA-256, and the bytes.
 static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
     let world = env_core::envs::open("overcooked", "{}").expect("the kitchen of the defaults");
-    let choice = Choice {
+    let choice = ActionChoice {
         every: 2,
         temperature: Some(0.5),
     };
