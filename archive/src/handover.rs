@@ -114,7 +114,7 @@ impl Episode {
         Ok(change)
     }
 
-    /// Whether a report can be what a page has.
+    /// True if a report can describe the inputs of a page.
     fn is_sound(&self, report: &Report) -> bool {
         let spec = self.replica.spec();
         let is_action = |input: &u16| usize::from(*input) < spec.actions.len();
@@ -217,7 +217,7 @@ fn first(report: &Report) -> Tick {
     Tick(report.have.0 - report.inputs.len() as u32)
 }
 
-/// What a report says was played in a tick.
+/// A report's input for a tick; `None` if it does not cover the tick.
 fn input(report: &Report, tick: u32) -> Option<u16> {
     let index = tick.checked_sub(first(report).0)?;
     report.inputs.get(index as usize).copied()

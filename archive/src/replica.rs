@@ -83,9 +83,9 @@ pub enum RowError {
     Partner {
         /// The seat.
         seat: Seat,
-        /// What it played.
+        /// The action that it played.
         expected: Action,
-        /// What the row says.
+        /// The action in the row.
         found: Action,
     },
     /// The environment broke down in this row, and stands still.
@@ -139,7 +139,7 @@ pub struct Replica {
     seed: u64,
     tick_hz: u16,
     rules: Rules,
-    /// What each seat plays in the next tick, unless a person does.
+    /// The action of each seat in the next tick; `None` for a person.
     chosen: Vec<Option<Action>>,
     observation: Vec<f32>,
     outcome: StepOutcome,
@@ -148,7 +148,7 @@ pub struct Replica {
     score: i64,
 }
 
-/// Who or what plays a seat.
+/// The player of a seat.
 enum Player {
     Person,
     Nobody,
@@ -332,7 +332,7 @@ impl Replica {
         }
     }
 
-    /// What the parameters of the environment fix.
+    /// The specification that the environment has with its parameters.
     pub fn spec(&self) -> &Spec {
         self.world.spec()
     }
@@ -342,7 +342,7 @@ impl Replica {
         Tick(u32::try_from(self.digests.len() - 1).expect("a log counts its ticks in 32 bits"))
     }
 
-    /// What the last tick gave.
+    /// The outcome of the last tick.
     pub fn outcome(&self) -> &StepOutcome {
         &self.outcome
     }
@@ -352,7 +352,7 @@ impl Replica {
         self.score
     }
 
-    /// What a seat must play in the next tick; none if a person may play anything.
+    /// The action that a seat must play in the next tick; `None` if a person may play anything.
     pub fn chosen(&self, seat: Seat) -> Option<Action> {
         let mut cuts = self.waiting.iter().filter(|(cut, _)| cut.seat == seat);
         let backfilled = || cuts.find_map(|(cut, _)| input(cut, self.ticks()));

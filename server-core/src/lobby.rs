@@ -14,11 +14,11 @@ use study::stage::{MatchOrder, OnTimeout};
 pub struct Rules {
     /// People of a group, at least 1.
     pub group_size: u16,
-    /// Who comes first.
+    /// The order in which waiting people are matched.
     pub order: MatchOrder,
     /// How long a person waits until [`Rules::on_timeout`], microseconds.
     pub timeout_us: u64,
-    /// What happens then.
+    /// The consequence then.
     pub on_timeout: OnTimeout,
     /// How long a person gives no sign of life until they are asked for one, microseconds.
     pub prompt_us: u64,
@@ -28,15 +28,15 @@ pub struct Rules {
     pub again_us: u64,
     /// The most people who wait at once.
     pub capacity: usize,
-    /// What `random` is drawn from.
+    /// The seed of the order `random`.
     pub seed: u64,
 }
 
-/// Who may be together.
+/// Rules about which people may be together.
 pub trait Terms<P> {
-    /// Whether two people may be in one group.
+    /// True if two people may be in one group.
     fn may_meet(&self, one: P, other: P) -> bool;
-    /// Whether these people, as many as a group has, are a group that the study wants.
+    /// True if these people, as many as a group has, are a group that the study wants.
     fn is_wanted(&self, people: &[P]) -> bool;
 }
 
@@ -51,7 +51,7 @@ pub enum Refused {
     Waiting,
 }
 
-/// What a person can choose when their time is up.
+/// A person's choice when their time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// They wait as long again.
@@ -62,7 +62,7 @@ pub enum Choice {
     Leave,
 }
 
-/// What follows for people who wait or waited.
+/// A result for people who wait or waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News<P> {
     /// These are a group, in the order of their places; AI partners take the places that are left over.
@@ -93,7 +93,7 @@ struct Waiting<P> {
     /// The last sign of life.
     seen_us: u64,
     state: State,
-    /// Whether it was tried to find them a group among the others who wait.
+    /// True if a group among the others who wait was already searched for them.
     is_tried: bool,
 }
 
@@ -112,7 +112,7 @@ struct Apart {
     until_us: u64,
 }
 
-/// Who may be together at this look around: also those whose way is to be measured again, or not.
+/// The rules of one search for a group, with or without pairs whose path is to be measured again.
 #[derive(Clone, Copy)]
 struct Near<'a, P> {
     terms: &'a dyn Terms<P>,
@@ -296,7 +296,7 @@ impl<P: Copy + Ord> Lobby<P> {
         waiting.position(|w| follows && w.state == State::Here && w.until_us <= now_us)
     }
 
-    /// Whether anything follows when the time is up.
+    /// True if anything follows when the time is up.
     fn follows(&self) -> bool {
         self.rules.on_timeout != OnTimeout::Wait
     }
@@ -438,12 +438,12 @@ impl<P: Copy + Ord> Lobby<P> {
         self.waiting.iter().map(next).chain(again).min()
     }
 
-    /// What follows next.
+    /// Takes the next result.
     pub fn poll_news(&mut self) -> Option<News<P>> {
         self.news.pop_front()
     }
 
-    /// Who waits, since when and until when, microseconds, and how they are.
+    /// The people who wait, since when and until when, microseconds, and their states.
     pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, State)> {
         let waiting = self.waiting.iter();
         waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))

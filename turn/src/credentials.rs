@@ -12,7 +12,7 @@ use turn_types::stun::message::ShortTermCredentials;
 
 use super::CREDENTIAL_S;
 
-/// What credentials are made and checked with: 64 hexadecimal digits.
+/// The secret that makes and checks credentials: 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct Secret(String);
 

@@ -89,7 +89,7 @@ impl Issuer {
         }
     }
 
-    /// What a page of a match is given: STUN, and TURN over UDP and TCP with a credential of its own.
+    /// The ICE servers for a page of an episode: STUN, and TURN over UDP and TCP with a separate credential.
     ///
     /// The user name says when it expires and, as a hash, for which match it is.
     pub fn ice_servers(&self, now_us: u64, episode: &str, seat: Seat) -> Vec<IceServer> {

@@ -24,7 +24,7 @@ use super::allocation::{Allocation, LIFE_S, put};
 use super::credentials::{group, hex, holder};
 use super::{Limits, Secret};
 
-/// Whom clients show their credentials to.
+/// The realm in which clients authenticate.
 const REALM: &str = "coplay";
 
 /// How long a nonce is taken; RFC 8656 §5 recommends at least as much.
@@ -52,7 +52,7 @@ const UNDERSTOOD: [AttributeType; 14] = [
     DontFragment::TYPE,
 ];
 
-/// Whence a client speaks.
+/// The origin of a client's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Client {
     /// Its address, as this server sees it.
@@ -66,11 +66,11 @@ pub struct Client {
 pub struct Transmit {
     /// For whom.
     pub to: Client,
-    /// What.
+    /// The datagram, or the frame.
     pub bytes: Vec<u8>,
 }
 
-/// Who asks, proven.
+/// The authenticated sender of a request.
 struct Caller {
     username: String,
     key: IntegrityKey,
@@ -144,7 +144,7 @@ impl Relay {
         });
     }
 
-    /// Whether a client has an allocation.
+    /// True if a client has an allocation.
     pub fn has(&self, client: Client) -> bool {
         self.allocations.contains_key(&client)
     }

@@ -1,4 +1,4 @@
-//! What pages give to a stage: drafts while it is shown, and answers when it is done.
+//! Input of participants to a stage: drafts while it is shown, and answers when it is done.
 
 use protocol::control::{Answer, Draft, ServerMessage};
 use study::{OnWithdraw, ProgressStep, StageKind};
@@ -139,8 +139,8 @@ impl Hub {
         }
     }
 
-    /// Whether a person has not had the time that the stage wants them to take, by what their page says and by what
-    /// the server has seen.
+    /// True if a person has not taken the least time of the stage, or their page claims more time than the server has
+    /// seen.
     fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
         let StageKind::Instructions(it) = self.kind(self.stage_of(who)) else {
             return false;

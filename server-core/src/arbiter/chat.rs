@@ -1,4 +1,4 @@
-//! What the people of a group write to each other: at a stage of its own, and beside their episodes.
+//! Chat between the people of a group: at a chat stage, and beside their episodes.
 //!
 //! Messages are numbered by who writes them, so that one which is sent again is stored once; each is durable before
 //! anybody sees it. What is kept here is what a page is told that comes to it; everything that was written is stored.
@@ -17,7 +17,7 @@ use super::{Effect, Hub, MessageRow, Place, SessionId, Write};
 /// Time from message to message of one person, microseconds; a few may come at once.
 const SAY_EACH_US: u64 = 1_000_000;
 
-/// What is written in a group at one visit.
+/// The chat of a group at one visit.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     /// The number of the visit among those that the group makes together.
@@ -26,13 +26,13 @@ pub(super) struct Talk {
     pub since_us: Option<u64>,
     /// When all go on, microseconds; none beside episodes, and once they have.
     pub until_us: Option<u64>,
-    /// What was written lately.
+    /// The latest messages.
     lines: VecDeque<Line>,
     /// Bytes of text in it.
     bytes: usize,
     /// How many messages each place has written.
     turns: BTreeMap<Seat, u32>,
-    /// Who is there, as those were told who are.
+    /// The state of each place, as the people there were last told.
     told: Vec<Talker>,
 }
 
@@ -104,7 +104,7 @@ impl Hub {
         }
     }
 
-    /// What is written in a group at this visit; at another one than before, nothing yet.
+    /// The chat of a group at this visit; that of another visit is replaced by an empty one.
     fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
         let talk = &mut self.groups.get_mut(&key)?.talk;
         if talk.as_ref().is_none_or(|talk| talk.round != round) {
@@ -116,7 +116,7 @@ impl Hub {
         talk.as_mut()
     }
 
-    /// Whether a group has begun the chat to which somebody comes.
+    /// True if a group has begun the chat of this visit.
     pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
         let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
         talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
@@ -204,7 +204,8 @@ impl Hub {
         Some((left(chat.min_s), left(chat.max_s)))
     }
 
-    /// Whether a page says too early that its person goes on from a chat. Who has nobody to write to can at once.
+    /// True if a page says too early that its person leaves a chat. People who have nobody to write to can leave at
+    /// once.
     pub(super) fn chats_too_short(&self, now_us: u64, who: SessionId) -> bool {
         let Place::Chat(key) = self.sessions[who.0].place else {
             return false;

@@ -9,7 +9,7 @@ use protocol::{Era, Seat};
 use super::matches::{Match, Phase};
 use super::{Effect, Hub, SessionId, Work};
 
-/// What pages have said of their ways.
+/// The paths between pages, as the pages report them.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// From whose page, to whose, and how.

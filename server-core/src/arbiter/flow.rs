@@ -13,7 +13,7 @@ impl Hub {
         self.sessions[who.0].progress.index().min(last)
     }
 
-    /// Whether a session is on its last page.
+    /// True if a session is on its last page.
     pub(super) fn is_finished(&self, who: SessionId) -> bool {
         self.sessions[who.0].progress.outcome(&self.study).is_some()
     }

@@ -26,7 +26,7 @@ impl Hub {
         }
     }
 
-    /// What the study says of people who are away from an env stage.
+    /// The rules for people who are away from an env stage.
     pub(super) fn terms(&self, stage: u16, params: &str) -> Terms {
         let playing = self.stages.get(&(stage, params.to_owned()));
         let horizon = playing.map(|stage| stage.facts.horizon);
@@ -112,8 +112,8 @@ impl Hub {
         era
     }
 
-    /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
-    /// are fixed once its pages are ready.
+    /// The header of a new episode's file, without its participants, and without its time and input delay, which are
+    /// fixed once its pages are ready.
     fn header(&mut self, ahead: &Progress, seated: &[Seated], group: String) -> Option<Header> {
         let seed = ahead.seed(&self.study, self.seed);
         let seed = seed.unwrap_or_else(|| self.random_u64());

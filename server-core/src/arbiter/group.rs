@@ -27,21 +27,21 @@ pub(super) struct Group {
     pub lobby: u16,
     /// The room in which it was made; none after a restart.
     pub room: Option<Room>,
-    /// What was drawn for it.
+    /// Its random assignment.
     pub draw: UnitAssignment,
-    /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
+    /// The holder of each place, which is a seat of people in every stage that they play; `None` for an AI partner.
     pub places: Vec<Option<Member>>,
-    /// Whether an AI partner plays or played for somebody who is missing.
+    /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
-    /// Whether it is durable: not before its first episode starts, as until then it may come to nothing.
+    /// True if it is durable: not before its first episode starts, as until then it may come to nothing.
     pub is_kept: bool,
     /// Which visit somebody waits for, and since when, microseconds.
     since: Option<(u16, u64)>,
     /// The pages that show who is missing.
     shown: BTreeSet<SessionId>,
-    /// Who is missing, as those were told who wait.
+    /// The people who are missing, as those who wait were last told.
     told: Vec<Absent>,
-    /// What its people write to each other where they are.
+    /// The chat of its people at their visit.
     pub talk: Option<Talk>,
     /// Messages so far, at all visits.
     pub said: u32,
@@ -68,7 +68,7 @@ pub enum Gone {
     Late,
 }
 
-/// Who takes a seat of people.
+/// The holder of a seat of people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seated {
     Person(SessionId),
@@ -76,13 +76,13 @@ pub(super) enum Seated {
     Ai(String),
 }
 
-/// Who of a group is where, seen from the visit that is to be made next.
+/// Attendance of a group, as seen from the visit that is to be made next.
 struct Muster {
     /// The number of that visit.
     round: u16,
-    /// Who has come.
+    /// The people who have come.
     here: Vec<SessionId>,
-    /// Who may still come: their place, and who.
+    /// The people who may still come, with their places.
     coming: Vec<(Seat, SessionId)>,
 }
 
@@ -303,7 +303,7 @@ impl Hub {
             .for_each(|who| self.give_up(key, who, Gone::Left));
     }
 
-    /// Whether somebody's way has ended otherwise than behind the last stage of a group.
+    /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.
     fn has_left(&self, who: SessionId) -> bool {
         use Outcome::{Completed, PartnerLeft, Technical};
         let outcome = self.sessions[who.0].progress.outcome(&self.study);
@@ -325,7 +325,7 @@ impl Hub {
         self.groups_changed.insert(key);
     }
 
-    /// Who has come to the visit that is to be made next; nothing if nobody waits.
+    /// The attendance at the visit that is to be made next; `None` if nobody waits.
     fn muster(&self, key: GroupId) -> Option<Muster> {
         let group = self.groups.get(&key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());

@@ -1,4 +1,4 @@
-//! Whom a recruiter calls how: what comes with a link, and the session that belongs to it.
+//! Recruiters' identifiers for participants: the parameters of a link, and the session that belongs to them.
 //!
 //! An identifier goes into the table of identifiers and nowhere else: not into a log, a name, or an export.
 
@@ -15,14 +15,14 @@ const MOST: usize = 20;
 const LONGEST_NAME: usize = 100;
 const LONGEST_VALUE: usize = 500;
 
-/// Whom a recruiter calls how.
+/// A recruiter's identifier for a participant.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The recruiter: `prolific`, `mturk`, `parameters`, `label` or `kiosk`.
     pub provider: String,
-    /// What it calls the participant; unique with the recruiter.
+    /// The participant's identifier; unique with the recruiter.
     pub participant: String,
-    /// What else it told, by name.
+    /// Other parameters from the recruiter, by name.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -34,13 +34,13 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// What names it among all.
+    /// The key that is unique among all recruiters.
     pub(super) fn key(&self) -> (String, String) {
         (self.provider.clone(), self.participant.clone())
     }
 }
 
-/// What a link with parameters is.
+/// The kind of a link with parameters.
 enum Sent {
     /// That of somebody.
     By(Identity),

@@ -19,7 +19,7 @@ const RECENT: usize = 20;
 /// over by then, and nobody is called out of the waiting room for nothing every few seconds.
 const AGAIN_US: u64 = 30_000_000;
 
-/// What a lobby asks of the people that it puts together.
+/// A lobby's rules for the people that it puts together.
 struct Together<'a> {
     hub: &'a Hub,
     matching: &'a Matching,
@@ -279,7 +279,7 @@ impl Hub {
         }
     }
 
-    /// Whether everybody of a group that comes together again is here who still can be, and somebody is missing for good.
+    /// True if a group that comes together again is here as far as it still can be, and somebody is missing for good.
     fn is_complete(&self, stage: u16, lobby: &Lobby<SessionId>) -> bool {
         let here: Vec<SessionId> = lobby.waiting().map(|(who, ..)| who).collect();
         let Some(&first) = here.first() else {
@@ -397,7 +397,7 @@ impl Hub {
         Some((group.room?, rules)).filter(|_| is_limited)
     }
 
-    /// Whether the pages of a match measure how many packets are lost.
+    /// True if the pages of a match measure how many packets are lost.
     pub(super) fn measures_loss(&self, game: &Match) -> bool {
         let limits = self.limits_of(game);
         limits.is_some_and(|(_, rules)| rules.max_loss.is_some())
@@ -420,8 +420,9 @@ impl Hub {
         }
     }
 
-    /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: everybody is then back in
-    /// the lobby, at the old place, and these two are put together only if nobody else is found for long.
+    /// Parts a group if the path between two of its pages is slower, or loses more, than its lobby allows; true if so.
+    /// Everybody is then back in the lobby, at the old place, and these two are put together again only if nobody else
+    /// is found for long.
     pub(super) fn part_the_distant(&mut self, now_us: u64, era: Era) -> bool {
         let Some(game) = self.matches.get(&era.0) else {
             return false;

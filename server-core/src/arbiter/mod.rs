@@ -62,7 +62,7 @@ pub struct ConnId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(usize);
 
-/// Whether a message is answered or handed on, and decides nothing. There are many of these.
+/// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
     matches!(
         message,
@@ -101,21 +101,21 @@ struct Session {
     failed: u8,
     /// How long its participant has been there.
     attendance: Attendance,
-    /// What it is paid, once it has ended.
+    /// Its payment, once it has ended.
     payment: Option<Payment>,
     /// When its stage was first shown, microseconds; 0 before that, none if that was before the server started.
     shown_us: Option<u64>,
     /// How often it may send drafts.
     drafts: Bucket,
-    /// Whether its participant wants to leave, and the archive has yet to answer what they played.
+    /// True if its participant wants to leave, and the archive has yet to answer their uploads.
     leaves: bool,
     /// How often it may write to its group.
     says: Bucket,
-    /// Whom the recruiter calls how.
+    /// The recruiter's identifier for the participant.
     identity: Option<Identity>,
-    /// Whether what was recorded of it is erased.
+    /// True if what was recorded of it is erased.
     is_erased: bool,
-    /// Whether it came without a link of its own.
+    /// True if it came without a participant link.
     is_open_door: bool,
 }
 
@@ -145,10 +145,10 @@ pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Room(usize);
 
-/// What each env stage plays, by its index and its parameters.
+/// The environment of each env stage, by its index and its parameters.
 pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
 
-/// What an env stage plays.
+/// The environment of an env stage.
 #[derive(Clone, Debug)]
 pub struct EnvStage {
     /// Facts of its environment.
@@ -192,7 +192,7 @@ pub struct Hub {
     waits: BTreeMap<u16, VecDeque<u64>>,
     /// People who were in a group together, the first of the two before the other.
     met: BTreeSet<(SessionId, SessionId)>,
-    /// What everything is drawn from.
+    /// The seed of every random draw.
     seed: u64,
     /// Groups from their match on.
     groups: BTreeMap<GroupId, Group>,
@@ -288,7 +288,7 @@ impl Hub {
             .min()
     }
 
-    /// What is to be done next.
+    /// Takes the next effect.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }

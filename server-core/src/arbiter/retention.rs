@@ -1,5 +1,4 @@
-//! What was recorded of people is erased once the study keeps it no longer; that they were there, how their way ended and
-//! what they are paid stays.
+//! Erases the data of people who are past the study's retention period; their attendance, outcome and payment stay.
 
 use study::{Outcome, ProgressEvent};
 

@@ -41,9 +41,9 @@ pub(super) enum Page {
 /// A seat.
 #[derive(Clone, Debug)]
 pub(super) struct SeatState {
-    /// Whether a person has had it from the start.
+    /// True if a person has had it from the start.
     pub person: bool,
-    /// Whether that person left on purpose.
+    /// True if that person left on purpose.
     pub left: bool,
     pub controller: Controller,
     pub life: Life,
@@ -60,15 +60,15 @@ pub(super) struct SeatState {
     pub gone: Option<u64>,
     /// The last absence: what was durable when it began, and until when it was granted.
     granted: Option<(Tick, u64)>,
-    /// What was durable when its page asked for the seat, and until when the first such page had time to load.
+    /// The durable ticks when its page asked for the seat, and until when the first such page had time to load.
     asked: Option<(Tick, u64)>,
-    /// What the study says of the absence, once its time was up.
+    /// The study's consequence of the absence, once its time was up.
     pub verdict: Option<Then>,
-    /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
+    /// True if its page must not play on: it differs from the replica, or did not witness what others did.
     pub doomed: bool,
-    /// What the others know.
+    /// The presence that the others know.
     pub told: Presence,
-    /// Whether its page is to be told where the archive stands, once the seats are settled.
+    /// True if its page must hear where the archive stands, once the seats are settled.
     pub owed: bool,
 }
 
@@ -141,7 +141,8 @@ impl Seats {
         seats
     }
 
-    /// Whether an AI partner has a seat not only until its person comes back: by who has it, and for how long.
+    /// True if an AI partner has a seat for good, not only until its person comes back: by its controller, and for how
+    /// long it has had it.
     fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
         let (state, terms) = (&self.list[index], &self.terms);
         let partner = terms.partner();
@@ -172,7 +173,7 @@ impl Seats {
         self.each().filter(|(_, state)| state.person && !state.left)
     }
 
-    /// Whether the page of a seat plays it, and is to be believed.
+    /// True if the page of a seat plays it, and can be trusted.
     pub(super) fn is_live(&self, seat: Seat) -> bool {
         let state = &self.list[seat.index()];
         state.page == Page::Plays && !state.doomed
@@ -204,7 +205,7 @@ impl Seats {
         since.map(|since| since.max(self.list[seat.index()].begins_us))
     }
 
-    /// Whether nobody can play with the page of a seat now.
+    /// True if nobody can play with the page of a seat now.
     fn is_missed(&self, at: Moment, seat: Seat) -> bool {
         let state = &self.list[seat.index()];
         match state.page {
@@ -268,14 +269,14 @@ impl Seats {
         }
     }
 
-    /// Whether a page is hidden for longer than the study allows, and somebody waits for it.
+    /// True if a page is hidden for longer than the study allows, and somebody waits for it.
     fn is_dropped(&self, now_us: u64, seat: Seat) -> bool {
         let hidden_us = self.list[seat.index()].hidden_us;
         let up = |since| since + self.terms.drop_us <= now_us;
         hidden_us.is_some_and(up) && self.is_watched(seat)
     }
 
-    /// Whether nobody's page is there and everybody's time is up.
+    /// True if nobody's page is there and everybody's time is up.
     pub(super) fn is_abandoned(&self, now_us: u64) -> bool {
         self.people()
             .all(|(_, state)| state.page == Page::Away && state.is_overdue(now_us))

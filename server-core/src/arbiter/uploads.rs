@@ -1,4 +1,4 @@
-//! What pages upload goes to the archive, as far as it keeps up, and what became of it goes back.
+//! Passes uploads of pages to the archive, as far as it keeps up, and the results back.
 
 use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
@@ -46,7 +46,7 @@ impl Hub {
         }
     }
 
-    /// Whether the archive has yet to answer what the page of a session told of its episode.
+    /// True if the archive has yet to answer uploads of a session's page.
     pub(super) fn is_awaited(&self, who: SessionId) -> bool {
         let Place::Episode(era, _) = self.sessions[who.0].place else {
             return false;

@@ -49,7 +49,7 @@ impl Hub {
         self.limits.pause.as_micros() as u64
     }
 
-    /// What a session is paid if its way has ended: computed once, whatever comes later.
+    /// Computes a session's payment if its way has ended: once, whatever comes later.
     pub(super) fn settle_payment(&mut self, who: SessionId) {
         let session = &self.sessions[who.0];
         let Some(outcome) = session.progress.outcome(&self.study) else {
@@ -64,7 +64,7 @@ impl Hub {
         }
     }
 
-    /// What each outcome tells the recruiter, and its completion code.
+    /// The recruiter action and completion code of each outcome.
     pub fn codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
         let ways = self.study.recruitment.outcomes.iter();
         let code = |(outcome, way): (&Outcome, &WayOut)| {
@@ -74,7 +74,7 @@ impl Hub {
         ways.filter_map(code).collect()
     }
 
-    /// What a participant takes along from the last page.
+    /// The codes that a participant takes along from the last page.
     pub(super) fn farewell(&self, who: SessionId) -> Farewell {
         let progress = &self.sessions[who.0].progress;
         let withdrawal = progress.receipt().unwrap_or_default().to_owned();
@@ -148,7 +148,7 @@ impl Hub {
         }
     }
 
-    /// What is stored of a session that has another place.
+    /// The row of a session that has another place.
     pub(super) fn place_of(&self, who: SessionId, answers: Option<super::Answers>) -> Write {
         let session = &self.sessions[who.0];
         Write::Place {
