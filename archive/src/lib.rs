@@ -41,8 +41,8 @@ pub const FOLDER: &str = "episodes";
 /// Extension of an episode file.
 pub const EXTENSION: &str = "coplay";
 
-/// The most bytes of notes, digests, presence and routes that are kept of a seat: four hours at 1 kB a second.
-/// What comes after them is not stored, and not acknowledged.
+/// The most bytes of notes, digests, presence and routes that are stored of a seat: four hours at 1 kB a second. Later
+/// ones are not stored, and not acknowledged.
 pub const MAX_NOTES_LEN: usize = 16 << 20;
 
 /// The most bytes of changes in an episode, so that all of them fit into one message beside a state.
@@ -64,7 +64,7 @@ pub struct Episode {
     /// the second had.
     equivocations: BTreeSet<(Seat, Seat)>,
     ending: Option<Ending>,
-    /// A write failed: what the disk has is known again only after [`Self::recover`].
+    /// A write failed: the contents of the disk are known again only after [`Self::recover`].
     broken: bool,
 }
 
@@ -108,7 +108,7 @@ pub enum Refused {
     /// Not an upload of a page of this episode, or a record that only the archive writes.
     #[error("malformed: {0}")]
     Malformed(&'static str),
-    /// The seat cannot change hands.
+    /// The seat cannot be transferred.
     #[error("the seat cannot change hands: {0}")]
     Change(&'static str),
     /// The replica cannot play the seat.
@@ -120,7 +120,7 @@ pub enum Refused {
         /// Ticks that are durable.
         through: Tick,
     },
-    /// The disk failed. The episode takes nothing more; [`Episode::recover`] tells what it has.
+    /// The disk failed. The episode accepts nothing more; [`Episode::recover`] finds what it has.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }
@@ -205,7 +205,7 @@ impl Episode {
         Ok(episode)
     }
 
-    /// Writes records, waits for the disk, and takes note of them.
+    /// Writes records, waits for the disk, and applies them.
     fn append(&mut self, records: Vec<Record>) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write failed"));
@@ -229,7 +229,7 @@ impl Episode {
         Ok(())
     }
 
-    /// Takes note of a record that is durable and `len` bytes long.
+    /// Applies a record that is durable and `len` bytes long.
     fn remember(&mut self, record: Record, len: usize) {
         match record {
             Record::Actions { rows, .. } => self.rows.extend(rows),
@@ -395,7 +395,8 @@ pub fn controller_at<'a>(
     })
 }
 
-/// Gives what an episode was played with by its SHA-256: the module of its environment, the network of an AI partner.
+/// Reads a file that an episode was played with by its SHA-256: the module of its environment, or the model of an AI
+/// partner.
 pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
 
 /// Reads modules and models by their SHA-256 from the data folder that holds the folder of the episodes.
@@ -428,7 +429,7 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
     Ok(dir.join(episode).with_extension(EXTENSION))
 }
 
-/// The episode files of a data folder, by name; none if it has no folder of them.
+/// The episode files of a data folder, by name; empty if it has no folder of them.
 ///
 /// # Errors
 /// What the disk says.

@@ -220,8 +220,8 @@ impl Replica {
         Ok(replica)
     }
 
-    /// Takes note of a change, which is applied once its tick is reached. Until then a person who loses the seat
-    /// must have played the inputs that it brings.
+    /// Queues a change, which is applied once its tick is reached. Until then a person who loses the seat must have
+    /// played the inputs that it brings.
     ///
     /// # Errors
     /// [`ReplicaError::Policy`]; the seat then keeps its controller.
@@ -321,7 +321,8 @@ impl Replica {
         Ok(())
     }
 
-    /// The study may end the episode where the environment would go on: that cuts off whoever has not reached an end.
+    /// The study may end the episode where the environment would continue: that cuts off everybody who has not reached
+    /// an end.
     fn end_by_study(&mut self) {
         let ticks = self.ticks().0 + 1;
         let ends = |until| Live::of(&mut *self.world, ticks, self.tick_hz).ends(until);
@@ -382,7 +383,7 @@ impl Replica {
         *self.digests.last().expect("the first state has a digest")
     }
 
-    /// The digest after so many steps, if they were played.
+    /// The digest after `ticks` steps, if they were played.
     pub fn digest(&self, tick: Tick) -> Option<u64> {
         self.digests.get(usize::try_from(tick.0).ok()?).copied()
     }

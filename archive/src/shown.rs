@@ -30,13 +30,13 @@ pub struct Shown<'a> {
     pub frames: Frames<'a>,
 }
 
-/// The frames of a page, each rebuilt when it is asked for: there may be many. What the page noted ends where it
-/// cannot be so, with the reason.
+/// The frames of a page, each rebuilt on demand: there may be many. They end at the first note that cannot be right,
+/// with the reason.
 pub struct Frames<'a> {
     seats: usize,
     chunks: vec::IntoIter<&'a [u8]>,
     frames: vec::IntoIter<Frame>,
-    /// None once something cannot be so.
+    /// `None` after a note that cannot be right.
     rebuilder: Option<Rebuilder<'a, Box<dyn World + Send>, Partners>>,
 }
 

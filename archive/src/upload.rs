@@ -28,9 +28,9 @@ pub struct Absorbed {
 }
 
 impl Episode {
-    /// Takes what is new in an upload of the page of a seat. The era is the caller's to check.
-    /// From a page that does not play the seat any more its notes alone are taken, until another page has the seat;
-    /// from one that has diverged, nothing.
+    /// Appends the new part of an upload of the page of a seat. The caller checks the era. Of a page that does not play
+    /// the seat any more only the notes are accepted, until another page has the seat; of one that has diverged,
+    /// nothing.
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].

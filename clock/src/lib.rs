@@ -83,7 +83,7 @@ impl fmt::Display for Pace {
     }
 }
 
-/// A line that is no pace.
+/// A line that is not a pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `FROM_US SHOWS_US SPEED BEFORE`, two times and two speeds above 0")]
 pub struct NoPace;

@@ -1,7 +1,7 @@
 //! The waiting room of one lobby stage: a state machine that makes groups of those who wait.
 //!
-//! It owns who waits, since when, and whether they are there. It must not know of connections, sessions, episodes or
-//! clocks: every call takes `now_us`, who may be together is asked of a [`Terms`], and what follows comes out of
+//! It owns the people who wait, since when, and whether they are there. It must not know of connections, sessions,
+//! episodes or clocks: every call takes `now_us`, a [`Terms`] decides who may be together, and results come out of
 //! [`Lobby::poll_news`].
 
 use std::collections::{BTreeMap, VecDeque};
@@ -80,7 +80,7 @@ pub enum State {
     Here,
     /// Asked for a sign of life, until then, microseconds. Nobody is put together with them meanwhile.
     Prompted(u64),
-    /// Asked what is to be done, as the time is up. They are still put together with others.
+    /// Asked for a choice, as the time is up. They are still put together with others.
     Asked,
 }
 
@@ -189,7 +189,7 @@ impl<P: Copy + Ord> Lobby<P> {
         was_asked
     }
 
-    /// A person whose time is up says what is to be done; nothing if they were not asked.
+    /// Takes the choice of a person whose time is up; does nothing if they were not asked.
     pub fn choose(&mut self, now_us: u64, person: P, choice: Choice) {
         self.seen(now_us, person);
         let Some(at) = self.find(person) else {
@@ -219,8 +219,8 @@ impl<P: Copy + Ord> Lobby<P> {
         self.apart_of(one, other).until_us = u64::MAX;
     }
 
-    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured anew,
-    /// if nobody else can be found for either by then; never any more if that was the last time.
+    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured
+    /// again, if nobody else can be found for either by then; never any more if that was the last time.
     pub fn too_far(&mut self, now_us: u64, one: P, other: P) {
         let wait_us = self.rules.again_us;
         let apart = self.apart_of(one, other);
@@ -241,7 +241,7 @@ impl<P: Copy + Ord> Lobby<P> {
         waiting.for_each(|w| w.until_us = w.until_us.min(now_us));
     }
 
-    /// Does what time alone decides, and puts those together who can be.
+    /// Does what is due by time alone, and forms the groups that are possible.
     pub fn settle(&mut self, now_us: u64, terms: &dyn Terms<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
@@ -256,7 +256,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Asks those for a sign of life who gave none for long, and gives those up who did not answer.
+    /// Asks people who gave no sign of life for long for one, and gives up those who did not answer.
     fn look_for_life(&mut self, now_us: u64) {
         let (grace_us, follows) = (self.rules.grace_us, self.follows());
         let prompt_us = self.rules.prompt_us;
@@ -277,7 +277,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Has a group looked for again for those who may be measured anew.
+    /// Searches again for a group for those who may be measured again.
     fn try_again(&mut self, now_us: u64) {
         let before_us = std::mem::replace(&mut self.settled_us, now_us);
         let is_due = |apart: &Apart| before_us < apart.until_us && apart.until_us <= now_us;
@@ -289,7 +289,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Somebody who is there, whose time is up, and for whom something follows from that.
+    /// A person who is there, whose time is up, and for whom something follows from that.
     fn overdue(&self, now_us: u64) -> Option<usize> {
         let follows = self.follows();
         let mut waiting = self.waiting.iter();
@@ -419,7 +419,7 @@ impl<P: Copy + Ord> Lobby<P> {
         self.waiting.iter().position(|w| w.person == person)
     }
 
-    /// When [`Self::settle`] wants to be called though nothing happens, microseconds.
+    /// When [`Self::settle`] must be called even if nothing happens, microseconds.
     pub fn poll_timeout(&self) -> Option<u64> {
         let follows = self.follows();
         let next = |w: &Waiting<P>| match w.state {

@@ -9,7 +9,7 @@ use study::{Outcome, Progress, StageKind, UnitAssignment};
 use super::{Effect, Hub, Session, Write};
 
 impl Hub {
-    /// Takes the seed that the study names or the data folder has, or draws and keeps one.
+    /// Takes the seed that the study names or the data folder has, or draws and stores one.
     pub(super) fn settle_seed(&mut self, kept: Option<u64>) {
         let known = self.study.design.seed.or(kept);
         self.seed = known.unwrap_or_else(|| self.random_u64());

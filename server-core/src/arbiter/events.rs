@@ -22,11 +22,11 @@ pub enum Event {
     Opened(Era, bool),
     /// The archive has seen an upload.
     Absorbed(Era, Seat, Absorbed),
-    /// The file of an episode is closed; nothing if it could not be.
+    /// The file of an episode is closed; `None` if it could not be.
     Ended(Era, Option<Ending>),
-    /// A change of a seat is durable; nothing if it could not be made.
+    /// A change of a seat is durable; `None` if it could not be made.
     Changed(Era, Seat, Option<Change>),
-    /// A seat is given back to a person, and where their page begins; nothing if it could not be.
+    /// A seat is given back to a person, and where their page begins; `None` if it could not be.
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
     /// A note was appended, or could not be.
     Noted,
@@ -86,7 +86,7 @@ pub enum Write {
         link: Option<String>,
         /// The recruiter's identifier for the participant.
         identity: Option<Identity>,
-        /// Its place in the study, with what was drawn for it.
+        /// Its place in the study, with its assignment.
         progress: study::Progress,
         /// When it began.
         attendance: Attendance,
@@ -100,7 +100,7 @@ pub enum Write {
         /// The secret.
         token: String,
     },
-    /// The recruiter tells something else of a participant.
+    /// The recruiter has new data on a participant.
     Identity {
         /// Pseudonym.
         participant: String,
@@ -120,7 +120,7 @@ pub enum Write {
         /// Its payment, once it has ended; the first one stands.
         payment: Option<Box<Payment>>,
     },
-    /// A participant withdraws what was recorded of them; it is erased, or left out of what is exported.
+    /// A participant withdraws their recorded data; they are erased, or left out of exports.
     Withdrawal {
         /// Pseudonym.
         participant: String,
@@ -174,7 +174,7 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// The orders that were drawn for what was asked.
+    /// The orders that were drawn for the questions.
     pub shown: Vec<ShownOrder>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
@@ -195,7 +195,7 @@ pub struct WaitRow {
     pub rtt_us: Option<u32>,
     /// The most packets that were lost between these, of a thousand.
     pub loss_permille: Option<u16>,
-    /// When and how it ended; none while it lasts.
+    /// When and how it ended; `None` while it lasts.
     pub end: Option<WaitEnd>,
 }
 
@@ -283,7 +283,7 @@ pub struct MessageRow {
 pub struct PlaceRow {
     /// Pseudonym of the participant; empty for an AI partner.
     pub participant: String,
-    /// Why the participant plays no more with the group.
+    /// Why the participant has left the group.
     pub gone: Option<Gone>,
 }
 
@@ -313,7 +313,7 @@ pub struct EpisodeRow {
 pub enum Work {
     /// Make its file.
     Open(Box<Header>),
-    /// Append what is new.
+    /// Append the new part of an upload.
     Absorb(Seat, Box<Upload>),
     /// Append the end and close the file.
     End(EndReason),

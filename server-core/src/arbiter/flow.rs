@@ -127,7 +127,7 @@ impl Hub {
         }
     }
 
-    /// A participant takes part no more, wherever they are.
+    /// Ends a participant's part in the study, wherever they are.
     pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::ProgressEvent<'_>) {
         self.sessions[who.0].leaves = false;
         match self.sessions[who.0].place {

@@ -1,4 +1,4 @@
-//! How an episode is made: its era, what its file begins with, and the plan of each of its pages.
+//! Setup of an episode: its era, the header of its file, and the plan of each of its pages.
 
 use std::collections::BTreeSet;
 
@@ -162,7 +162,7 @@ impl Hub {
         })
     }
 
-    /// Where an episode of these people, for whom this was drawn, stands in the study.
+    /// The position in the study of an episode of these people with this assignment.
     fn course(
         &self,
         ahead: &Progress,
@@ -179,7 +179,7 @@ impl Hub {
         }
     }
 
-    /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
+    /// The plan of a group for a seat: by its file, and the rest by the current study.
     pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
         let StageKind::Env(env) = self.kind(game.stage) else {
             return None;

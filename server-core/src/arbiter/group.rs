@@ -1,7 +1,7 @@
 //! A group of people from its match to the last stage that they play together: who belongs to it, who has come to the
 //! next of these stages, and what follows when somebody does not come.
 //!
-//! Where its people stand is told by their own progress; what is kept here is who they are, and who is missing for good.
+//! The progress of its people says where they are; the group has only its members, and who is missing for good.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) struct Group {
     pub id: String,
     /// Index of the lobby that made it.
     pub lobby: u16,
-    /// The room in which it was made; none after a restart.
+    /// The room in which it was made; `None` after a restart.
     pub room: Option<Room>,
     /// Its random assignment.
     pub draw: UnitAssignment,
@@ -45,7 +45,7 @@ pub(super) struct Group {
     pub talk: Option<Talk>,
     /// Messages so far, at all visits.
     pub said: u32,
-    /// When it is to be settled though nothing happens, microseconds.
+    /// When it must be settled even if nothing happens, microseconds.
     pub wake_us: Option<u64>,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub who: SessionId,
-    /// Why they play no more with the group.
+    /// Why they have left the group.
     pub gone: Option<Gone>,
 }
 
-/// Why somebody plays no more with their group.
+/// The reason why somebody has left their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// Their way has ended, or leads past what the group plays.
@@ -214,7 +214,7 @@ impl Hub {
         self.groups_changed.extend(self.sessions[who.0].group);
     }
 
-    /// Where somebody is with this group; nothing once their way leads to it no more.
+    /// Where somebody is with this group; `None` once their way does not lead to it any more.
     pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(&key)?.draw;
         let round = self.sessions[who.0].progress.round(&self.study);
@@ -250,7 +250,7 @@ impl Hub {
         self.groups_changed.insert(key);
     }
 
-    /// Lets those groups begin of which everybody has come who can, and tells the others whom they wait for.
+    /// Starts the groups in which everybody has come who can, and tells the others for whom they wait.
     pub(super) fn settle_groups(&mut self, now_us: u64) {
         let due = self.groups.iter();
         let due = due.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
@@ -310,7 +310,7 @@ impl Hub {
         outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
     }
 
-    /// Somebody plays no more with their group.
+    /// Marks somebody as gone from their group for good.
     pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: Gone) {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
@@ -390,7 +390,7 @@ impl Hub {
         }
     }
 
-    /// A group plays on with those who are here; what follows for those who are missing, the stage says.
+    /// A group continues with those who are here; the stage decides what follows for those who are missing.
     fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
         let Some((group, &first)) = self.groups.get(&key).zip(here.first()) else {
             return;
@@ -448,7 +448,7 @@ impl Hub {
         self.study.lobby(group.lobby)?.bot.as_ref()
     }
 
-    /// A group comes to nothing before its first episode; none if it had one.
+    /// Dissolves a group before its first episode; `None` if it had one.
     pub(super) fn dissolve(&mut self, key: GroupId) -> Option<Group> {
         if self.groups.get(&key).is_none_or(|group| group.is_kept) {
             return None;
@@ -460,7 +460,7 @@ impl Hub {
         Some(group)
     }
 
-    /// Takes up a group that the data folder remembers. A match whose people were not all moved on is made good.
+    /// Restores a group from the data folder. If not all people of a match had moved on, the rest move now.
     pub(super) fn restore_group(&mut self, row: GroupRow) {
         let key = GroupId(self.groups.len());
         let found = |place: &PlaceRow| {

@@ -26,7 +26,7 @@ pub struct Identity {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// It says nothing, so that no log does.
+/// Prints no identifier, so that no log contains one.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity")
@@ -44,9 +44,9 @@ impl Identity {
 enum Sent {
     /// That of somebody.
     By(Identity),
-    /// One without what names a person.
+    /// One without an identifier.
     Plain,
-    /// That of a person who only looks at what the work would be.
+    /// That of a person who only previews the work.
     Preview,
 }
 
@@ -147,7 +147,7 @@ impl Hub {
         Ok((who, self.new_token(who)))
     }
 
-    /// Takes note of whom a session belongs to.
+    /// Records to whom a session belongs.
     pub(super) fn keep_identity(&mut self, who: SessionId) {
         let identity = self.sessions[who.0].identity.as_ref();
         let key = identity.map(Identity::key);

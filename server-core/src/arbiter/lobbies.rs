@@ -1,4 +1,4 @@
-//! Lobbies: who waits in which room, who may be together there, and what people are told while they wait.
+//! Lobbies: the people in each room, the rules for groups there, and messages to people who wait.
 
 use std::collections::BTreeSet;
 
@@ -182,7 +182,7 @@ impl Hub {
         self.effects.push_back(Effect::Store(Write::Wait(row)));
     }
 
-    /// Writes down that the people of a group wait no more.
+    /// Stores that the people of a group do not wait any more.
     pub(super) fn end_waits(&mut self, now_us: u64, key: GroupId) {
         let Some(group) = self.groups.get(&key) else {
             return;
@@ -223,7 +223,7 @@ impl Hub {
         }
     }
 
-    /// A person whose time is up says what is to be done.
+    /// Handles the choice of a person whose time is up.
     pub(super) fn handle_choice(&mut self, now_us: u64, who: SessionId, choice: Choice) {
         let Place::Lobby(room) = self.sessions[who.0].place else {
             return;
@@ -239,7 +239,7 @@ impl Hub {
         }
     }
 
-    /// Does what follows in every lobby, and tells those who wait.
+    /// Settles every lobby, and informs those who wait.
     pub(super) fn settle_lobbies(&mut self, now_us: u64) {
         let is_due = |lobby: &Lobby<SessionId>| {
             let next = lobby.poll_timeout();

@@ -20,7 +20,7 @@ use super::seats::{Moment, Page, Seats};
 pub(super) struct Ready {
     /// Round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,
-    /// How many of a thousand packets of each seat were lost on the way to it; none if it was not measured.
+    /// How many of a thousand packets of each seat were lost on the way to it; `None` if it was not measured.
     pub loss_permille: Vec<Option<u16>>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Match {
     pub stage: u16,
     /// The header of its file; without time and input delay until its pages are ready.
     pub header: Header,
-    /// The group that a lobby made; none for who plays alone.
+    /// The group that a lobby made; `None` for somebody who plays alone.
     pub group: Option<GroupId>,
     /// Its random assignment.
     pub draw: UnitAssignment,
@@ -86,7 +86,7 @@ pub(super) struct Play {
     pub moved_us: u64,
     /// The state of its seats.
     pub seats: Seats,
-    /// Ticks are due so many milliseconds later by now, as far as pages have told.
+    /// The delay of due ticks so far, milliseconds: the longest that pages have reported.
     pub delay_ms: u32,
     /// Uploads of each seat that the archive has not yet taken.
     pub flying: Vec<usize>,
@@ -134,7 +134,7 @@ impl Play {
         }
     }
 
-    /// Takes note of how late ticks are by what a page uploads; it cannot be more than there was time.
+    /// Records how late ticks are, by a page's upload; it cannot be more than the time that has passed.
     pub(super) fn note_delay(&mut self, now_us: u64, upload: &Upload) {
         let delays = upload.timing.iter().flat_map(|timing| &timing.delays);
         let told_ms = delays.map(|(_, delay_ms)| *delay_ms).max().unwrap_or(0);
@@ -143,7 +143,7 @@ impl Play {
         self.delay_ms = self.delay_ms.max(told_ms);
     }
 
-    /// Takes note of archived ticks.
+    /// Records archived ticks.
     pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
         if through > self.through {
             self.through = through;
@@ -210,8 +210,8 @@ impl Match {
             .collect()
     }
 
-    /// The round trip between the pages of two people as they measured it before the start, microseconds; none if a page
-    /// heard nothing of the other.
+    /// The round trip between the pages of two people as they measured it before the start, microseconds; `None` if a
+    /// page heard nothing of the other.
     pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -224,8 +224,8 @@ impl Match {
         Some(told(one, other)?.max(told(other, one)?))
     }
 
-    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse direction;
-    /// none if a page heard nothing of the other, or did not measure it.
+    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse
+    /// direction; `None` if a page heard nothing of the other, or did not measure it.
     pub(super) fn loss_permille(&self, one: Seat, other: Seat) -> Option<u16> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -261,7 +261,7 @@ impl Match {
         (ticks.min(u64::from(most)) as u8).max(least)
     }
 
-    /// Notes that it is settled, and when something is to be decided next although nothing came in.
+    /// Records that it is settled, and when it must decide next even if nothing comes in.
     pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
         let times = match &self.phase {
             Phase::Linking { until_us, .. } => vec![*until_us],

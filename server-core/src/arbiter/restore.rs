@@ -55,7 +55,7 @@ pub struct RestoredSession {
     pub payment: Option<Payment>,
     /// The recruiter's identifier for the participant.
     pub identity: Option<Identity>,
-    /// True if what was recorded of it is erased.
+    /// True if its recorded data are erased.
     pub is_erased: bool,
 }
 
@@ -75,8 +75,8 @@ pub struct RestoredEpisode {
 }
 
 impl Hub {
-    /// Opens the hub with what the data folder remembers. `open` lets people in without a link.
-    /// `stages` has one entry for each env stage.
+    /// Opens the arbiter with the contents of the data folder. `open` lets people in without a link. `stages` has one
+    /// entry for each env stage.
     pub fn new(
         now_us: u64,
         study: Arc<Study>,

@@ -26,7 +26,7 @@ pub(super) enum Step {
 /// The next step for a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// These seats are told to fence it.
+    /// These seats must fence it.
     Fence(Seat, Life, Vec<Seat>),
     /// The archive takes it.
     Take(Seat, Controller, Vec<(Seat, Report)>),
@@ -46,7 +46,7 @@ impl Seats {
         }
     }
 
-    /// Begins what is to be done about a seat.
+    /// Begins the next step for a seat.
     fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
         let state = &self.list[seat.index()];
         if !state.person {
@@ -104,9 +104,9 @@ impl Seats {
         (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
     }
 
-    /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
-    /// asked must not play on: others may be told something else. As long as nobody waits for the seat, it can be
-    /// asked later: if everybody lost the connection at once, they may well play on peer to peer.
+    /// Passes the reports on once there are enough. A page that may have confirmed inputs of the seat and cannot be
+    /// asked must not continue: others may receive other inputs. As long as nobody waits for the seat, it can be asked
+    /// later: if everybody lost the connection at once, they may well continue peer to peer.
     fn report_all(&mut self, at: Moment) -> Option<Next> {
         let Some(Step::Fence {
             seat,
@@ -185,7 +185,7 @@ impl Seats {
         fits
     }
 
-    /// The fence that a page must keep when it comes back, if there is one: it answers anew.
+    /// The fence that a page must keep when it comes back, if there is one: it answers again.
     pub(super) fn fence_again(&mut self, from: Seat) -> Option<(Seat, Life)> {
         let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
             return None;

@@ -1,4 +1,4 @@
-//! The visit of one participant as a whole: how long it takes, how it ends, and what they take along.
+//! The visit of one participant as a whole: its duration, its end, and the codes that they take along.
 
 use protocol::control::Farewell;
 use study::recruitment::{RecruiterAction, WayOut};
@@ -28,7 +28,7 @@ impl Attendance {
 }
 
 impl Session {
-    /// It is at a chat no more.
+    /// It is not at a chat any more.
     pub(super) fn leave_chat(&mut self) {
         if matches!(self.place, Place::Chat(_)) {
             self.place = Place::Page;
@@ -134,7 +134,7 @@ impl Hub {
         }
     }
 
-    /// Pages are about to be told to come back: how long everybody has been there is kept.
+    /// Stores how long everybody has been there, before pages are asked to come back.
     pub(super) fn keep_attendance(&mut self, now_us: u64) {
         let pause_us = self.pause_us();
         let there = |who: &usize| {
