@@ -4,9 +4,9 @@
 //! that a step takes, never its result. In steady state a step allocates nothing.
 //!
 //! ```
-//! use batch::{Arrays, Options};
+//! use batch::{Arrays, BatchOptions};
 //!
-//! let mut batch = batch::open("overcooked", "{}", Options { instances: 3, ..Options::default() })?;
+//! let mut batch = batch::open("overcooked", "{}", BatchOptions { instances: 3, ..BatchOptions::default() })?;
 //! let seats = usize::from(batch.spec().seats);
 //! let (mut rewards, mut terminated, mut truncated) = (vec![0.0; 3 * seats], vec![0; 3 * seats], vec![0; 3 * seats]);
 //! batch.reset(&[7, 8, 9], None, Arrays::new(&mut rewards, &mut terminated, &mut truncated))?;
