@@ -12,7 +12,6 @@ const EXEMPT: &[&str] = &[
     "coplay/",
     "dataset/",
     "signaling-server/",
-    "simulation/",
     "store/",
 ];
 
