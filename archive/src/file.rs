@@ -1,4 +1,4 @@
-//! Where the bytes of an episode lie: a file on the disk, or what stands for one.
+//! Storage of an episode's bytes: a file on the disk, or a substitute.
 //!
 //! This module must not know what the bytes mean.
 

@@ -1,4 +1,5 @@
-//! A seat changes hands: where it is cut, what its person last played, and from where another goes on.
+//! Transfer of a seat: where it is cut, the last inputs of its person, and the tick at which another controller
+//! continues.
 
 use protocol::change::{Change, LEASE_S};
 use protocol::control::Report;
@@ -13,9 +14,9 @@ use server_core::arbiter::Snapshot;
 const MAX_BACKFILL: u32 = 8_192;
 
 impl Episode {
-    /// Takes a seat from its person at the latest tick that a report or the file has inputs for.
-    /// Reports, each with its page's seat and in their order, of another seat or life are ignored, as are impossible
-    /// ones and those that others rule out. Where they contradict what is right, that is in the file.
+    /// Takes a seat from its person at the latest tick that a report or the file has inputs for. Reports come with
+    /// their page's seat and in their order; those of another seat or life are ignored, as are impossible ones and
+    /// those that others rule out. Where they contradict the right inputs, the file records it.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
@@ -92,7 +93,7 @@ impl Episode {
         self.replica.snapshot()
     }
 
-    /// Numbers a change and makes it durable, after what was found out on the way.
+    /// Numbers a change and makes it durable, after the `records` found on the way.
     fn change(&mut self, change: Change, mut records: Vec<Record>) -> Result<Change, Refused> {
         if self.ending.is_some() || self.over().is_some() {
             return Err(Refused::Change("the episode is over"));
@@ -114,7 +115,7 @@ impl Episode {
         Ok(change)
     }
 
-    /// Whether a report can be what a page has.
+    /// True if a report can describe the inputs of a page.
     fn is_sound(&self, report: &Report) -> bool {
         let spec = self.replica.spec();
         let is_action = |input: &u16| usize::from(*input) < spec.actions.len();
@@ -151,9 +152,9 @@ impl Episode {
         }
     }
 
-    /// The inputs of a seat up to its cut: as far back as the report goes that reaches the cut, as a page needs them
-    /// that is about to take its seat and begins behind what is durable, and as pages were told different ones.
-    /// Where reports contradict each other, the file and then the first of them is right; that comes with them.
+    /// The inputs of a seat up to its cut: as far back as the report that reaches the cut goes, as a page about to take
+    /// a seat needs them, and as pages have different ones. Where reports contradict each other, the file and then the
+    /// first of them is right; the records of that come with the inputs.
     fn backfill(
         &self,
         seat: Seat,
@@ -217,7 +218,7 @@ fn first(report: &Report) -> Tick {
     Tick(report.have.0 - report.inputs.len() as u32)
 }
 
-/// What a report says was played in a tick.
+/// A report's input for a tick; `None` if it does not cover the tick.
 fn input(report: &Report, tick: u32) -> Option<u16> {
     let index = tick.checked_sub(first(report).0)?;
     report.inputs.get(index as usize).copied()

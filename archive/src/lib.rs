@@ -41,8 +41,8 @@ pub const FOLDER: &str = "episodes";
 /// Extension of an episode file.
 pub const EXTENSION: &str = "coplay";
 
-/// The most bytes of notes, digests, presence and routes that are kept of a seat: four hours at 1 kB a second.
-/// What comes after them is not stored, and not acknowledged.
+/// The most bytes of notes, digests, presence and routes that are stored of a seat: four hours at 1 kB a second. Later
+/// ones are not stored, and not acknowledged.
 pub const MAX_NOTES_LEN: usize = 16 << 20;
 
 /// The most bytes of changes in an episode, so that all of them fit into one message beside a state.
@@ -60,19 +60,20 @@ pub struct Episode {
     pages: Vec<Page>,
     /// Digests that the pages claim.
     claims: BTreeSet<(Tick, Seat, u64)>,
-    /// Whose inputs are known to contradict what whose page had, in their present lives.
+    /// Pairs of seats in their present lives: the inputs of the first are known to contradict those that the page of
+    /// the second had.
     equivocations: BTreeSet<(Seat, Seat)>,
     ending: Option<Ending>,
-    /// A write failed: what the disk has is known again only after [`Self::recover`].
+    /// A write failed: the contents of the disk are known again only after [`Self::recover`].
     broken: bool,
 }
 
-/// What the archive knows of the page that plays a seat, or played it last.
+/// The archive's record of the page that plays a seat, or played it last.
 #[derive(Clone, Default)]
 struct Page {
     /// Notes that are stored of its life.
     notes: u32,
-    /// Whether it simulates something else than the replica, by its own fault or that of another page.
+    /// True if it simulates something else than the replica, by its own fault or that of another page.
     diverged: bool,
     /// Bytes that are stored of all pages of the seat, beside rows and changes.
     len: usize,
@@ -107,7 +108,7 @@ pub enum Refused {
     /// Not an upload of a page of this episode, or a record that only the archive writes.
     #[error("malformed: {0}")]
     Malformed(&'static str),
-    /// The seat cannot change hands.
+    /// The seat cannot be transferred.
     #[error("the seat cannot change hands: {0}")]
     Change(&'static str),
     /// The replica cannot play the seat.
@@ -119,7 +120,7 @@ pub enum Refused {
         /// Ticks that are durable.
         through: Tick,
     },
-    /// The disk failed. The episode takes nothing more; [`Episode::recover`] tells what it has.
+    /// The disk failed. The episode accepts nothing more; [`Episode::recover`] finds what it has.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }
@@ -204,7 +205,7 @@ impl Episode {
         Ok(episode)
     }
 
-    /// Writes records, waits for the disk, and takes note of them.
+    /// Writes records, waits for the disk, and applies them.
     fn append(&mut self, records: Vec<Record>) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write failed"));
@@ -228,7 +229,7 @@ impl Episode {
         Ok(())
     }
 
-    /// Takes note of a record that is durable and `len` bytes long.
+    /// Applies a record that is durable and `len` bytes long.
     fn remember(&mut self, record: Record, len: usize) {
         match record {
             Record::Actions { rows, .. } => self.rows.extend(rows),
@@ -337,7 +338,7 @@ impl Episode {
         &self.changes
     }
 
-    /// Who or what plays each seat in a tick, as far as it is decided.
+    /// The controller of each seat in a tick, as far as it is decided.
     pub fn controllers_at(&self, tick: Tick) -> Vec<Controller> {
         let seats = (0..).map(Seat).take(self.seats());
         seats
@@ -350,7 +351,7 @@ impl Episode {
         self.last(seat).map_or(Life(0), |change| change.life)
     }
 
-    /// Who or what has a seat after all changes so far; none if there is no such seat.
+    /// The controller of a seat after all changes so far; `None` if there is no such seat.
     pub fn controller(&self, seat: Seat) -> Option<&Controller> {
         match self.last(seat) {
             Some(change) => Some(&change.controller),
@@ -363,7 +364,7 @@ impl Episode {
         self.changes.iter().rfind(|change| change.seat == seat)
     }
 
-    /// Whether the input of a seat for a tick is durable, in a row or in the change that took the seat.
+    /// True if the input of a seat for a tick is durable, in a row or in the change that took the seat.
     fn is_durable(&self, seat: Seat, tick: Tick) -> bool {
         let cut = self.last(seat).map_or(Tick(0), |change| change.tick);
         tick < cut || (tick.0 as usize) < self.rows.len() / self.seats()
@@ -380,7 +381,7 @@ fn encoded(record: &Record) -> Result<Vec<u8>, LogError> {
     Ok(bytes)
 }
 
-/// Who or what plays a seat in a tick: the header says it, until changes do.
+/// The controller of a seat in a tick, by the header and then by the changes.
 pub fn controller_at<'a>(
     header: &'a Header,
     changes: &'a [Change],
@@ -394,10 +395,11 @@ pub fn controller_at<'a>(
     })
 }
 
-/// Gives what an episode was played with by its SHA-256: the module of its environment, the network of an AI partner.
+/// Reads a file that an episode was played with by its SHA-256: the module of its environment, or the model of an AI
+/// partner.
 pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
 
-/// What episodes were played with, as it lies in the data folder beside the folder of the episodes.
+/// Reads modules and models by their SHA-256 from the data folder that holds the folder of the episodes.
 pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
     let data = episodes.parent().unwrap_or(Path::new("")).to_owned();
     move |hash: &str| {
@@ -427,7 +429,7 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
     Ok(dir.join(episode).with_extension(EXTENSION))
 }
 
-/// The episode files of a data folder, by name; none if it has no folder of them.
+/// The episode files of a data folder, by name; empty if it has no folder of them.
 ///
 /// # Errors
 /// What the disk says.

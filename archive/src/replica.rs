@@ -2,7 +2,7 @@
 //!
 //! It must not know of files and uploads.
 
-use env_core::{Action, Outcome, Policy, Spec, World};
+use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
@@ -83,9 +83,9 @@ pub enum RowError {
     Partner {
         /// The seat.
         seat: Seat,
-        /// What it played.
+        /// The action that it played.
         expected: Action,
-        /// What the row says.
+        /// The action in the row.
         found: Action,
     },
     /// The environment broke down in this row, and stands still.
@@ -139,16 +139,16 @@ pub struct Replica {
     seed: u64,
     tick_hz: u16,
     rules: Rules,
-    /// What each seat plays in the next tick, unless a person does.
+    /// The action of each seat in the next tick; `None` for a person.
     chosen: Vec<Option<Action>>,
     observation: Vec<f32>,
-    outcome: Outcome,
+    outcome: StepOutcome,
     /// After 0, 1, 2, … steps.
     digests: Vec<u64>,
     score: i64,
 }
 
-/// Who or what plays a seat.
+/// The player of a seat.
 enum Player {
     Person,
     Nobody,
@@ -201,7 +201,7 @@ impl Replica {
             rules: header.rules.clone(),
             chosen: vec![None; here],
             observation: Vec::new(),
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
             digests: vec![digest],
             score,
         };
@@ -220,8 +220,8 @@ impl Replica {
         Ok(replica)
     }
 
-    /// Takes note of a change, which is applied once its tick is reached. Until then a person who loses the seat
-    /// must have played the inputs that it brings.
+    /// Queues a change, which is applied once its tick is reached. Until then a person who loses the seat must have
+    /// played the inputs that it brings.
     ///
     /// # Errors
     /// [`ReplicaError::Policy`]; the seat then keeps its controller.
@@ -321,7 +321,8 @@ impl Replica {
         Ok(())
     }
 
-    /// The study may end the episode where the environment would go on: that cuts off whoever has not reached an end.
+    /// The study may end the episode where the environment would continue: that cuts off everybody who has not reached
+    /// an end.
     fn end_by_study(&mut self) {
         let ticks = self.ticks().0 + 1;
         let ends = |until| Live::of(&mut *self.world, ticks, self.tick_hz).ends(until);
@@ -332,7 +333,7 @@ impl Replica {
         }
     }
 
-    /// What the parameters of the environment fix.
+    /// The specification that the environment has with its parameters.
     pub fn spec(&self) -> &Spec {
         self.world.spec()
     }
@@ -342,8 +343,8 @@ impl Replica {
         Tick(u32::try_from(self.digests.len() - 1).expect("a log counts its ticks in 32 bits"))
     }
 
-    /// What the last tick gave.
-    pub fn outcome(&self) -> &Outcome {
+    /// The outcome of the last tick.
+    pub fn outcome(&self) -> &StepOutcome {
         &self.outcome
     }
 
@@ -352,7 +353,7 @@ impl Replica {
         self.score
     }
 
-    /// What a seat must play in the next tick; none if a person may play anything.
+    /// The action that a seat must play in the next tick; `None` if a person may play anything.
     pub fn chosen(&self, seat: Seat) -> Option<Action> {
         let mut cuts = self.waiting.iter().filter(|(cut, _)| cut.seat == seat);
         let backfilled = || cuts.find_map(|(cut, _)| input(cut, self.ticks()));
@@ -382,7 +383,7 @@ impl Replica {
         *self.digests.last().expect("the first state has a digest")
     }
 
-    /// The digest after so many steps, if they were played.
+    /// The digest after `ticks` steps, if they were played.
     pub fn digest(&self, tick: Tick) -> Option<u64> {
         self.digests.get(usize::try_from(tick.0).ok()?).copied()
     }
@@ -427,7 +428,7 @@ pub(super) fn world(
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let world = module::load(&bytes, &header.params, module::Limits::default());
+    let world = module::load(&bytes, &header.params, module::ModuleLimits::default());
     Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
 }
 

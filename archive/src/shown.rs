@@ -1,4 +1,4 @@
-//! What pages showed, from the log alone: every frame of their seen-logs, and the state behind it.
+//! Frames that pages showed, from the log alone: every frame of their seen-logs, and the state behind it.
 
 use std::collections::BTreeMap;
 use std::vec;
@@ -13,14 +13,14 @@ use rollback::{Config, Rebuilder};
 
 use super::replica::{ReplicaError, add_network, world};
 
-/// What the pages of an episode showed.
+/// The frames that the pages of an episode showed.
 pub struct Screens<'a> {
     log: &'a Log,
     changes: Vec<Change>,
     rows: Vec<u16>,
 }
 
-/// What one page showed in one life of its seat.
+/// The frames that one page showed in one life of its seat.
 pub struct Shown<'a> {
     /// The seat.
     pub seat: Seat,
@@ -30,13 +30,13 @@ pub struct Shown<'a> {
     pub frames: Frames<'a>,
 }
 
-/// The frames of a page, each rebuilt when it is asked for: there may be many. What the page noted ends where it
-/// cannot be so, with the reason.
+/// The frames of a page, each rebuilt on demand: there may be many. They end at the first note that cannot be right,
+/// with the reason.
 pub struct Frames<'a> {
     seats: usize,
     chunks: vec::IntoIter<&'a [u8]>,
     frames: vec::IntoIter<Frame>,
-    /// None once something cannot be so.
+    /// `None` after a note that cannot be right.
     rebuilder: Option<Rebuilder<'a, Box<dyn World + Send>, Partners>>,
 }
 
@@ -46,7 +46,7 @@ type Partners = Box<dyn Fn(&str) -> Option<Box<dyn Policy>>>;
 /// A frame that was rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// What the page noted.
+    /// The frame as the page noted it.
     pub frame: Frame,
     /// Digest of the state after [`Frame::tick`] steps, as the page had simulated it.
     pub simulated: u64,
@@ -55,7 +55,7 @@ pub struct Rebuilt {
 }
 
 impl<'a> Screens<'a> {
-    /// What the pages of this episode showed.
+    /// Prepares the frames of an episode from its log.
     pub fn new(log: &'a Log) -> Self {
         Self {
             log,
@@ -64,7 +64,7 @@ impl<'a> Screens<'a> {
         }
     }
 
-    /// What every page showed, by seat and life.
+    /// The frames of every page, by seat and life.
     ///
     /// # Errors
     /// The environment cannot be simulated here.

@@ -29,7 +29,7 @@ pub(super) fn diverged(episode: &mut Episode) -> Vec<Record> {
     records
 }
 
-/// What pages told that contradicts what is durable, in order.
+/// The records of inputs that contradict durable ones, in order.
 pub(super) fn equivocations(episode: &mut Episode) -> Vec<Record> {
     let mut records = log_of(episode).records;
     records.retain(|record| matches!(record, Record::Equivocation { .. }));

@@ -1,4 +1,4 @@
-//! What pages upload: rows for the replica, digests to compare with it, and notes.
+//! Uploads of pages: rows for the replica, digests to compare with it, and notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use protocol::{Controller, Life, Seat, Tick, digest_ticks};
 
 use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded};
 
-/// What became of an upload; everything that it tells is durable.
+/// The result of an upload; everything that it reports is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absorbed {
     /// Ticks that are durable.
@@ -18,19 +18,19 @@ pub struct Absorbed {
     pub over: Option<Ending>,
     /// Notes that are durable of the page that plays the seat now.
     pub notes: u32,
-    /// Whether it was the last upload of that page.
+    /// True if it was the last upload of that page.
     pub last: bool,
-    /// Whether that page simulates something else than the replica, which is then in the file. Nothing more is
-    /// taken from it.
+    /// True if that page simulates something else than the replica; the file then records it. Nothing more is accepted
+    /// from the page.
     pub diverged: bool,
-    /// Whether the environment broke down: the episode cannot go on.
+    /// True if the environment broke down: the episode cannot continue.
     pub stopped: bool,
 }
 
 impl Episode {
-    /// Takes what is new in an upload of the page of a seat. The era is the caller's to check.
-    /// From a page that does not play the seat any more its notes alone are taken, until another page has the seat;
-    /// from one that has diverged, nothing.
+    /// Appends the new part of an upload of the page of a seat. The caller checks the era. Of a page that does not play
+    /// the seat any more only the notes are accepted, until another page has the seat; of one that has diverged,
+    /// nothing.
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
@@ -124,7 +124,7 @@ impl Episode {
         Ok(())
     }
 
-    /// Whether rows, digests and notes are taken from the page of a seat in a life.
+    /// True if rows, digests and notes of the page of a seat are accepted in a life.
     fn listens_to(&self, seat: Seat, life: Life) -> bool {
         self.ending.is_none()
             && self.controller(seat) == Some(&Controller::Human)
@@ -132,7 +132,7 @@ impl Episode {
             && !self.pages[seat.index()].diverged
     }
 
-    /// What is new in the notes of the page that was the last to play a seat for a person.
+    /// The new notes of the page that was the last to play a seat for a person.
     fn last_words(&self, seat: Seat, upload: &Upload) -> Option<Record> {
         let is_human =
             |change: &&Change| change.seat == seat && change.controller == Controller::Human;
@@ -146,7 +146,7 @@ impl Episode {
         self.new_notes(seat, upload).filter(|_| is_last)
     }
 
-    /// What is new in the notes of the page of a seat.
+    /// The new notes of the page of a seat.
     fn new_notes(&self, seat: Seat, upload: &Upload) -> Option<Record> {
         let timing = upload.timing.clone()?;
         let is_next = timing.number == self.pages[seat.index()].notes;
@@ -215,7 +215,8 @@ impl Episode {
         (rows, wrong, false)
     }
 
-    /// Who is at fault that an upload is wrong from a tick on: the page itself, or whoever told it something else.
+    /// Finds who is at fault that an upload is wrong from a tick on: the page itself, or another page that sent it
+    /// other inputs.
     fn accuse(
         &self,
         by: Seat,
@@ -243,9 +244,9 @@ impl Episode {
         equivocations
     }
 
-    /// Whose inputs are others than the durable ones, in the first tick that is wrong in an upload. Nobody's if the
-    /// page has an AI partner or a vacant seat play something else: nobody told it that. If it has others for its
-    /// own person, its word for the rest counts for nothing.
+    /// Finds the seats whose inputs differ from the durable ones in the first wrong tick of an upload. There are none
+    /// if the page has other inputs for an AI partner or a vacant seat: nobody sent it those. If it has other inputs
+    /// for its own person, its word for the rest counts for nothing.
     fn equivocations(&self, by: Seat, tick: Tick, upload: &Upload) -> Vec<Record> {
         let Some(told) = self.row(&upload.rows, upload.first, tick) else {
             return Vec::new();
@@ -284,7 +285,7 @@ impl Episode {
         rows.get(at..at + self.seats())
     }
 
-    /// What a seat played in a tick up to the next one to come, as far as that is decided.
+    /// The input of a seat in a tick up to the next one to come, as far as it is decided.
     fn durable(&self, seat: Seat, tick: Tick) -> Option<u16> {
         match self.row(&self.rows, Tick(0), tick) {
             Some(row) => Some(row[seat.index()]),
@@ -338,7 +339,7 @@ impl Episode {
         unlike
     }
 
-    /// Whether the environment may have ended after so many ticks, as far as it was simulated.
+    /// True if the environment may have ended after `end` ticks, as far as it was simulated.
     fn may_end_at(&self, end: Tick) -> bool {
         if self.replica.outcome().over {
             end == self.through()
@@ -348,7 +349,7 @@ impl Episode {
     }
 }
 
-/// Whether a page was found to have another state only after the step of a tick.
+/// True if a page was found to have another state only after the step of a tick.
 fn is_after(record: &Record, tick: Tick) -> bool {
     matches!(record, Record::Diverged { tick: found, .. } if *found > tick)
 }

@@ -9,7 +9,7 @@ use crate::Episode;
 use crate::OpenError;
 use crate::Refused;
 
-/// Does a piece of work of an episode and reports what became of it; `create` makes the file.
+/// Does a piece of work of an episode and reports the result; `create` makes the file.
 pub fn perform(
     era: Era,
     episode: &mut Option<Episode>,
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{PERSON, ZERO, ai, header, part, played};
 
-    /// Has the work done one piece after the other, and gives what was reported.
+    /// Does the work one piece after the other, and returns the reports.
     fn reports(work: Vec<Work>) -> Vec<Event> {
         let dir = tempfile::tempdir().unwrap();
         let mut episode = None;

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use batch::{Arrays, Infos, Observations, Options, Vector};
+use batch::{Arrays, BatchOptions, Infos, Observations, Vector};
 use env_core::envs::open;
 use env_core::rng::Rng;
 use env_core::{Action, World};
@@ -135,11 +135,11 @@ impl Case<'_> {
             in_place,
             ..
         } = *self;
-        let options = Options {
+        let options = BatchOptions {
             instances,
             threads,
             in_place,
-            ..Options::default()
+            ..BatchOptions::default()
         };
         let mut batch = batch::open(self.id, self.params, options).expect("the case is possible");
         let (rows, values) = (

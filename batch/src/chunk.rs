@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use env_core::contract::StateError;
-use env_core::{Action, Outcome};
+use env_core::{Action, StepOutcome};
 
 use crate::arrays::{Arrays, Infos, Observations, Shape};
 use crate::episode::Episode;
 use crate::instances::Instances;
-use crate::{Autoreset, Options};
+use crate::{Autoreset, BatchOptions};
 
 /// Some instances of a batch, with the rows of the arrays that belong to them.
 pub(crate) trait Chunk: Send {
@@ -45,7 +45,7 @@ pub(crate) struct OneByOne<I: Instances> {
     instances: Arc<I>,
     pub(crate) slots: Vec<I::Slot>,
     pub(crate) episodes: Vec<Episode>,
-    outcome: Outcome,
+    outcome: StepOutcome,
     shape: Shape,
     pub(crate) autoreset: Autoreset,
     in_place: bool,
@@ -60,7 +60,7 @@ impl<I: Instances> OneByOne<I> {
         slots: Vec<I::Slot>,
         first: u64,
         shape: Shape,
-        options: Options,
+        options: BatchOptions,
     ) -> Self {
         let episodes = (first..).map(Episode::new).take(slots.len()).collect();
         Self {
@@ -68,9 +68,9 @@ impl<I: Instances> OneByOne<I> {
             slots,
             episodes,
             // Room for what a step of any environment here may tell, so that a rare event allocates nothing.
-            outcome: Outcome {
+            outcome: StepOutcome {
                 events: Vec::with_capacity(EVENTS * shape.seats),
-                ..Outcome::default()
+                ..StepOutcome::default()
             },
             shape,
             autoreset: options.autoreset,

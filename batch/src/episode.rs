@@ -1,6 +1,6 @@
 //! The record that a batch keeps of an instance beside its state.
 
-use env_core::{MAX_SEATS, Outcome};
+use env_core::{MAX_SEATS, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 /// Step between states of SplitMix64.
@@ -43,7 +43,7 @@ impl Episode {
     }
 
     /// Adds what a step gave.
-    pub fn record(&mut self, outcome: &Outcome, seats: usize) {
+    pub fn record(&mut self, outcome: &StepOutcome, seats: usize) {
         self.length = self.length.saturating_add(1);
         self.over = outcome.over;
         for (sum, reward) in self.returns.iter_mut().zip(&outcome.rewards).take(seats) {

@@ -1,9 +1,9 @@
 //! The two kinds of instances: states of one environment value, and worlds of their own.
 
 use env_core::contract::StateError;
-use env_core::envs::Native;
+use env_core::envs::NativeEnvironment;
 use env_core::instance::{read_state, write_state};
-use env_core::{Action, Outcome, World};
+use env_core::{Action, StepOutcome, World};
 
 /// The instances of a batch. The value is shared by the threads; a slot is one instance.
 pub(crate) trait Instances: Send + Sync + 'static {
@@ -11,7 +11,7 @@ pub(crate) trait Instances: Send + Sync + 'static {
     const GRAIN: usize;
     type Slot: Send;
     fn reset(&self, slot: &mut Self::Slot, seed: u64);
-    fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut Outcome);
+    fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut StepOutcome);
     /// Writes the observations of so many seats; if `fresh`, `out` holds earlier ones of theirs.
     fn observe(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [f32]);
     /// The same, a byte a value.
@@ -37,7 +37,7 @@ fn each<V>(seats: usize, out: &mut [V], mut write: impl FnMut(usize, &mut [V])) 
 /// One environment; a slot is a state.
 pub(crate) struct Natives<E>(pub(crate) E);
 
-impl<E: Native> Instances for Natives<E> {
+impl<E: NativeEnvironment> Instances for Natives<E> {
     const GRAIN: usize = 16;
 
     type Slot = E::State;
@@ -46,7 +46,7 @@ impl<E: Native> Instances for Natives<E> {
         *slot = self.0.reset(seed);
     }
 
-    fn step(&self, slot: &mut E::State, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, slot: &mut E::State, actions: &[Action], outcome: &mut StepOutcome) {
         self.0.step(slot, actions, outcome);
     }
 
@@ -103,7 +103,7 @@ impl Instances for Worlds {
         slot.world.reset(seed);
     }
 
-    fn step(&self, slot: &mut Slot, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, slot: &mut Slot, actions: &[Action], outcome: &mut StepOutcome) {
         let given = slot.world.step(actions);
         outcome.rewards = given.rewards;
         (outcome.terminated, outcome.truncated) = (given.terminated, given.truncated);

@@ -4,9 +4,9 @@
 //! that a step takes, never its result. In steady state a step allocates nothing.
 //!
 //! ```
-//! use batch::{Arrays, Options};
+//! use batch::{Arrays, BatchOptions};
 //!
-//! let mut batch = batch::open("overcooked", "{}", Options { instances: 3, ..Options::default() })?;
+//! let mut batch = batch::open("overcooked", "{}", BatchOptions { instances: 3, ..BatchOptions::default() })?;
 //! let seats = usize::from(batch.spec().seats);
 //! let (mut rewards, mut terminated, mut truncated) = (vec![0.0; 3 * seats], vec![0; 3 * seats], vec![0; 3 * seats]);
 //! batch.reset(&[7, 8, 9], None, Arrays::new(&mut rewards, &mut terminated, &mut truncated))?;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 use arrays::Shape;
 use chunk::OneByOne;
 use env_core::contract::ParamError;
-use env_core::envs::{Native, Visitor, visit};
+use env_core::envs::{NativeEnvironment, Visitor, visit};
 use env_core::grid::{CogridRules, Grid, GridWorld};
 use env_core::{Environment as _, World};
 use instances::{Natives, Worlds};
@@ -58,7 +58,7 @@ pub enum Autoreset {
 
 /// How a batch works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct BatchOptions {
     /// Number of instances.
     pub instances: usize,
     /// Number of threads, at most [`MAX_THREADS`]; 0 for one a core.
@@ -70,7 +70,7 @@ pub struct Options {
     pub in_place: bool,
 }
 
-impl Default for Options {
+impl Default for BatchOptions {
     fn default() -> Self {
         Self {
             instances: 1,
@@ -86,11 +86,11 @@ impl Default for Options {
 ///
 /// # Errors
 /// [`ParamError`], also for an unknown id.
-pub fn open(id: &str, params: &str, options: Options) -> Result<Box<dyn Vector>, ParamError> {
-    struct Open(Options);
+pub fn open(id: &str, params: &str, options: BatchOptions) -> Result<Box<dyn Vector>, ParamError> {
+    struct Open(BatchOptions);
     impl Visitor for Open {
         type Output = Result<Box<dyn Vector>, ParamError>;
-        fn visit<E: Native>(self, env: E) -> Self::Output {
+        fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output {
             of_environment(env, self.0)
         }
         fn visit_grid<W, C>(self, grid: Grid<W, C>) -> Self::Output
@@ -109,8 +109,11 @@ pub fn open(id: &str, params: &str, options: Options) -> Result<Box<dyn Vector>,
 ///
 /// # Errors
 /// [`ParamError`] for the options.
-pub fn of_environment<E: Native>(env: E, options: Options) -> Result<Box<dyn Vector>, ParamError> {
-    vector::check(&options)?;
+pub fn of_environment<E: NativeEnvironment>(
+    env: E,
+    options: BatchOptions,
+) -> Result<Box<dyn Vector>, ParamError> {
+    vector::check_options(&options)?;
     let spec = env.spec();
     let slots = (0..options.instances as u64)
         .map(|seed| env.reset(seed))
@@ -123,7 +126,7 @@ pub fn of_environment<E: Native>(env: E, options: Options) -> Result<Box<dyn Vec
 ///
 /// # Errors
 /// [`ParamError`] for the options.
-pub fn of_grid<W, C>(grid: Grid<W, C>, options: Options) -> Result<Box<dyn Vector>, ParamError>
+pub fn of_grid<W, C>(grid: Grid<W, C>, options: BatchOptions) -> Result<Box<dyn Vector>, ParamError>
 where
     W: GridWorld<Extra: Send> + Send + Sync + 'static,
     C: CogridRules<W>,
@@ -131,7 +134,7 @@ where
     let Some(plan) = Plan::new(&grid).filter(|_| options.instances >= FEW) else {
         return of_environment(grid, options);
     };
-    vector::check(&options)?;
+    vector::check_options(&options)?;
     let (spec, shape) = (grid.spec(), Shape::new(&grid.spec()));
     let grid = Arc::new(Natives(grid));
     let batch = Batch::share(spec, options, |first, count| {
@@ -154,7 +157,7 @@ where
 /// [`ParamError`] for the options, or if two worlds differ in what their parameters fix.
 pub fn of_worlds(
     worlds: Vec<Box<dyn World + Send>>,
-    options: Options,
+    options: BatchOptions,
 ) -> Result<Box<dyn Vector>, ParamError> {
     let refused = |reason: String| ParamError {
         field: "worlds".into(),
@@ -169,7 +172,7 @@ pub fn of_worlds(
             "number {other} has other parameters than number 0; open all with the same"
         )));
     }
-    let options = Options {
+    let options = BatchOptions {
         instances: worlds.len(),
         ..options
     };

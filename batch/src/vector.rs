@@ -10,7 +10,7 @@ use crate::arrays::{Arrays, Observations, Shape};
 use crate::chunk::{Chunk, OneByOne};
 use crate::instances::Instances;
 use crate::pool::{MAX_THREADS, Pool};
-use crate::{Episode, Options};
+use crate::{BatchOptions, Episode};
 
 /// The most instances of a batch.
 const MAX_INSTANCES: usize = 1 << 24;
@@ -157,7 +157,7 @@ impl<I: Instances> Batch<OneByOne<I>> {
         spec: Spec,
         instances: I,
         slots: Vec<I::Slot>,
-        options: Options,
+        options: BatchOptions,
     ) -> Result<Self, ParamError> {
         let (instances, shape) = (Arc::new(instances), Shape::new(&spec));
         let mut slots = slots.into_iter();
@@ -172,10 +172,10 @@ impl<C: Chunk> Batch<C> {
     /// Makes the chunks by calls with the first instance of each and their number.
     pub(crate) fn share(
         spec: Spec,
-        options: Options,
+        options: BatchOptions,
         mut chunk: impl FnMut(usize, usize) -> C,
     ) -> Result<Self, ParamError> {
-        check(&options)?;
+        check_options(&options)?;
         let instances = options.instances;
         let wanted = match options.threads {
             0 => available_parallelism()
@@ -295,7 +295,7 @@ impl<C: Chunk> Batch<C> {
 }
 
 /// Checks the options.
-pub(crate) fn check(options: &Options) -> Result<(), ParamError> {
+pub(crate) fn check_options(options: &BatchOptions) -> Result<(), ParamError> {
     let refuse = |field: &str, reason: String| {
         Err(ParamError {
             field: field.into(),

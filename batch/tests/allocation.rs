@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use batch::{Arrays, Autoreset, Infos, Observations, Options};
+use batch::{Arrays, Autoreset, BatchOptions, Infos, Observations};
 use env_core::rng::Rng;
 
 /// Counts what any thread allocates.
@@ -32,7 +32,7 @@ const INSTANCES: usize = 100;
 
 /// Steps a batch and gives the allocations of all threads after the first steps, in which buffers grow.
 fn allocations(id: &str, compact: bool, observes: bool) -> u64 {
-    let options = Options {
+    let options = BatchOptions {
         instances: INSTANCES,
         threads: 3,
         autoreset: Autoreset::NextStep,

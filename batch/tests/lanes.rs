@@ -1,7 +1,7 @@
 //! Grids that are played in lanes equal those that are stepped one by one, bit for bit.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use batch::{Arrays, Autoreset, Infos, Observations, Options, Vector};
+use batch::{Arrays, Autoreset, BatchOptions, Infos, Observations, Vector};
 use env_core::contract::ParamError;
 use env_core::grid::{
     Act, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, Reward, Tables, Use, When,
@@ -225,7 +225,7 @@ impl Player {
 }
 
 /// Steps both in the same way, with everything that happens to a batch in between, and gives what was earned.
-fn compare(params: &Params, options: Options, seed: u64) -> f32 {
+fn compare(params: &Params, options: BatchOptions, seed: u64) -> f32 {
     let grid = || Grid::<Kitchen>::new(params.clone()).unwrap();
     let mut players = [
         batch::of_grid(grid(), options),
@@ -275,7 +275,7 @@ proptest! {
     ) {
         let layout = LAYOUTS[layout].iter().map(|&row| row.into()).collect();
         let autoreset = [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled][mode];
-        let options = Options { instances, threads, autoreset, in_place: false };
+        let options = BatchOptions { instances, threads, autoreset, in_place: false };
         compare(&Params { layout, horizon, capacity, time, common }, options, seed);
     }
 }
@@ -289,10 +289,10 @@ fn lanes_cook_and_deliver() {
         time: 2,
         common: true,
     };
-    let options = Options {
+    let options = BatchOptions {
         instances: 130,
         threads: 2,
-        ..Options::default()
+        ..BatchOptions::default()
     };
     let earned = compare(&params, options, 1);
     assert!(earned > 50.0, "{earned}");

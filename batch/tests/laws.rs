@@ -1,10 +1,10 @@
 //! A batch equals as many single worlds, bit for bit, whatever the threads.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use batch::{Arrays, Autoreset, BatchError, Episode, Infos, Observations, Options, Vector};
+use batch::{Arrays, Autoreset, BatchError, BatchOptions, Episode, Infos, Observations, Vector};
 use env_core::envs::{IDS, open};
 use env_core::rng::Rng;
-use env_core::{Action, Outcome, Spec, World};
+use env_core::{Action, Spec, StepOutcome, World};
 use proptest::prelude::*;
 
 /// Every array that a batch can fill.
@@ -90,7 +90,7 @@ impl Single {
         for index in (0..seeds.len()).filter(|&index| which[index]) {
             self.episodes[index] = Episode::new(seeds[index]);
             self.worlds[index].reset(seeds[index]);
-            self.write(index, &Outcome::default(), out);
+            self.write(index, &StepOutcome::default(), out);
             self.see(index, out);
         }
     }
@@ -100,7 +100,7 @@ impl Single {
         for index in 0..self.worlds.len() {
             if self.autoreset == Autoreset::NextStep && self.episodes[index].over {
                 self.restart(index);
-                self.write(index, &Outcome::default(), out);
+                self.write(index, &StepOutcome::default(), out);
             } else {
                 let outcome = self.worlds[index]
                     .step(&actions[index * seats..][..seats])
@@ -127,7 +127,7 @@ impl Single {
         self.worlds[index].reset(seed);
     }
 
-    fn write(&mut self, index: usize, outcome: &Outcome, out: &mut Buffers) {
+    fn write(&mut self, index: usize, outcome: &StepOutcome, out: &mut Buffers) {
         let spec = self.worlds[index].spec();
         let (seats, kinds) = (usize::from(spec.seats), spec.events.len());
         for seat in 0..seats {
@@ -217,7 +217,7 @@ fn assert_states_equal(batch: &mut dyn Vector, single: &mut Single) {
 }
 
 /// Plays a batch and as many single worlds, through episodes that end at different steps.
-fn compare(id: &str, params: &str, options: Options, steps: usize, seed: u64) {
+fn compare(id: &str, params: &str, options: BatchOptions, steps: usize, seed: u64) {
     let mut batch = batch::open(id, params, options).unwrap();
     let mut single = Single::new(id, params, options.instances, options.autoreset);
     let spec = batch.spec().clone();
@@ -259,7 +259,7 @@ proptest! {
         seed: u64, instances in prop_oneof![1..10_usize, 30..80_usize], threads in 1..5, mode in 0..3, horizon in 1..30, in_place: bool,
     ) {
         let autoreset = [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled][mode as usize];
-        let options = Options { instances, threads: threads as usize, autoreset, in_place };
+        let options = BatchOptions { instances, threads: threads as usize, autoreset, in_place };
         for id in IDS {
             compare(id, &format!(r#"{{"horizon":{horizon}}}"#), options, 40, seed);
         }
@@ -275,10 +275,10 @@ fn filled(batch: &mut dyn Vector) -> Buffers {
 
 #[test]
 fn a_refused_call_changes_nothing() {
-    let options = Options {
+    let options = BatchOptions {
         instances: 6,
         threads: 2,
-        ..Options::default()
+        ..BatchOptions::default()
     };
     let mut batch = batch::open("overcooked", "", options).unwrap();
     let mut buffers = filled(&mut *batch);
@@ -335,7 +335,7 @@ fn a_refused_call_changes_nothing() {
 
 #[test]
 fn an_instance_is_brought_back_with_the_seeds_to_come() {
-    let options = Options {
+    let options = BatchOptions {
         instances: 3,
         threads: 2,
         autoreset: Autoreset::SameStep,
@@ -377,7 +377,7 @@ fn an_instance_is_brought_back_with_the_seeds_to_come() {
 #[test]
 fn worlds_of_their_own_play_like_natives() {
     let params = r#"{"horizon":9}"#;
-    let options = Options {
+    let options = BatchOptions {
         instances: 5,
         threads: 3,
         autoreset: Autoreset::SameStep,
@@ -415,23 +415,23 @@ fn options_out_of_range_are_refused() {
     for (field, options) in [
         (
             "instances",
-            Options {
+            BatchOptions {
                 instances: 0,
-                ..Options::default()
+                ..BatchOptions::default()
             },
         ),
         (
             "instances",
-            Options {
+            BatchOptions {
                 instances: usize::MAX,
-                ..Options::default()
+                ..BatchOptions::default()
             },
         ),
         (
             "threads",
-            Options {
+            BatchOptions {
                 threads: 65,
-                ..Options::default()
+                ..BatchOptions::default()
             },
         ),
     ] {
@@ -441,7 +441,7 @@ fn options_out_of_range_are_refused() {
         );
     }
     assert_eq!(
-        batch::open("overcoked", "", Options::default())
+        batch::open("overcoked", "", BatchOptions::default())
             .err()
             .unwrap()
             .field,

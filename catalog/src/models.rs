@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use policy::Partners;
-use policy::network::Choice;
+use policy::network::ActionChoice;
 use study::Study;
 use study::stage::{CompiledModel, Env, Model};
 
@@ -24,7 +24,7 @@ pub fn lower(
         return Ok(None);
     };
     let spec = world.spec();
-    let choice = Choice {
+    let choice = ActionChoice {
         every: model.every_ticks,
         temperature: model.temperature.map(|it| it as f32),
     };

@@ -110,7 +110,7 @@ fn open_module(
     let world = module::load(
         &file.bytes,
         &env.config.to_string(),
-        module::Limits::default(),
+        module::ModuleLimits::default(),
     );
     let world = world.map_err(|error| match error {
         ModuleError::Params(text) => {

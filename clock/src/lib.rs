@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 pub struct Pace {
     /// From when on, microseconds since the Unix epoch by the machine's clock.
     pub from_us: u64,
-    /// What the clock shows then, microseconds.
+    /// The time that the clock shows then, microseconds.
     pub shows_us: u64,
     /// How many times as fast as the machine's clock it runs from then on; above 0.
     pub speed: f64,
@@ -32,7 +32,7 @@ impl Pace {
         before: 1.0,
     };
 
-    /// What the clock shows at a time of the machine.
+    /// The time that the clock shows at a time of the machine.
     pub fn shown_us(&self, at_us: u64) -> u64 {
         match at_us.checked_sub(self.from_us) {
             Some(since_us) => self.shows_us + times(since_us, self.speed),
@@ -83,7 +83,7 @@ impl fmt::Display for Pace {
     }
 }
 
-/// A line that is no pace.
+/// A line that is not a pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `FROM_US SHOWS_US SPEED BEFORE`, two times and two speeds above 0")]
 pub struct NoPace;
@@ -117,7 +117,7 @@ pub struct Clock {
     started: Instant,
     epoch_us: u64,
     pace: watch::Receiver<Pace>,
-    /// What it showed last: a pace that is set late must not turn it back.
+    /// The time that it showed last: a pace that is set late must not turn it back.
     shown_us: Arc<AtomicU64>,
 }
 

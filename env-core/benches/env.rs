@@ -13,7 +13,7 @@ use std::time::Instant;
 use env_core::digest::digest;
 use env_core::envs::overcooked::{Overcooked, Params, Rules};
 use env_core::rng::Rng;
-use env_core::{BatchObserver, Environment, Instance, Outcome, World};
+use env_core::{BatchObserver, Environment, Instance, StepOutcome, World};
 
 type State = <Overcooked as Environment>::State;
 /// A way to write the observation of a seat.
@@ -63,7 +63,7 @@ fn steps(name: &str, rules: Rules, expected: u64) {
     let episodes: Vec<_> = (0..u64::from(ROUNDS * EPISODES)).map(rows).collect();
     let mut digests = 0;
     let nanos = best(EPISODES * HORIZON, |round| {
-        let (mut outcome, mut paid) = (Outcome::default(), 0.0);
+        let (mut outcome, mut paid) = (StepOutcome::default(), 0.0);
         for seed in round * EPISODES..(round + 1) * EPISODES {
             let mut state = env.reset(u64::from(seed));
             for actions in &episodes[seed as usize] {
@@ -157,7 +157,7 @@ fn observed_as<V: Copy + Default + PartialEq>(
     let len = env.spec().observation_len();
     let episodes: Vec<_> = (0..u64::from(ROUNDS)).map(rows).collect();
     let nanos = best(HORIZON, |round| {
-        let (mut outcome, mut state) = (Outcome::default(), env.reset(u64::from(round)));
+        let (mut outcome, mut state) = (StepOutcome::default(), env.reset(u64::from(round)));
         let mut seen = [vec![V::default(); len], vec![V::default(); len]];
         for (seat, seen) in seen.iter_mut().enumerate() {
             anew(&env, &state, seat, seen);

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 
-use crate::contract::{Action, Environment, Event, MAX_SEATS, Outcome, World};
+use crate::contract::{Action, Environment, MAX_SEATS, StepEvent, StepOutcome, World};
 use crate::draw::DrawList;
 use crate::envs::build;
 use crate::instance::Instance;
@@ -21,7 +21,7 @@ pub const INBOX_LIMIT: u32 = 1 << 20;
 
 /// Writes an outcome for so many seats: rewards `f32` a seat, terminated `u16`, truncated `u16`, over `u32`,
 /// number of events `u32`, then an event each: kind `u16`, seat `u8`, 0 `u8`, value `f32`; little-endian.
-pub fn encode_outcome(outcome: &Outcome, seats: usize, out: &mut Vec<u8>) {
+pub fn encode_outcome(outcome: &StepOutcome, seats: usize, out: &mut Vec<u8>) {
     // Room for all of it at once: bytes that arrive one by one are most of the cost of a step in a module.
     let rewards = outcome.rewards.iter().take(seats);
     let start = out.len();
@@ -52,7 +52,7 @@ fn put<const N: usize>(rest: &mut &mut [u8], bytes: [u8; N]) {
 
 /// Reads what [`encode_outcome`] wrote into `outcome`, whose memory is reused; `None` if the bytes are malformed,
 /// and then `outcome` holds nothing of use.
-pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut Outcome) -> Option<()> {
+pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut StepOutcome) -> Option<()> {
     fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
         let (first, rest) = bytes.split_first_chunk::<N>()?;
         *bytes = rest;
@@ -68,7 +68,7 @@ pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut Outcome) -> 
     for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
         let kind = u16::from_le_bytes(take(&mut bytes)?);
         let [seat, _] = take(&mut bytes)?;
-        outcome.events.push(Event {
+        outcome.events.push(StepEvent {
             kind,
             seat,
             value: f32::from_le_bytes(take(&mut bytes)?),
@@ -171,9 +171,9 @@ impl<E: Environment> Host<E> {
         let seats = MAX_SEATS.min(seats as usize);
         self.outbox.clear();
         let Some(instance) = &mut self.instance else {
-            let over = Outcome {
+            let over = StepOutcome {
                 over: true,
-                ..Outcome::default()
+                ..StepOutcome::default()
             };
             encode_outcome(&over, seats, &mut self.outbox);
             return 1;
@@ -405,19 +405,19 @@ mod tests {
 
     #[test]
     fn outcomes_survive_their_bytes() {
-        let mut outcome = Outcome {
+        let mut outcome = StepOutcome {
             terminated: 1,
             truncated: 2,
             over: true,
-            ..Outcome::default()
+            ..StepOutcome::default()
         };
         outcome.rewards[1] = -2.5;
-        outcome.events.push(Event {
+        outcome.events.push(StepEvent {
             kind: 3,
             seat: 1,
             value: 7.25,
         });
-        let (mut bytes, mut read) = (Vec::new(), Outcome::default());
+        let (mut bytes, mut read) = (Vec::new(), StepOutcome::default());
         encode_outcome(&outcome, 2, &mut bytes);
         assert_eq!(bytes.len(), 2 * 4 + 2 + 2 + 4 + 4 + 8);
         assert_eq!(decode_outcome(&bytes, 2, &mut read), Some(()));

@@ -4,7 +4,7 @@
 //! One style: seen from above and a little from the front, the light from the upper left, a box of 64 by 64.
 //! What is told apart by colour is told apart by shape as well.
 //!
-//! [`Figures`] draws agents in layers, so that sixteen seats in four directions are not 64 pictures.
+//! [`AgentArt`] draws agents in layers, so that sixteen seats in four directions are not 64 pictures.
 
 use crate::MAX_SEATS;
 use crate::draw::{DrawList, Shape, Sprite};
@@ -145,7 +145,7 @@ pub enum Kind {
 /// Three layers: a torso in the seat's colour and pattern, head and arms by direction, the seat's hat.
 /// The list of pictures has `torso_*` and `hat_*`, and those of the kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Figures {
+pub struct AgentArt {
     torso: u16,
     heads: [u16; 4],
     hat: u16,
@@ -153,7 +153,7 @@ pub struct Figures {
     whole: Option<[[u16; 4]; 2]>,
 }
 
-impl Figures {
+impl AgentArt {
     /// Figures of a kind; best as a constant.
     ///
     /// # Panics
@@ -264,12 +264,12 @@ mod tests {
 
     #[test]
     fn the_layers_of_all_agents_have_identities_of_their_own() {
-        const FIGURES: Figures = Figures::new(PICTURES, Kind::Cook);
+        const FIGURES: AgentArt = AgentArt::new(PICTURES, Kind::Cook);
         static PICTURES: &[Sprite] = art!["torso_*", "hat_*", "cook_*", "chef_*", "onion"];
         let mut list = DrawList::default();
         for seat in 0..MAX_SEATS {
             FIGURES.draw(&mut list, seat, seat, [seat as f32, 1.0]);
-            Figures::hold(&mut list, seat, seat, [seat as f32, 1.0], Shape::Sprite(0));
+            AgentArt::hold(&mut list, seat, seat, [seat as f32, 1.0], Shape::Sprite(0));
         }
         let ids: Vec<u32> = list.items.iter().map(|item| item.id).collect();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());

@@ -35,9 +35,9 @@ pub struct Violation {
 }
 
 /// The verdict on a law.
-pub type Verdict = Result<(), Violation>;
+pub type LawVerdict = Result<(), Violation>;
 
-fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> Verdict {
+fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> LawVerdict {
     if holds {
         Ok(())
     } else {
@@ -50,7 +50,7 @@ fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> Verdi
 
 /// A law that was held against a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedLaw {
     /// The law, as a sentence.
     pub law: &'static str,
     /// How often it was looked at.
@@ -74,9 +74,9 @@ pub struct Finding {
 
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ConformanceReport {
     /// The laws, in the order in which they were first looked at.
-    pub laws: Vec<Checked>,
+    pub laws: Vec<CheckedLaw>,
     /// The first breach of each law that was broken, in order.
     pub findings: Vec<Finding>,
     /// Episodes that were played.
@@ -85,7 +85,7 @@ pub struct Report {
     pub steps: u64,
 }
 
-impl Report {
+impl ConformanceReport {
     /// Checks whether every law held.
     pub fn is_fine(&self) -> bool {
         self.findings.is_empty()
@@ -95,7 +95,7 @@ impl Report {
     fn note(&mut self, law: &'static str, at: (u64, u32), breach: Option<String>) {
         let known = self.laws.iter().position(|checked| checked.law == law);
         let at_row = known.unwrap_or_else(|| {
-            self.laws.push(Checked {
+            self.laws.push(CheckedLaw {
                 law,
                 times: 0,
                 broken: 0,
@@ -124,8 +124,8 @@ pub fn check_world(
     open: &mut dyn FnMut() -> Result<Box<dyn World>, String>,
     sprites: usize,
     seeds: &[u64],
-    progress: &mut dyn FnMut(&Report),
-) -> Report {
+    progress: &mut dyn FnMut(&ConformanceReport),
+) -> ConformanceReport {
     play_all(open, sprites, seeds, |_, _, _, _| Ok(()), progress)
 }
 
@@ -134,9 +134,9 @@ fn play_all<W: Subject + ?Sized>(
     sprites: usize,
     seeds: &[u64],
     look: CloserLook<W>,
-    progress: &mut dyn FnMut(&Report),
-) -> Report {
-    let mut report = Report::default();
+    progress: &mut dyn FnMut(&ConformanceReport),
+) -> ConformanceReport {
+    let mut report = ConformanceReport::default();
     let mut used: Option<Box<W>> = None;
     for &seed in seeds {
         let opened = match used.take() {
@@ -151,7 +151,7 @@ fn play_all<W: Subject + ?Sized>(
             }
         };
         let spec = first.spec().clone();
-        if let Err(violation) = sane::spec(&spec) {
+        if let Err(violation) = sane::check_spec(&spec) {
             report.note("the spec is sound", (seed, 0), Some(violation.to_string()));
             break;
         }
@@ -172,7 +172,7 @@ fn play_all<W: Subject + ?Sized>(
 ///
 /// # Panics
 /// Where the environment itself does, which is a violation too.
-pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> Verdict {
+pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> LawVerdict {
     check_looking::<E>(variants, |_, _, _, _| Ok(()))
 }
 
@@ -183,14 +183,14 @@ pub fn check<E: Environment>(variants: impl IntoIterator<Item = E::Params>) -> V
 ///
 /// # Panics
 /// Where the environment itself does, which is a violation too.
-pub fn check_batch<E: BatchObserver>(variants: impl IntoIterator<Item = E::Params>) -> Verdict {
+pub fn check_batch<E: BatchObserver>(variants: impl IntoIterator<Item = E::Params>) -> LawVerdict {
     check_looking::<E>(variants, look_closer)
 }
 
 fn check_looking<E: Environment>(
     variants: impl IntoIterator<Item = E::Params>,
     look: CloserLook<Instance<E>>,
-) -> Verdict {
+) -> LawVerdict {
     statics::<E>()?;
     E::new(E::Params::default()).map(drop).or_else(|error| {
         law(false, "the default parameters are accepted", || {
@@ -247,7 +247,7 @@ fn check_looking<E: Environment>(
     Ok(())
 }
 
-fn statics<E: Environment>() -> Verdict {
+fn statics<E: Environment>() -> LawVerdict {
     let schema = serde_json::from_str::<serde_json::Value>(E::params_schema());
     law(
         schema.is_ok_and(|schema| schema.is_object()),

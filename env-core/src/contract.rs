@@ -59,7 +59,7 @@ pub struct Spec {
     pub tick_hz: u16,
     /// Steps after which an episode is truncated.
     pub horizon: u32,
-    /// Names of the event kinds that [`Event::kind`] indexes.
+    /// Names of the event kinds that [`StepEvent::kind`] indexes.
     pub events: Vec<String>,
     /// True if every value of an observation is a whole number from -128 to 127,
     /// so that a batch may give the same numbers in a quarter of the bytes.
@@ -97,7 +97,7 @@ impl Spec {
 
 /// Something that happened in a step, for rewards by component, sounds and analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct StepEvent {
     /// Index into [`Spec::events`].
     pub kind: u16,
     /// The seat that caused it.
@@ -108,7 +108,7 @@ pub struct Event {
 
 /// The result of a step. Reused from step to step; cleared by the environment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// Reward per seat; entries past the last seat are 0.
     pub rewards: [f32; MAX_SEATS],
     /// Bit `s` is set if seat `s` reached a terminal state in this step.
@@ -118,10 +118,10 @@ pub struct Outcome {
     /// True once the episode is over for everyone: no further step counts.
     pub over: bool,
     /// Events, in a fixed order.
-    pub events: Vec<Event>,
+    pub events: Vec<StepEvent>,
 }
 
-impl Outcome {
+impl StepOutcome {
     /// Empties the outcome for the next step, keeping its memory.
     pub fn clear(&mut self) {
         self.rewards = [0.0; MAX_SEATS];
@@ -181,7 +181,7 @@ pub trait Environment: Sized {
     /// Advances the state by one step. `actions` has one entry a seat; an entry out of range is the no-op.
     /// Stepping after the end stays over, gives no rewards and leaves the score; the world had better stand still,
     /// but rules that equal an original elsewhere may let it go on.
-    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut Outcome);
+    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut StepOutcome);
 
     /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
     fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]);
@@ -224,7 +224,7 @@ pub trait World {
     /// Starts the episode with this seed.
     fn reset(&mut self, seed: u64);
     /// Advances by one step and gives what came of it.
-    fn step(&mut self, actions: &[Action]) -> &Outcome;
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome;
     /// Writes the observation of a seat; resizes `out` to [`Spec::observation_len`].
     fn observe(&mut self, seat: usize, out: &mut Vec<f32>);
     /// The actions that may have an effect for a seat; see [`Environment::mask`].
@@ -268,7 +268,7 @@ impl<W: World + ?Sized> World for Box<W> {
         (**self).reset(seed);
     }
 
-    fn step(&mut self, actions: &[Action]) -> &Outcome {
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         (**self).step(actions)
     }
 

@@ -53,7 +53,7 @@ pub enum Shape {
 
 /// One item of the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Item {
+pub struct DrawItem {
     /// Stable identity for tweening; 0 for none. What stands for seat `s` has `s + 1`,
     /// so that a view can point out the seat of its person.
     pub id: u32,
@@ -79,7 +79,7 @@ pub struct DrawList {
     /// Background, `0xRRGGBBAA`.
     pub background: u32,
     /// The items, back to front.
-    pub items: Vec<Item>,
+    pub items: Vec<DrawItem>,
 }
 
 impl DrawList {
@@ -91,7 +91,7 @@ impl DrawList {
 
     /// Adds an item.
     pub fn push(&mut self, id: u32, [x, y, w, h]: [f32; 4], shape: Shape) {
-        self.items.push(Item {
+        self.items.push(DrawItem {
             id,
             x,
             y,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::abi::{self, INBOX_LIMIT, SLOTS};
 use crate::conformance::{Violation, sane};
-use crate::contract::{Action, MAX_SEATS, Outcome, Spec, StateError, World};
+use crate::contract::{Action, MAX_SEATS, Spec, StateError, StepOutcome, World};
 use crate::digest::Fnv1a;
 use crate::draw::DrawList;
 
@@ -98,7 +98,7 @@ pub struct Sprite {
 
 /// A module's facts about itself.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Facts {
+pub struct ModuleFacts {
     /// The facts that the parameters fix.
     pub spec: Spec,
     /// JSON Schema of the parameters.
@@ -112,16 +112,16 @@ pub struct Facts {
 pub struct Guest<E> {
     engine: E,
     limits: MessageLimits,
-    facts: Facts,
-    outcome: Outcome,
+    facts: ModuleFacts,
+    outcome: StepOutcome,
     /// The last message of the module.
     message: Vec<u8>,
     fault: Option<ModuleError>,
 }
 
 /// Stands for the facts until the module has said them.
-fn unknown() -> Facts {
-    Facts {
+fn unknown() -> ModuleFacts {
+    ModuleFacts {
         spec: Spec {
             id: String::new(),
             version: String::new(),
@@ -150,7 +150,7 @@ impl<E: Engine> Guest<E> {
             engine,
             limits,
             facts: unknown(),
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
             message: Vec::new(),
             fault: None,
         };
@@ -168,7 +168,7 @@ impl<E: Engine> Guest<E> {
     }
 
     /// The module's facts about itself.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &ModuleFacts {
         &self.facts
     }
 
@@ -201,16 +201,16 @@ impl<E: Engine> Guest<E> {
         })
     }
 
-    fn ask_facts(&mut self) -> Result<Facts, ModuleError> {
+    fn ask_facts(&mut self) -> Result<ModuleFacts, ModuleError> {
         let len = self.call(Export::Facts, 0)?;
         self.receive(Export::Facts, len)?;
-        let facts: Facts = serde_json::from_slice(&self.message).map_err(|error| {
+        let facts: ModuleFacts = serde_json::from_slice(&self.message).map_err(|error| {
             ModuleError::fault(
                 Export::Facts,
                 format!("gave something else than the JSON of its facts: {error}"),
             )
         })?;
-        sane::spec(&facts.spec)
+        sane::check_spec(&facts.spec)
             .map_err(|violation| ModuleError::unlawful(Export::Facts, &violation))?;
         if !facts.params_schema.is_object() {
             let what = "gave a `params_schema` that is no JSON object; a module without parameters gives `{}`";
@@ -310,7 +310,7 @@ impl<E: Engine> Guest<E> {
             );
             return Err(ModuleError::fault(Export::Step, what));
         }
-        sane::outcome(&self.outcome, &self.facts.spec)
+        sane::check_outcome(&self.outcome, &self.facts.spec)
             .map_err(|violation| ModuleError::unlawful(Export::Step, &violation))
     }
 
@@ -341,7 +341,7 @@ impl<E: Engine> Guest<E> {
         out.clear();
         let values = self.message.chunks_exact(4);
         out.extend(values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
-        sane::observation(out, &self.facts.spec)
+        sane::check_observation(out, &self.facts.spec)
             .map_err(|violation| ModuleError::unlawful(Export::Observe, &violation))
     }
 
@@ -381,7 +381,7 @@ impl<E: Engine> World for Guest<E> {
         });
     }
 
-    fn step(&mut self, actions: &[Action]) -> &Outcome {
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         self.attempt((), |guest| guest.try_step(actions));
         if self.fault.is_some() {
             self.outcome.clear();

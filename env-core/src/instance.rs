@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::contract::{Action, Environment, Outcome, Spec, StateError, World};
+use crate::contract::{Action, Environment, Spec, StateError, StepOutcome, World};
 use crate::digest::digest;
 use crate::draw::DrawList;
 
@@ -34,7 +34,7 @@ pub struct Instance<E: Environment> {
     env: E,
     spec: Spec,
     state: E::State,
-    outcome: Outcome,
+    outcome: StepOutcome,
     /// Saved states; the memory of each is reused.
     slots: Vec<Option<E::State>>,
 }
@@ -47,7 +47,7 @@ impl<E: Environment> Instance<E> {
             env,
             spec,
             state,
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
             slots: Vec::new(),
         }
     }
@@ -72,7 +72,7 @@ impl<E: Environment> World for Instance<E> {
         self.state = self.env.reset(seed);
     }
 
-    fn step(&mut self, actions: &[Action]) -> &Outcome {
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         self.env.step(&mut self.state, actions, &mut self.outcome);
         &self.outcome
     }

@@ -24,6 +24,6 @@ pub mod instance;
 pub mod observer;
 pub mod rng;
 
-pub use contract::{Action, Environment, Event, MAX_SEATS, Outcome, Policy, Spec, World};
+pub use contract::{Action, Environment, MAX_SEATS, Policy, Spec, StepEvent, StepOutcome, World};
 pub use instance::Instance;
 pub use observer::BatchObserver;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use env_core::conformance::check;
 use env_core::contract::{ActionSpec, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Shape, Sprite};
-use env_core::{Action, Environment, Outcome, Spec};
+use env_core::{Action, Environment, Spec, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 /// In which way it is broken; 0 for not at all.
@@ -92,7 +92,7 @@ impl Environment for Counter {
         }
     }
 
-    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut StepOutcome) {
         outcome.clear();
         let wanted = actions.first().copied().unwrap_or(0);
         let over = state.steps >= 40;
@@ -105,7 +105,7 @@ impl Environment for Counter {
                 1.0
             };
             let kind = if self.0 == UNKNOWN_EVENT { 7 } else { 0 };
-            outcome.events.push(env_core::Event {
+            outcome.events.push(env_core::StepEvent {
                 kind,
                 seat: 0,
                 value: 1.0,

@@ -4,7 +4,9 @@ use env_core::conformance::check_batch;
 use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::goal_seeking::{self, GoalSeeking};
 use env_core::envs::kitchen::layouts;
-use env_core::envs::overcooked::{self, Earning, Orders, Overcooked, Payment, Rules, Spawn};
+use env_core::envs::overcooked::{
+    self, Earning, KitchenReward, OrderParams, Overcooked, Rules, Spawn,
+};
 use env_core::envs::overcooked_v2::{self, OvercookedV2};
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{self, Chart};
@@ -25,35 +27,35 @@ fn overcooked_keeps_the_laws() {
 }
 
 /// Every kind of reward, with orders and a soup that is wanted.
-fn rewards() -> Vec<Payment> {
+fn rewards() -> Vec<KitchenReward> {
     [
-        Payment::new(Earning::Delivery, 7.0),
-        Payment::new(Earning::OnionSoupDelivery, 1.5),
-        Payment {
+        KitchenReward::new(Earning::Delivery, 7.0),
+        KitchenReward::new(Earning::OnionSoupDelivery, 1.5),
+        KitchenReward {
             tip: 2.0,
-            ..Payment::new(Earning::OrderDelivery, 20.0).penalized()
+            ..KitchenReward::new(Earning::OrderDelivery, 20.0).penalized()
         },
-        Payment::new(Earning::TargetDelivery, 10.0).penalized(),
-        Payment::new(Earning::OnionInPot, 3.0),
-        Payment {
+        KitchenReward::new(Earning::TargetDelivery, 10.0).penalized(),
+        KitchenReward::new(Earning::OnionInPot, 3.0),
+        KitchenReward {
             common: false,
-            ..Payment::new(Earning::OrderIngredientInPot, 3.0)
+            ..KitchenReward::new(Earning::OrderIngredientInPot, 3.0)
         },
-        Payment::new(Earning::TargetIngredientInPot, 1.0),
-        Payment::new(Earning::SoupInDish, 5.0),
-        Payment {
+        KitchenReward::new(Earning::TargetIngredientInPot, 1.0),
+        KitchenReward::new(Earning::SoupInDish, 5.0),
+        KitchenReward {
             common: false,
-            ..Payment::new(Earning::OrderSoupInDish, 4.0)
+            ..KitchenReward::new(Earning::OrderSoupInDish, 4.0)
         },
-        Payment::new(Earning::TargetSoupInDish, 2.0),
-        Payment::new(Earning::ExpiredOrder, -5.0),
-        Payment::new(Earning::Button, -1.0),
+        KitchenReward::new(Earning::TargetSoupInDish, 2.0),
+        KitchenReward::new(Earning::ExpiredOrder, -5.0),
+        KitchenReward::new(Earning::Button, -1.0),
     ]
     .into()
 }
 
-fn orders() -> Option<Orders> {
-    Some(Orders {
+fn orders() -> Option<OrderParams> {
+    Some(OrderParams {
         max_active: 3,
         time_limit: 20,
         spawn: Spawn {

@@ -4,7 +4,7 @@ use env_core::contract::ParamError;
 use env_core::grid::{
     Act, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Reward, Rules, Tables, Use, When,
 };
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ fn only_an_agent_that_looks_there_is_paid() {
     for rules in [Rules::Corrected, Rules::Cogrid] {
         let env = Grid::<Shelf>::new(Params { rules }).unwrap();
         for (turn, paid) in [(LEFT, 0.0), (RIGHT, 2.0)] {
-            let (mut state, mut outcome) = (env.reset(1), Outcome::default());
+            let (mut state, mut outcome) = (env.reset(1), StepOutcome::default());
             env.step(&mut state, &[turn], &mut outcome);
             env.step(&mut state, &[TAKE], &mut outcome);
             assert!(state.agents[0].held != 0, "the book is taken either way");

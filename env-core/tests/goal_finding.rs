@@ -5,7 +5,7 @@ mod story;
 
 use env_core::envs::goal_finding::{GoalFinding, Params, Rewards, World};
 use env_core::grid::{Chart, Rules};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 const BOTH: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
 
@@ -17,7 +17,7 @@ fn rows(rows: &[&str]) -> Chart {
 fn play(params: Params, play: &[&str]) -> Vec<([f32; 2], u16)> {
     let env = GoalFinding::new(params).unwrap();
     let mut state = env.reset(3);
-    let mut outcome = Outcome::default();
+    let mut outcome = StepOutcome::default();
     (0..play[0].len())
         .map(|step| {
             env.step(&mut state, &story::actions(play, step), &mut outcome);
@@ -74,7 +74,7 @@ fn there_is_one_goal_and_it_is_on_free_floor() {
         .unwrap();
         let goal = env.tables().id("goal").unwrap();
         let mut state = env.reset(0);
-        let (mut outcome, mut most, mut under) = (Outcome::default(), 0, false);
+        let (mut outcome, mut most, mut under) = (StepOutcome::default(), 0, false);
         for _ in 0..49 {
             env.step(&mut state, &[6, 6], &mut outcome);
             most = most.max(
@@ -107,7 +107,7 @@ fn the_way_of_the_goal_comes_from_the_seed() {
         })
         .unwrap();
         let goal = env.tables().id("goal").unwrap();
-        let (mut state, mut outcome) = (env.reset(seed), Outcome::default());
+        let (mut state, mut outcome) = (env.reset(seed), StepOutcome::default());
         (0..40).for_each(|_| env.step(&mut state, &[6, 6], &mut outcome));
         let kinds = state.kinds(env.tables()).iter();
         kinds.map(|&kind| kind == goal).collect::<Vec<_>>()

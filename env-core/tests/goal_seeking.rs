@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use env_core::envs::goal_seeking::{GoalSeeking, Params, World};
 use env_core::grid::{Chart, Direction};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 fn rows(rows: &[&str]) -> Chart {
     Chart::Rows(rows.iter().map(|&row| row.into()).collect())
@@ -21,7 +21,7 @@ fn steps_collisions_and_targets_are_paid_to_whom_they_belong() {
         ..Params::default()
     })
     .unwrap();
-    let (mut state, mut outcome) = (env.reset(0), Outcome::default());
+    let (mut state, mut outcome) = (env.reset(0), StepOutcome::default());
     let mut step = |actions: [u16; 2]| {
         env.step(&mut state, &actions, &mut outcome);
         (

@@ -3,15 +3,15 @@
 
 mod kitchen;
 
-use env_core::draw::{DrawList, Item, Shape};
+use env_core::draw::{DrawItem, DrawList, Shape};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
-    Chart, Earning, MOVE_LEFT, MOVE_RIGHT, NOOP, Order, Orders, Overcooked, PICK_UP_OR_DROP,
-    Params, Payment, Rules, Spawn,
+    Chart, Earning, KitchenOrder, KitchenReward, MOVE_LEFT, MOVE_RIGHT, NOOP, OrderParams,
+    Overcooked, PICK_UP_OR_DROP, Params, Rules, Spawn,
 };
 use env_core::grid::{ActionSet, Direction};
 use env_core::rng::Rng;
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 use kitchen::{Scene, State, both, event};
 
 fn layout(name: &str) -> Params {
@@ -150,7 +150,7 @@ fn the_world_stands_still_after_the_end() {
 /// A kitchen with orders that come only if the test injects them, and the rewards of CoGrid's mixed kitchen.
 fn ordered() -> Params {
     Params {
-        orders: Some(Orders {
+        orders: Some(OrderParams {
             max_active: 2,
             time_limit: 100,
             spawn: Spawn {
@@ -159,12 +159,12 @@ fn ordered() -> Params {
             },
         }),
         rewards: vec![
-            Payment {
+            KitchenReward {
                 tip: 10.0,
-                ..Payment::new(Earning::OrderDelivery, 20.0).penalized()
+                ..KitchenReward::new(Earning::OrderDelivery, 20.0).penalized()
             },
-            Payment::new(Earning::OrderIngredientInPot, 3.0),
-            Payment::new(Earning::ExpiredOrder, -5.0),
+            KitchenReward::new(Earning::OrderIngredientInPot, 3.0),
+            KitchenReward::new(Earning::ExpiredOrder, -5.0),
         ],
         ..layout("cramped_mixed_kitchen")
     }
@@ -281,11 +281,11 @@ fn orders_come_as_often_as_they_should() {
 #[test]
 fn orders_are_cards_below_the_kitchen_with_the_time_that_is_left() {
     let mut scene = Scene::new(ordered());
-    scene.state.extra.orders[1] = Order { soup: 2, left: 25 };
+    scene.state.extra.orders[1] = KitchenOrder { soup: 2, left: 25 };
     let mut list = DrawList::default();
     scene.env.draw(&scene.state, &mut list);
     assert_eq!([list.width, list.height], [5.0, 5.0]);
-    let strip: Vec<&Item> = list.items.iter().filter(|item| item.y >= 4.0).collect();
+    let strip: Vec<&DrawItem> = list.items.iter().filter(|item| item.y >= 4.0).collect();
     let sprites = Overcooked::sprites();
     let pictures = strip.iter().filter_map(|item| match item.shape {
         Shape::Sprite(index) => Some(sprites[usize::from(index)].name),
@@ -387,7 +387,7 @@ fn a_cook_may_be_alone_and_there_may_be_sixteen() {
         seats: 16,
         ..layout("banquet")
     };
-    let mut outcome = Outcome::default();
+    let mut outcome = StepOutcome::default();
     let env = Overcooked::new(sixteen).unwrap();
     let mut state = env.reset(1);
     env.step(&mut state, &[MOVE_LEFT; 16], &mut outcome);

@@ -9,7 +9,7 @@ use env_core::Environment as _;
 use env_core::draw::{DrawList, Shape};
 use env_core::envs::kitchen::params::Second;
 use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, Rules, TOGGLE};
-use env_core::envs::overcooked_v2::{Chart, Earning, OvercookedV2, Params, Payment};
+use env_core::envs::overcooked_v2::{Chart, Earning, KitchenReward, OvercookedV2, Params};
 use env_core::grid::Direction;
 use kitchen::{Scene, both, event};
 
@@ -154,7 +154,7 @@ fn a_button_pressed_as_it_goes_out_is_not_free() {
 #[test]
 fn a_button_that_costs_nothing_works() {
     let params = Params {
-        rewards: [Payment::new(Earning::TargetDelivery, 20.0)].into(),
+        rewards: [KitchenReward::new(Earning::TargetDelivery, 20.0)].into(),
         ..layout("grounded_coord_simple")
     };
     for (mut scene, timer) in both(&params).into_iter().zip([0, 10]) {
@@ -209,7 +209,7 @@ fn what_is_wanted_comes_from_the_seed() {
 fn a_pot_beside_an_open_pot_is_a_pot() {
     let params = Params {
         layout: Chart::Rows(["CCUCC", "O + O", "= + u", "CCRXC"].map(Into::into).into()),
-        rewards: [Payment::new(Earning::OnionInPot, 3.0)].into(),
+        rewards: [KitchenReward::new(Earning::OnionInPot, 3.0)].into(),
         ..Params::default()
     };
     // CoGrid takes and pays one onion after the other, and the pot stays empty.

@@ -10,7 +10,7 @@ use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
 use env_core::envs::{overcooked, overcooked_v2};
 use env_core::grid::{self, Rules};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 type State = grid::State<Extra>;
 
@@ -97,7 +97,7 @@ fn step<V: Variant>(
 ) {
     let spec = env.spec();
     let actions = play.map(|play| action(play, number));
-    let (before, mut outcome) = (seen(env, state), Outcome::default());
+    let (before, mut outcome) = (seen(env, state), StepOutcome::default());
     env.step(state, &actions, &mut outcome);
     let names = actions.map(|action| spec.actions[usize::from(action)].name.as_str());
     write!(out, "{}: {}, {}", number + 1, names[0], names[1]).unwrap();

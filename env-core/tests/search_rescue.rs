@@ -5,7 +5,7 @@ mod story;
 
 use env_core::envs::search_rescue::{GENERATED, Params, Rewards, Role, SearchRescue, World};
 use env_core::grid::{Chart, Rules};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 const BOTH: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
 
@@ -13,7 +13,7 @@ const BOTH: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
 struct Corridor {
     env: SearchRescue,
     state: <SearchRescue as Environment>::State,
-    outcome: Outcome,
+    outcome: StepOutcome,
 }
 
 impl Corridor {
@@ -30,7 +30,7 @@ impl Corridor {
         Self {
             env,
             state,
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
         }
     }
 

@@ -1,11 +1,11 @@
 //! States that no play leads to: one that is taken up can be looked at and played, and stays one that is taken up.
 
 use env_core::draw::DrawList;
-use env_core::envs::{Native, Visitor, visit};
+use env_core::envs::{NativeEnvironment, Visitor, visit};
 use env_core::grid::state::Direction;
 use env_core::grid::{CogridRules, Grid, GridWorld, State};
 use env_core::rng::Rng;
-use env_core::{Action, BatchObserver as _, Environment as _, Outcome};
+use env_core::{Action, BatchObserver as _, Environment as _, StepOutcome};
 
 const STATES: u64 = 400;
 
@@ -16,7 +16,7 @@ impl Visitor for Change {
     /// How many states were taken up.
     type Output = u64;
 
-    fn visit<E: Native>(self, _: E) -> u64 {
+    fn visit<E: NativeEnvironment>(self, _: E) -> u64 {
         unreachable!("every environment here is a grid")
     }
 
@@ -53,7 +53,7 @@ fn step<W: GridWorld, C: CogridRules<W>>(
 ) {
     let (seats, actions) = (grid.tables().seats, grid.tables().motions.len() as u32);
     let row: Vec<Action> = (0..seats).map(|_| rng.below(actions) as Action).collect();
-    let mut outcome = Outcome::default();
+    let mut outcome = StepOutcome::default();
     grid.step(state, &row, &mut outcome);
     assert!(outcome.rewards.iter().all(|reward| reward.is_finite()));
 }

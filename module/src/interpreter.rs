@@ -7,7 +7,7 @@ use wasmi::{
     StoreLimitsBuilder, TrapCode, Val, ValType,
 };
 
-use crate::Limits;
+use crate::ModuleLimits;
 
 /// Bytes of a page of memory.
 const PAGE: usize = 1 << 16;
@@ -19,7 +19,7 @@ pub struct Interpreter {
     memory: Memory,
     /// In the order of [`Export::ALL`].
     functions: [Option<Func>; Export::ALL.len()],
-    limits: Limits,
+    limits: ModuleLimits,
 }
 
 /// Checks that a module has the exports of the interface, each of its type.
@@ -72,7 +72,7 @@ fn in_words(of: Option<Type>) -> &'static str {
 
 impl Interpreter {
     /// Makes an instance of a module whose exports are checked.
-    pub(crate) fn start(module: &Module, limits: &Limits) -> Result<Self, ModuleError> {
+    pub(crate) fn start(module: &Module, limits: &ModuleLimits) -> Result<Self, ModuleError> {
         let guard = StoreLimitsBuilder::new()
             .instances(1)
             .memories(1)
@@ -163,7 +163,7 @@ fn range(at: u32, len: u32) -> Option<std::ops::Range<usize>> {
 }
 
 /// Why a call did not return, to stand behind its name.
-fn reason(error: &Error, fuel: u64, limits: &Limits) -> String {
+fn reason(error: &Error, fuel: u64, limits: &ModuleLimits) -> String {
     let spent = || {
         format!(
             "did not return within {} instructions: the module was stopped; every call must be bounded",
@@ -202,7 +202,7 @@ fn reason(error: &Error, fuel: u64, limits: &Limits) -> String {
     }
 }
 
-fn too_much_memory(limits: &Limits) -> String {
+fn too_much_memory(limits: &ModuleLimits) -> String {
     format!(
         "wanted more than {} pages of memory ({} MiB) or {} table entries: \
          free what is no longer needed, reuse buffers",

@@ -8,7 +8,7 @@
 //! use env_core::World as _;
 //!
 //! let bytes = std::fs::read("my_env.wasm")?;
-//! let mut world = module::load(&bytes, r#"{"horizon": 200}"#, module::Limits::default())?;
+//! let mut world = module::load(&bytes, r#"{"horizon": 200}"#, module::ModuleLimits::default())?;
 //! world.reset(7);
 //! let over = world.step(&[0, 1]).over;
 //! if let Some(fault) = world.fault() {
@@ -22,7 +22,7 @@ mod interpreter;
 use env_core::guest::{self, Guest, MessageLimits};
 use wasmi::{Config, Engine};
 
-pub use env_core::guest::{Facts, ModuleError, Sprite};
+pub use env_core::guest::{ModuleError, ModuleFacts, Sprite};
 pub use interpreter::Interpreter;
 
 /// A running environment inside a module.
@@ -30,7 +30,7 @@ pub type Module = Guest<Interpreter>;
 
 /// The resources that a module may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ModuleLimits {
     /// The largest file, bytes.
     pub module_bytes: usize,
     /// Instructions of the start function, of `coplay_open`, `coplay_facts` and `coplay_reset`, each.
@@ -47,7 +47,7 @@ pub struct Limits {
     pub messages: MessageLimits,
 }
 
-impl Default for Limits {
+impl Default for ModuleLimits {
     /// A file of 16 MiB; a billion instructions to open (seconds) and 50 million to step (a fraction of one);
     /// 64 MiB of memory; 10,000 table entries; 1,000 calls deep; messages of 1 MiB, facts of 4 MiB.
     fn default() -> Self {
@@ -67,7 +67,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Code {
     module: wasmi::Module,
-    limits: Limits,
+    limits: ModuleLimits,
 }
 
 impl Code {
@@ -75,7 +75,7 @@ impl Code {
     ///
     /// # Errors
     /// [`ModuleError::Unfit`]: not WebAssembly, an import, a missing export or one of another type.
-    pub fn compile(bytes: &[u8], limits: Limits) -> Result<Self, ModuleError> {
+    pub fn compile(bytes: &[u8], limits: ModuleLimits) -> Result<Self, ModuleError> {
         let unfit = |what: String| Err(ModuleError::Unfit(what));
         if bytes.len() > limits.module_bytes {
             let (len, most) = (bytes.len(), limits.module_bytes);
@@ -122,11 +122,11 @@ impl Code {
 ///
 /// # Errors
 /// [`ModuleError`].
-pub fn load(bytes: &[u8], params: &str, limits: Limits) -> Result<Module, ModuleError> {
+pub fn load(bytes: &[u8], params: &str, limits: ModuleLimits) -> Result<Module, ModuleError> {
     Code::compile(bytes, limits)?.open(params)
 }
 
-fn engine(limits: &Limits) -> Engine {
+fn engine(limits: &ModuleLimits) -> Engine {
     let mut config = Config::default();
     config
         .consume_fuel(true)

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use env_core::{Policy, World, envs};
 use policy::Partners;
-use policy::network::Choice;
+use policy::network::ActionChoice;
 
 const MODEL: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 const DECISIONS: u32 = 600;
@@ -13,7 +13,8 @@ const DECISIONS: u32 = 600;
 fn main() {
     let params = r#"{"layout": "cramped_room", "horizon": 600}"#;
     let mut world = envs::open("overcooked", params).expect("the kitchen is known");
-    let network = onnx::read(MODEL, world.spec(), Choice::default()).expect("the model is read");
+    let network =
+        onnx::read(MODEL, world.spec(), ActionChoice::default()).expect("the model is read");
     let bytes = network.encode().expect("what is read can be written");
     let sha256 = "0".repeat(64);
     let mut partners = Partners::default();

@@ -15,7 +15,7 @@ mod tensor;
 
 use env_core::Spec;
 use policy::Network;
-use policy::network::{Choice, Misfit, NetworkError};
+use policy::network::{ActionChoice, Misfit, NetworkError};
 
 /// The largest model, bytes.
 pub const MAX_LEN: usize = 32 << 20;
@@ -49,7 +49,7 @@ pub enum OnnxError {
 ///
 /// # Errors
 /// [`OnnxError`]
-pub fn read(bytes: &[u8], spec: &Spec, choice: Choice) -> Result<Network, OnnxError> {
+pub fn read(bytes: &[u8], spec: &Spec, choice: ActionChoice) -> Result<Network, OnnxError> {
     if bytes.len() > MAX_LEN {
         let message = format!(
             "it has {} bytes; a policy has at most {MAX_LEN}",

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use env_core::contract::{ActionSpec, FieldSpec};
 use env_core::{Spec, World as _, envs};
 use onnx::{OnnxError, read};
-use policy::network::Choice;
+use policy::network::ActionChoice;
 use policy::{Network, Partners};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ fn difference(name: &str) -> f32 {
         .unwrap()
         .len();
     let spec = spec(values, actions);
-    let network = read(&model(name), &spec, Choice::default()).unwrap();
+    let network = read(&model(name), &spec, ActionChoice::default()).unwrap();
     let again = Network::decode(&network.encode().unwrap()).unwrap();
     assert_eq!(again, network, "{name}");
     let mut memory = vec![0.0; network.remembered()];
@@ -96,7 +96,7 @@ fn every_model_says_what_onnxruntime_says() {
 
 #[test]
 fn only_what_decides_is_kept() {
-    let network = read(&model("mlp"), &spec(12, 6), Choice::default()).unwrap();
+    let network = read(&model("mlp"), &spec(12, 6), ActionChoice::default()).unwrap();
     // Three layers: 16 · 12, 16 · 16, 6 · 16, and what is added. The value function is gone.
     assert_eq!(network.weights.len(), 192 + 16 + 256 + 16 + 96 + 6);
     assert_eq!(network.inputs(), 12);
@@ -104,7 +104,7 @@ fn only_what_decides_is_kept() {
 
 #[test]
 fn a_model_without_a_value_for_each_action_says_what_it_has() {
-    let error = read(&model("mlp"), &spec(12, 7), Choice::default()).unwrap_err();
+    let error = read(&model("mlp"), &spec(12, 7), ActionChoice::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no output has 7 values, one for each action; there are `value` [1, 1], `logits` [1, 6]"
@@ -114,7 +114,7 @@ fn a_model_without_a_value_for_each_action_says_what_it_has() {
 #[test]
 fn what_is_no_model_is_refused() {
     for bytes in [&b""[..], b"hello", &[0xff; 40]] {
-        let error = read(bytes, &spec(12, 6), Choice::default()).unwrap_err();
+        let error = read(bytes, &spec(12, 6), ActionChoice::default()).unwrap_err();
         assert!(matches!(error, OnnxError::Model(_)), "{error}");
     }
 }
@@ -123,12 +123,12 @@ fn what_is_no_model_is_refused() {
 fn a_model_that_is_cut_or_changed_never_panics() {
     let whole = model("lstm");
     for len in (0..whole.len()).step_by(7) {
-        assert!(read(&whole[..len], &spec(6, 5), Choice::default()).is_err());
+        assert!(read(&whole[..len], &spec(6, 5), ActionChoice::default()).is_err());
     }
     for place in (0..whole.len()).step_by(3) {
         let mut changed = whole.clone();
         changed[place] ^= 0x5a;
-        if let Ok(network) = read(&changed, &spec(6, 5), Choice::default()) {
+        if let Ok(network) = read(&changed, &spec(6, 5), ActionChoice::default()) {
             network.encode().expect("what is read can be played");
         }
     }
@@ -166,7 +166,7 @@ fn an_input_that_is_larger_than_its_field_ends_with_zeros() {
         let params = format!(r#"{{"layout": "{layout}", "horizon": 600}}"#);
         let mut world = envs::open("overcooked", &params).unwrap();
         let spec = world.spec().clone();
-        let network = read(CLONE, &spec, Choice::default()).unwrap();
+        let network = read(CLONE, &spec, ActionChoice::default()).unwrap();
         let bytes = network.encode().unwrap();
         let mut partners = Partners::default();
         let sha256 = "0".repeat(64);
@@ -211,7 +211,7 @@ fn an_input_that_is_smaller_than_its_field_is_refused() {
     let mut fields = spec.observation.iter_mut();
     let pots = fields.find(|field| field.name == "ordered_pot_features");
     pots.unwrap().shape = vec![3, 12];
-    let error = read(CLONE, &spec, Choice::default()).unwrap_err();
+    let error = read(CLONE, &spec, ActionChoice::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "input `ordered_pot_features` takes 24 values, and the field of this name has 36; give the input the size of \

@@ -8,7 +8,7 @@
 use env_core::{Policy, World, envs};
 use onnx::read;
 use policy::Partners;
-use policy::network::Choice;
+use policy::network::ActionChoice;
 
 const CLONE: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 const PAGE: &str = include_str!("../../docs/agents.md");
@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("../../docs/agents.md");
 /// As the page says: episodes of each mean, their ticks, and how the clone decides.
 const EPISODES: u64 = 40;
 const TICKS: u32 = 600;
-const CHOICE: Choice = Choice {
+const CHOICE: ActionChoice = ActionChoice {
     every: 2,
     temperature: Some(0.5),
 };

@@ -365,35 +365,7 @@ mod tests {
     const SECOND_US: u64 = 1_000_000;
 
     fn net(people: usize) -> Net {
-        let plan = Plan {
-            era: Era(1),
-            episode: String::new(),
-            seat: Seat(0),
-            controllers: vec![Controller::Human; people],
-            env: String::new(),
-            env_version: String::new(),
-            module: String::new(),
-            networks: Vec::new(),
-            params: String::new(),
-            seed: 0,
-            tick_hz: 60,
-            window: 16,
-            keys: Vec::new(),
-            disclose_ai: false,
-            ice: Vec::new(),
-            touch: true,
-            fullscreen: false,
-            relay_only: false,
-            measures_loss: false,
-            life: Life(0),
-            running: false,
-            rules: Default::default(),
-            round: (0, 1),
-            countdown_s: None,
-            hud: Vec::new(),
-            chat: false,
-        };
-        Net::new(&plan, 0)
+        Net::new(&Plan::for_testing(people), 0)
     }
 
     /// Relayed datagrams to each seat in the seconds from `from_s` on, sixty a second offered.

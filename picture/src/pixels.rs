@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use env_core::draw::{DrawList, Item, Shape};
+use env_core::draw::{DrawItem, DrawList, Shape};
 use resvg::tiny_skia::{
     Color, FillRule, Paint, Path, Pixmap, PremultipliedColorU8, Stroke, Transform,
 };
@@ -103,7 +103,7 @@ impl Canvas {
         })
     }
 
-    fn item(&mut self, sprites: &[Sprite], item: &Item, place: Place, pixmap: &mut Pixmap) {
+    fn item(&mut self, sprites: &[Sprite], item: &DrawItem, place: Place, pixmap: &mut Pixmap) {
         let [_, _, w, h] = place;
         match &item.shape {
             Shape::Sprite(index) => match sprites.get(usize::from(*index)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use env_core::draw::{DrawList, Item, Shape};
+use env_core::draw::{DrawItem, DrawList, Shape};
 
 use crate::shapes::{self, RING};
 use crate::sprite::Sprite;
@@ -71,7 +71,7 @@ fn symbol(out: &mut String, index: u16, sprite: &Sprite) {
     );
 }
 
-fn draw(out: &mut String, sprites: usize, item: &Item) {
+fn draw(out: &mut String, sprites: usize, item: &DrawItem) {
     let [x, y, w, h] = [item.x, item.y, item.w, item.h].map(units);
     let (cx, cy) = (units(item.x + item.w / 2.0), units(item.y + item.h / 2.0));
     let _ = match &item.shape {

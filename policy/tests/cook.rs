@@ -1,7 +1,7 @@
 //! The policies in every kitchen.
 
 use env_core::envs::overcooked::{Overcooked, Params};
-use env_core::{Action, Environment, Outcome, Policy, World, envs};
+use env_core::{Action, Environment, Policy, StepOutcome, World, envs};
 
 const LAYOUTS: [&str; 5] = [
     "cramped_room",
@@ -237,7 +237,7 @@ fn an_onion_on_the_only_way_to_the_pot_is_cleared_away() {
     let mut cook = policy::by_name("cook", &spec).expect("a known policy");
     cook.reset(0, 1);
     let mut seen = vec![0.0; spec.observation_len()];
-    let mut outcome = Outcome::default();
+    let mut outcome = StepOutcome::default();
     for _ in 0..400 {
         kitchen.observe(&state, 0, &mut seen);
         let action = cook.act(&seen);

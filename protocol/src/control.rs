@@ -310,6 +310,40 @@ pub struct Plan {
     pub chat: bool,
 }
 
+impl Plan {
+    /// A plan for tests: people in that many seats, and nothing that a study may add.
+    pub fn for_testing(people: usize) -> Self {
+        Self {
+            era: Era(1),
+            episode: String::new(),
+            seat: Seat(0),
+            controllers: vec![Controller::Human; people],
+            env: String::new(),
+            env_version: String::new(),
+            module: String::new(),
+            networks: Vec::new(),
+            params: String::new(),
+            seed: 0,
+            tick_hz: 60,
+            window: 16,
+            keys: Vec::new(),
+            touch: true,
+            fullscreen: false,
+            disclose_ai: false,
+            ice: Vec::new(),
+            measures_loss: false,
+            relay_only: false,
+            life: Life(0),
+            running: false,
+            rules: Rules::default(),
+            round: (0, 1),
+            countdown_s: None,
+            hud: Vec::new(),
+            chat: false,
+        }
+    }
+}
+
 /// Why a page is refused. The page has the sentence for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]

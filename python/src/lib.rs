@@ -11,7 +11,7 @@ mod saved;
 mod vector;
 mod world;
 
-use env_core::envs::{self, Native, Visitor};
+use env_core::envs::{self, NativeEnvironment, Visitor};
 use pyo3::prelude::*;
 
 /// The native half of coplay.
@@ -45,7 +45,7 @@ fn params_schema(id: &str) -> PyResult<&'static str> {
     struct Schema;
     impl Visitor for Schema {
         type Output = &'static str;
-        fn visit<E: Native>(self, _: E) -> Self::Output {
+        fn visit<E: NativeEnvironment>(self, _: E) -> Self::Output {
             E::params_schema()
         }
     }

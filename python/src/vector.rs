@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use batch::{Autoreset, Options};
+use batch::{Autoreset, BatchOptions};
 use env_core::Spec;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ fn mode(name: &str) -> PyResult<Autoreset> {
 }
 
 /// Opens a batch of an environment of ours, or of the module of someone else.
-fn open(id: &str, params: &str, options: Options) -> PyResult<Box<dyn batch::Vector>> {
+fn open(id: &str, params: &str, options: BatchOptions) -> PyResult<Box<dyn batch::Vector>> {
     let batch = match Source::find(id)? {
         Source::Native(id) => batch::open(&id, params, options),
         module => {
@@ -89,7 +89,7 @@ impl Vector {
         partners: Vec<Option<String>>,
     ) -> PyResult<Self> {
         let autoreset = mode(autoreset)?;
-        let options = Options {
+        let options = BatchOptions {
             instances,
             threads,
             autoreset,

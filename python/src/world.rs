@@ -35,7 +35,7 @@ impl Source {
             return Ok(Self::Native(id.to_owned()));
         }
         let bytes = std::fs::read(id)?;
-        let code = module::Code::compile(&bytes, module::Limits::default());
+        let code = module::Code::compile(&bytes, module::ModuleLimits::default());
         Ok(Self::Module(Box::new(code.map_err(value)?)))
     }
 

@@ -1,6 +1,7 @@
-//! Fills forms as a person might: any value that an element takes, by seed.
+//! Fills forms as a person might: with any value that an element accepts, drawn by seed.
 //!
-//! It reads the SurveyJS JSON that a page gets, not the study, so that what it answers is what the page asks.
+//! It reads the SurveyJS JSON that a page receives, not the study, so that its answers fit the form that the page
+//! shows.
 
 use protocol::control::Answer;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -8,10 +9,10 @@ use serde_json::{Map, Value, json};
 use study::assign::Rng;
 use survey::{Form, FormItem, ItemChoice, ItemKind, NONE, Rule, Values, key_of};
 
-/// How often, of 100, a question is passed over that need not be answered.
+/// Chance, of 100, that an optional question is skipped.
 const PASSED_OVER: usize = 20;
 
-/// Words of texts that are written.
+/// Words that written answers are made of.
 const WORDS: [&str; 12] = [
     "we",
     "took",
@@ -27,13 +28,13 @@ const WORDS: [&str; 12] = [
     "“quickly”",
 ];
 
-/// How often answers that are refused are given anew.
+/// How often refused answers are replaced by new ones.
 const TRIES: usize = 200;
 
 /// Answers to the questions of a form.
 ///
 /// # Errors
-/// A sentence, if the form is none or has a question that no answer was found for.
+/// A sentence, if this is not a form, or if no accepted answer was found for a question.
 pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String> {
     let form = Form::read(surveyjs)?;
     let mut values = form.defaults();
@@ -57,7 +58,7 @@ pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String>
     Ok(form.shown(&values).1.into_iter().map(answer).collect())
 }
 
-/// Answers anew what the form refuses: by other values, then by those of other questions, which rules may compare.
+/// Replaces answers that the form refuses: by other values, then by those of other questions, which rules may compare.
 fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
     for attempt in 0..TRIES {
         let problems = form.problems(values).into_iter().zip(&form.pages);
@@ -84,7 +85,7 @@ fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
     Ok(())
 }
 
-/// A value that an item takes.
+/// A value that an item accepts.
 fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
     Ok(match &item.kind {
         ItemKind::One(choices) | ItemKind::List(choices) => one_of(choices, rng)?,
@@ -158,7 +159,7 @@ fn some_of(item: &FormItem, choices: &[ItemChoice], rng: &mut Rng) -> Result<Val
     Ok(Value::Array(values))
 }
 
-/// A value that a field of an HTML input type takes.
+/// A value that a field of an HTML input type accepts.
 fn written(item: &FormItem, input: &str, rng: &mut Rng) -> Result<Value, String> {
     let (mut least, mut most) = (0.0, f64::NAN);
     let (mut short, mut long) = (0, usize::MAX);
@@ -216,7 +217,7 @@ fn written(item: &FormItem, input: &str, rng: &mut Rng) -> Result<Value, String>
     })
 }
 
-/// A text in which a regular expression is found.
+/// A text that matches a regular expression.
 fn matching(pattern: &str, rng: &mut Rng) -> Result<String, String> {
     let mut parser = regex_syntax::ParserBuilder::new()
         .unicode(false)

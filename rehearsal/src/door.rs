@@ -1,4 +1,4 @@
-//! How bots come in: as participants of the study's recruiter do, or by participant links.
+//! How bots enter: with the parameters of the study's recruiter, or by participant links.
 
 use protocol::control::Entry;
 use study::Study;
@@ -6,22 +6,22 @@ use study::recruitment::Provider;
 
 use server_core::token::token_hash;
 
-/// How one bot comes in.
+/// How one bot enters.
 #[derive(Clone, Debug)]
 pub(super) enum Door {
     /// By a participant link with this token.
     Link(String),
-    /// By the link of a recruiter with these parameters; the first one names the person.
+    /// By the link of a recruiter with these parameters; the first one identifies the person.
     Sent(Vec<(String, String)>),
 }
 
 impl Door {
-    /// Whether the study's people come by the links that the server gives out.
+    /// Returns true if people enter this study by links that the server creates.
     pub(super) fn is_by_links(study: &Study) -> bool {
         matches!(study.recruitment.provider, Provider::None | Provider::Kiosk)
     }
 
-    /// The door of a session, by its number, and by its participant link if it has one.
+    /// The way in of a session, by its number, and by its participant link if it has one.
     pub(super) fn of(study: &Study, number: usize, link: Option<&String>) -> Option<Self> {
         let named = |names: &[&str]| {
             let value = |name: &&str| ((*name).to_owned(), format!("{name}-{number:05}"));
@@ -43,7 +43,7 @@ impl Door {
         }
     }
 
-    /// How a page comes in by it that knows no session.
+    /// The entry that a page without a session sends.
     pub(super) fn entry(&self) -> Entry {
         match self {
             Self::Link(token) => Entry::Invite(token.clone()),
@@ -51,7 +51,7 @@ impl Door {
         }
     }
 
-    /// What the address of the page says of it.
+    /// The parameters that the address of the page has for it.
     pub(super) fn query(&self) -> Vec<(String, String)> {
         match self {
             Self::Link(token) => vec![("s".to_owned(), token.clone())],
@@ -59,7 +59,8 @@ impl Door {
         }
     }
 
-    /// By what the data know who came by it: the hash of the link, or the recruiter's name of the person.
+    /// The key by which the data identify the session: the hash of the link, or the recruiter's identifier of the
+    /// person.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Link(token) => token_hash(token),

@@ -1,4 +1,4 @@
-//! What goes wrong in a rehearsal: the scripts, and which session has which.
+//! The faults of a rehearsal: their scripts, and the session that each script is given to.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,22 @@ use serde::Serialize;
 use study::assign::Rng;
 use study::{StageKind, Study};
 
-/// How often a page is reloaded.
+/// How often a page is reloaded at most.
 const RELOADS: u32 = 4;
 
-/// A script of what goes wrong.
+/// The script of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(into = "&'static str")]
 pub enum Fault {
     /// Does not agree to the consent.
     Refuse,
-    /// Is wrong in every attempt at a quiz.
+    /// Gives a wrong answer in every attempt at a quiz.
     FailQuiz,
     /// Closes the page in a lobby and never comes back.
     DropLobby,
     /// Closes the page in an episode and never comes back.
     DropPlay,
-    /// Loses the page or the network in an episode, and comes back.
+    /// Loses the page or the network in an episode, and returns.
     Return,
     /// Reloads the page anywhere, up to four times.
     Reload,
@@ -31,13 +31,13 @@ pub enum Fault {
     CloseSurvey,
     /// Opens the link again in a second tab.
     SecondTab,
-    /// Datagrams of its page come late, or not at all.
+    /// Datagrams of its page arrive late, or not at all.
     SlowNetwork,
     /// Withdraws.
     Withdraw,
-    /// Stops doing anything, and closes the page long after.
+    /// Stops doing anything, and closes the page long after that.
     Idle,
-    /// The page sends what no page sends.
+    /// The page sends messages that no real page sends.
     Malformed,
     /// The server is killed and started again.
     Server,
@@ -46,7 +46,7 @@ pub enum Fault {
 use Fault::*;
 
 impl Fault {
-    /// Every script, its name, and what it does.
+    /// Every script, its name, and a description.
     pub const ALL: [(Self, &'static str, &'static str); 13] = [
         (Refuse, "refuse", "does not agree to the consent"),
         (FailQuiz, "fail-quiz", "is wrong in every attempt at a quiz"),
@@ -100,7 +100,7 @@ impl Fault {
         Self::ALL[self as usize].1
     }
 
-    /// Whether the study has where it could happen.
+    /// Returns true if the study has a stage at which it can happen.
     fn happens_in(self, study: &Study) -> bool {
         let any = |is: fn(&StageKind) -> bool| study.timeline.iter().any(|stage| is(&stage.kind));
         match self {
@@ -114,7 +114,7 @@ impl Fault {
         }
     }
 
-    /// How often, of 100, it goes wrong at a stage that is shown, for somebody with whom so much went wrong before.
+    /// Chance, of 100, that it happens at a stage that is shown, after `mishaps` earlier faults of the same person.
     pub(super) fn chance_at(
         self,
         view: &StageView,
@@ -147,14 +147,9 @@ impl Fault {
             _ => 0,
         }
     }
-
-    /// Whether whoever has this script may leave a session behind that nobody comes back to.
-    pub fn abandons(self) -> bool {
-        matches!(self, DropLobby | DropPlay | CloseSurvey | Idle)
-    }
 }
 
-/// How often, of 100, what happens at one kind of stage happens at this one; at the last one of its kind surely.
+/// Chance, of 100, that an event of one kind of stage happens at this one; certain at the last stage of that kind.
 fn this_or_later(id: &str, study: &Study) -> usize {
     let stages = &study.timeline;
     let here = stages.iter().position(|stage| stage.id == id);
@@ -212,13 +207,13 @@ impl FromIterator<Fault> for Faults {
 }
 
 impl Faults {
-    /// Whether a script is among them.
+    /// Returns true if a script is among them.
     pub fn has(&self, fault: Fault) -> bool {
         self.0.contains(&fault)
     }
 
-    /// The script of each of so many sessions: half of them have none, and every other script has as many as the next
-    /// one, drawn evenly.
+    /// The script of each of `sessions` sessions: half of them have none, and each script is given to equally many of
+    /// the others, in random order.
     pub fn scripts(&self, study: &Study, sessions: usize, rng: &mut Rng) -> Vec<Option<Fault>> {
         let of_sessions = self.0.iter().copied().filter(|fault| *fault != Server);
         let possible: Vec<Fault> = of_sessions

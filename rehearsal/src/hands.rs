@@ -1,22 +1,22 @@
-//! Whoever plays: keys pressed by a scripted policy, or drawn.
+//! The hands of a person who plays: keys pressed by a scripted policy, or at random.
 
 use env_core::{Action, Policy, World};
 use peer::{Now, Peer};
 use protocol::Tick;
 use study::assign::Rng;
 
-/// Any environment, natively.
+/// Any environment, run natively.
 pub(super) type Native = Box<dyn World + Send>;
 
-/// The policy that people play by who know what they do, where it can play.
+/// The policy of skilled people, in environments that it can play.
 const SKILLED: &str = "cook";
 
-/// Whoever plays one episode.
+/// The hands of a person in one episode.
 pub(super) struct Hands {
     rng: Rng,
     policy: Option<Box<dyn Policy>>,
     is_ready: bool,
-    /// When it was asked last, and the tick that its action enters.
+    /// When the policy was last asked, and the tick that its action enters.
     asked: Option<(Tick, Tick)>,
     held: Option<Action>,
     next_us: u64,
@@ -36,7 +36,7 @@ impl Hands {
         }
     }
 
-    /// Looks at the world and presses what is to be pressed now.
+    /// Looks at the world and presses the key that is due.
     pub(super) fn play(&mut self, peer: &mut Peer<Native>, now: Now) {
         let runs = peer.t0_us().is_some_and(|t0_us| now.server_us >= t0_us);
         if !runs || !peer.takes_keys() {
@@ -48,7 +48,7 @@ impl Hands {
         }
     }
 
-    /// A frame every 100 ms.
+    /// Looks at a frame, every 100 ms.
     fn look(&mut self, peer: &mut Peer<Native>, now: Now) {
         if now.page_us >= self.seen_us + 100_000 {
             self.seen_us = now.page_us;
@@ -86,7 +86,7 @@ impl Hands {
         (!is_still).then_some(action)
     }
 
-    /// Half of the people know what they do.
+    /// Makes half of the people skilled.
     fn sit_down(&mut self, peer: &mut Peer<Native>) {
         let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
         let is_skilled = self.rng.below(2) == 1;
@@ -98,7 +98,7 @@ impl Hands {
         }
     }
 
-    /// Whether it is time for another key.
+    /// Returns true if it is time for another key.
     fn take_time(&mut self, now: Now) -> bool {
         let is_time = now.page_us >= self.next_us;
         if is_time {
@@ -107,21 +107,21 @@ impl Hands {
         is_time
     }
 
-    /// What the policy wants; none without one.
+    /// The action that the policy chooses; `None` without a policy.
     fn wanted(&mut self, world: &mut Native, seat: usize) -> Option<Action> {
         let mut observation = Vec::new();
         world.observe(seat, &mut observation);
         Some(self.policy.as_mut()?.act(&observation))
     }
 
-    /// What the policy wants, or any action where that is none: every turn needs one.
+    /// The action that the policy chooses, or any action if there is none: every turn needs one.
     fn any(&mut self, world: &mut Native, seat: usize) -> Action {
         let noop = world.spec().noop;
         let wanted = self.wanted(world, seat).filter(|action| *action != noop);
         wanted.unwrap_or_else(|| self.rng.below(world.spec().actions.len()) as Action)
     }
 
-    /// The key of another action goes up first, as fingers do.
+    /// Presses the key of an action, after releasing the key of another one, as fingers do.
     fn press(&mut self, peer: &mut Peer<Native>, now: Now, action: Action) {
         if let Some(held) = self.held.replace(action).filter(|held| *held != action) {
             peer.handle_key(now, held, false, now.page_us, None);

@@ -1,4 +1,4 @@
-//! The server of a rehearsal: the program itself, as a process of its own, which can be killed.
+//! The server of a rehearsal: the program itself, in a separate process that can be killed.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use tokio::time::timeout;
 
 use clock::Pace;
 
-/// A server that has said nothing by then does not start.
+/// A server that has not reported its address by then is taken to have failed to start.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// What the server says when it runs.
+/// The line that the server prints when it runs.
 #[derive(Debug, Deserialize)]
 struct Told {
     url: String,
     links: Vec<String>,
 }
 
-/// What a server is started with.
+/// The arguments that a server is started with.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The program.
@@ -32,18 +32,18 @@ pub(super) struct Place {
     pub(super) study: PathBuf,
     /// The data folder.
     pub(super) data: PathBuf,
-    /// Where its log goes.
+    /// The file that its log is written to.
     pub(super) log: PathBuf,
-    /// Participant links to have.
+    /// Number of participant links to create.
     pub(super) links: usize,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub(super) struct Host {
     child: Child,
     pace: ChildStdin,
-    /// Where it listens, such as `127.0.0.1:41234`.
+    /// The address that it listens on, such as `127.0.0.1:41234`.
     pub(super) address: String,
     /// Tokens of the participant links.
     pub(super) links: Vec<String>,
@@ -53,7 +53,7 @@ impl Host {
     /// Starts the program.
     ///
     /// # Errors
-    /// It cannot be started, or ends; with what it wrote to its log.
+    /// It cannot be started, or ends; the error includes what it wrote to its log.
     pub(super) async fn start(place: &Place, port: u16, pace: &Pace) -> anyhow::Result<Self> {
         let log = OpenOptions::new()
             .create(true)
@@ -94,7 +94,7 @@ impl Host {
         })
     }
 
-    /// Sets the pace of its clock. If the server is gone, nobody needs it.
+    /// Sets the pace of its clock. If the server is gone, nothing happens.
     pub(super) async fn set_pace(&mut self, pace: &Pace) {
         self.pace
             .write_all(format!("{pace}\n").as_bytes())
@@ -108,7 +108,7 @@ impl Host {
         port.and_then(|port| port.parse().ok()).unwrap_or(0)
     }
 
-    /// Seconds of processor time that it has used, where the system tells.
+    /// Seconds of processor time that it has used, where the system reports them.
     pub(super) fn cpu_s(&self) -> Option<f64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()?)).ok()?;
         // Source: proc(5); fields 14 and 15, in ticks of 10 ms, after a name that may hold spaces.
@@ -118,29 +118,29 @@ impl Host {
         Some((user + system) / 100.0)
     }
 
-    /// Why it ended, if it has although nobody asked it to.
+    /// The reason for its end, if it ended without being asked to.
     pub(super) fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(status.to_string())
     }
 
-    /// Kills it, as the loss of the process does.
+    /// Kills it, as a crash of the process would.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refuses to.
     pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }
 
-    /// Has it stop, and waits until everything is kept.
+    /// Stops it, and waits until everything is stored.
     ///
     /// # Errors
-    /// It does not stop, or with an error.
+    /// It does not stop, or stops with an error.
     pub(super) async fn stop(self) -> anyhow::Result<()> {
         let Self {
             mut child, pace, ..
         } = self;
-        // The end of its input is its sign to stop.
+        // The end of its input is its signal to stop.
         drop(pace);
         let status = timeout(STARTS_WITHIN, child.wait()).await;
         let status = status.context("the server does not stop")??;

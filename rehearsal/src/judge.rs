@@ -1,4 +1,4 @@
-//! Holds what the bots saw against what the data folder has.
+//! Compares what the bots saw with the data folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -22,27 +22,27 @@ use store::{Group, Payment, Session, SqliteStore};
 /// A visit in the table of responses: its stage, and the value of each item.
 type Visit = (String, BTreeMap<String, String>);
 
-/// What is wrong with a session; by its number.
+/// Problems of sessions, by their number.
 type Faulty = BTreeMap<usize, Vec<String>>;
 
-/// What the data folder has.
+/// The contents of the data folder.
 struct Data {
     sessions: BTreeMap<String, Session>,
     visits: BTreeMap<String, Vec<Visit>>,
-    /// What was written in groups.
+    /// Messages that were written in groups.
     messages: Messages,
     episodes: Vec<store::Episode>,
     ledger: pay::Ledger,
     groups: Vec<Group>,
-    /// What those wrote who have withdrawn.
+    /// Messages of participants who have withdrawn.
     erased: BTreeSet<String>,
     /// Rows by table.
     rows: BTreeMap<&'static str, u64>,
-    /// What is wrong with the data as a whole.
+    /// Problems of the data as a whole.
     wrong: Vec<String>,
 }
 
-/// Holds the two against each other.
+/// Compares the two, and writes the report.
 ///
 /// # Errors
 /// The data folder cannot be read.
@@ -113,7 +113,7 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
     Ok(Report::new(&played, sessions.collect(), figures))
 }
 
-/// Exports, verifies, and reads what the database and the tables have.
+/// Exports and verifies the data, and reads the database and the tables.
 async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     let (data_arg, out_arg) = (data.as_os_str(), out.as_os_str());
     let export = [
@@ -165,8 +165,8 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     })
 }
 
-/// Runs a command of the program itself, as a process that goes with whoever asks; gives whether it found all well, and
-/// what it said.
+/// Runs a command of the program itself, as a process that ends with its caller; returns whether it succeeded, and its
+/// output.
 async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<(bool, String)> {
     let mut command = tokio::process::Command::new(program);
     let done = command.args(args).kill_on_drop(true).stdout(Stdio::piped());
@@ -200,7 +200,7 @@ fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
     Ok(in_order.collect())
 }
 
-/// What is wrong with one session.
+/// The problems of one session.
 fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) -> Vec<String> {
     let mut wrong = Vec::new();
     let known = |name: &String| Outcome::ALL.iter().any(|(known, _)| known == name);
@@ -239,7 +239,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
         let told = (verdict.reason, verdict.ticks, verdict.score, verdict.digest);
         let ending = kept.and_then(|episode| episode.ending);
         let kept = ending.map(|end| (end.reason, end.ticks, end.score, end.digest));
-        // An episode that never began has no file, and nobody a score.
+        // An episode that never began has no file, and gives nobody a score.
         if kept.is_some_and(|kept| kept != told) {
             wrong.push(format!(
                 "was told {told:?} of the episode {id}, and the data have {kept:?}"
@@ -268,7 +268,7 @@ fn still_there(kept: &[Visit], written: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Answers that were acknowledged and are not there, and some that were never given.
+/// Answers that were acknowledged and are missing, and answers that were never given.
 fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
     let as_kept = |given: &Given| {
         let items = given.answers.iter().map(|answer| {
@@ -282,7 +282,7 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
     };
     let mut wrong = Vec::new();
     let mut left: Vec<&Visit> = kept.iter().collect();
-    // What was measured is kept with the place in the study, and with an agreement alone.
+    // Measured capabilities are stored with the position in the study, and only with consent.
     let answered = given.iter().filter(|given| given.stage != screening::ID);
     for given in answered.filter(|given| !given.answers.is_empty()) {
         let wanted = as_kept(given);
@@ -302,7 +302,7 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
     wrong
 }
 
-/// Whatever is wrong with what a session is paid: once, for the outcome that it has, and as the last page said.
+/// Problems of the payment of a session: it is paid once, for its outcome, and as the last page said.
 fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<String> {
     let of = payments.iter();
     let paid: Vec<_> = of.filter(|payment| payment.session == session.id).collect();
@@ -331,7 +331,7 @@ fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<Strin
         _ => String::new(),
     };
     let kept = (&code, &what.receipt, &amount);
-    // Without a recruiter nobody is told a code or a number.
+    // Without a recruiter nobody is shown a code or a number.
     let is_told = record.outcome.is_some() && what.code.is_some();
     if is_told && kept != (&told.code, &told.receipt, &told.pay) {
         wrong.push(format!("was told {told:?}, and the data have {kept:?}"));
@@ -339,7 +339,7 @@ fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<Strin
     wrong
 }
 
-/// What was drawn for each participant.
+/// The random assignment of each participant.
 fn drawn(data: &Data) -> anyhow::Result<BTreeMap<String, Assignment>> {
     let drawn = data.sessions.values().map(|session| {
         let progress: Progress = serde_json::from_str(&session.position)?;
@@ -348,7 +348,7 @@ fn drawn(data: &Data) -> anyhow::Result<BTreeMap<String, Assignment>> {
     drawn.collect()
 }
 
-/// Participants for whom something else is drawn now than before a death of the server.
+/// Participants whose assignment is no longer what it was before the server was killed.
 fn redrawn(
     before: &[BTreeMap<String, Assignment>],
     now: &BTreeMap<String, Assignment>,
@@ -376,7 +376,7 @@ fn redrawn(
     wrong
 }
 
-/// How many units have each treatment and each balanced sequence, and how many of them completed the study.
+/// Units by treatment and balanced sequence, and how many of them completed the study.
 fn cells(
     study: &Study,
     data: &Data,
@@ -417,7 +417,7 @@ fn cells(
     cells
 }
 
-/// What the payments come to, by currency.
+/// Sums of the payments, by currency.
 fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
     let cost = |(currency, total): (&String, &u64)| {
         let paid = ledger.payments.iter().filter(|payment| {
@@ -434,7 +434,7 @@ fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
     ledger.due.iter().map(cost).collect()
 }
 
-/// The name of what a unit has; none if nothing varies.
+/// The name of a unit's treatment and sequences; `None` if nothing varies.
 fn cell(study: &Study, draw: &UnitAssignment) -> Option<String> {
     let factors = study.design.between.iter().map(|it| it.name.as_str());
     let treatment = Some(draw.treatment_name(factors)).filter(|name| !name.is_empty());

@@ -1,8 +1,8 @@
 //! `coplay rehearse`: bots take part in a study through the real server and its protocol, before people do.
 //!
 //! The server is the program itself, in a process of its own with its own database and archive. Its clock and the
-//! bots' run faster than life, as fast as the machine keeps up with: when it lags behind, time goes slower, so that
-//! nobody takes a busy machine for a bad network. Everything else is as in a study.
+//! bots' run faster than real time, as fast as the machine keeps up with: when it lags behind, time slows down, so that
+//! a busy machine is not mistaken for a bad network. Everything else is as in a study.
 
 mod answers;
 mod bot;
@@ -51,52 +51,52 @@ use store::SqliteStore;
 pub use fault::{Fault, Faults};
 pub use report::Report;
 
-/// How a rehearsal goes.
+/// How a rehearsal is run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The program whose `serve` is the server.
     pub program: PathBuf,
     /// Study folder.
     pub study: PathBuf,
-    /// A new data folder that is kept; none for one that is removed at the end.
+    /// A new data folder that is kept; `None` for one that is removed at the end.
     pub data: Option<PathBuf>,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: usize,
-    /// What goes wrong.
+    /// Faults that may happen.
     pub faults: Faults,
-    /// How often the server is killed, if that goes wrong.
+    /// How often the server is killed, if that fault is chosen.
     pub kills: usize,
-    /// People who come in a minute, on average.
+    /// People who arrive in a minute, on average.
     pub arrivals_per_min: f64,
-    /// What everything is drawn from.
+    /// Seed of every random number.
     pub seed: u64,
-    /// How many times as fast as life time goes at most.
+    /// The highest speed of time, as a multiple of real time.
     pub speed: f64,
-    /// Sessions, the first ones, that are real pages in a Chromium.
+    /// Number of sessions, the first ones, that are real pages in a Chromium.
     pub browsers: usize,
-    /// The Chromium; none for the one in the path.
+    /// The Chromium; `None` for the one in the path.
     pub chromium: Option<PathBuf>,
-    /// Whether the program has the pages that a browser shows.
+    /// True if the program has the pages that a browser shows.
     pub has_pages: bool,
 }
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
 
-/// How often the rehearsal looks at how it goes.
+/// How often the rehearsal checks its progress.
 const LOOKS: Duration = Duration::from_millis(50);
 
-/// What is drawn for the rehearsal itself.
+/// Stream of random numbers for the rehearsal itself.
 const OF_REHEARSAL: u64 = 1;
 
-/// What is drawn for each session.
+/// Stream of random numbers for each session.
 const OF_SESSION: u64 = 2;
 
 /// Rehearses a study.
 ///
 /// # Errors
-/// [`StartError::Study`] with what is wrong in it, or why it cannot be rehearsed here. What went wrong in the
-/// rehearsal is in the [`Report`].
+/// [`StartError::Study`] with the problems of the study, or the reason why it cannot be rehearsed here. Problems of the
+/// rehearsal itself are in the [`Report`].
 pub async fn rehearse(options: &Options) -> Result<Report, StartError> {
     let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
     Ok(rehearsed(options, study, &facts).await?)
@@ -154,7 +154,7 @@ async fn rehearsed(
 }
 
 /// # Errors
-/// Why not.
+/// The reason why not.
 fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
     let many = |kind: &StageKind| matches!(kind, StageKind::Env(env) if env.people() > 1);
     let together = study.timeline.iter().any(|stage| many(&stage.kind));
@@ -166,26 +166,26 @@ fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a rehearsal has found out by itself; the data say the rest.
+/// The findings of a rehearsal before the data are read.
 pub(crate) struct Played {
     options: Options,
     study: Arc<Study>,
-    /// By what the data know each session, and what is known of it here.
+    /// The key of each session in the data, and its record here.
     sessions: Vec<(String, Shared)>,
-    /// What was drawn for participants, each time that the server had been killed.
+    /// The assignments of participants, each time that the server had been killed.
     snapshots: Vec<BTreeMap<String, Assignment>>,
-    /// Time of the study that passed, and of the machine.
+    /// Time of the study that passed, and time of the machine.
     lasted_us: u64,
     took: Duration,
     cpu_s: f64,
     round_trips: Vec<u64>,
     kills: usize,
-    /// What the browser says that it is, if there was one.
+    /// Product name of the browser, if there was one.
     chromium: Option<String>,
     log: String,
 }
 
-/// A rehearsal that runs.
+/// A running rehearsal.
 struct Rehearsal {
     options: Options,
     study: Arc<Study>,
@@ -197,7 +197,7 @@ struct Rehearsal {
     sessions: Vec<(String, Shared)>,
     round_trips: Arc<Mutex<Vec<u64>>>,
     began_us: u64,
-    /// When the server is killed next, the last one first, microseconds.
+    /// When the server is killed, the last time first, microseconds.
     kills: Vec<u64>,
     killed: usize,
     snapshots: Vec<BTreeMap<String, Assignment>>,
@@ -273,7 +273,7 @@ impl Rehearsal {
         Ok(rehearsal)
     }
 
-    /// Has the people at real pages take part.
+    /// Starts the people at real pages.
     fn send_browsers(&self, tickets: Vec<Ticket>) {
         let around = Arc::new(self.around());
         for (ticket, chromium) in tickets.into_iter().zip(std::iter::repeat(&self.chromium)) {
@@ -284,7 +284,7 @@ impl Rehearsal {
         }
     }
 
-    /// What all who take part share.
+    /// The state that all participants share.
     fn around(&self) -> Around {
         Around {
             partners: models::partners(&self.study),
@@ -295,7 +295,7 @@ impl Rehearsal {
         }
     }
 
-    /// Has the bots take part, on a few threads: a peer stays on the thread that it began on.
+    /// Starts the bots, on a few threads: a peer stays on the thread that it began on.
     fn send_bots(&self, tickets: Vec<Ticket>) -> anyhow::Result<()> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = cores.div_ceil(2).min(tickets.len());
@@ -319,7 +319,7 @@ impl Rehearsal {
                 let bots: Vec<_> = bots.collect();
                 local.block_on(&runtime, async {
                     for bot in bots {
-                        // A panic of a bot is found as a session that goes nowhere.
+                        // A bot that panics shows up as a session that gets stuck.
                         let _ = bot.await;
                     }
                 });
@@ -331,7 +331,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Until every bot is done.
+    /// Runs until every bot is done.
     async fn run(&mut self) -> anyhow::Result<()> {
         loop {
             let phases = self.phases();
@@ -374,13 +374,13 @@ impl Rehearsal {
         }
     }
 
-    /// Kills the server, looks at what is left, and starts it again.
+    /// Kills the server, reads the assignments that are left, and starts it again.
     async fn kill(&mut self) -> anyhow::Result<()> {
         self.pacer.slow(&mut self.host).await;
         self.cpu_s += self.host.cpu_s().unwrap_or(0.0);
         let port = self.host.port();
         self.address.send_replace(None);
-        // The old process goes before the new one comes.
+        // The old process ends before the new one starts.
         let (pace, place) = (self.pacer.pace(), self.place.clone());
         self.host.kill().await?;
         self.killed += 1;
@@ -390,8 +390,8 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Until the server has ended by its own rules what nobody comes back to: every episode, and every session if the
-    /// study lets sessions expire.
+    /// Waits until the server has ended by its own rules whatever nobody returns to: every episode, and every session
+    /// if the study lets sessions expire.
     async fn settle(&mut self) -> anyhow::Result<()> {
         let expires_h = self.study.keeping.expires_h;
         let waits_s = u64::from(expires_h.unwrap_or(0)) * 3_600 + 1_800;
@@ -465,7 +465,7 @@ impl Rehearsal {
     }
 }
 
-/// Who comes when, and what goes wrong with whom.
+/// The arrival of each person, and the fault of each.
 fn tickets(
     options: &Options,
     study: &Study,
@@ -493,7 +493,7 @@ fn tickets(
     scripts.into_iter().enumerate().filter_map(ticket).collect()
 }
 
-/// What was drawn for each participant, as the database has it.
+/// The random assignment of each participant, from the database.
 async fn assignments(data: &Path) -> anyhow::Result<BTreeMap<String, Assignment>> {
     let store = SqliteStore::read(data).await?;
     let sessions = store.sessions().await?;

@@ -1,16 +1,16 @@
-//! The progress of a rehearsal, for whoever waits.
+//! The progress of a rehearsal, for the person who waits.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// Tells how it goes: one line over the one before where a person reads it, and a line now and then elsewhere.
+/// Reports progress: one line that overwrites the one before on a terminal, and a line now and then elsewhere.
 pub(super) struct Line {
     is_terminal: bool,
     told: Instant,
 }
 
 impl Line {
-    /// A line that says nothing yet.
+    /// A line that shows nothing yet.
     pub(super) fn new() -> Self {
         Self {
             is_terminal: std::io::stderr().is_terminal(),
@@ -18,7 +18,7 @@ impl Line {
         }
     }
 
-    /// Says something, if the last word is old enough.
+    /// Shows a line, if the last one is old enough.
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
         let each = Duration::from_millis(if self.is_terminal { 200 } else { 5_000 });
         if self.told.elapsed() < each {

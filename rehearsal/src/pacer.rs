@@ -1,4 +1,4 @@
-//! How fast time goes: as fast as the machine keeps up with.
+//! The pace of time: as fast as the machine keeps up with.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,36 +13,37 @@ use clock::{Clock, Pace};
 /// How often lateness is measured.
 const EACH: Duration = Duration::from_millis(5);
 
-/// How late things may be in an episode, microseconds of the study: well below what makes a page silent.
+/// How late events may be in an episode, microseconds of the study: well below the time after which a page counts as
+/// silent.
 const LATE_IN_PLAY_US: f64 = 60_000.0;
 
 /// The same while nobody plays.
 const LATE_US: f64 = 1_000_000.0;
 
-/// A tick takes at least so long by the machine, seconds: its timers are no finer than a millisecond.
+/// The shortest that a tick takes on the machine, seconds: its timers are no finer than a millisecond.
 const TICK_S: f64 = 0.004;
 
-/// No busy machine makes time slower than this.
+/// The lowest speed: no busy machine slows time further.
 const LEAST: f64 = 0.2;
 
-/// How fast time goes once only the server's own rules are waited for: a day takes 17 seconds.
+/// The speed of time once only the server's own rules are waited for: a day takes 17 seconds.
 const WHEN_OVER: f64 = 5_000.0;
 
-/// While the server starts, time goes no faster.
+/// The highest speed of time while the server starts.
 const WHILE_DOWN: f64 = 1.0;
 
-/// Measurements that are looked at: the last so many looks.
+/// The number of recent measurements that the pace depends on.
 const LOOKS: usize = 10;
 
 /// How far ahead a pace is set, so that both sides have it in time, microseconds.
 const AHEAD_US: u64 = 30_000;
 
-/// How late the tasks of a thread run.
+/// Lateness of the tasks of a thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lag(Arc<AtomicU64>);
 
 impl Lag {
-    /// Measures for ever.
+    /// Measures forever.
     pub(super) async fn measure(self) {
         loop {
             let asked = Instant::now();
@@ -53,12 +54,12 @@ impl Lag {
     }
 }
 
-/// Who is there.
+/// The people who are present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// Nobody.
     Nobody,
-    /// Somebody, and nobody plays.
+    /// Somebody, but nobody plays.
     Waiting,
     /// Somebody who plays.
     Playing,
@@ -74,14 +75,14 @@ pub(super) struct Pacer {
     most_in_play: f64,
     lag: Lag,
     round_trips: Arc<Mutex<Vec<u64>>>,
-    /// How much of the round trips was looked at.
+    /// The number of round trips that were looked at.
     seen: usize,
     late_us: VecDeque<u64>,
     speed: f64,
 }
 
 impl Pacer {
-    /// At the pace of life, to begin with.
+    /// A pacer at the pace of real time.
     pub(super) fn new(
         set: watch::Sender<Pace>,
         clock: Clock,
@@ -103,12 +104,12 @@ impl Pacer {
         }
     }
 
-    /// What threads measure with.
+    /// The meter that threads measure with.
     pub(super) fn meter(&self) -> Lag {
         self.lag.clone()
     }
 
-    /// How many times as fast as life time goes.
+    /// The speed of time, as a multiple of real time.
     pub(super) fn speed(&self) -> f64 {
         self.speed
     }
@@ -126,7 +127,7 @@ impl Pacer {
             .clone()
     }
 
-    /// Takes what was measured, and sets the pace by it.
+    /// Takes new measurements, and sets the pace by them.
     pub(super) async fn look(&mut self, host: &mut Host, who: Who) {
         let slowest_us = self.slowest_us();
         let late_us = self.lag.0.swap(0, Ordering::Relaxed);
@@ -146,7 +147,7 @@ impl Pacer {
                 bearable(who == Who::Playing, worst_us).clamp(LEAST, most)
             }
         };
-        // Down at once, up slowly; the pages of a browser have no other time than life's.
+        // Slows down at once, speeds up gradually; the pages of a browser know only real time.
         let speed = match who {
             Who::Browsers => wanted,
             _ => wanted.min(self.speed * 1.25),
@@ -156,7 +157,7 @@ impl Pacer {
         }
     }
 
-    /// As fast as makes sense once nobody is there any more.
+    /// Sets the speed for the time when nobody is there any more.
     pub(super) async fn leap(&mut self, host: &mut Host) {
         if self.speed < WHEN_OVER {
             self.set(host, WHEN_OVER).await;
@@ -174,14 +175,14 @@ impl Pacer {
         fresh.iter().copied().max().unwrap_or(0)
     }
 
-    /// Slow enough for a server that starts.
+    /// Slows down enough for a server that starts.
     pub(super) async fn slow(&mut self, host: &mut Host) {
         self.set(host, self.speed.min(WHILE_DOWN)).await;
     }
 
     async fn set(&mut self, host: &mut Host, speed: f64) {
         let before = self.pace();
-        // The pace before it holds by then.
+        // The pace before it is in effect by then.
         while self.clock.machine_us() < before.from_us {
             tokio::time::sleep(EACH).await;
         }
@@ -192,7 +193,7 @@ impl Pacer {
     }
 }
 
-/// The speed at which what comes so late by the machine, microseconds, comes no later by the study than nobody minds.
+/// The speed at which a lateness on the machine, microseconds, is still acceptable in time of the study.
 fn bearable(in_play: bool, late_us: u64) -> f64 {
     let allowed_us = if in_play { LATE_IN_PLAY_US } else { LATE_US };
     allowed_us / late_us.max(1) as f64

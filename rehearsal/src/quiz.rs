@@ -1,4 +1,4 @@
-//! Answers to a quiz, of those who know them and of those who do not.
+//! Answers to a quiz, from people who know them and from people who do not.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 use study::assign::Rng;
 use study::{StageKind, Study};
 
-/// How often, of 100, somebody is wrong in the first attempt at a quiz that leaves another.
+/// Chance, of 100, of a wrong answer in the first attempt at a quiz that allows another.
 const WRONG_AT_FIRST: usize = 15;
 
-/// Right answers, from the study; or one of them wrong: in every attempt of those who fail, and at times in the first of
-/// several.
+/// Right answers, from the study; or with one of them wrong: in every attempt of people who fail, and sometimes in the
+/// first of several.
 ///
 /// # Errors
 /// A sentence, if the study has no such quiz.
@@ -41,7 +41,7 @@ pub(super) fn solve(
     Ok(answers.collect())
 }
 
-/// The values of answers in the order in which a form asks for them, as its choices have them.
+/// The values of answers in the order in which a form asks for them, with the values that its choices have.
 pub(super) fn in_order(surveyjs: &str, answers: &[Answer]) -> Vec<String> {
     let text = |value: &str| serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
     let known = answers.iter();

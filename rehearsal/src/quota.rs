@@ -1,4 +1,4 @@
-//! Whether somebody was turned away although the study was not full.
+//! Checks that nobody was turned away before the study was full.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,9 @@ use study::{Assignment, Outcome, UnitAssignment};
 
 use store::{Group, Session};
 
-/// Those who were turned away while places were left, by the most that can have been counted then: every unit that had
-/// completed the study or could still do so. A group in which an AI partner played for somebody is none of them.
+/// Participants who were turned away while places were left, by the largest possible count at that time: every unit
+/// that had completed the study or could still do so. A group in which an AI partner played for somebody does not
+/// count.
 pub(super) fn turned_away(
     design: &Design,
     sessions: &[&Session],
@@ -38,7 +39,7 @@ pub(super) fn turned_away(
     unjust.collect()
 }
 
-/// What a group was drawn by.
+/// The seed of a group's random assignment.
 pub(super) fn seed(group: &Group) -> u64 {
     draw(group).seed
 }
@@ -47,12 +48,12 @@ fn draw(group: &Group) -> UnitAssignment {
     serde_json::from_str(&group.draw).unwrap_or_default()
 }
 
-/// Whether a session had not ended by a time.
+/// Returns true if a session had not ended by a time.
 fn is_open(session: &Session, at: &str) -> bool {
     session.ended_at.as_deref().is_none_or(|ended| ended >= at)
 }
 
-/// Whether a session had completed the study by a time, or could still do so.
+/// Returns true if a session had completed the study by a time, or could still do so.
 fn counts(session: &Session, at: &str) -> bool {
     is_open(session, at) || session.outcome.as_deref() == Some(Outcome::Completed.name())
 }
@@ -72,7 +73,7 @@ fn people(
     all
 }
 
-/// Groups of people, and how many groups more those can make who are in none.
+/// Complete groups of people, and how many more groups the people without a group can form.
 fn whole(design: &Design, before: &[&Session], groups: &[Group], at: &str) -> (Counts, usize) {
     let by_name: BTreeMap<&str, &&Session> = before
         .iter()
@@ -88,7 +89,7 @@ fn whole(design: &Design, before: &[&Session], groups: &[Group], at: &str) -> (C
             .collect();
         let Some(members) = members else { continue };
         let is_over = !members.iter().any(|session| is_open(session, at));
-        // When an AI partner came into it is known only if that was at the beginning, or all was over.
+        // The time at which an AI partner joined is known only if that was at the beginning, or if all is over.
         let had_ai = group.has_ai && (is_over || members.len() < usize::from(group.size));
         if !had_ai && members.iter().all(|session| counts(session, at)) {
             all.add(design, &draw(group), Standing::Completed);
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
     use store::Member;
 
-    /// Who came at a second, and how and when it ended.
+    /// A session that began at a second, and how and when it ended.
     fn session(name: &str, came_s: u32, ended: Option<(Outcome, u32)>) -> Session {
         let at = |s: u32| format!("2026-01-01T00:00:{s:02}.000Z");
         Session {

@@ -1,4 +1,4 @@
-//! What is known of one session by the one who takes part: where it stands, what it was promised, how it ended.
+//! The record that a bot or page keeps of its own session: its position, what it was promised, how it ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,29 +10,29 @@ use study::Outcome;
 use super::fault::Fault;
 use super::trace::Trace;
 
-/// Where a bot stands.
+/// The phase that a bot is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has not come yet.
+    /// It has not arrived yet.
     #[default]
     Coming,
-    /// It is there; what it does.
+    /// It takes part; the text says in what.
     Here(&'static str),
     /// It has gone for good, on purpose.
     Gone,
     /// It is on the last page.
     Over,
-    /// It cannot go on, for a reason.
+    /// It cannot continue, for a reason.
     Stuck(String),
 }
 
 impl Phase {
-    /// Whether nothing more will come of it.
+    /// Returns true if it has ended.
     pub(super) fn is_over(&self) -> bool {
         matches!(self, Self::Gone | Self::Over | Self::Stuck(_))
     }
 
-    /// Whether it is in an episode.
+    /// Returns true if it is in an episode.
     pub(super) fn is_playing(&self) -> bool {
         *self == Self::Here("playing")
     }
@@ -45,7 +45,7 @@ pub(super) struct Given {
     pub(super) stage: String,
     /// The answers.
     pub(super) answers: Vec<Answer>,
-    /// Whether the server has shown what follows, and so has them for good.
+    /// True if the server has shown the next stage, and so has stored them.
     pub(super) is_acknowledged: bool,
 }
 
@@ -60,52 +60,53 @@ pub(super) enum Waited {
     Left,
 }
 
-/// What is known of one session.
+/// The record of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// Its number in the rehearsal.
     pub(super) number: usize,
-    /// What was to go wrong.
+    /// The fault that it was given.
     pub(super) fault: Option<Fault>,
-    /// Whether it is a page in a real browser.
+    /// True if it is a page in a real browser.
     pub(super) is_real: bool,
-    /// Whether it did.
+    /// True if the fault happened.
     pub(super) happened: bool,
-    /// Where it stands.
+    /// Its phase.
     pub(super) phase: Phase,
     /// The session's secret, as the page has it.
     pub(super) token: Option<String>,
-    /// When it was let in, and when it saw the last page, microseconds.
+    /// When it was admitted, and when it saw the last page, microseconds.
     pub(super) began_us: Option<u64>,
     pub(super) ended_us: Option<u64>,
     /// The outcome that it was shown.
     pub(super) outcome: Option<String>,
-    /// Whether it asked for what was recorded of it to be withdrawn.
+    /// True if it asked for its data to be withdrawn.
     pub(super) has_withdrawn: bool,
-    /// What it was given to take along.
+    /// The code, number and payment on its last page.
     pub(super) farewell: Farewell,
-    /// What stood at each position of the way, as it was shown.
+    /// The stage or episode at each position of the route, as it was shown.
     pub(super) places: BTreeMap<u16, String>,
     /// Answers, in the order in which they were given.
     pub(super) given: Vec<Given>,
-    /// What it wrote to its groups, and what it was shown of what was written in them; that is durable.
+    /// Messages that it wrote to its groups, and messages of its groups that it was shown and that are therefore
+    /// durable.
     pub(super) wrote: BTreeSet<String>,
     pub(super) heard: BTreeSet<String>,
     /// Time in lobbies, microseconds, and how it ended.
     pub(super) waits: Vec<(u64, Waited)>,
-    /// What the server said of the end of episodes, by their id.
+    /// The server's verdicts on episodes, by their id.
     pub(super) verdicts: BTreeMap<String, Verdict>,
     /// Reloads, returns and further tabs.
     pub(super) returns: u32,
-    /// What it said and heard.
+    /// Its events and messages.
     pub(super) trace: Trace,
 }
 
 impl Record {
-    /// What stands at a position of the way never changes.
+    /// Records the stage or episode at a position of the route, which never changes.
     ///
     /// # Errors
-    /// A sentence, if it has.
+    /// A sentence, if it has changed.
     pub(super) fn stand_at(&mut self, position: u16, what: String) -> Result<(), String> {
         let before = self.places.entry(position).or_insert_with(|| what.clone());
         match *before == what {
@@ -117,7 +118,8 @@ impl Record {
     }
 }
 
-/// Whether a view ended somebody's way by itself: whatever was said at the same moment may have come too late.
+/// Returns true if a view ended the session without the participant's doing: a message of the same moment may have
+/// arrived too late.
 pub(super) fn cuts(view: &StageView) -> bool {
     let ends = [Outcome::TimedOut, Outcome::Withdrew, Outcome::Technical].map(Outcome::name);
     matches!(view, StageView::End { outcome, .. } if ends.contains(&outcome.as_str()))

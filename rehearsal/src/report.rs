@@ -1,4 +1,4 @@
-//! What a rehearsal found, for people and for scripts.
+//! The findings of a rehearsal, for people and for scripts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,24 +9,24 @@ use super::Played;
 use super::fault::Fault;
 use super::record::{Phase, Record, Waited};
 
-/// What a rehearsal found.
+/// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The study.
     pub study: String,
-    /// What everything was drawn from.
+    /// Seed of every random number.
     pub seed: u64,
     /// Sessions that were to take part.
     pub sessions: usize,
     /// Sessions by their outcome.
     pub outcomes: BTreeMap<String, usize>,
-    /// Sessions without an outcome whose bots have gone for good, as their script says.
+    /// Sessions without an outcome whose bots left for good, as their script says.
     pub left_open: usize,
-    /// Sessions that could not go on, or of which the data have something else than the bot.
+    /// Sessions that got stuck, or whose data differ from what the bot saw.
     pub stuck: Vec<Stuck>,
-    /// What is wrong with the data as a whole.
+    /// Problems of the data as a whole.
     pub wrong: Vec<String>,
-    /// Every script: how many sessions had it, and in how many of them it came to it.
+    /// Every script: how many sessions had it, and in how many of them it happened.
     pub faults: BTreeMap<&'static str, Happened>,
     /// How often the server was killed and started again.
     pub kills: usize,
@@ -37,11 +37,11 @@ pub struct Report {
     pub returns: u32,
     /// Units by treatment and balanced sequence.
     pub cells: BTreeMap<String, Cell>,
-    /// Minutes from being let in to the last page, of those who completed the study.
+    /// Minutes from admission to the last page, for participants who completed the study.
     pub minutes: Option<Spread>,
-    /// What it would cost, by currency.
+    /// What the study would cost, by currency.
     pub cost: BTreeMap<String, Cost>,
-    /// What a person should look at.
+    /// Findings that a person should look at.
     pub warnings: Vec<String>,
     /// Waiting in lobbies.
     pub lobby: Lobby,
@@ -54,65 +54,65 @@ pub struct Report {
     pub log: String,
 }
 
-/// A session that could not go on, or of which the data have something else than the bot.
+/// A session that got stuck, or whose data differ from what the bot saw.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stuck {
     /// Its number in the rehearsal.
     pub session: usize,
-    /// What was to go wrong with it.
+    /// The fault that it was given.
     pub fault: Option<Fault>,
-    /// What is wrong.
+    /// Its problems.
     pub because: Vec<String>,
-    /// What it said and heard, in the order of time.
+    /// Its events and messages, in the order of time.
     pub trace: String,
 }
 
 /// Sessions that were real pages.
 #[derive(Clone, Debug, Serialize)]
 pub struct Browsers {
-    /// How many.
+    /// Number of sessions.
     pub sessions: usize,
     /// The browser, such as `HeadlessChrome/140.0.7339.80`.
     pub product: String,
 }
 
-/// How often a script came to it.
+/// How often a script was given, and how often it happened.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Happened {
     /// Sessions that had it.
     pub sessions: usize,
-    /// Sessions in which it came to it.
+    /// Sessions in which it happened.
     pub happened: usize,
 }
 
 /// Units with one treatment.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Cell {
-    /// That were given it.
+    /// Units that were assigned to it.
     pub assigned: usize,
-    /// That completed the study, all of their people themselves.
+    /// Units whose people all completed the study, without an AI partner in anybody's place.
     pub completed: usize,
-    /// Groups in which an AI partner played for somebody: they are outside of the quota.
+    /// Groups in which an AI partner played for somebody: they do not count for the quota.
     pub with_ai: usize,
 }
 
-/// What it would cost in one currency.
+/// Costs in one currency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// All payments.
     pub total: String,
     /// Sessions that are paid something.
     pub payments: usize,
-    /// The median wage an hour of those who completed.
+    /// The median wage per hour of participants who completed the study.
     pub median_per_hour: Option<String>,
 }
 
-/// How something is spread.
+/// A distribution, by three numbers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
     /// The median.
     pub median: f64,
-    /// What one in ten is above.
+    /// The ninth decile: one value in ten is above it.
     pub p90: f64,
     /// The greatest.
     pub most: f64,
@@ -121,7 +121,7 @@ pub struct Spread {
 /// Waiting in lobbies.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Lobby {
-    /// People who came in a minute, on average.
+    /// People who arrived in a minute, on average.
     pub arrivals_per_min: f64,
     /// Seconds of waiting.
     pub wait_s: Option<Spread>,
@@ -147,7 +147,7 @@ pub struct Tables {
 pub struct Machine {
     /// Minutes of the study that the rehearsal lasted.
     pub study_min: f64,
-    /// Seconds that it took.
+    /// Seconds of real time that it took.
     pub took_s: f64,
     /// Seconds of processor time that the server used.
     pub server_cpu_s: f64,
@@ -155,7 +155,7 @@ pub struct Machine {
     pub round_trip_ms: Option<Spread>,
 }
 
-/// What the data say.
+/// The figures that come from the data.
 pub(super) struct Figures {
     pub(super) wrong: Vec<String>,
     pub(super) rows: BTreeMap<&'static str, u64>,
@@ -228,7 +228,7 @@ impl Report {
         }
     }
 
-    /// Whether every session went on or ended in a declared outcome, and the data are whole.
+    /// Returns true if every session continued or ended in a declared outcome, and the data are whole.
     pub fn is_fine(&self) -> bool {
         self.stuck.is_empty() && self.wrong.is_empty()
     }
@@ -259,7 +259,7 @@ impl Lobby {
     }
 }
 
-/// How numbers are spread; none without any.
+/// The distribution of numbers; `None` without any.
 fn spread(numbers: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut all: Vec<f64> = numbers.collect();
     all.sort_by(f64::total_cmp);

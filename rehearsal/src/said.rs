@@ -1,4 +1,4 @@
-//! Holds what bots wrote to each other against the table of messages.
+//! Compares the messages that bots wrote to each other with the table of messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,12 +22,12 @@ pub(super) struct Message {
     text: String,
 }
 
-/// The messages that the data have.
+/// The messages in the data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Messages(Vec<Message>);
 
 impl Messages {
-    /// Those of an exported table.
+    /// Reads an exported table.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -39,15 +39,15 @@ impl Messages {
         })?))
     }
 
-    /// What a participant wrote.
+    /// The messages of a participant.
     pub(super) fn of<'a>(&'a self, participant: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.0.iter();
         let own = own.filter(move |message| message.participant_id == participant);
         own.map(|message| message.text.as_str())
     }
 
-    /// What is wrong with the messages by themselves: each is of a stage at which people write, of an episode if the
-    /// stage has any, and has a number of its own in the order of its group.
+    /// Problems of the messages by themselves: each belongs to a stage at which people write, to an episode if the
+    /// stage has any, and has a unique number in the order of its group.
     pub(super) fn wrong(&self, study: &Study) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut last: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
@@ -72,8 +72,8 @@ impl Messages {
         wrong
     }
 
-    /// What is wrong with what a session wrote and read: whatever anybody was shown is there once, unless who wrote it
-    /// has withdrawn; and nothing is there twice, or that nobody wrote.
+    /// Problems of the messages that a session wrote and read: every message that anybody was shown is stored once,
+    /// unless its author has withdrawn; and no message is stored twice, or was never written.
     pub(super) fn held_against(
         &self,
         record: &Record,

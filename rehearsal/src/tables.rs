@@ -1,4 +1,4 @@
-//! Whether the exported tables are whole: each is there, has the rows that it must have, and its keys lead to rows of
+//! Checks that the exported tables are whole: each exists, has the rows that it must have, and its keys lead to rows of
 //! the others.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,30 +32,30 @@ const KEYS: [(&str, &str); 3] = [
     ("episode_id", "episodes"),
 ];
 
-/// How many rows there must be, from the database.
+/// The numbers of rows that the tables must have, from the database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) sessions: usize,
     pub(super) episodes: usize,
     pub(super) waits: usize,
-    /// Those whose rows of episodes are left out.
+    /// Participants whose rows of episodes are left out.
     pub(super) withdrawn: BTreeSet<String>,
 }
 
-/// What the tables have.
+/// The contents of the tables.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     /// Rows by table.
     pub(super) rows: BTreeMap<&'static str, u64>,
-    /// What is wrong with them.
+    /// Problems of the tables.
     pub(super) wrong: Vec<String>,
 }
 
-/// What is looked at of one table.
+/// The facts of one table.
 #[derive(Debug, Default)]
 struct Table {
     rows: u64,
-    /// The values of each key, but for empty ones.
+    /// The values of each key, without empty ones.
     keys: BTreeMap<&'static str, BTreeSet<String>>,
     /// Rows of each seat in an episode.
     seats: BTreeMap<(String, String), u64>,
@@ -63,10 +63,10 @@ struct Table {
     ticks: BTreeMap<(String, String), u64>,
 }
 
-/// Reads the tables in a folder, and holds them against each other and the database.
+/// Reads the tables in a folder, and compares them with each other and with the database.
 ///
 /// # Errors
-/// A table is not there, or is none.
+/// A table is missing, or cannot be read.
 pub(super) fn check(folder: &Path, wanted: &Wanted) -> anyhow::Result<Tables> {
     let mut all: BTreeMap<&'static str, Table> = BTreeMap::new();
     for name in ALL {

@@ -1,17 +1,17 @@
-//! What one session said and heard, in the order of time: what is shown of a session that is stuck.
+//! The events and messages of one session, in the order of time: shown for a session that is stuck.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use protocol::control::{ClientMessage, ServerMessage};
 
-/// Lines that are kept; what is older is let go.
+/// Number of lines that are kept; older ones are dropped.
 const KEPT: usize = 300;
 
 /// The longest line, characters.
 const LINE: usize = 240;
 
-/// What one session said and heard.
+/// The events and messages of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     began_us: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Notes something that happened.
+    /// Records an event.
     pub(super) fn note(&mut self, now_us: u64, what: &str) {
         let began_us = *self.began_us.get_or_insert(now_us);
         if self.lines.len() == KEPT {
@@ -32,7 +32,7 @@ impl Trace {
             .push_back((now_us.saturating_sub(began_us), what));
     }
 
-    /// Notes a message to the server, unless there are many of its kind.
+    /// Records a message to the server, unless there are many of its kind.
     pub(super) fn said(&mut self, now_us: u64, message: &ClientMessage) {
         let many = matches!(
             message,
@@ -53,7 +53,7 @@ impl Trace {
         }
     }
 
-    /// Notes a message of the server, unless there are many of its kind.
+    /// Records a message of the server, unless there are many of its kind.
     pub(super) fn heard(&mut self, now_us: u64, message: &ServerMessage) {
         let what = match message {
             ServerMessage::Clock { .. }

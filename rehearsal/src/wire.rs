@@ -1,4 +1,4 @@
-//! The WebSocket of a bot: a task of its own, so that a server that takes nothing holds up nobody.
+//! The WebSocket of a bot: a separate task, so that a server that reads nothing blocks nobody.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-/// A connection that is not there by then is given up.
+/// The time after which an attempt to connect is given up.
 const OPENS_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a connection tells.
+/// Events of a connection.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "news are dealt with at once")]
 pub(super) enum News {
     /// It is open.
     Open,
-    /// A message came.
+    /// A message arrived.
     Message(ServerMessage),
-    /// Bytes came that are no message.
+    /// Bytes arrived that are not a message.
     Garbled(String),
-    /// It is gone, or did not come about.
+    /// It is closed, or was never opened.
     Closed,
 }
 
-/// A connection, or the wish for one.
+/// A connection, or an attempt at one.
 #[derive(Debug)]
 pub(super) struct Wire {
     out: mpsc::UnboundedSender<Message>,
@@ -42,7 +42,7 @@ impl Wire {
         let (told, news) = mpsc::unbounded_channel();
         let task = tokio::task::spawn_local(async move {
             converse(&url, queue, &told).await;
-            // Whoever has hung up does not ask.
+            // The receiver does not ask once it has hung up.
             let _ = told.send(News::Closed);
         });
         Self {
@@ -52,17 +52,17 @@ impl Wire {
         }
     }
 
-    /// Sends a message, or drops it if the connection is gone: that is told.
+    /// Sends a message, or drops it if the connection is closed: [`News::Closed`] reports that.
     pub(super) fn send(&self, message: &ClientMessage) {
         self.send_raw(Message::Binary(control::encode(message).into()));
     }
 
-    /// Sends a frame, whatever it holds.
+    /// Sends a frame with any content.
     pub(super) fn send_raw(&self, frame: Message) {
         let _ = self.out.send(frame);
     }
 
-    /// What it tells next; never again anything after [`News::Closed`].
+    /// The next event; nothing follows [`News::Closed`].
     pub(super) async fn next(&mut self) -> News {
         match self.news.recv().await {
             Some(news) => news,
@@ -70,8 +70,8 @@ impl Wire {
         }
     }
 
-    /// Cuts the connection as a computer that is switched off does. A wire that is merely let go sends what waits and
-    /// closes.
+    /// Cuts the connection as a computer that is switched off does. A wire that is dropped instead sends what is queued
+    /// and closes.
     pub(super) fn cut(self) {
         self.task.abort();
     }

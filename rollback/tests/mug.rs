@@ -7,7 +7,7 @@ mod support;
 
 use env_core::contract::{ActionSpec, Environment, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Sprite};
-use env_core::{Action, Instance, Outcome, Spec, World};
+use env_core::{Action, Instance, Spec, StepOutcome, World};
 use protocol::datagram::{Datagram, Layout};
 use protocol::{Era, Seat, Tick};
 use rollback::{DatagramError, Event, Session};
@@ -268,7 +268,7 @@ impl Environment for Wide {
         }
     }
 
-    fn step(&self, state: &mut Numbers, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, state: &mut Numbers, actions: &[Action], outcome: &mut StepOutcome) {
         outcome.clear();
         for &action in actions {
             let next = state

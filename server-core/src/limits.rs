@@ -32,7 +32,7 @@ pub struct Limits {
     pub answer_bytes: usize,
     /// Answers of one survey.
     pub answers: usize,
-    /// Bytes of what is done of a stage so far; more is not kept before the stage is done.
+    /// Bytes of a stage's draft; larger drafts are not stored before the stage is done.
     pub draft_bytes: usize,
     /// Messages of one person to their group at one visit; more are not taken.
     pub sayings: u32,
@@ -71,9 +71,9 @@ pub struct Limits {
     pub changes: usize,
     /// Pages that may diverge from the replica in one episode, until it ends as technical.
     pub divergences: u32,
-    /// Times that one person comes, goes or hides in an episode; after that nobody is told any more.
+    /// Times that one person comes, goes or hides in an episode; later ones are not reported to anybody.
     pub presences: usize,
-    /// Ways of its datagrams that one page may tell of in an episode; what comes after them is not written down.
+    /// Paths of its datagrams that one page may report in an episode; later ones are not recorded.
     pub routes: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The waiting room of one lobby stage: a state machine that makes groups of those who wait.
 //!
-//! It owns who waits, since when, and whether they are there. It must not know of connections, sessions, episodes or
-//! clocks: every call takes `now_us`, who may be together is asked of a [`Terms`], and what follows comes out of
+//! It owns the people who wait, since when, and whether they are there. It must not know of connections, sessions,
+//! episodes or clocks: every call takes `now_us`, a [`Terms`] decides who may be together, and results come out of
 //! [`Lobby::poll_news`].
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,11 +14,11 @@ use study::stage::{MatchOrder, OnTimeout};
 pub struct Rules {
     /// People of a group, at least 1.
     pub group_size: u16,
-    /// Who comes first.
+    /// The order in which waiting people are matched.
     pub order: MatchOrder,
     /// How long a person waits until [`Rules::on_timeout`], microseconds.
     pub timeout_us: u64,
-    /// What happens then.
+    /// The consequence then.
     pub on_timeout: OnTimeout,
     /// How long a person gives no sign of life until they are asked for one, microseconds.
     pub prompt_us: u64,
@@ -28,15 +28,15 @@ pub struct Rules {
     pub again_us: u64,
     /// The most people who wait at once.
     pub capacity: usize,
-    /// What `random` is drawn from.
+    /// The seed of the order `random`.
     pub seed: u64,
 }
 
-/// Who may be together.
+/// Rules about which people may be together.
 pub trait Terms<P> {
-    /// Whether two people may be in one group.
+    /// True if two people may be in one group.
     fn may_meet(&self, one: P, other: P) -> bool;
-    /// Whether these people, as many as a group has, are a group that the study wants.
+    /// True if these people, as many as a group has, are a group that the study wants.
     fn is_wanted(&self, people: &[P]) -> bool;
 }
 
@@ -51,7 +51,7 @@ pub enum Refused {
     Waiting,
 }
 
-/// What a person can choose when their time is up.
+/// A person's choice when their time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// They wait as long again.
@@ -62,7 +62,7 @@ pub enum Choice {
     Leave,
 }
 
-/// What follows for people who wait or waited.
+/// A result for people who wait or waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News<P> {
     /// These are a group, in the order of their places; AI partners take the places that are left over.
@@ -80,7 +80,7 @@ pub enum State {
     Here,
     /// Asked for a sign of life, until then, microseconds. Nobody is put together with them meanwhile.
     Prompted(u64),
-    /// Asked what is to be done, as the time is up. They are still put together with others.
+    /// Asked for a choice, as the time is up. They are still put together with others.
     Asked,
 }
 
@@ -93,7 +93,7 @@ struct Waiting<P> {
     /// The last sign of life.
     seen_us: u64,
     state: State,
-    /// Whether it was tried to find them a group among the others who wait.
+    /// True if a group among the others who wait was already searched for them.
     is_tried: bool,
 }
 
@@ -112,7 +112,7 @@ struct Apart {
     until_us: u64,
 }
 
-/// Who may be together at this look around: also those whose way is to be measured again, or not.
+/// The rules of one search for a group, with or without pairs whose path is to be measured again.
 #[derive(Clone, Copy)]
 struct Near<'a, P> {
     terms: &'a dyn Terms<P>,
@@ -189,7 +189,7 @@ impl<P: Copy + Ord> Lobby<P> {
         was_asked
     }
 
-    /// A person whose time is up says what is to be done; nothing if they were not asked.
+    /// Takes the choice of a person whose time is up; does nothing if they were not asked.
     pub fn choose(&mut self, now_us: u64, person: P, choice: Choice) {
         self.seen(now_us, person);
         let Some(at) = self.find(person) else {
@@ -219,8 +219,8 @@ impl<P: Copy + Ord> Lobby<P> {
         self.apart_of(one, other).until_us = u64::MAX;
     }
 
-    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured anew,
-    /// if nobody else can be found for either by then; never any more if that was the last time.
+    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured
+    /// again, if nobody else can be found for either by then; never any more if that was the last time.
     pub fn too_far(&mut self, now_us: u64, one: P, other: P) {
         let wait_us = self.rules.again_us;
         let apart = self.apart_of(one, other);
@@ -241,7 +241,7 @@ impl<P: Copy + Ord> Lobby<P> {
         waiting.for_each(|w| w.until_us = w.until_us.min(now_us));
     }
 
-    /// Does what time alone decides, and puts those together who can be.
+    /// Does what is due by time alone, and forms the groups that are possible.
     pub fn settle(&mut self, now_us: u64, terms: &dyn Terms<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
@@ -256,7 +256,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Asks those for a sign of life who gave none for long, and gives those up who did not answer.
+    /// Asks people who gave no sign of life for long for one, and gives up those who did not answer.
     fn look_for_life(&mut self, now_us: u64) {
         let (grace_us, follows) = (self.rules.grace_us, self.follows());
         let prompt_us = self.rules.prompt_us;
@@ -277,7 +277,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Has a group looked for again for those who may be measured anew.
+    /// Searches again for a group for those who may be measured again.
     fn try_again(&mut self, now_us: u64) {
         let before_us = std::mem::replace(&mut self.settled_us, now_us);
         let is_due = |apart: &Apart| before_us < apart.until_us && apart.until_us <= now_us;
@@ -289,14 +289,14 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Somebody who is there, whose time is up, and for whom something follows from that.
+    /// A person who is there, whose time is up, and for whom something follows from that.
     fn overdue(&self, now_us: u64) -> Option<usize> {
         let follows = self.follows();
         let mut waiting = self.waiting.iter();
         waiting.position(|w| follows && w.state == State::Here && w.until_us <= now_us)
     }
 
-    /// Whether anything follows when the time is up.
+    /// True if anything follows when the time is up.
     fn follows(&self) -> bool {
         self.rules.on_timeout != OnTimeout::Wait
     }
@@ -419,7 +419,7 @@ impl<P: Copy + Ord> Lobby<P> {
         self.waiting.iter().position(|w| w.person == person)
     }
 
-    /// When [`Self::settle`] wants to be called though nothing happens, microseconds.
+    /// When [`Self::settle`] must be called even if nothing happens, microseconds.
     pub fn poll_timeout(&self) -> Option<u64> {
         let follows = self.follows();
         let next = |w: &Waiting<P>| match w.state {
@@ -438,12 +438,12 @@ impl<P: Copy + Ord> Lobby<P> {
         self.waiting.iter().map(next).chain(again).min()
     }
 
-    /// What follows next.
+    /// Takes the next result.
     pub fn poll_news(&mut self) -> Option<News<P>> {
         self.news.pop_front()
     }
 
-    /// Who waits, since when and until when, microseconds, and how they are.
+    /// The people who wait, since when and until when, microseconds, and their states.
     pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, State)> {
         let waiting = self.waiting.iter();
         waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))

@@ -1,18 +1,19 @@
-//! What happens to seats, in whole simulated studies: figures 9, 10 and 12 of `cargo xtask bench rollback`, as JSON lines.
+//! Seats in whole simulated studies: figures 9, 10 and 12 of `cargo xtask bench rollback`, as JSON lines.
 //! Virtual time throughout, so that a run is the same on every machine.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use client_core::{Peer, Status};
 use env_core::World as _;
-use peer::{Peer, Status};
+use simulation::fault_injection::FaultInjection;
 use simulation::native::Native;
-use simulation::page::Page;
-use simulation::run::{Mischief, Run};
+use simulation::network_conditions::{Conditions, End, Partition};
+use simulation::run::Run;
 use simulation::scenario::{Fault, Person, Scenario};
-use simulation::terms::Terms;
+use simulation::study_draw::{Pages, StudyDraw};
+use simulation::tab::Tab;
 use simulation::trace::Trace;
-use simulation::weather::{Conditions, End, Partition};
 
 const TICK_HZ: u16 = 60;
 /// When something happens to the last person: everybody plays for a second by then.
@@ -97,7 +98,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
     };
     Scenario {
         seed,
-        terms: Terms {
+        terms: StudyDraw {
             // The search for goals is the one with more seats, and ends when all are found.
             kitchen: people == 2,
             seats: people,
@@ -105,6 +106,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
             rounds: 1,
             episodes: 1,
             rests: false,
+            pages: Pages::default(),
             until: None,
             tick_hz: TICK_HZ,
             horizon: 12 * u32::from(TICK_HZ),
@@ -126,10 +128,10 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
     }
 }
 
-/// Whether a run ends in order: one log, equal states, nothing confirmed taken back, no panic. None if it was over
+/// True if a run ends in order: one log, equal states, nothing confirmed taken back, no panic. None if it was over
 /// before any seat changed hands.
 fn is_in_order(scenario: Scenario) -> Option<bool> {
-    let run = || Run::new(scenario, Mischief::default(), Trace::new(false)).run();
+    let run = || Run::new(scenario, FaultInjection::default(), Trace::new(false)).run();
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(report)) => (report.figures.changes > 0).then_some(true),
         _ => Some(false),
@@ -169,10 +171,10 @@ fn drops() -> [f64; 2] {
 }
 
 /// The peer of the page that a person has now.
-fn peer(pages: &[Page], person: usize) -> Option<&Peer<Native>> {
+fn peer(pages: &[Tab], person: usize) -> Option<&Peer<Native>> {
     let mut own = pages.iter().rev();
     let page = own.find(|page| page.person == person && page.is_alive)?;
-    page.peer.as_ref()
+    page.peer()
 }
 
 /// Seconds from a reload until the person controls the seat again, 95 %; and the longest that the other one was held
@@ -189,7 +191,7 @@ fn reloads() -> (f64, f64) {
         };
         scenario.faults = vec![(at_us, reload)];
         let (mut control_us, mut held_us) = (None, None);
-        let mut run = Run::new(scenario, Mischief::default(), Trace::new(false));
+        let mut run = Run::new(scenario, FaultInjection::default(), Trace::new(false));
         let played = run.run_watched(|now_us, pages, seen| {
             if now_us < at_us || control_us.is_some() {
                 return seen;
@@ -222,7 +224,7 @@ fn divergence() -> f64 {
         let breaks_us = FAULT_US + seed * 49_000;
         let scenario = scenario(seed, 2, 60, 0);
         let (mut broken_us, mut turned) = (None, 0);
-        let mut run = Run::new(scenario, Mischief::default(), Trace::new(false));
+        let mut run = Run::new(scenario, FaultInjection::default(), Trace::new(false));
         // What the oracles say of a world that is not that of the others is what this is about.
         let found = run.run_watched(|now_us, pages, _| {
             let page = pages.iter_mut().rfind(|page| page.person == 1);
@@ -236,7 +238,7 @@ fn divergence() -> f64 {
                 broken_us.get_or_insert(now_us);
             }
             let now = page.now(now_us);
-            let status = page.peer.as_ref().map(|peer| peer.status(now));
+            let status = page.peer().map(|peer| peer.status(now));
             match (broken_us, status) {
                 (Some(broken_us), Some(Status::Lost)) => Err((now_us - broken_us).to_string()),
                 _ => Ok(()),
@@ -249,8 +251,8 @@ fn divergence() -> f64 {
 }
 
 /// Turns a bit of the state of a page's world that makes another possible state: the first such bit after some bytes.
-fn turn_a_bit(page: &mut Page, skipped: usize) -> bool {
-    let Some(session) = page.peer.as_mut().and_then(|peer| peer.session_mut()) else {
+fn turn_a_bit(page: &mut Tab, skipped: usize) -> bool {
+    let Some(session) = page.peer_mut().and_then(|peer| peer.session_mut()) else {
         return false;
     };
     let world = session.world();

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::LazyLock;
 
 use policy::Partners;
-use policy::network::Choice;
+use policy::network::ActionChoice;
 use protocol::hash::sha256_hex;
 
 /// The file of the model in the folder of the study.
@@ -16,10 +16,10 @@ pub(crate) const MODEL: &[u8] = include_bytes!("../../examples/overcooked-coord/
 /// How a study calls it. It draws, so it keeps a state that must roll back.
 pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 2";
 
-/// What the server makes of it: the SHA-256, and the bytes.
+/// The model as the server compiles it: the SHA-256, and the bytes.
 static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
     let world = env_core::envs::open("overcooked", "{}").expect("the kitchen of the defaults");
-    let choice = Choice {
+    let choice = ActionChoice {
         every: 2,
         temperature: Some(0.5),
     };
@@ -29,7 +29,7 @@ static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
     (sha256_hex(&bytes), bytes)
 });
 
-/// What an episode was played with by its SHA-256: the network alone, as the environments are native here.
+/// The file that an episode was played with, by its SHA-256: the network alone, as the environments are native here.
 pub(crate) fn stored(hash: &str) -> io::Result<Vec<u8>> {
     match &*NETWORK {
         (sha256, bytes) if sha256 == hash => Ok(bytes.clone()),

@@ -14,7 +14,7 @@ pub struct Channel {
     pub pages: [usize; 2],
     /// The seats of these pages.
     pub seats: [Seat; 2],
-    /// Whether each end has been told that it is open.
+    /// True if each end has been told that it is open.
     pub open: [bool; 2],
 }
 
@@ -45,7 +45,7 @@ impl Channels {
         self.wishes.remove(&(page, seat));
     }
 
-    /// Whether a page wishes for a channel to a seat.
+    /// True if a page wishes for a channel to a seat.
     pub fn wishes(&self, page: usize, seat: Seat) -> bool {
         self.wishes.contains_key(&(page, seat))
     }

@@ -1,6 +1,7 @@
-//! What the server's database has: the durable half of the hub, from which it begins again after a restart.
+//! The server's database: the durable half of the hub, from which it begins again after a restart.
 
 use archive::Episode;
+use protocol::control::Answer;
 use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, Restored, RestoredSession, Write,
 };
@@ -24,6 +25,10 @@ pub struct Database {
     sessions: Vec<Row>,
     groups: Vec<GroupRow>,
     messages: Vec<MessageRow>,
+    /// The answers that were given, by participant and visit.
+    answers: Vec<(String, u16, Vec<Answer>)>,
+    /// Drafts are not stored, although the hub is told that they are.
+    loses_drafts: bool,
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
@@ -31,6 +36,24 @@ pub struct Database {
 }
 
 impl Database {
+    /// Empty tables; `loses_drafts` breaks them on purpose.
+    pub fn new(loses_drafts: bool) -> Self {
+        Self {
+            loses_drafts,
+            ..Self::default()
+        }
+    }
+
+    /// The answers that were given, by participant and visit, in the order in which they came.
+    pub fn answers(&self) -> &[(String, u16, Vec<Answer>)] {
+        &self.answers
+    }
+
+    /// The messages that people wrote to their groups.
+    pub fn messages(&self) -> &[MessageRow] {
+        &self.messages
+    }
+
     /// Carries a write out.
     ///
     /// # Errors
@@ -61,13 +84,18 @@ impl Database {
             Write::Token { participant, token } => {
                 self.session(&participant)?.token_hash = token_hash(&token);
             }
+            Write::Place { progress, .. } if self.loses_drafts && progress.draft().is_some() => {}
             Write::Place {
                 participant,
                 progress,
                 attendance,
                 payment,
-                ..
+                answers,
             } => {
+                if let Some(given) = answers {
+                    let given = (participant.clone(), given.visit, given.answers);
+                    self.answers.push(given);
+                }
                 let row = self.session(&participant)?;
                 (row.progress, row.attendance) = (progress, attendance);
                 row.payment = row.payment.take().or(payment.map(|payment| *payment));
@@ -108,7 +136,7 @@ impl Database {
         running.map(|(row, _)| row.clone()).collect()
     }
 
-    /// What the hub begins with, given the files of the running episodes.
+    /// The state that the hub begins with, given the files of the running episodes.
     ///
     /// # Errors
     /// An episode cannot be taken up again.

@@ -25,12 +25,12 @@ impl Platter {
         self.bytes().len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What a crash leaves: the first `len` bytes.
+    /// Leaves what a crash leaves: the first `len` bytes.
     pub fn tear(&self, len: usize) {
         self.bytes().truncate(len);
     }

@@ -1,31 +1,32 @@
-//! Whole studies in one thread: the real pages' core ([`peer::Peer`]), the real server core
+//! Whole studies in one thread: the page that people's browsers run ([`client_core::Page`]), the real server core
 //! ([`server_core::arbiter::Hub`], [`archive::Episode`]), a virtual clock and a simulated network.
 //!
 //! A seed draws a [`scenario::Scenario`]: the study's terms, people with their machines and networks, and what goes
 //! wrong when. [`run::Run`] plays it to the end of the study for everybody, and [`oracle::Oracle`] looks on.
 //! The same seed gives the same run, event for event, on every machine.
 //!
-//! What is simulated, and how: WebSockets are ordered and slow, and lose what is under way when they close
+//! The simulated parts: WebSockets are ordered and slow, and lose what is under way when they close
 //! ([`wire`]); data channels come up a while after both pages asked, and lose, double and reorder ([`channels`],
-//! [`weather`]); the disk may tear the write that a crash interrupts ([`disk`]); the database does one write after the
-//! other, or not at all ([`database`], [`server`]). A page's shell is as thin as in the browser ([`page`]).
+//! [`network_conditions`]); the disk may tear the write that a crash interrupts ([`disk`]); the database does one write after the
+//! other, or not at all ([`database`], [`server`]). A page's shell is as thin as in the browser ([`tab`]).
 //!
 //! This crate must not know how anything is decided: it carries out what the cores say.
 
 mod agent;
-pub mod chance;
+pub mod bounds;
 pub mod channels;
 pub mod database;
 pub mod disk;
+pub mod fault_injection;
 pub mod native;
+pub mod network_conditions;
 pub mod oracle;
-pub mod page;
-pub mod promise;
+pub mod rng;
 pub mod run;
 pub mod scenario;
 pub mod seeds;
 pub mod server;
-pub mod terms;
+pub mod study_draw;
+pub mod tab;
 pub mod trace;
-pub mod weather;
 pub mod wire;

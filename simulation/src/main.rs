@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use lexopt::prelude::*;
+use simulation::fault_injection::FaultInjection;
 use simulation::oracle::Figures;
-use simulation::run::Mischief;
 use simulation::seeds::{self, Case, Ground};
 
 const HELP: &str = "\
@@ -97,7 +97,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
     Ok(Some(options))
 }
 
-/// What all runs came to.
+/// The results of all runs.
 #[derive(Default)]
 struct Sum {
     played: usize,
@@ -217,7 +217,10 @@ fn run() -> Result<bool, Box<dyn std::error::Error>> {
     let cases = cases(&options)?;
     let mut sum = Sum::default();
     if let [case] = cases[..] {
-        sum.add(case, seeds::play(case, Mischief::default(), options.trace));
+        sum.add(
+            case,
+            seeds::play(case, FaultInjection::default(), options.trace),
+        );
     } else {
         let (all, json) = (cases.len(), options.json);
         seeds::play_all(&cases, options.threads, |case, result| {

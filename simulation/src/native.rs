@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
-use env_core::{Action, Outcome, Spec, World};
+use env_core::{Action, Spec, StepOutcome, World};
 use protocol::control::Plan;
 
 /// A native environment of any kind.
 pub struct Native {
     world: Box<dyn World + Send>,
-    outcome: Outcome,
+    outcome: StepOutcome,
     /// The digest after each step that is not taken back, since the world was reset.
     states: Vec<u64>,
     /// How many of these steps each slot holds.
@@ -35,7 +35,7 @@ impl Native {
         let world = env_core::envs::open(env, params).map_err(|error| error.to_string())?;
         Ok(Self {
             world,
-            outcome: Outcome::default(),
+            outcome: StepOutcome::default(),
             states: Vec::new(),
             slots: BTreeMap::new(),
         })
@@ -57,7 +57,7 @@ impl World for Native {
         self.states.clear();
     }
 
-    fn step(&mut self, actions: &[Action]) -> &Outcome {
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         self.outcome.clone_from(self.world.step(actions));
         self.states.push(self.world.digest());
         &self.outcome

@@ -1,4 +1,4 @@
-//! What must be true of every run, watched after every step: each check has a name, which begins what it says.
+//! The checks of every run, made after every step: each has a name, which begins its findings.
 //!
 //! | Name | What holds |
 //! | --- | --- |
@@ -16,26 +16,32 @@
 //! | `pace` | the pages of people with slow machines are at most two ticks apart |
 //! | `stall` | what is played is confirmed, once the network has healed |
 //! | `liveness` | everybody comes to the end of the study |
+//! | `draft` | what a person typed stays on their page, and what the server promised to keep comes back with every other one |
+//! | `answers` | whatever dies meanwhile, the answers that a person gave are stored once, as they were typed |
+//! | `messages` | what was shown of a chat is stored, and nothing twice |
 //! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to ten people |
 
+mod pages;
 mod rule;
 mod truth;
 
 use std::collections::BTreeMap;
 
-use peer::Peer;
+use client_core::Peer;
 use protocol::change::Change;
-use protocol::control::{EndReason, Plan, Report, ServerMessage};
-use protocol::datagram::{Datagram, Layout};
+use protocol::control::{ClientMessage, EndReason, Plan, Report, ServerMessage};
+use protocol::datagram::Datagram;
 use protocol::{Era, Life, Seat, Tick};
 
+use crate::database::Database;
 use crate::disk::Disk;
 use crate::native::Native;
-use crate::page::Shown;
 use crate::server::Taken;
+use crate::tab::{Sender, Shown};
+use pages::Typing;
 use truth::Truth;
 
-/// What a page's session was seen to have.
+/// The progress of a page's session, as it was seen.
 #[derive(Debug, Default)]
 struct Watch {
     confirmed: u32,
@@ -75,8 +81,9 @@ pub struct Oracle {
     /// The longest play that may be lost with a page that played on alone, microseconds.
     lost_within_us: u64,
     truths: BTreeMap<u16, Truth>,
+    typing: Typing,
     watches: BTreeMap<(usize, u16, u8), Watch>,
-    /// What came of it.
+    /// The figures of the run.
     pub figures: Figures,
 }
 
@@ -89,10 +96,36 @@ impl Oracle {
         }
     }
 
+    /// A page of a person sends a message.
+    pub fn typed(&mut self, person: usize, page: usize, message: &ClientMessage) {
+        self.typing.sent(person, page, message);
+    }
+
+    /// A page of a person was told something of what they typed.
+    ///
+    /// # Errors
+    /// The check that fails.
+    pub fn promised(
+        &mut self,
+        person: usize,
+        page: usize,
+        message: &ServerMessage,
+    ) -> Result<(), String> {
+        self.typing.told(person, page, message)
+    }
+
+    /// Judges what the database has of what people typed.
+    ///
+    /// # Errors
+    /// The check that fails.
+    pub fn judge_typing(&self, database: &Database) -> Result<(), String> {
+        self.typing.judge(database)
+    }
+
     /// A page was told something.
     ///
     /// # Errors
-    /// What is not true.
+    /// The check that fails.
     pub fn told(
         &mut self,
         page: usize,
@@ -268,26 +301,20 @@ impl Oracle {
     ///
     /// # Errors
     /// It is malformed.
-    pub fn sent(
-        &mut self,
-        era: Era,
-        layout: Layout,
-        changes: u16,
-        bytes: &[u8],
-    ) -> Result<(), String> {
-        let Some(truth) = self.truths.get_mut(&era.0) else {
+    pub fn sent(&mut self, sender: &Sender, bytes: &[u8]) -> Result<(), String> {
+        let Some(truth) = self.truths.get_mut(&sender.era.0) else {
             return Ok(());
         };
-        let datagram = Datagram::decode(bytes, layout)
+        let datagram = Datagram::decode(bytes, sender.layout)
             .map_err(|error| format!("packet: a page sends what is none: {error}"))?;
-        truth.claims.note(&datagram, changes);
+        truth.claims.note(&datagram, sender.changes);
         Ok(())
     }
 
     /// Looks at a page's session.
     ///
     /// # Errors
-    /// What is not true.
+    /// The check that fails.
     pub fn watch(&mut self, page: usize, peer: &mut Peer<Native>) -> Result<(), String> {
         let Plan {
             era, seat, life, ..
@@ -340,7 +367,7 @@ impl Oracle {
     /// The server is there again: what it was told is durable must be.
     ///
     /// # Errors
-    /// What is lost.
+    /// The ticks that are lost.
     pub fn restarted(&self, disk: &Disk) -> Result<(), String> {
         self.truths
             .values()
@@ -362,7 +389,7 @@ impl Oracle {
     /// Judges the archive of every episode; every one that has a file must have its end.
     ///
     /// # Errors
-    /// What is not true.
+    /// The check that fails.
     pub fn judge(&mut self, disk: &Disk) -> Result<(), String> {
         for truth in self.truths.values_mut() {
             let Some(file) = disk.open(&truth.episode) else {
@@ -395,7 +422,7 @@ impl Oracle {
     }
 }
 
-/// What a message says is durable.
+/// The ticks that a message calls durable.
 fn durable(message: &ServerMessage) -> Option<(Era, Tick)> {
     match message {
         ServerMessage::Running { era, through, .. }

@@ -8,20 +8,20 @@ mod watch;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use peer::Peer;
+use client_core::{PageEffect, Peer};
 use protocol::{Era, Seat, Tick};
 
-use crate::agent;
-use crate::chance::Chance;
+use crate::bounds::LOADS_WITHIN_US;
 use crate::channels::Channels;
+use crate::fault_injection::FaultInjection;
 use crate::native::Native;
+use crate::network_conditions::NetworkConditions;
 use crate::oracle::{Figures, Oracle};
-use crate::page::{Deed, Page};
-use crate::promise::LOADS_WITHIN_US;
+use crate::rng::SeededRng;
 use crate::scenario::Scenario;
-use crate::server::{Sabotage, Server};
+use crate::server::Server;
+use crate::tab::Tab;
 use crate::trace::Trace;
-use crate::weather::Weather;
 use crate::wire::Wires;
 
 /// How much waits for a frozen page before datagrams are lost.
@@ -74,51 +74,37 @@ enum Happening {
     Loaded(usize, u16),
 }
 
-/// What is broken on purpose.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mischief {
-    /// In the server.
-    pub server: Sabotage,
-    /// Pages confirm seats that lost their person without regard to the lease.
-    pub no_lease: bool,
-    /// Rewrites datagrams under way: the page that gets them, and what was sent before.
-    pub datagrams: Option<Tamper>,
-}
-
-/// Rewrites a datagram, given its layout, the seat of the page that gets it, and datagrams sent before.
-pub type Tamper = fn(&mut Vec<u8>, protocol::datagram::Layout, Seat, &[Vec<u8>]);
-
 /// A run.
 pub struct Run {
     scenario: Scenario,
-    mischief: Mischief,
+    injected: FaultInjection,
     now_us: u64,
     queue: BinaryHeap<Reverse<(u64, u64, Happening)>>,
-    /// What waits for each frozen page, in order.
+    /// The happenings that wait for each frozen page, in order.
     backlogs: BTreeMap<usize, VecDeque<Happening>>,
     number: u64,
-    chance: Chance,
-    weather: Weather,
+    rng: SeededRng,
+    network: NetworkConditions,
     server: Server,
-    pages: Vec<Page>,
+    pages: Vec<Tab>,
     /// The token that each person's browser remembers.
     tokens: Vec<Option<String>>,
-    /// Whether a person is gone for good.
+    /// True if a person is gone for good.
     gone: Vec<bool>,
     wires: Wires,
     channels: Channels,
     oracle: Oracle,
-    /// What has been delivered so far, messages and datagrams.
+    /// The number of messages and datagrams that have been delivered so far.
     delivered: u64,
     /// When each page's confirmed ticks last grew, and how many they were.
     moved: BTreeMap<usize, (u64, u32)>,
-    /// What was sent over data channels and through the server, for leaks.
+    /// Datagrams that were sent over data channels and through the server, for leaks.
     sent: Vec<Vec<u8>>,
-    /// What happened.
+    /// The trace.
     pub trace: Trace,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// Figures.
@@ -131,25 +117,25 @@ pub struct Report {
 
 impl Run {
     /// A run that has not begun.
-    pub fn new(scenario: Scenario, mischief: Mischief, trace: Trace) -> Self {
+    pub fn new(scenario: Scenario, injected: FaultInjection, trace: Trace) -> Self {
         let (study, stages) = scenario.terms.load();
         let Scenario { seed, .. } = scenario;
         let people = scenario.people.len();
-        let weather = Weather::new(
+        let network = NetworkConditions::new(
             seed,
             scenario.ways.clone(),
             scenario.partitions.clone(),
             scenario.heals_us,
         );
         Self {
-            server: Server::new(seed, study, stages, mischief.server),
-            mischief,
+            server: Server::new(seed, study, stages, injected),
+            injected,
             now_us: 0,
             queue: BinaryHeap::new(),
             backlogs: BTreeMap::new(),
             number: 0,
-            chance: Chance::new(seed, "run"),
-            weather,
+            rng: SeededRng::new(seed, "run"),
+            network,
             pages: Vec::new(),
             tokens: vec![None; people],
             gone: vec![false; people],
@@ -167,7 +153,7 @@ impl Run {
     /// Runs to the end of the study for everybody, and judges.
     ///
     /// # Errors
-    /// What an oracle saw.
+    /// The finding of an oracle.
     pub fn run(&mut self) -> Result<Report, String> {
         self.run_watched(|_, _, seen| seen)
     }
@@ -176,10 +162,10 @@ impl Run {
     /// step with the time, microseconds, and with what an oracle saw, and says whether that matters.
     ///
     /// # Errors
-    /// What an oracle saw.
+    /// The finding of an oracle.
     pub fn run_watched(
         &mut self,
-        mut look: impl FnMut(u64, &mut [Page], Result<(), String>) -> Result<(), String>,
+        mut look: impl FnMut(u64, &mut [Tab], Result<(), String>) -> Result<(), String>,
     ) -> Result<Report, String> {
         let ends_us = self.scenario.calm_us() + self.scenario.ends_within_us();
         self.server.start(0)?;
@@ -204,6 +190,7 @@ impl Run {
         let took_us = self.now_us;
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
+        self.oracle.judge_typing(self.server.database())?;
         Ok(Report {
             figures: self.oracle.figures,
             delivered: self.delivered,
@@ -211,7 +198,7 @@ impl Run {
         })
     }
 
-    /// Whether everybody who is still there sees the end of the study.
+    /// True if everybody who is still there sees the end of the study.
     fn is_over(&self) -> bool {
         let arrived = self.now_us >= 2_000_000;
         arrived
@@ -221,7 +208,7 @@ impl Run {
 
     fn is_done(&self, person: usize) -> bool {
         let mut own = self.pages.iter();
-        own.any(|page| page.person == person && page.is_alive && page.is_done)
+        own.any(|page| page.person == person && page.is_alive && page.page.is_at_end())
     }
 
     /// Lets the archive finish what nobody waits for any more.
@@ -249,7 +236,7 @@ impl Run {
         let mut text = String::from("no end long after the network has healed:");
         for page in self.pages.iter_mut().filter(|page| page.is_alive) {
             let now = page.now(now_us);
-            let status = page.peer.as_ref().map(|peer| {
+            let status = page.peer().map(|peer| {
                 let ticks = peer
                     .session()
                     .map(|session| (session.confirmed().0, session.current().0));
@@ -261,8 +248,12 @@ impl Run {
                 )
             });
             text += &format!(
-                "\n  page {} of person {}: done {}, stopped {}, welcome {}, {status:?}",
-                page.number, page.person, page.is_done, page.is_stopped, page.is_welcome
+                "\n  page {} of person {}: stage {:?}, stopped {}, welcome {}, {status:?}",
+                page.number,
+                page.person,
+                page.page.stage().map(|stage| (stage.index, &stage.id)),
+                page.page.is_stopped(),
+                page.page.is_welcomed()
             );
         }
         text
@@ -301,89 +292,77 @@ impl Run {
         }
     }
 
-    /// When a page does something of its own.
+    /// The time at which a page does something of its own.
     fn page_us(&self, at: usize) -> u64 {
-        let page = &self.pages[at];
-        if !page.is_alive || page.is_stopped {
-            return u64::MAX;
-        }
-        page.wakes_us
-            .min(page.acts_us)
-            .min(page.draws_us)
-            .max(page.frozen_us)
+        let timeout = self.pages[at].poll_timeout();
+        timeout.map_or(u64::MAX, |(due_us, _)| due_us)
     }
 
     fn wake(&mut self, at: usize) -> Result<(), String> {
         let now_us = self.now_us;
-        let page = &mut self.pages[at];
-        if page.acts_us <= now_us {
-            page.act(now_us);
-        }
-        if page.draws_us <= now_us
-            && let Some(shown) = page.draw(now_us)
-        {
+        if let Some(shown) = self.pages[at].handle_timeout(now_us) {
             self.oracle.shown(shown);
-        }
-        let page = &mut self.pages[at];
-        if page.wakes_us <= now_us {
-            page.wake(now_us);
         }
         self.drain(at)
     }
 
     /// Does what a page asks for, and looks at it.
     fn drain(&mut self, at: usize) -> Result<(), String> {
-        if self.mischief.no_lease
-            && let Some(session) = self.pages[at].peer.as_mut().and_then(Peer::session_mut)
+        if self.injected.no_lease
+            && let Some(session) = self.pages[at].peer_mut().and_then(Peer::session_mut)
         {
             session.handle_lease(Tick(1 << 20));
         }
-        while let Some(((era, layout, changes), bytes)) = self.pages[at].poll_said() {
-            self.oracle.sent(era, layout, changes, &bytes)?;
+        while let Some((sender, bytes)) = self.pages[at].poll_sent() {
+            self.oracle.sent(&sender, &bytes)?;
         }
-        while let Some(deed) = self.pages[at].poll_deed() {
-            self.deed(at, deed)?;
+        while let Some(effect) = self.pages[at].poll_effect() {
+            self.perform(at, effect)?;
         }
-        let page = &mut self.pages[at];
-        if let Some(peer) = &mut page.peer {
-            self.oracle.watch(page.number, peer)?;
+        if let Some(problem) = self.pages[at].poll_problem() {
+            return Err(problem);
+        }
+        let number = self.pages[at].number;
+        if let Some(peer) = self.pages[at].peer_mut() {
+            self.oracle.watch(number, peer)?;
             self.watch_progress(at)?;
             self.watch_pace(at)?;
         }
         Ok(())
     }
 
-    fn deed(&mut self, at: usize, deed: Deed) -> Result<(), String> {
+    /// Does what a page asks for.
+    fn perform(&mut self, at: usize, effect: PageEffect) -> Result<(), String> {
         let (now_us, person) = (self.now_us, self.pages[at].person);
-        match deed {
-            Deed::Dial => self.dial(at),
-            Deed::HangUp => {
+        match effect {
+            PageEffect::OpenSocket(_) => self.dial(at),
+            PageEffect::CloseSocket => {
                 if let Some(conn) = self.pages[at].conn.take() {
                     self.hang_up(conn);
                 }
             }
-            Deed::Send(message) => self.up(at, &message)?,
-            Deed::Datagram(seat, bytes) => {
-                if let Some(&channel) = self.pages[at].channels.get(&seat) {
-                    self.datagram(at, channel, seat, bytes)?;
+            PageEffect::Send(message) => self.up(at, &message)?,
+            PageEffect::Datagram { to, bytes } => {
+                if let Some(&channel) = self.pages[at].channels.get(&to) {
+                    self.datagram(at, channel, to, bytes)?;
                 }
             }
-            Deed::Connect(seat) => {
+            PageEffect::OpenChannel { seat } => {
                 self.close_channel(at, seat);
                 self.channels.wish(at, seat);
                 self.attempt(at, seat);
             }
-            Deed::Disconnect(seat) => {
+            PageEffect::CloseChannel { seat } => {
                 self.channels.unwish(at, seat);
                 self.close_channel(at, seat);
             }
-            Deed::Load(era) => {
-                let takes_us = self.chance.between(20_000, LOADS_WITHIN_US);
+            // Channels come up by themselves here.
+            PageEffect::Signal { .. } => {}
+            PageEffect::LoadWorld(era) => {
+                let takes_us = self.rng.between(20_000, LOADS_WITHIN_US);
                 self.later(now_us + takes_us, Happening::Loaded(at, era.0));
             }
-        }
-        if self.pages[at].token.is_some() {
-            self.tokens[person].clone_from(&self.pages[at].token);
+            PageEffect::RememberSession(session) => self.tokens[person] = session,
         }
         Ok(())
     }
@@ -404,7 +383,7 @@ impl Run {
             Happening::Fault(number) => self.fault(self.scenario.faults[number].1)?,
             Happening::Show(at) => {
                 if self.pages[at].is_alive {
-                    self.pages[at].hide(self.now_us, false);
+                    self.pages[at].handle_hidden(self.now_us, false);
                     self.drain(at)?;
                 }
             }
@@ -440,18 +419,10 @@ impl Run {
 
     fn loaded(&mut self, at: usize, era: Era) -> Result<(), String> {
         let page = &mut self.pages[at];
-        let plan = page
-            .peer
-            .as_ref()
-            .map(Peer::plan)
-            .filter(|plan| plan.era == era);
+        let plan = page.peer().map(Peer::plan).filter(|plan| plan.era == era);
         if let Some(plan) = plan.filter(|_| page.is_alive) {
             let world = Native::open(plan)?;
-            page.with_peer(self.now_us, |peer, now| {
-                peer.handle_partners(agent::partners());
-                peer.handle_world(now, world);
-            });
-            page.set_alarm(self.now_us);
+            page.handle_world(self.now_us, era, world);
             self.drain(at)?;
         }
         Ok(())

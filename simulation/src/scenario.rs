@@ -1,25 +1,25 @@
-//! What one seed means: the study, the people, their machines, the network, and what goes wrong when.
+//! The meaning of one seed: the study, the people, their machines, the network, and what goes wrong when.
 
 use std::collections::BTreeMap;
 
-use crate::chance::Chance;
-use crate::terms::Terms;
-use crate::weather::{Conditions, End, Partition};
+use crate::network_conditions::{Conditions, End, Partition};
+use crate::rng::SeededRng;
+use crate::study_draw::StudyDraw;
 
 /// A person and their machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// When they open the study, microseconds.
     pub arrives_us: u64,
-    /// What their clock shows at the start, microseconds.
+    /// The time of their clock at the start, microseconds.
     pub clock_us: u64,
     /// How much faster than true their clock runs, parts in a million.
     pub drift_ppm: i64,
-    /// What simulating a tick costs their machine, microseconds.
+    /// The time in which their machine simulates a tick, microseconds.
     pub tick_us: u64,
     /// The longest pause between two actions, microseconds.
     pub acts_us: u64,
-    /// Whether their network lets data channels through.
+    /// True if their network lets data channels through.
     pub direct: bool,
     /// Time between two frames of their screen, microseconds; now and then if none.
     pub frame_us: Option<u64>,
@@ -30,54 +30,54 @@ pub struct Person {
 pub enum Fault {
     /// The page says farewell, dies, and a new one is there soon.
     Reload {
-        /// Who.
+        /// The person.
         person: usize,
-        /// Whether the farewell is sent.
+        /// True if the farewell is sent.
         farewell: bool,
         /// How long there is no page, microseconds.
         away_us: u64,
     },
     /// The machine dies; perhaps it comes back.
     Crash {
-        /// Who.
+        /// The person.
         person: usize,
-        /// Whether the server is told that the connection is gone.
+        /// True if the server is told that the connection is gone.
         told: bool,
         /// How long there is no page, microseconds; none if for good.
         away_us: Option<u64>,
     },
     /// A second page of the same session opens.
     SecondTab {
-        /// Who.
+        /// The person.
         person: usize,
     },
     /// The page does nothing for a while.
     Freeze {
-        /// Who.
+        /// The person.
         person: usize,
         /// How long, microseconds.
         for_us: u64,
     },
     /// The page is out of sight for a while.
     Hide {
-        /// Who.
+        /// The person.
         person: usize,
         /// How long, microseconds.
         for_us: u64,
     },
     /// The connection to the server breaks.
     DropSocket {
-        /// Whose.
+        /// The person.
         person: usize,
     },
     /// All data channels of a person break.
     DropChannels {
-        /// Whose.
+        /// The person.
         person: usize,
     },
     /// The participant withdraws.
     Leave {
-        /// Who.
+        /// The person.
         person: usize,
     },
     /// The server dies, and is there again later.
@@ -87,7 +87,7 @@ pub enum Fault {
     },
 }
 
-/// Who dies in the middle of a run for [`Scenario::kill`].
+/// The victim of a death in the middle of a run, for [`Scenario::kill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The page of this person, which is opened again.
@@ -103,19 +103,19 @@ pub enum Victim {
 pub struct Scenario {
     /// From which everything is drawn.
     pub seed: u64,
-    /// What the study says.
-    pub terms: Terms,
+    /// The study.
+    pub terms: StudyDraw,
     /// The people.
     pub people: Vec<Person>,
     /// The ways between ends.
     pub ways: BTreeMap<(End, End), Conditions>,
-    /// What does not pass when.
+    /// The partitions of the network.
     pub partitions: Vec<Partition>,
-    /// What goes wrong when, microseconds.
+    /// The faults, with their times, microseconds.
     pub faults: Vec<(u64, Fault)>,
     /// From then on nothing goes wrong any more, microseconds.
     pub heals_us: u64,
-    /// Who dies right after the message of this number.
+    /// The victim that dies right after the message of this number.
     pub kill: Option<(u64, Victim)>,
     /// How long after their start people must have found one pace, microseconds: from then on nobody is more than two
     /// ticks ahead of another.
@@ -134,7 +134,8 @@ impl Scenario {
     /// The run of a seed, of two to eight seats.
     pub fn new(seed: u64) -> Self {
         Self::drawn(seed, |terms| {
-            terms.slow_down(&mut Chance::new(seed, "turns"));
+            terms.slow_down(&mut SeededRng::new(seed, "turns"));
+            terms.fill_pages(&mut SeededRng::new(seed, "pages"));
         })
     }
 
@@ -147,34 +148,33 @@ impl Scenario {
         scenario
     }
 
-    fn drawn(seed: u64, settle: impl FnOnce(&mut Terms)) -> Self {
-        let mut chance = Chance::new(seed, "scenario");
-        let mood = match chance.below(10) {
+    fn drawn(seed: u64, settle: impl FnOnce(&mut StudyDraw)) -> Self {
+        let mut rng = SeededRng::new(seed, "scenario");
+        let mood = match rng.below(10) {
             0 => Mood::Calm,
             1 | 2 => Mood::Network,
             _ => Mood::Everything,
         };
-        let mut terms = Terms::new(&mut chance);
-        terms.vary(&mut Chance::new(seed, "rules"));
+        let mut terms = StudyDraw::new(&mut rng);
+        terms.vary(&mut SeededRng::new(seed, "rules"));
         settle(&mut terms);
-        let count = people(&mut chance, usize::from(terms.seats));
-        let people: Vec<Person> = (0..count)
-            .map(|_| person(&mut chance, mood, &terms))
-            .collect();
-        let rounds_us =
-            u64::from(terms.rounds) * u64::from(terms.episodes) * (8_000_000 + terms.playing_us());
-        let heals_us = 2_000_000 + rounds_us + chance.below(3_000_000);
-        let ways = ways(&mut chance, mood, count);
+        let count = people(&mut rng, usize::from(terms.seats));
+        let people: Vec<Person> = (0..count).map(|_| person(&mut rng, mood, &terms)).collect();
+        let round_us = u64::from(terms.episodes) * (8_000_000 + terms.playing_us());
+        // Half of it, as people are seldom that slow.
+        let rounds_us = u64::from(terms.rounds) * (round_us + terms.pages.lasts_us() / 2);
+        let heals_us = 2_000_000 + rounds_us + rng.below(3_000_000);
+        let ways = ways(&mut rng, mood, count);
         let (mut partitions, mut faults) = (Vec::new(), Vec::new());
         if mood != Mood::Calm {
-            for _ in 0..chance.below(4) {
-                partitions.extend(partition(&mut chance, count, heals_us));
+            for _ in 0..rng.below(4) {
+                partitions.extend(partition(&mut rng, count, heals_us));
             }
         }
         if mood == Mood::Everything {
-            for _ in 0..1 + chance.below(6) {
-                let at_us = chance.between(1_000_000, heals_us);
-                faults.push((at_us, fault(&mut chance, count)));
+            for _ in 0..1 + rng.below(6) {
+                let at_us = rng.between(1_000_000, heals_us);
+                faults.push((at_us, fault(&mut rng, count)));
             }
         }
         faults.sort_by_key(|&(at_us, _)| at_us);
@@ -193,33 +193,33 @@ impl Scenario {
 
     /// Two people on a good network in a short episode, in which nothing goes wrong but for one death.
     pub fn calm(seed: u64, kill: Option<(u64, Victim)>) -> Self {
-        let mut chance = Chance::new(seed, "calm");
-        let terms = Terms::short(&mut chance);
-        Self::short(seed, chance, terms, Mood::Calm, kill)
+        let mut rng = SeededRng::new(seed, "calm");
+        let terms = StudyDraw::short(&mut rng);
+        Self::short(seed, rng, terms, Mood::Calm, kill)
     }
 
     /// Three to eight people on bad networks in a short episode, in which nothing else goes wrong but for one death.
     pub fn crowd(seed: u64, kill: Option<(u64, Victim)>) -> Self {
-        let mut chance = Chance::new(seed, "crowd");
-        let mut terms = Terms::short(&mut chance);
-        terms.seats = chance.between(3, 8) as u8;
-        terms.then = chance.pick(&["bot", "bot", "partner_left", "technical"]);
-        let mut scenario = Self::short(seed, chance, terms, Mood::Network, kill);
+        let mut rng = SeededRng::new(seed, "crowd");
+        let mut terms = StudyDraw::short(&mut rng);
+        terms.seats = rng.between(3, 8) as u8;
+        terms.then = rng.pick(&["bot", "bot", "partner_left", "technical"]);
+        let mut scenario = Self::short(seed, rng, terms, Mood::Network, kill);
         scenario.has_screens();
         scenario
     }
 
     fn short(
         seed: u64,
-        mut chance: Chance,
-        terms: Terms,
+        mut rng: SeededRng,
+        terms: StudyDraw,
         mood: Mood,
         kill: Option<(u64, Victim)>,
     ) -> Self {
         let people: Vec<Person> = (0..usize::from(terms.seats))
-            .map(|_| person(&mut chance, mood, &terms))
+            .map(|_| person(&mut rng, mood, &terms))
             .collect();
-        let ways = ways(&mut chance, mood, people.len());
+        let ways = ways(&mut rng, mood, people.len());
         let heals_us = 10_000_000 + terms.playing_us();
         Self {
             seed,
@@ -239,17 +239,16 @@ impl Scenario {
     /// Two people, one of whose machines is 10 to 30 % too slow.
     pub fn slow(seed: u64) -> Self {
         let mut scenario = Self::calm(seed, None);
-        let mut chance = Chance::new(seed, "slow");
-        let tick_hz = chance.pick(&[20, 30, 60]);
+        let mut rng = SeededRng::new(seed, "slow");
+        let tick_hz = rng.pick(&[20, 30, 60]);
         (scenario.terms.tick_hz, scenario.terms.window) = (tick_hz, 16);
         scenario.terms.horizon = 12 * u32::from(tick_hz);
-        scenario.people[0].tick_us =
-            1_000_000 / u64::from(tick_hz) * chance.between(110, 130) / 100;
+        scenario.people[0].tick_us = 1_000_000 / u64::from(tick_hz) * rng.between(110, 130) / 100;
         scenario.heals_us = 40_000_000;
         scenario.even_us = Some(3_000_000);
         // Ways that take longer there than back show as clocks that are wrong, which is not what this is about.
         let way = Conditions {
-            delay_us: chance.between(1_000, 40_000),
+            delay_us: rng.between(1_000, 40_000),
             jitter_us: 2_000,
             ..Conditions::default()
         };
@@ -273,9 +272,9 @@ impl Scenario {
         scenario.terms.then = "bot";
         scenario.terms.grace_s = 20;
         scenario.heals_us = 30_000_000;
-        let mut chance = Chance::new(seed, "leased");
-        let at_us = chance.between(8_000_000, 11_000_000);
-        let away_us = chance.between(3_500_000, 5_000_000);
+        let mut rng = SeededRng::new(seed, "leased");
+        let at_us = rng.between(8_000_000, 11_000_000);
+        let away_us = rng.between(3_500_000, 5_000_000);
         scenario.faults.push((
             at_us,
             Fault::Reload {
@@ -300,43 +299,43 @@ impl Scenario {
 }
 
 /// How many people come: all seats in most runs, one at least.
-fn people(chance: &mut Chance, seats: usize) -> usize {
-    match chance.below(4) {
-        0 => 1 + chance.below(seats as u64) as usize,
+fn people(rng: &mut SeededRng, seats: usize) -> usize {
+    match rng.below(4) {
+        0 => 1 + rng.below(seats as u64) as usize,
         _ => seats,
     }
 }
 
-fn person(chance: &mut Chance, mood: Mood, terms: &Terms) -> Person {
+fn person(rng: &mut SeededRng, mood: Mood, terms: &StudyDraw) -> Person {
     let calm = mood == Mood::Calm;
-    let drift_ppm = match chance.below(4) {
-        _ if calm => chance.below(100) as i64 - 50,
-        0 => chance.below(100_001) as i64 - 50_000,
-        _ => chance.below(200) as i64 - 100,
+    let drift_ppm = match rng.below(4) {
+        _ if calm => rng.below(100) as i64 - 50,
+        0 => rng.below(100_001) as i64 - 50_000,
+        _ => rng.below(200) as i64 - 100,
     };
     let period_us = 1_000_000 / u64::from(terms.tick_hz);
-    let tick_us = match chance.below(8) {
-        0 if !calm => period_us * chance.between(50, 130) / 100,
-        _ => chance.below(300),
+    let tick_us = match rng.below(8) {
+        0 if !calm => period_us * rng.between(50, 130) / 100,
+        _ => rng.below(300),
     };
     Person {
-        arrives_us: chance.below(2_000_000),
-        clock_us: 1_000_000_000 + chance.below(4_000_000_000),
+        arrives_us: rng.below(2_000_000),
+        clock_us: 1_000_000_000 + rng.below(4_000_000_000),
         drift_ppm,
         tick_us,
-        acts_us: chance.pick(&[100_000, 300_000, 1_000_000]),
-        direct: calm || !chance.one_in(6),
+        acts_us: rng.pick(&[100_000, 300_000, 1_000_000]),
+        direct: calm || !rng.one_in(6),
         frame_us: None,
     }
 }
 
-fn conditions(chance: &mut Chance, mood: Mood) -> Conditions {
+fn conditions(rng: &mut SeededRng, mood: Mood) -> Conditions {
     let good = Conditions {
-        delay_us: 1_000 + chance.below(30_000),
+        delay_us: 1_000 + rng.below(30_000),
         jitter_us: 2_000,
         ..Conditions::default()
     };
-    match chance.below(4) {
+    match rng.below(4) {
         _ if mood == Mood::Calm => good,
         0 => good,
         1 => Conditions {
@@ -354,24 +353,24 @@ fn conditions(chance: &mut Chance, mood: Mood) -> Conditions {
             burst: (50, 2_000),
         },
         _ => Conditions {
-            delay_us: chance.below(150_000),
-            jitter_us: chance.below(150_000),
-            loss: chance.below(3_000) as u32,
-            double: chance.below(2_000) as u32,
-            burst: (chance.below(150) as u32, 300 + chance.below(2_000) as u32),
+            delay_us: rng.below(150_000),
+            jitter_us: rng.below(150_000),
+            loss: rng.below(3_000) as u32,
+            double: rng.below(2_000) as u32,
+            burst: (rng.below(150) as u32, 300 + rng.below(2_000) as u32),
         },
     }
 }
 
 /// Each way by itself, so that there and back differ.
-fn ways(chance: &mut Chance, mood: Mood, people: usize) -> BTreeMap<(End, End), Conditions> {
+fn ways(rng: &mut SeededRng, mood: Mood, people: usize) -> BTreeMap<(End, End), Conditions> {
     let ends: Vec<End> = (0..people).map(End::Person).chain([End::Server]).collect();
-    let all = conditions(chance, mood);
+    let all = conditions(rng, mood);
     let mut ways = BTreeMap::new();
     for &from in &ends {
         for &to in ends.iter().filter(|&&to| to != from) {
-            let own = if chance.one_in(4) {
-                conditions(chance, mood)
+            let own = if rng.one_in(4) {
+                conditions(rng, mood)
             } else {
                 all
             };
@@ -394,23 +393,19 @@ fn ways(chance: &mut Chance, mood: Mood, people: usize) -> BTreeMap<(End, End), 
 }
 
 /// A partition of one way, both ways, or of a person from everybody.
-fn partition(chance: &mut Chance, people: usize, heals_us: u64) -> Vec<Partition> {
-    let from_us = chance.between(1_000_000, heals_us);
-    let longest_us = if chance.one_in(4) {
-        12_000_000
-    } else {
-        3_000_000
-    };
-    let to_us = (from_us + chance.between(100_000, longest_us)).min(heals_us);
+fn partition(rng: &mut SeededRng, people: usize, heals_us: u64) -> Vec<Partition> {
+    let from_us = rng.between(1_000_000, heals_us);
+    let longest_us = if rng.one_in(4) { 12_000_000 } else { 3_000_000 };
+    let to_us = (from_us + rng.between(100_000, longest_us)).min(heals_us);
     let cut = |from, to| Partition {
         from,
         to,
         from_us,
         to_us,
     };
-    let one = End::Person(chance.below(people as u64) as usize);
-    let other = End::Person(chance.below(people as u64) as usize);
-    match chance.below(5) {
+    let one = End::Person(rng.below(people as u64) as usize);
+    let other = End::Person(rng.below(people as u64) as usize);
+    match rng.below(5) {
         0 => vec![cut(one, End::Server), cut(End::Server, one)],
         1 => vec![cut(one, other)],
         2 => vec![cut(one, other), cut(other, one)],
@@ -423,33 +418,33 @@ fn partition(chance: &mut Chance, people: usize, heals_us: u64) -> Vec<Partition
     }
 }
 
-fn fault(chance: &mut Chance, people: usize) -> Fault {
-    let person = chance.below(people as u64) as usize;
-    match chance.below(24) {
+fn fault(rng: &mut SeededRng, people: usize) -> Fault {
+    let person = rng.below(people as u64) as usize;
+    match rng.below(24) {
         0..=5 => Fault::Reload {
             person,
-            farewell: !chance.one_in(4),
-            away_us: chance.between(100_000, 3_000_000),
+            farewell: !rng.one_in(4),
+            away_us: rng.between(100_000, 3_000_000),
         },
         6..=8 => Fault::Crash {
             person,
-            told: chance.one_in(2),
-            away_us: (!chance.one_in(4)).then(|| chance.between(500_000, 9_000_000)),
+            told: rng.one_in(2),
+            away_us: (!rng.one_in(4)).then(|| rng.between(500_000, 9_000_000)),
         },
         9 | 10 => Fault::SecondTab { person },
         11..=13 => Fault::Freeze {
             person,
-            for_us: chance.between(50_000, 5_000_000),
+            for_us: rng.between(50_000, 5_000_000),
         },
         14..=16 => Fault::Hide {
             person,
-            for_us: chance.between(200_000, 9_000_000),
+            for_us: rng.between(200_000, 9_000_000),
         },
         17..=19 => Fault::DropSocket { person },
         20 => Fault::DropChannels { person },
-        21 if chance.one_in(2) => Fault::Leave { person },
+        21 if rng.one_in(2) => Fault::Leave { person },
         _ => Fault::Restart {
-            away_us: chance.between(50_000, 6_000_000),
+            away_us: rng.between(50_000, 6_000_000),
         },
     }
 }

@@ -4,15 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::chance::Chance;
-use crate::run::{Mischief, Report, Run};
+use crate::fault_injection::FaultInjection;
+use crate::rng::SeededRng;
+use crate::run::{Report, Run};
 use crate::scenario::{Scenario, Victim};
 use crate::trace::Trace;
 
 /// Seeds that failed once, a line each with what they showed: they are run before all others.
 const COMMITTED: &str = include_str!("../seeds.txt");
 
-/// What is to be run.
+/// A run, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Case {
     /// The run of a seed.
@@ -27,7 +28,7 @@ pub enum Case {
     Kill(Ground, u64, u64, Death),
 }
 
-/// What goes on when somebody dies.
+/// The run in which somebody dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ground {
     /// Two people on a good network.
@@ -52,7 +53,7 @@ impl Ground {
     pub fn kills(self, seed: u64, most: u64) -> Result<Vec<Case>, String> {
         let mut run = Run::new(
             self.scenario(seed, None),
-            Mischief::default(),
+            FaultInjection::default(),
             Trace::default(),
         );
         let (messages, victims) = (run.run()?.delivered, Death::ALL.len() as u64);
@@ -66,7 +67,7 @@ impl Ground {
     }
 }
 
-/// Who dies, in the order in which they are tried.
+/// The victims, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Death {
     /// The first person's page, which is opened again.
@@ -147,9 +148,9 @@ impl Case {
 
     /// For one seed in a hundred, its run with nine to sixteen seats.
     pub fn full(seed: u64) -> Option<Self> {
-        let mut chance = Chance::new(seed, "seats");
-        let is_full = chance.one_in(100);
-        is_full.then(|| Self::Seats(seed, chance.between(9, 16) as u8))
+        let mut rng = SeededRng::new(seed, "seats");
+        let is_full = rng.one_in(100);
+        is_full.then(|| Self::Seats(seed, rng.between(9, 16) as u8))
     }
 }
 
@@ -174,10 +175,10 @@ fn case(text: &str) -> Option<Case> {
 /// Plays a case.
 ///
 /// # Errors
-/// What an oracle saw, or where the program panicked.
-pub fn play(case: Case, mischief: Mischief, trace: bool) -> Result<Report, String> {
+/// The finding of an oracle, or the place where the program panicked.
+pub fn play(case: Case, injected: FaultInjection, trace: bool) -> Result<Report, String> {
     let played = catch_unwind(AssertUnwindSafe(|| {
-        Run::new(case.scenario(), mischief, Trace::new(trace)).run()
+        Run::new(case.scenario(), injected, Trace::new(trace)).run()
     }));
     played.unwrap_or_else(|panic| {
         let text = panic
@@ -203,7 +204,7 @@ pub fn play_all(
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 while let Some(&case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = play(case, Mischief::default(), false);
+                    let result = play(case, FaultInjection::default(), false);
                     let mut each = each
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -15,14 +15,15 @@ use server_core::limits::Limits;
 use study::Study;
 
 use crate::agent::stored;
-use crate::chance::Chance;
 use crate::database::Database;
 use crate::disk::Disk;
+use crate::fault_injection::FaultInjection;
+use crate::rng::SeededRng;
 
-/// What the server's clock shows when a run begins, microseconds.
+/// The time of the server's clock when a run begins, microseconds.
 pub const EPOCH_US: u64 = 1_700_000_000_000_000;
 
-/// What the server does to connections.
+/// Work on a connection.
 #[derive(Clone, Debug)]
 pub enum Outgoing {
     /// Sends a message.
@@ -40,17 +41,8 @@ pub struct Taken {
     pub era: Era,
     /// How it changed hands.
     pub change: Change,
-    /// What the archive was told.
+    /// The reports that the archive was given.
     pub reports: Vec<Report>,
-}
-
-/// Breaks what the archive is asked for, or what a crash leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sabotage {
-    /// Seats are cut where the first page has them, not the last.
-    pub cut_at_least: bool,
-    /// A crash takes the last write with it although it was acknowledged.
-    pub lose_writes: bool,
 }
 
 /// The machine: what is durable, and the process if it runs.
@@ -58,9 +50,9 @@ pub struct Server {
     study: Arc<Study>,
     stages: EnvStages,
     limits: Limits,
-    chance: Chance,
-    sabotage: Sabotage,
-    /// What outlives the process.
+    rng: SeededRng,
+    injected: FaultInjection,
+    /// The files, which outlive the process.
     pub disk: Disk,
     database: Database,
     skew_us: u64,
@@ -69,13 +61,23 @@ pub struct Server {
     taken: Vec<Taken>,
 }
 
-/// What a crash takes.
+/// The process, which a crash takes.
 struct Process {
     hub: Hub,
-    todo: VecDeque<Effect>,
+    todo: VecDeque<Todo>,
     /// The write that the database is busy with, and until when.
     storing: Option<(u64, Write)>,
     writers: BTreeMap<u16, EpisodeWriter>,
+}
+
+/// Work of the hub that is done in its order.
+enum Todo {
+    /// Something goes out.
+    Send(Outgoing),
+    /// The database writes.
+    Store(Write),
+    /// The thread of an episode works.
+    Archive(Era, Work),
 }
 
 /// The thread of an episode.
@@ -101,15 +103,15 @@ pub fn limits() -> Limits {
 
 impl Server {
     /// A machine on which nothing runs yet.
-    pub fn new(seed: u64, study: Arc<Study>, stages: EnvStages, sabotage: Sabotage) -> Self {
+    pub fn new(seed: u64, study: Arc<Study>, stages: EnvStages, injected: FaultInjection) -> Self {
         Self {
             study,
             stages,
             limits: limits(),
-            chance: Chance::new(seed, "server"),
-            sabotage,
+            rng: SeededRng::new(seed, "server"),
+            injected,
             disk: Disk::default(),
-            database: Database::default(),
+            database: Database::new(injected.lose_drafts),
             skew_us: 0,
             process: None,
             outgoing: VecDeque::new(),
@@ -117,12 +119,17 @@ impl Server {
         }
     }
 
+    /// The tables.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// The server's clock.
     pub fn clock_us(&self, now_us: u64) -> u64 {
         EPOCH_US + now_us + self.skew_us
     }
 
-    /// Whether the process runs.
+    /// True if the process runs.
     pub fn is_up(&self) -> bool {
         self.process.is_some()
     }
@@ -133,7 +140,7 @@ impl Server {
     /// Something durable cannot be read.
     pub fn start(&mut self, now_us: u64) -> Result<(), String> {
         // Between two processes the clock of the machine may have been set.
-        self.skew_us += self.chance.below(30_000);
+        self.skew_us += self.rng.below(30_000);
         let mut writers = BTreeMap::new();
         let mut rows = Vec::new();
         for row in self.database.running() {
@@ -160,9 +167,9 @@ impl Server {
             .database
             .restore(&self.study, &running)
             .map_err(|error| format!("recovery: {error}"))?;
-        let mut chance = Chance::new(self.chance.bits(), "secrets");
+        let mut rng = SeededRng::new(self.rng.bits(), "secrets");
         let random = Box::new(move |bytes: &mut [u8]| {
-            bytes.fill_with(|| chance.bits() as u8);
+            bytes.fill_with(|| rng.bits() as u8);
         });
         let hub = Hub::new(
             self.clock_us(now_us),
@@ -192,7 +199,7 @@ impl Server {
         };
         self.outgoing.clear();
         if let Some((_, write)) = process.storing
-            && self.chance.one_in(2)
+            && self.rng.one_in(2)
         {
             self.database.write(write)?;
         }
@@ -201,17 +208,17 @@ impl Server {
                 continue;
             };
             match writer.busy {
-                Some((_, Event::Opened(..), _)) if self.chance.one_in(2) => {
+                Some((_, Event::Opened(..), _)) if self.rng.one_in(2) => {
                     self.disk.forget(&writer.name);
                 }
                 Some((_, Event::Opened(..), _)) => {}
                 Some((_, _, before)) => {
                     let written = file.len().saturating_sub(before) as u64;
-                    file.tear(before + self.chance.between(0, written) as usize);
+                    file.tear(before + self.rng.between(0, written) as usize);
                 }
                 None => {}
             }
-            if self.sabotage.lose_writes {
+            if self.injected.lose_writes {
                 file.tear(writer.before.max(1));
             }
         }
@@ -272,7 +279,7 @@ impl Server {
         self.carry_out(now_us)
     }
 
-    /// What goes out next.
+    /// The next work on a connection.
     pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
         self.outgoing.pop_front()
     }
@@ -290,31 +297,32 @@ impl Server {
         };
         loop {
             while let Some(effect) = process.hub.poll_effect() {
-                match effect {
+                let todo = match effect {
                     // Datagrams wait for no disk.
                     Effect::Relay(conn, message) => {
                         self.outgoing.push_back(Outgoing::Relay(conn, message));
+                        continue;
                     }
-                    effect => process.todo.push_back(effect),
-                }
+                    Effect::Send(conn, message) => Todo::Send(Outgoing::Send(conn, message)),
+                    Effect::Close(conn) => Todo::Send(Outgoing::Close(conn)),
+                    Effect::Store(write) => Todo::Store(write),
+                    Effect::Archive(era, work) => Todo::Archive(era, work),
+                };
+                process.todo.push_back(todo);
             }
             if process.storing.is_some() {
                 break;
             }
-            let Some(effect) = process.todo.pop_front() else {
+            let Some(todo) = process.todo.pop_front() else {
                 break;
             };
-            match effect {
-                Effect::Send(conn, message) => {
-                    self.outgoing.push_back(Outgoing::Send(conn, message));
-                }
-                Effect::Relay(..) => unreachable!("relayed above"),
-                Effect::Close(conn) => self.outgoing.push_back(Outgoing::Close(conn)),
-                Effect::Store(write) => {
-                    let until_us = now_us + latency(&mut self.chance);
+            match todo {
+                Todo::Send(outgoing) => self.outgoing.push_back(outgoing),
+                Todo::Store(write) => {
+                    let until_us = now_us + latency(&mut self.rng);
                     process.storing = Some((until_us, write));
                 }
-                Effect::Archive(era, work) => {
+                Todo::Archive(era, work) => {
                     if let Some(failed) = process.hand(era, work) {
                         process.hub.handle(clock_us, failed);
                     }
@@ -324,8 +332,8 @@ impl Server {
         let Self {
             process: Some(process),
             disk,
-            chance,
-            sabotage,
+            rng,
+            injected,
             taken,
             ..
         } = self
@@ -333,7 +341,7 @@ impl Server {
             return Ok(());
         };
         for (&era, writer) in &mut process.writers {
-            taken.extend(writer.work(now_us, Era(era), disk, chance, *sabotage));
+            taken.extend(writer.work(now_us, Era(era), disk, rng, *injected));
         }
         Ok(())
     }
@@ -364,8 +372,8 @@ impl EpisodeWriter {
         now_us: u64,
         era: Era,
         disk: &mut Disk,
-        chance: &mut Chance,
-        sabotage: Sabotage,
+        rng: &mut SeededRng,
+        injected: FaultInjection,
     ) -> Option<Taken> {
         if self.busy.is_some() {
             return None;
@@ -377,7 +385,7 @@ impl EpisodeWriter {
             }
             _ => None,
         };
-        if sabotage.cut_at_least {
+        if injected.cut_at_least {
             cut_at_least(&mut work);
         }
         let before = disk.open(&self.name).map_or(0, |file| file.len());
@@ -390,16 +398,16 @@ impl EpisodeWriter {
             }),
             _ => None,
         };
-        self.busy = Some((now_us + latency(chance), event, before));
+        self.busy = Some((now_us + latency(rng), event, before));
         taken
     }
 }
 
 /// Half a millisecond for the disk, now and then much more.
-fn latency(chance: &mut Chance) -> u64 {
-    match chance.below(20) {
-        0 => chance.between(1_000, 60_000),
-        _ => chance.between(100, 1_000),
+fn latency(rng: &mut SeededRng) -> u64 {
+    match rng.below(20) {
+        0 => rng.between(1_000, 60_000),
+        _ => rng.between(100, 1_000),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What happened in a run, line by line, if somebody wants to know.
+//! The trace of a run, line by line, if somebody wants it.
 
 /// The lines, or a checksum of nothing.
 #[derive(Debug, Default)]

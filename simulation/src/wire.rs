@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::weather::{End, Weather};
+use crate::network_conditions::{End, NetworkConditions};
 
 /// Messages of one page in a second, and in a burst, that the server takes.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +16,13 @@ struct Budget {
 pub struct Wire {
     /// The page.
     pub page: usize,
-    /// Whose page.
+    /// The page.
     pub person: usize,
-    /// Whether the server has accepted it and not closed it.
+    /// True if the server has accepted it and not closed it.
     pub at_server: bool,
-    /// Whether the page has it and has not closed it.
+    /// True if the page has it and has not closed it.
     pub at_page: bool,
-    /// Whether the first message has come.
+    /// True if the first message has come.
     pub greeted: bool,
     up_us: u64,
     down_us: u64,
@@ -33,20 +33,20 @@ pub struct Wire {
 
 impl Wire {
     /// When a message sent now arrives at the server.
-    pub fn up(&mut self, now_us: u64, weather: &mut Weather) -> u64 {
-        let arrives_us = weather.stream(now_us, End::Person(self.person), End::Server);
+    pub fn up(&mut self, now_us: u64, network: &mut NetworkConditions) -> u64 {
+        let arrives_us = network.stream(now_us, End::Person(self.person), End::Server);
         self.up_us = self.up_us.max(arrives_us);
         self.up_us
     }
 
     /// When a message sent now arrives at the page.
-    pub fn down(&mut self, now_us: u64, weather: &mut Weather) -> u64 {
-        let arrives_us = weather.stream(now_us, End::Server, End::Person(self.person));
+    pub fn down(&mut self, now_us: u64, network: &mut NetworkConditions) -> u64 {
+        let arrives_us = network.stream(now_us, End::Server, End::Person(self.person));
         self.down_us = self.down_us.max(arrives_us);
         self.down_us
     }
 
-    /// Whether the server takes another message of this page, which is told whether it is a datagram.
+    /// True if the server takes another message of this page, which is told whether it is a datagram.
     pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
         let passed_us = now_us - self.budget.at_us;
         let most = f64::from(burst);

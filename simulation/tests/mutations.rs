@@ -4,34 +4,27 @@ use env_core::World as _;
 use protocol::datagram::{Datagram, Layout};
 use protocol::{Era, Seat};
 use rollback::Session;
+use simulation::fault_injection::{FaultInjection, Tamper};
 use simulation::native::Native;
-use simulation::page::Page;
-use simulation::run::{Mischief, Run, Tamper};
+use simulation::run::Run;
 use simulation::scenario::Scenario;
 use simulation::seeds::{self, Case};
-use simulation::server::Sabotage;
+use simulation::tab::Tab;
 use simulation::trace::Trace;
 
 /// Runs that each test plays at most.
 const RUNS: u64 = 400;
 
-/// What the oracles say of the first run that they find at fault.
-fn seen(mischief: Mischief) -> String {
-    let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seed(seed), mischief, false));
+/// The finding of the oracles in the first run that they find at fault.
+fn seen(injected: FaultInjection) -> String {
+    let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seed(seed), injected, false));
     runs.find_map(Result::err).unwrap_or_default()
 }
 
-fn sabotaged(server: Sabotage) -> String {
-    seen(Mischief {
-        server,
-        ..Mischief::default()
-    })
-}
-
 fn tampered(datagrams: Tamper) -> String {
-    seen(Mischief {
+    seen(FaultInjection {
         datagrams: Some(datagrams),
-        ..Mischief::default()
+        ..FaultInjection::default()
     })
 }
 
@@ -45,16 +38,12 @@ fn rewrite(bytes: &mut Vec<u8>, layout: Layout, change: impl FnOnce(&mut Datagra
 
 #[test]
 fn a_seat_cut_where_the_first_page_has_it_takes_back_what_was_confirmed() {
-    let server = Sabotage {
+    let injected = FaultInjection {
         cut_at_least: true,
-        ..Sabotage::default()
-    };
-    let mischief = Mischief {
-        server,
-        ..Mischief::default()
+        ..FaultInjection::default()
     };
     // With four people there are often three who stay, and do not have the same of the one who goes.
-    let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seats(seed, 4), mischief, false));
+    let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seats(seed, 4), injected, false));
     let seen = runs.find_map(Result::err).unwrap_or_default();
     // Whoever has confirmed beyond the cut is told so, or has confirmed something else than the others then.
     let is_seen = seen.starts_with("retraction") || seen.starts_with("log");
@@ -63,11 +52,23 @@ fn a_seat_cut_where_the_first_page_has_it_takes_back_what_was_confirmed() {
 
 #[test]
 fn a_write_that_was_acknowledged_and_lost_is_missed() {
-    let seen = sabotaged(Sabotage {
+    let seen = seen(FaultInjection {
         lose_writes: true,
-        ..Sabotage::default()
+        ..FaultInjection::default()
     });
     assert!(seen.starts_with("durable"), "{seen}");
+}
+
+#[test]
+fn a_draft_that_was_promised_and_lost_is_missed() {
+    let injected = FaultInjection {
+        lose_drafts: true,
+        ..FaultInjection::default()
+    };
+    let typing = (0..RUNS).filter(|seed| Scenario::new(*seed).terms.pages.form);
+    let mut runs = typing.map(|seed| seeds::play(Case::Seed(seed), injected, false));
+    let seen = runs.find_map(Result::err).unwrap_or_default();
+    assert!(seen.starts_with("draft"), "{seen}");
 }
 
 /// Seeds whose people play in turns.
@@ -78,22 +79,18 @@ fn in_turns() -> impl Iterator<Item = u64> {
 #[test]
 fn turns_are_among_what_seeds_mean_and_a_turn_that_is_lost_is_missed_like_a_tick() {
     assert!((RUNS / 16..RUNS / 4).contains(&(in_turns().count() as u64)));
-    let server = Sabotage {
+    let injected = FaultInjection {
         lose_writes: true,
-        ..Sabotage::default()
+        ..FaultInjection::default()
     };
-    let mischief = Mischief {
-        server,
-        ..Mischief::default()
-    };
-    let mut runs = in_turns().map(|seed| seeds::play(Case::Seed(seed), mischief, false));
+    let mut runs = in_turns().map(|seed| seeds::play(Case::Seed(seed), injected, false));
     let seen = runs.find_map(Result::err).unwrap_or_default();
     assert!(seen.starts_with("durable"), "{seen}");
 }
 
 /// Ticks of the episode that a page plays now, and so many of them confirmed.
-fn at(page: &Page) -> Option<(Era, u32)> {
-    let peer = page.peer.as_ref().filter(|_| page.is_alive)?;
+fn at(page: &Tab) -> Option<(Era, u32)> {
+    let peer = page.peer().filter(|_| page.is_alive)?;
     Some((peer.plan().era, peer.session()?.confirmed().0))
 }
 
@@ -101,10 +98,14 @@ fn at(page: &Page) -> Option<(Era, u32)> {
 fn a_state_that_differs_is_seen_in_turns_too() {
     let seen = in_turns().filter_map(|seed| {
         let (mut turned, mut told) = (None, false);
-        let mut run = Run::new(Scenario::new(seed), Mischief::default(), Trace::new(false));
+        let mut run = Run::new(
+            Scenario::new(seed),
+            FaultInjection::default(),
+            Trace::new(false),
+        );
         let seen = run.run_watched(|_, pages, seen| {
             let page = pages.first_mut();
-            let turns = |page: &mut Page| turn_a_bit(page).then(|| at(page)).flatten();
+            let turns = |page: &mut Tab| turn_a_bit(page).then(|| at(page)).flatten();
             match (turned, page) {
                 (None, Some(page)) => turned = turns(page),
                 // A page that is closed before its next turn has nothing to tell by.
@@ -125,11 +126,11 @@ fn a_state_that_differs_is_seen_in_turns_too() {
 
 #[test]
 fn a_tick_that_is_confirmed_beyond_the_lease_is_seen() {
-    let mischief = Mischief {
+    let injected = FaultInjection {
         no_lease: true,
-        ..Mischief::default()
+        ..FaultInjection::default()
     };
-    let mut runs = (0..10).map(|seed| seeds::play(Case::Leased(seed), mischief, false));
+    let mut runs = (0..10).map(|seed| seeds::play(Case::Leased(seed), injected, false));
     let seen = runs.find_map(Result::err).unwrap_or_default();
     assert!(seen.starts_with("lease"), "{seen}");
 }
@@ -186,8 +187,8 @@ fn inputs_of_another_episode_that_are_let_in_are_seen() {
 }
 
 /// Turns a bit of the state of a page's world, if that makes another possible state.
-fn turn_a_bit(page: &mut Page) -> bool {
-    let session = page.peer.as_mut().and_then(|peer| peer.session_mut());
+fn turn_a_bit(page: &mut Tab) -> bool {
+    let session = page.peer_mut().and_then(|peer| peer.session_mut());
     let is_late = |session: &&mut Session<Native>| session.current().0 > 20;
     let Some(session) = session
         .filter(is_late)
@@ -209,10 +210,14 @@ fn turn_a_bit(page: &mut Page) -> bool {
 fn a_state_that_differs_is_seen_at_the_tick_after_which_it_does() {
     let ticks = (0..20).filter_map(|seed| {
         let mut turned = None;
-        let mut run = Run::new(Scenario::slow(seed), Mischief::default(), Trace::new(false));
+        let mut run = Run::new(
+            Scenario::slow(seed),
+            FaultInjection::default(),
+            Trace::new(false),
+        );
         let seen = run.run_watched(|_, pages, seen| {
             if turned.is_none() && pages.len() > 1 && turn_a_bit(&mut pages[1]) {
-                let session = pages[1].peer.as_ref().and_then(|peer| peer.session());
+                let session = pages[1].peer().and_then(|peer| peer.session());
                 turned = session.map(|session| session.current().0);
             }
             seen
@@ -232,8 +237,8 @@ fn a_state_that_differs_is_seen_at_the_tick_after_which_it_does() {
 #[test]
 fn an_honest_run_is_clean_and_the_same_every_time() {
     for seed in 0..4 {
-        let one = seeds::play(Case::Seed(seed), Mischief::default(), false);
-        let other = seeds::play(Case::Seed(seed), Mischief::default(), false);
+        let one = seeds::play(Case::Seed(seed), FaultInjection::default(), false);
+        let other = seeds::play(Case::Seed(seed), FaultInjection::default(), false);
         let (one, other) = (one.expect("a clean run"), other.expect("a clean run"));
         assert_eq!(
             (one.delivered, one.took_us),

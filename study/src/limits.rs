@@ -17,7 +17,7 @@ pub(crate) const MAX_VIDEO: u64 = 64 * 1024 * 1024;
 /// Size of an ONNX model, bytes; the reader of the host has the same bound.
 pub(crate) const MAX_MODEL: u64 = 32 << 20;
 
-/// Size of an environment module, bytes; `module::Limits` of the host has the same bound.
+/// Size of an environment module, bytes; `module::ModuleLimits` of the host has the same bound.
 pub(crate) const MAX_MODULE: u64 = 16 << 20;
 
 /// Size of a stage's view, bytes, so that it fits a message.

@@ -1,4 +1,4 @@
-//! What one client holds: a relayed address, whom it lets speak, and how much it may send.
+//! Allocation of one client: a relayed address, the peers that may send to it, and its budget of bytes.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ pub(super) const LIFE_S: u32 = 600;
 const PERMISSION_S: u64 = 300;
 const CHANNEL_S: u64 = 600;
 
-/// What a client holds.
+/// The allocation of a client.
 pub(super) struct Allocation {
     pub(super) username: String,
     /// The request that made it, for a client that did not hear the answer.
@@ -56,7 +56,7 @@ impl Allocation {
         }
     }
 
-    /// Whether it has not expired.
+    /// True if it has not expired.
     pub(super) fn lives(&self, now_us: u64) -> bool {
         self.expires_us > now_us
     }
@@ -66,7 +66,7 @@ impl Allocation {
         self.permitted_until_us = now_us + PERMISSION_S * 1_000_000;
     }
 
-    /// Whether the other clients of this server may speak.
+    /// True if the other clients of this server may speak.
     pub(super) fn permits(&self, now_us: u64) -> bool {
         self.lives(now_us) && self.permitted_until_us > now_us
     }

@@ -1,4 +1,4 @@
-//! Credentials that say themselves when they end: nothing is stored for them, and nobody else can make them.
+//! Credentials that contain their own expiry: nothing is stored for them, and nobody else can make them.
 //!
 //! Source: draft-uberti-behave-turn-rest-00, as coturn's `use-auth-secret` reads it: the user name is the time of
 //! expiry, a colon and a name; the password is the Base64 form of the user name's HMAC-SHA1 under the secret.
@@ -12,7 +12,7 @@ use turn_types::stun::message::ShortTermCredentials;
 
 use super::CREDENTIAL_S;
 
-/// What credentials are made and checked with: 64 hexadecimal digits.
+/// The secret that makes and checks credentials: 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -29,8 +29,8 @@ impl Secret {
         (username, password)
     }
 
-    /// The password of a user name; none if it is not one as they are given, has expired, or is good for longer than
-    /// any that is given.
+    /// The password of a user name; `None` if the name has not the form of an issued one, has expired, or is valid for
+    /// longer than any issued one.
     pub fn password(&self, now_s: u64, username: &str) -> Option<String> {
         let (expires_s, name) = username.split_once(':')?;
         let expires_s: u64 = expires_s.parse().ok()?;
@@ -39,7 +39,7 @@ impl Secret {
         (is_good && issued == username).then_some(password)
     }
 
-    /// A name for a match that does not tell which it is.
+    /// A name for an episode that does not reveal which one it is.
     pub fn group(&self, episode: &str) -> String {
         hex(&self.hmac(&format!("match {episode}"))[..8])
     }

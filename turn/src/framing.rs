@@ -11,7 +11,7 @@ pub struct Frame {
     pub whole: usize,
 }
 
-/// Measures a frame by its first four bytes; none if it is neither a STUN message nor channel data, or longer than
+/// Measures a frame by its first four bytes; `None` if it is neither a STUN message nor channel data, or longer than
 /// `most`.
 pub fn measure(head: [u8; 4], most: usize) -> Option<Frame> {
     let len = usize::from(u16::from_be_bytes([head[2], head[3]]));

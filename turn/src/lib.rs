@@ -29,7 +29,7 @@ pub use relay::{Client, Relay, Transmit};
 pub struct Limits {
     /// Allocations at once.
     pub allocations: usize,
-    /// Allocations of one seat of a match at once: its page has one for each peer, transport and network interface.
+    /// Allocations of one seat of an episode at once: its page has one for each peer, transport and network interface.
     pub allocations_each: usize,
     /// Channels of one allocation.
     pub channels: usize,
@@ -37,7 +37,7 @@ pub struct Limits {
     pub streams: usize,
     /// Bytes of one datagram or frame; longer ones are dropped, and the TCP connection that brings one is closed.
     pub frame_bytes: usize,
-    /// Bytes that one allocation may send in a second, on average; what is more is dropped.
+    /// Bytes that one allocation may send in a second, on average; the rest is dropped.
     pub bytes_per_s: u32,
     /// Bytes that one allocation may send in a burst.
     pub bytes_burst: u32,
@@ -66,7 +66,7 @@ impl Default for Limits {
 /// How long a credential is good, seconds: longer than a match lasts.
 pub const CREDENTIAL_S: u64 = 6 * 3_600;
 
-/// Where pages find the server, and what opens it for them.
+/// The server's address for pages, and the secret that makes their credentials.
 #[derive(Clone, Debug)]
 pub struct Issuer {
     secret: Secret,
@@ -89,9 +89,9 @@ impl Issuer {
         }
     }
 
-    /// What a page of a match is given: STUN, and TURN over UDP and TCP with a credential of its own.
+    /// The ICE servers for a page of an episode: STUN, and TURN over UDP and TCP with a separate credential.
     ///
-    /// The user name says when it expires and, as a hash, for which match it is.
+    /// The user name contains its expiry and, as a hash, its episode.
     pub fn ice_servers(&self, now_us: u64, episode: &str, seat: Seat) -> Vec<IceServer> {
         let Self { secret, host, port } = self;
         let expires_s = now_us / 1_000_000 + CREDENTIAL_S;

@@ -24,7 +24,7 @@ use super::allocation::{Allocation, LIFE_S, put};
 use super::credentials::{group, hex, holder};
 use super::{Limits, Secret};
 
-/// Whom clients show their credentials to.
+/// The realm in which clients authenticate.
 const REALM: &str = "coplay";
 
 /// How long a nonce is taken; RFC 8656 §5 recommends at least as much.
@@ -52,25 +52,25 @@ const UNDERSTOOD: [AttributeType; 14] = [
     DontFragment::TYPE,
 ];
 
-/// Whence a client speaks.
+/// The origin of a client's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Client {
     /// Its address, as this server sees it.
     pub addr: SocketAddr,
-    /// Number of its TCP connection; none over UDP.
+    /// Number of its TCP connection; `None` over UDP.
     pub stream: Option<u64>,
 }
 
 /// Bytes for a client: a datagram, or a frame of its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// For whom.
+    /// The receiver.
     pub to: Client,
-    /// What.
+    /// The datagram, or the frame.
     pub bytes: Vec<u8>,
 }
 
-/// Who asks, proven.
+/// The authenticated sender of a request.
 struct Caller {
     username: String,
     key: IntegrityKey,
@@ -125,14 +125,14 @@ impl Relay {
         }
     }
 
-    /// A TCP connection has ended, and what was allocated over it.
+    /// Ends a TCP connection, with its allocations.
     pub fn handle_closed(&mut self, client: Client) {
         if let Some(allocation) = self.allocations.remove(&client) {
             self.ports.remove(&allocation.port);
         }
     }
 
-    /// Forgets what has expired.
+    /// Removes expired allocations.
     pub fn handle_timeout(&mut self, now_us: u64) {
         let ports = &mut self.ports;
         self.allocations.retain(|_, allocation| {
@@ -144,7 +144,7 @@ impl Relay {
         });
     }
 
-    /// Whether a client has an allocation.
+    /// True if a client has an allocation.
     pub fn has(&self, client: Client) -> bool {
         self.allocations.contains_key(&client)
     }
@@ -271,7 +271,7 @@ impl Relay {
         reply.finish()
     }
 
-    /// A nonce says itself when and for whom it was made, so none is stored for whoever asks.
+    /// A nonce contains its time and its client, so that none is stored.
     fn nonce(&self, now_s: u64, from: Client) -> String {
         let mac = self.secret.hmac(&format!("nonce {now_s} {}", from.addr));
         format!("{now_s:x}-{}", hex(&mac[..12]))

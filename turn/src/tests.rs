@@ -125,7 +125,7 @@ impl Bench {
             .map(|(_, addr)| addr)
     }
 
-    /// Whether the relay lets a client speak to an address.
+    /// Asks for permission to send to an address; true if the relay grants it.
     fn permit(&mut self, client: usize, peer: SocketAddr) -> bool {
         let now = self.now();
         while self.clients[client].poll_event().is_some() {}

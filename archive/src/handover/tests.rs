@@ -13,7 +13,7 @@ use super::*;
 const ONE: Seat = Seat(1);
 const VACANT: Controller = Controller::Vacant;
 
-/// What the page of a seat uploads next, up to `to`, if all that the file says is so.
+/// The next upload of the page of a seat, up to `to`, if the file is right in everything.
 fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
     let mut replica = replay(&log_of(episode), no_modules, |_, _| ()).unwrap();
     let actions = replica.spec().actions.len() as u32;
@@ -47,7 +47,7 @@ fn advance(episode: &mut Episode, to: u32) -> Absorbed {
     absorbed
 }
 
-/// What the page of seat 0 has of seat 1.
+/// The inputs of seat 1 that the page of seat 0 has.
 fn report(have: u32, inputs: &[u16]) -> (Seat, Report) {
     (
         ZERO,

@@ -1,6 +1,8 @@
 //! Finds the grids that lanes can play, and lays their tables out as lanes read them.
 
-use env_core::grid::{Act, Due, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, Rules, Tables};
+use env_core::grid::{
+    Act, CompiledWhen, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, Rules, Tables,
+};
 use env_core::grid::{state::Direction, tables::Hand};
 
 /// A cell that holds a thing, or nothing: free floor, a surface. Its number in a block is its place in the list.
@@ -103,7 +105,7 @@ impl Plan {
         if tables.rules != Rules::Corrected
             || tables.seats != 2
             || tables.cells > 255
-            || tables.wages.len() > 32
+            || tables.rewards.len() > 32
             || !grid.world().is_declared()
             || tables.motions[..]
                 != [
@@ -133,7 +135,7 @@ impl Plan {
         };
         plan.furnish(tables)?;
         plan.wages = tables
-            .wages
+            .rewards
             .iter()
             .map(|wage| plan.wage(tables, wage))
             .collect::<Option<_>>()?;
@@ -223,9 +225,9 @@ impl Plan {
         })
     }
 
-    fn wage(&self, tables: &Tables, wage: &env_core::grid::reward::Wage) -> Option<Wage> {
+    fn wage(&self, tables: &Tables, wage: &env_core::grid::reward::CompiledReward) -> Option<Wage> {
         let does = match wage.due {
-            Due::Does { act, item, at } => {
+            CompiledWhen::Does { act, item, at } => {
                 let (acts, items) = (code(act), kinds(item.0 & self.things.0));
                 // An act on free floor is done to nothing, or to the thing that is lifted.
                 let places = self
@@ -242,8 +244,8 @@ impl Plan {
                     .collect()
             }
             // A world whose plan says everything never pays these.
-            Due::Own => Vec::new(),
-            Due::Stands(_) => return None,
+            CompiledWhen::Own => Vec::new(),
+            CompiledWhen::Stands(_) => return None,
         };
         // Lanes do not look where an agent looks.
         if wage.facing.is_some() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use env_core::conformance::{self, Report};
+use env_core::conformance::{self, ConformanceReport};
 use env_core::envs;
 use env_core::guest::Sprite;
 use env_core::rng::Rng;
@@ -70,7 +70,7 @@ pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Resu
     let facts = source.facts(params).with_context(|| name.to_owned())?;
     let seeds: Vec<u64> = (0..episodes).map(|k| seed.wrapping_add(k.into())).collect();
     let mut said = Instant::now();
-    let mut progress = |report: &Report| {
+    let mut progress = |report: &ConformanceReport| {
         if said.elapsed() > PATIENCE {
             said = Instant::now();
             eprintln!("episode {} of {episodes}", report.episodes);
@@ -91,8 +91,8 @@ pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Resu
     })
 }
 
-fn rows(laws: Vec<conformance::Checked>, mut findings: Vec<conformance::Finding>) -> Vec<Law> {
-    let row = |checked: conformance::Checked| {
+fn rows(laws: Vec<conformance::CheckedLaw>, mut findings: Vec<conformance::Finding>) -> Vec<Law> {
+    let row = |checked: conformance::CheckedLaw| {
         let at = findings
             .iter()
             .position(|finding| finding.law == checked.law);

@@ -7,10 +7,10 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use env_core::envs::{self, Native, Visitor};
-use env_core::guest::{Facts, Sprite};
+use env_core::envs::{self, NativeEnvironment, Visitor};
+use env_core::guest::{ModuleFacts, Sprite};
 use env_core::{Spec, World};
-use module::{Code, Limits};
+use module::{Code, ModuleLimits};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -56,7 +56,8 @@ impl Source {
             );
         }
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        let code = Code::compile(&bytes, Limits::default()).with_context(|| name.to_owned())?;
+        let code =
+            Code::compile(&bytes, ModuleLimits::default()).with_context(|| name.to_owned())?;
         Ok(Self::Module(code))
     }
 
@@ -73,7 +74,7 @@ impl Source {
         }
     }
 
-    fn facts(&self, params: &str) -> anyhow::Result<Facts> {
+    fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
         Ok(match self {
             Self::Native(id) => envs::visit(id, params, Ask)??,
             Self::Module(code) => code.open(params)?.facts().clone(),
@@ -85,14 +86,14 @@ impl Source {
 struct Ask;
 
 impl Visitor for Ask {
-    type Output = serde_json::Result<Facts>;
+    type Output = serde_json::Result<ModuleFacts>;
 
-    fn visit<E: Native>(self, env: E) -> Self::Output {
+    fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output {
         let sprite = |sprite: &env_core::draw::Sprite| Sprite {
             name: sprite.name.into(),
             svg: sprite.svg.into(),
         };
-        Ok(Facts {
+        Ok(ModuleFacts {
             spec: env.spec(),
             params_schema: serde_json::from_str(E::params_schema())?,
             sprites: E::sprites().iter().map(sprite).collect(),

@@ -191,31 +191,8 @@ mod tests {
     fn plan(people: u8, disclose_ai: bool) -> Plan {
         Plan {
             era: Era(4),
-            episode: "E-1".to_owned(),
-            seat: Seat(0),
-            controllers: vec![Controller::Human; usize::from(people)],
-            env: "test".to_owned(),
-            env_version: "1".to_owned(),
-            module: String::new(),
-            networks: Vec::new(),
-            params: String::new(),
-            seed: 1,
-            tick_hz: 10,
-            window: 8,
-            keys: Vec::new(),
             disclose_ai,
-            ice: Vec::new(),
-            touch: true,
-            fullscreen: false,
-            relay_only: false,
-            measures_loss: false,
-            life: Life(0),
-            running: false,
-            rules: Default::default(),
-            round: (0, 1),
-            countdown_s: None,
-            hud: Vec::new(),
-            chat: false,
+            ..Plan::for_testing(usize::from(people))
         }
     }
 

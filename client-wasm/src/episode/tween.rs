@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use env_core::draw::{DrawList, Item};
+use env_core::draw::{DrawItem, DrawList};
 
 /// No glide is shorter than this, milliseconds: a correction close to the deadline must not flash.
 pub const SHORTEST_MS: f64 = 60.0;
@@ -47,12 +47,12 @@ impl Tween {
     }
 
     /// The place of an item now.
-    pub fn at(&self, item: &Item, now_ms: f64) -> Box4 {
+    pub fn at(&self, item: &DrawItem, now_ms: f64) -> Box4 {
         let track = self.tracks.get(&item.id).filter(|_| item.id != 0);
         track.map_or([item.x, item.y, item.w, item.h], |track| track.at(now_ms))
     }
 
-    fn track(&self, item: &Item, now_ms: f64, until_ms: f64) -> Track {
+    fn track(&self, item: &DrawItem, now_ms: f64, until_ms: f64) -> Track {
         let to = [item.x, item.y, item.w, item.h];
         let rest = Track {
             from: to,

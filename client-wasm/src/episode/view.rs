@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::rc::Rc;
 
-use env_core::draw::{DrawList, Item, Shape};
+use env_core::draw::{DrawItem, DrawList, Shape};
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 use web_sys::{
@@ -160,7 +160,7 @@ impl View {
         context.fill();
     }
 
-    fn draw(&mut self, item: &Item, place: [f64; 4]) {
+    fn draw(&mut self, item: &DrawItem, place: [f64; 4]) {
         let [x, y, w, h] = place;
         let context = &self.context;
         match &item.shape {

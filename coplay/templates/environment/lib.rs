@@ -3,7 +3,7 @@
 use env_core::contract::{ActionSpec, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Shape, Sprite};
 use env_core::rng::Rng;
-use env_core::{Action, Environment, Event, Outcome, Spec};
+use env_core::{Action, Environment, StepEvent, StepOutcome, Spec};
 use serde::{Deserialize, Serialize};
 
 env_core::export_env!(MyEnv);
@@ -164,7 +164,7 @@ impl Environment for MyEnv {
         }
     }
 
-    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut StepOutcome) {
         outcome.clear();
         if state.step >= self.params.horizon {
             outcome.over = true;
@@ -178,7 +178,7 @@ impl Environment for MyEnv {
                 state.collected += 1;
                 state.token = self.random_cell(&mut state.rng);
                 outcome.rewards[seat] += 1.0;
-                outcome.events.push(Event {
+                outcome.events.push(StepEvent {
                     kind: COLLECTED,
                     seat: seat as u8,
                     value: 1.0,

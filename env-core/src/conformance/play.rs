@@ -5,9 +5,9 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Report, Verdict, law, sane};
+use super::{ConformanceReport, LawVerdict, law, sane};
 use crate::abi::SLOTS;
-use crate::contract::{Action, Environment, MAX_SEATS, Outcome, Spec, World};
+use crate::contract::{Action, Environment, MAX_SEATS, Spec, StepOutcome, World};
 use crate::digest::Fnv1a;
 use crate::draw::DrawList;
 use crate::instance::Instance;
@@ -41,7 +41,7 @@ impl<E: Environment> Subject for Instance<E> {
 }
 
 /// A check of other ways to the observation `now` of a seat; `earlier` is one of the same seat.
-pub(super) type CloserLook<W> = fn(&W, usize, earlier: &[f32], now: &[f32]) -> Verdict;
+pub(super) type CloserLook<W> = fn(&W, usize, earlier: &[f32], now: &[f32]) -> LawVerdict;
 
 /// The ways in which a batch observes.
 pub(super) fn look_closer<E: BatchObserver>(
@@ -49,7 +49,7 @@ pub(super) fn look_closer<E: BatchObserver>(
     seat: usize,
     earlier: &[f32],
     now: &[f32],
-) -> Verdict {
+) -> LawVerdict {
     let (env, state) = (world.env(), world.current());
     let mut values = earlier.to_vec();
     env.refresh(state, seat, &mut values);
@@ -87,14 +87,14 @@ pub(super) struct Play<'a, W: ?Sized> {
     spec: &'a Spec,
     sprites: usize,
     look: CloserLook<W>,
-    report: &'a mut Report,
+    report: &'a mut ConformanceReport,
     seed: u64,
     step: u32,
     rng: Rng,
     /// The latest observation of each seat.
     seen: Vec<Vec<f32>>,
     /// The first steps: actions, outcome, digest.
-    opening: Vec<(Vec<Action>, Outcome, u64)>,
+    opening: Vec<(Vec<Action>, StepOutcome, u64)>,
     /// The score at the end.
     ended: Option<i64>,
 }
@@ -106,7 +106,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         spec: &'a Spec,
         sprites: usize,
         look: CloserLook<W>,
-        report: &'a mut Report,
+        report: &'a mut ConformanceReport,
     ) -> Self {
         // Nothing has been seen yet: zeros are no earlier observation.
         let seen = vec![Vec::new(); usize::from(spec.seats)];
@@ -179,7 +179,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
     }
 
     /// Holds a group of laws, under the sentence that sums them up.
-    fn group(&mut self, sum: &'static str, verdict: Verdict) {
+    fn group(&mut self, sum: &'static str, verdict: LawVerdict) {
         let what = verdict.as_ref().err().map(ToString::to_string);
         self.law(verdict.is_ok(), sum, || what.unwrap_or_default());
     }
@@ -208,7 +208,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.alike("the same step gives the same state");
         self.group(
             "a step gives a whole outcome",
-            sane::outcome(&outcome, self.spec),
+            sane::check_outcome(&outcome, self.spec),
         );
         self.after_the_end(&outcome);
         if self.opening.len() < ENCORE {
@@ -216,7 +216,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
     }
 
-    fn after_the_end(&mut self, outcome: &Outcome) {
+    fn after_the_end(&mut self, outcome: &StepOutcome) {
         let score = self.first.score();
         if let Some(final_score) = self.ended {
             let paid = outcome.rewards.iter().any(|&reward| reward != 0.0);
@@ -257,7 +257,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.first.draw(&mut picture);
         self.group(
             "a picture can be shown",
-            sane::picture(&picture, self.sprites),
+            sane::check_picture(&picture, self.sprites),
         );
         self.first.score();
         let same = before == bytes_of(self.first);
@@ -267,7 +267,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
     fn look_as(&mut self, seat: usize) {
         let mut values = vec![f32::NAN; self.spec.observation_len()];
         self.first.observe(seat, &mut values);
-        let verdict = sane::observation(&values, self.spec);
+        let verdict = sane::check_observation(&values, self.spec);
         self.group("an observation is whole", verdict);
         let mut again = vec![self.rng.below(1000) as f32; values.len()];
         self.first.observe(seat, &mut again);
@@ -330,7 +330,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         let slot = self.rng.below(SLOTS) as usize;
         self.first.save(slot);
         let rows: Vec<_> = (0..=self.rng.below(10)).map(|_| self.actions()).collect();
-        let run = |world: &mut W| -> Vec<(Outcome, u64)> {
+        let run = |world: &mut W| -> Vec<(StepOutcome, u64)> {
             rows.iter()
                 .map(|row| (world.step(row).clone(), world.digest()))
                 .collect()
@@ -401,7 +401,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.second.observe(0, &mut values);
         self.second.describe(0, &mut text);
         self.second.draw(&mut DrawList::default());
-        let verdict = sane::observation(&values, self.spec);
+        let verdict = sane::check_observation(&values, self.spec);
         self.group("a state that is accepted can be observed", verdict);
     }
 

@@ -4,8 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use super::{Verdict, law};
-use crate::contract::{FieldSpec, MAX_SEATS, Outcome, Spec};
+use super::{LawVerdict, law};
+use crate::contract::{FieldSpec, MAX_SEATS, Spec, StepOutcome};
 use crate::draw::{DrawList, Shape};
 
 /// The most actions of an action space: a mask has a bit for each.
@@ -19,7 +19,7 @@ pub const MAX_OBSERVATION: u64 = 1 << 18;
 ///
 /// # Errors
 /// The first law that it breaks.
-pub fn spec(spec: &Spec) -> Verdict {
+pub fn check_spec(spec: &Spec) -> LawVerdict {
     let named = ![&spec.id, &spec.version, &spec.title]
         .iter()
         .any(|text| text.trim().is_empty());
@@ -73,7 +73,7 @@ fn size(field: &FieldSpec) -> Option<u64> {
     size.map(u64::from)
 }
 
-fn names(spec: &Spec) -> Verdict {
+fn names(spec: &Spec) -> LawVerdict {
     let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for action in &spec.actions {
         law(
@@ -107,7 +107,7 @@ fn names(spec: &Spec) -> Verdict {
 ///
 /// # Errors
 /// The first law that it breaks.
-pub fn outcome(outcome: &Outcome, spec: &Spec) -> Verdict {
+pub fn check_outcome(outcome: &StepOutcome, spec: &Spec) -> LawVerdict {
     let seats = usize::from(spec.seats).min(MAX_SEATS);
     let wild = outcome
         .rewards
@@ -140,7 +140,7 @@ pub fn outcome(outcome: &Outcome, spec: &Spec) -> Verdict {
 ///
 /// # Errors
 /// The first law that it breaks.
-pub fn observation(values: &[f32], spec: &Spec) -> Verdict {
+pub fn check_observation(values: &[f32], spec: &Spec) -> LawVerdict {
     let wanted = spec.observation_len();
     law(
         values.len() == wanted,
@@ -182,7 +182,7 @@ fn field_of(spec: &Spec, at: usize) -> &str {
 ///
 /// # Errors
 /// The first law that it breaks.
-pub fn picture(picture: &DrawList, sprites: usize) -> Verdict {
+pub fn check_picture(picture: &DrawList, sprites: usize) -> LawVerdict {
     let size = [picture.width, picture.height]
         .iter()
         .all(|side| side.is_finite() && *side > 0.0);

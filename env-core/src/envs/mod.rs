@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
-use crate::grid::{CogridRules, Grid, GridWorld, unknown};
+use crate::grid::{CogridRules, Grid, GridWorld, tell_unknown};
 use crate::instance::Instance;
 use crate::observer::BatchObserver;
 use goal_finding::GoalFinding;
@@ -40,7 +40,7 @@ macro_rules! environments {
                 _ => {
                     return Err(ParamError {
                         field: "environment".into(),
-                        reason: unknown("environment", id, IDS.iter().copied()),
+                        reason: tell_unknown("environment", id, IDS.iter().copied()),
                     });
                 }
             })
@@ -64,7 +64,7 @@ pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError>
     struct Open;
     impl Visitor for Open {
         type Output = Box<dyn World + Send>;
-        fn visit<E: Native>(self, env: E) -> Self::Output {
+        fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output {
             Box::new(Instance::new(env))
         }
     }
@@ -72,16 +72,16 @@ pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError>
 }
 
 /// An environment that [`visit`] hands out: several threads may step states of it at once, and a batch observes it.
-pub trait Native: BatchObserver<State: Send> + Send + Sync + 'static {}
+pub trait NativeEnvironment: BatchObserver<State: Send> + Send + Sync + 'static {}
 
-impl<E: BatchObserver<State: Send> + Send + Sync + 'static> Native for E {}
+impl<E: BatchObserver<State: Send> + Send + Sync + 'static> NativeEnvironment for E {}
 
 /// Code that is compiled for each environment.
 pub trait Visitor {
     /// The result of a visit.
     type Output;
     /// Works with the environment that was asked for.
-    fn visit<E: Native>(self, env: E) -> Self::Output;
+    fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output;
     /// Works with an environment that is a grid.
     fn visit_grid<W, C>(self, grid: Grid<W, C>) -> Self::Output
     where
@@ -101,7 +101,7 @@ pub fn sprites(id: &str) -> Result<&'static [Sprite], ParamError> {
     struct Sprites;
     impl Visitor for Sprites {
         type Output = &'static [Sprite];
-        fn visit<E: Native>(self, _: E) -> Self::Output {
+        fn visit<E: NativeEnvironment>(self, _: E) -> Self::Output {
             E::sprites()
         }
     }
@@ -137,7 +137,7 @@ fn mended(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let mut told = |what: &str| {
         let (name, known) = (names.next()?, names.clone());
-        Some(crate::grid::unknown(what, name, known))
+        Some(crate::grid::tell_unknown(what, name, known))
     };
     let sentence = match error.split_once(" `") {
         Some(("unknown field", _)) => told("parameter"),

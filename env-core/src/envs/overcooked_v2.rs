@@ -1,7 +1,7 @@
 //! Overcooked V2: kitchens in which only some cooks see which soup is wanted; see [`super::kitchen`].
 
-pub use super::kitchen::params::{Earning, Orders, Payment, Spawn};
-pub use super::kitchen::{Extra, Order};
+pub use super::kitchen::params::{Earning, KitchenReward, OrderParams, Spawn};
+pub use super::kitchen::{Extra, KitchenOrder};
 pub use crate::grid::Chart;
 
 /// Parameters; each has a default.

@@ -8,7 +8,7 @@ use core::fmt::Debug;
 use super::GridWorld;
 use super::kind::KindId;
 use super::motion::Motion;
-use super::reward::{Act, Due, Pay};
+use super::reward::{Act, CompiledWhen, Pay};
 use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{Action, MAX_SEATS};
@@ -76,7 +76,7 @@ impl Sight {
 }
 
 /// Records the view and the attempt of each agent before the step.
-pub(super) fn sights<X>(
+pub(super) fn record_sights<X>(
     tables: &Tables,
     state: &State<X>,
     actions: &[Action],
@@ -108,22 +108,22 @@ pub(super) fn sights<X>(
 
 /// Pays the declared rewards by the state before the step, whatever the act achieved.
 fn earn_declared(tables: &Tables, sights: &[Sight], pay: &mut Pay<'_>) {
-    for (index, wage) in tables.wages.iter().enumerate() {
+    for (index, paid) in tables.rewards.iter().enumerate() {
         for (seat, sight) in sights.iter().enumerate() {
-            let due = match wage.due {
-                Due::Does {
+            let due = match paid.due {
+                CompiledWhen::Does {
                     act: Act::Toggle, ..
                 }
-                | Due::Own => false,
-                Due::Does { item, at, .. } => {
+                | CompiledWhen::Own => false,
+                CompiledWhen::Does { item, at, .. } => {
                     sight.reaches
                         && item.has(sight.held)
                         && sight.at.is_some_and(|kind| at.has(kind))
                 }
-                Due::Stands(on) => on.has(sight.on),
+                CompiledWhen::Stands(on) => on.has(sight.on),
             };
-            if due && wage.is_for(sight.facing) {
-                pay.give(tables, index, seat as u8, wage.worth);
+            if due && paid.is_for(sight.facing) {
+                pay.give(tables, index, seat as u8, paid.worth);
             }
         }
     }

@@ -12,13 +12,13 @@ use super::state::{Direction, Fixture, State};
 use super::tables::{Container, Hand, Tables};
 
 /// Appends what a seat sees.
-pub(super) fn describe<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) {
+pub(super) fn describe_grid<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) {
     // Writing into a String cannot fail.
     let _ = tell(tables, state, seat, out);
 }
 
 /// Appends how many steps are left.
-pub(super) fn rest(steps: u32, out: &mut String) {
+pub(super) fn describe_time_left(steps: u32, out: &mut String) {
     let _ = writeln!(out, "Steps left: {steps}.");
 }
 

@@ -14,7 +14,7 @@ use super::plan::refuse;
 use super::state::{Agent, Direction, State};
 use super::tables::{Hand, Tables};
 use crate::MAX_SEATS;
-use crate::art::{self, Figures};
+use crate::art::{self, AgentArt};
 use crate::contract::ParamError;
 use crate::draw::{DrawList, Shape, Sprite};
 
@@ -67,12 +67,12 @@ pub struct Pictures {
     shades: [Option<u16>; 2],
     steam: Option<u16>,
     ready: Option<u16>,
-    figures: Option<Figures>,
+    figures: Option<AgentArt>,
 }
 
 impl Pictures {
     /// Finds the pictures of the kinds. `floor_dark`, `floor_light`, `shade_top`, `shade_left`, `steam`, `ready`
-    /// and those of [`Figures`] are taken if the world brings them.
+    /// and those of [`AgentArt`] are taken if the world brings them.
     ///
     /// # Errors
     /// [`ParamError`] for a kind that names a picture that the world does not bring.
@@ -228,7 +228,7 @@ impl Pictures {
             None => plain(seat, agent.facing, corner, out),
         }
         if let Some(shape) = self.shape(tables, agent.held) {
-            Figures::hold(out, seat, facing, corner, shape);
+            AgentArt::hold(out, seat, facing, corner, shape);
         }
     }
 }
@@ -241,7 +241,7 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
             Some(index) => Ok(Some(index)),
             None => refuse(
                 &format!("kinds.{}", kind.name),
-                super::unknown("picture", name, sprites.iter().map(|sprite| sprite.name)),
+                super::tell_unknown("picture", name, sprites.iter().map(|sprite| sprite.name)),
             ),
         },
     };
@@ -256,12 +256,12 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
 }
 
 /// The figures of agents, if the world brings all their layers.
-fn figures(sprites: &[Sprite]) -> Option<Figures> {
+fn figures(sprites: &[Sprite]) -> Option<AgentArt> {
     art::find(sprites, "torso_0").and(art::find(sprites, "hat_0"))?;
     let kinds = [("cook_up", art::Kind::Cook), ("robot_up", art::Kind::Robot)];
     let brought = |&&(name, _): &&(&str, _)| art::find(sprites, name).is_some();
     let &(_, kind) = kinds.iter().find(brought)?;
-    Some(Figures::new(sprites, kind))
+    Some(AgentArt::new(sprites, kind))
 }
 
 fn block(kind: &Kind) -> Shape {

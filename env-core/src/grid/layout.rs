@@ -18,7 +18,7 @@ pub const MAX_SIDE: usize = 64;
 
 /// The ground of an episode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct GridGround {
     /// Number of rows.
     pub rows: usize,
     /// Number of columns.
@@ -89,7 +89,7 @@ impl Chart {
             Self::Rows(rows) => Ok(rows.clone()),
             Self::Name(name) => match known.iter().find(|(other, _)| other == name) {
                 Some((_, rows)) => Ok(rows.iter().map(|&row| row.into()).collect()),
-                None => refuse(super::unknown(
+                None => refuse(super::tell_unknown(
                     "layout",
                     name,
                     known.iter().map(|&(known, _)| known),
@@ -108,7 +108,7 @@ fn refuse_row<T>(row: usize, reason: String) -> Result<T, ParamError> {
     super::plan::refuse(&format!("layout[{row}]"), reason)
 }
 
-impl Ground {
+impl GridGround {
     /// Reads a layout.
     ///
     /// # Errors

@@ -8,14 +8,14 @@
 pub mod cogrid;
 pub mod describe;
 pub mod draw;
-mod hands;
+mod interactions;
 pub mod kind;
 pub mod layout;
-pub mod luck;
 pub mod motion;
 mod movement;
 pub mod observe;
 pub mod plan;
+pub mod random_draws;
 mod reset;
 pub mod reward;
 pub mod state;
@@ -31,20 +31,20 @@ use core::marker::PhantomData;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::contract::{Action, Environment, Outcome, ParamError, Spec};
+use crate::contract::{Action, Environment, ParamError, Spec, StepOutcome};
 use crate::draw::{DrawList, Sprite};
 use crate::observer::BatchObserver;
 use crate::rng::Rng;
 
 pub use cogrid::{CogridRules, Declared, Sight};
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
-pub use layout::{Chart, Ground};
-pub use luck::{Draws, Injected, Luck};
+pub use layout::{Chart, GridGround};
 pub use motion::{ActionSet, Motion};
 use observe::Observer;
-pub use observe::{ContainerSet, OwnFeature, Window};
+pub use observe::{ContainerSet, OwnFeature, ViewWindow};
 pub use plan::{Layout, Plan, Rules};
-pub use reward::{Act, Did, Due, Pay, Reward, When};
+pub use random_draws::{Draws, Injected, StepDraws};
+pub use reward::{Act, CompiledWhen, Interaction, Pay, Reward, When};
 pub use state::{Agent, Direction, Fixture, State};
 pub use tables::Tables;
 
@@ -114,7 +114,7 @@ pub trait GridWorld: Sized + Debug {
         &self,
         _tables: &Tables,
         _state: &mut State<Self::Extra>,
-        _luck: &mut Luck,
+        _random: &mut StepDraws,
         _pay: &mut Pay<'_>,
     ) {
     }
@@ -127,7 +127,7 @@ pub trait GridWorld: Sized + Debug {
         _seat: usize,
         _cell: u16,
         _motion: Motion,
-    ) -> Option<Did> {
+    ) -> Option<Interaction> {
         None
     }
 
@@ -144,7 +144,13 @@ pub trait GridWorld: Sized + Debug {
     }
 
     /// Pays for an act that succeeded; by default the declared rewards.
-    fn earn(&self, tables: &Tables, _state: &mut State<Self::Extra>, did: &Did, pay: &mut Pay<'_>) {
+    fn earn(
+        &self,
+        tables: &Tables,
+        _state: &mut State<Self::Extra>,
+        did: &Interaction,
+        pay: &mut Pay<'_>,
+    ) {
         pay.declared(tables, did);
     }
 
@@ -301,11 +307,11 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
     }
 
     fn reset(&self, seed: u64) -> Self::State {
-        reset::reset(self, seed)
+        reset::reset_grid(self, seed)
     }
 
-    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut Outcome) {
-        step::step(self, state, actions, outcome);
+    fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut StepOutcome) {
+        step::step_grid(self, state, actions, outcome);
     }
 
     fn observe(&self, state: &Self::State, seat: usize, out: &mut [f32]) {
@@ -315,7 +321,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
 
     fn mask(&self, state: &Self::State, seat: usize) -> u64 {
         let may = |motion: Motion| match motion {
-            Motion::Reach | Motion::Toggle => hands::would_act(self, state, seat, motion),
+            Motion::Reach | Motion::Toggle => interactions::would_act(self, state, seat, motion),
             Motion::Stay | Motion::Walk(_) | Motion::Forward | Motion::Turn(_) => true,
         };
         let motions = self.tables.motions.iter().enumerate();
@@ -335,20 +341,20 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
 
     fn describe(&self, state: &Self::State, seat: usize, out: &mut String) {
         if seat < self.tables.seats {
-            describe::describe(&self.tables, state, seat, out);
+            describe::describe_grid(&self.tables, state, seat, out);
             self.world.describe(&self.tables, state, seat, out);
-            describe::rest(self.horizon.saturating_sub(state.steps), out);
+            describe::describe_time_left(self.horizon.saturating_sub(state.steps), out);
         }
     }
 
     fn valid(&self, state: &Self::State) -> bool {
-        reset::valid(self, state) && self.world.valid(&self.tables, state)
+        reset::check_state(self, state) && self.world.valid(&self.tables, state)
     }
 
     /// Words: the rank of each seat in the movement, then the bits of eight uniform `f32`, then a choice.
     /// What is left out, and ranks and numbers that cannot be, leave the draw to the generator.
     fn check_episode(&self, seed: u64) -> Result<(), ParamError> {
-        reset::check(self, seed)
+        reset::check_ground(self, seed)
     }
 
     fn inject(&self, state: &mut Self::State, draws: &[u32]) {
@@ -363,12 +369,12 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
                 .for_each(|(rank, &word)| *rank = word as u8);
             injected.ranks = Some(all);
         }
-        if let Some(rolls) = draws.get(seats..seats + luck::MAX_ROLLS) {
+        if let Some(rolls) = draws.get(seats..seats + random_draws::MAX_ROLLS) {
             let rolls = core::array::from_fn(|index| f32::from_bits(rolls[index]));
             let can_be = rolls.iter().all(|roll| (0.0..=1.0).contains(roll));
             injected.rolls = Some(rolls).filter(|_| can_be);
         }
-        injected.choice = draws.get(seats + luck::MAX_ROLLS).copied();
+        injected.choice = draws.get(seats + random_draws::MAX_ROLLS).copied();
         let said = injected != Injected::default();
         state.injected = said.then(|| Box::new(injected));
     }
@@ -402,7 +408,7 @@ impl<W: GridWorld, C: CogridRules<W>> BatchObserver for Grid<W, C> {
 }
 
 /// The sentence for a name that nothing has: what there is, and which was probably meant.
-pub(crate) fn unknown<'a>(
+pub(crate) fn tell_unknown<'a>(
     what: &str,
     name: &str,
     known: impl Iterator<Item = &'a str> + Clone,

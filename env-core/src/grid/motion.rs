@@ -85,7 +85,7 @@ impl Move {
 /// The effects of the actions of a set, in order.
 ///
 /// Source: CoGrid 0.3.2, `core/actions.py:77-93`.
-pub(super) fn motions(set: ActionSet) -> Vec<Motion> {
+pub(super) fn list_motions(set: ActionSet) -> Vec<Motion> {
     use Motion::{Forward, Reach, Stay, Toggle, Turn, Walk};
     match set {
         ActionSet::Cardinal => [
@@ -103,7 +103,7 @@ pub(super) fn motions(set: ActionSet) -> Vec<Motion> {
 }
 
 /// An action as people and keys know it.
-pub(super) fn action(motion: Motion) -> ActionSpec {
+pub(super) fn describe_action(motion: Motion) -> ActionSpec {
     let (name, momentary, keys): (_, _, &[&str]) = match motion {
         Motion::Walk(Direction::Up) => ("move_up", false, &["ArrowUp", "KeyW"]),
         Motion::Walk(Direction::Down) => ("move_down", false, &["ArrowDown", "KeyS"]),

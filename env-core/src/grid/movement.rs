@@ -1,20 +1,20 @@
 //! Movement: turning, walking, and who makes way.
 
-use super::luck::Luck;
 use super::motion::Move;
+use super::random_draws::StepDraws;
 use super::state::{Agent, State};
 use super::tables::Tables;
 use crate::contract::MAX_SEATS;
 
 /// Moves two agents as they wish: one after the other, which is the same by both sets of rules.
 #[inline(always)]
-pub(super) fn walk_two<X>(
+pub(super) fn walk_two_agents<X>(
     tables: &Tables,
     state: &mut State<X>,
-    luck: &mut Luck,
+    random: &mut StepDraws,
     [a, b]: [Move; 2],
 ) {
-    let first = luck.first_of_two(&mut state.draws);
+    let first = random.first_of_two(&mut state.draws);
     let (mut one, mut two) = (state.agents[first], state.agents[1 - first]);
     let (wish, other) = if first == 0 { (a, b) } else { (b, a) };
     step(tables, state, &mut one, wish, |cell| cell == two.cell);
@@ -23,13 +23,13 @@ pub(super) fn walk_two<X>(
 }
 
 /// Moves every agent as it wishes.
-pub(super) fn walk<X, const COGRID: bool>(
+pub(super) fn walk_agents<X, const COGRID: bool>(
     tables: &Tables,
     state: &mut State<X>,
-    luck: &mut Luck,
+    random: &mut StepDraws,
     wishes: &[Move],
 ) {
-    let ranks = luck.ranks(&mut state.draws, wishes.len());
+    let ranks = random.ranks(&mut state.draws, wishes.len());
     if COGRID {
         return resolve_at_once(tables, state, &ranks, wishes);
     }

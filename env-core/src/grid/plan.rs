@@ -104,7 +104,7 @@ pub(super) fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
 }
 
 /// Refuses what no world can be.
-pub(super) fn check(plan: &Plan) -> Result<(), ParamError> {
+pub(super) fn check_plan(plan: &Plan) -> Result<(), ParamError> {
     if !(1..=MAX_SEATS).contains(&plan.seats) {
         return refuse("seats", format!("must be 1 to {MAX_SEATS}"));
     }

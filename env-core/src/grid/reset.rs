@@ -7,9 +7,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::kind::{EMPTY, KindId};
-use super::layout::Ground;
-use super::luck::{Draws, MAX_ROLLS};
+use super::layout::GridGround;
 use super::plan::refuse;
+use super::random_draws::{Draws, MAX_ROLLS};
 use super::state::{Agent, CAPACITY, Direction, KIND, State, TIMER};
 use super::step::{SLOTS, everyone};
 use super::tables::{Hand, Tables};
@@ -17,7 +17,7 @@ use super::{Grid, GridWorld};
 use crate::contract::{MAX_SEATS, ParamError};
 use crate::rng::{Rng, numpy};
 
-pub(super) fn reset<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> State<W::Extra> {
+pub(super) fn reset_grid<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> State<W::Extra> {
     let tables = &grid.tables;
     let mut rng = Rng::new(seed);
     let made;
@@ -47,9 +47,9 @@ pub(super) fn reset<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> State<W::E
 }
 
 /// The ground that the world makes; one that breaks its own plan is free floor.
-fn generated<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Ground {
+fn generated<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> GridGround {
     let tables = &grid.tables;
-    make(grid, rng).unwrap_or_else(|_| Ground {
+    make(grid, rng).unwrap_or_else(|_| GridGround {
         rows: tables.rows,
         cols: tables.cols,
         kinds: vec![EMPTY; tables.cells],
@@ -58,16 +58,19 @@ fn generated<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Ground {
 }
 
 /// Checks the ground that the world makes for a seed.
-pub(super) fn check<W: GridWorld, C>(grid: &Grid<W, C>, seed: u64) -> Result<(), ParamError> {
+pub(super) fn check_ground<W: GridWorld, C>(
+    grid: &Grid<W, C>,
+    seed: u64,
+) -> Result<(), ParamError> {
     match &grid.tables.ground {
         Some(_) => Ok(()),
         None => make(grid, &mut Rng::new(seed)).map(drop),
     }
 }
 
-fn make<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Result<Ground, ParamError> {
+fn make<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Result<GridGround, ParamError> {
     let (tables, plan) = (&grid.tables, "the plan says");
-    let ground = Ground::read(&grid.world.generate(rng), &tables.kinds)?;
+    let ground = GridGround::read(&grid.world.generate(rng), &tables.kinds)?;
     let count = |of: &dyn Fn(KindId) -> bool| ground.kinds.iter().filter(|&&kind| of(kind)).count();
     let (rows, cols) = (ground.rows, ground.cols);
     let fixtures = count(&|kind| tables.is_fixture(kind));
@@ -91,7 +94,7 @@ fn make<W: GridWorld, C>(grid: &Grid<W, C>, rng: &mut Rng) -> Result<Ground, Par
     refuse("layout", fault)
 }
 
-fn memory(tables: &Tables, ground: &Ground) -> Vec<u8> {
+fn memory(tables: &Tables, ground: &GridGround) -> Vec<u8> {
     let mut memory = vec![0; tables.fixture_place(tables.fixtures)];
     memory[..tables.cells].copy_from_slice(&ground.kinds);
     let fixtures = (0_u16..)
@@ -115,7 +118,7 @@ fn memory(tables: &Tables, ground: &Ground) -> Vec<u8> {
     memory
 }
 
-fn place(tables: &Tables, ground: &Ground, mut rng: Rng) -> ([Agent; MAX_SEATS], Draws) {
+fn place(tables: &Tables, ground: &GridGround, mut rng: Rng) -> ([Agent; MAX_SEATS], Draws) {
     let mut agents = [Agent::default(); MAX_SEATS];
     for seat in 0..tables.seats {
         agents[seat].cell = start_cell(ground, &agents[..seat], |count| rng.below(count));
@@ -127,7 +130,7 @@ fn place(tables: &Tables, ground: &Ground, mut rng: Rng) -> ([Agent; MAX_SEATS],
 }
 
 /// Source: CoGrid 0.3.2, `cogrid_env.py:316-454`, `core/pipeline/step.py:59-69`.
-fn place_cogrid(tables: &Tables, ground: &Ground, seed: u64) -> ([Agent; MAX_SEATS], Draws) {
+fn place_cogrid(tables: &Tables, ground: &GridGround, seed: u64) -> ([Agent; MAX_SEATS], Draws) {
     let mut generator = numpy::Generator::new(seed);
     let mut agents = [Agent::default(); MAX_SEATS];
     for seat in 0..tables.seats {
@@ -146,7 +149,7 @@ fn place_cogrid(tables: &Tables, ground: &Ground, seed: u64) -> ([Agent; MAX_SEA
 }
 
 /// The start cell of the seat after those that are placed.
-fn start_cell(ground: &Ground, placed: &[Agent], draw: impl FnOnce(u32) -> u32) -> u16 {
+fn start_cell(ground: &GridGround, placed: &[Agent], draw: impl FnOnce(u32) -> u32) -> u16 {
     if let Some(&start) = ground.starts.get(placed.len()) {
         return start;
     }
@@ -162,7 +165,7 @@ fn start_cell(ground: &Ground, placed: &[Agent], draw: impl FnOnce(u32) -> u32) 
 }
 
 /// Checks whether a state that was read from bytes may be one of this world: no index is out of its range.
-pub(super) fn valid<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::Extra>) -> bool {
+pub(super) fn check_state<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::Extra>) -> bool {
     let tables = &grid.tables;
     let known = |kind: KindId| usize::from(kind) <= tables.kinds.len();
     if state.memory.len() != tables.fixture_place(tables.fixtures)

@@ -7,7 +7,7 @@ use super::kind::{KindId, KindSet, Names};
 use super::plan::refuse;
 use super::state::Direction;
 use super::tables::Tables;
-use crate::contract::{Event, Outcome, ParamError};
+use crate::contract::{ParamError, StepEvent, StepOutcome};
 
 /// An act of an agent on the thing in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Act {
 
 /// An act that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Did {
+pub struct Interaction {
     /// The seat.
     pub seat: u8,
     /// The act.
@@ -109,21 +109,21 @@ impl Reward {
         self
     }
 
-    pub(super) fn resolve(&self, tables: &Tables) -> Result<Wage, ParamError> {
+    pub(super) fn resolve(&self, tables: &Tables) -> Result<CompiledReward, ParamError> {
         let field = format!("rewards.{}", self.name);
         if !(-1e6..=1e6).contains(&self.worth) {
             return refuse(&field, "must be a number from -1000000 to 1000000".into());
         }
         let due = match &self.when {
-            When::Does { act, item, at } => Due::Does {
+            When::Does { act, item, at } => CompiledWhen::Does {
                 act: *act,
                 item: tables.set(item, &field)?,
                 at: tables.set(at, &field)?,
             },
-            When::Stands(names) => Due::Stands(tables.set(names, &field)?),
-            When::Own => Due::Own,
+            When::Stands(names) => CompiledWhen::Stands(tables.set(names, &field)?),
+            When::Own => CompiledWhen::Own,
         };
-        Ok(Wage {
+        Ok(CompiledReward {
             due,
             worth: self.worth,
             common: self.common,
@@ -135,9 +135,9 @@ impl Reward {
 
 /// A reward, its names resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wage {
+pub struct CompiledReward {
     /// When it is paid.
-    pub due: Due,
+    pub due: CompiledWhen,
     /// Its worth.
     pub worth: f32,
     /// True if every agent gets it.
@@ -148,7 +148,7 @@ pub struct Wage {
     pub facing: Option<Direction>,
 }
 
-impl Wage {
+impl CompiledReward {
     /// Checks whether an agent that looks there is paid.
     #[inline]
     pub(super) fn is_for(&self, facing: Direction) -> bool {
@@ -158,7 +158,7 @@ impl Wage {
 
 /// When a reward is paid, its names resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum CompiledWhen {
     /// When an act succeeds.
     Does {
         /// The act.
@@ -177,7 +177,7 @@ pub enum Due {
 /// Pays rewards in a step.
 #[derive(Debug)]
 pub struct Pay<'a> {
-    pub(super) outcome: &'a mut Outcome,
+    pub(super) outcome: &'a mut StepOutcome,
     pub(super) seats: usize,
     /// Seats that were done before the step: nothing is paid to them.
     pub(super) done: u16,
@@ -190,30 +190,30 @@ pub struct Pay<'a> {
 impl Pay<'_> {
     /// Pays the declared rewards that an act earns.
     #[inline]
-    pub fn declared(&mut self, tables: &Tables, did: &Did) {
-        for (index, wage) in tables.wages.iter().enumerate() {
-            if let Due::Does { act, item, at } = wage.due
+    pub fn declared(&mut self, tables: &Tables, did: &Interaction) {
+        for (index, paid) in tables.rewards.iter().enumerate() {
+            if let CompiledWhen::Does { act, item, at } = paid.due
                 && act == did.act
                 && item.has(did.item)
                 && at.has(did.at)
-                && wage.is_for(self.facing)
+                && paid.is_for(self.facing)
             {
-                self.give(tables, index, did.seat, wage.worth);
+                self.give(tables, index, did.seat, paid.worth);
             }
         }
     }
 
     /// Pays the reward with an index, earned by a seat: `worth` to everyone or to that seat.
     pub fn give(&mut self, tables: &Tables, reward: usize, seat: u8, worth: f32) {
-        let Some(wage) = tables.wages.get(reward) else {
+        let Some(paid) = tables.rewards.get(reward) else {
             return;
         };
-        self.outcome.events.push(Event {
+        self.outcome.events.push(StepEvent {
             kind: reward as u16,
             seat,
             value: worth,
         });
-        let to = if wage.common {
+        let to = if paid.common {
             u16::MAX
         } else {
             1 << (seat & 15)
@@ -223,7 +223,7 @@ impl Pay<'_> {
                 *sum += worth;
             }
         }
-        if wage.scored {
+        if paid.scored {
             self.scored += worth;
         }
     }
@@ -237,14 +237,14 @@ impl Pay<'_> {
         if outcome.events.is_empty() {
             return;
         }
-        for (index, wage) in tables.wages.iter().enumerate() {
+        for (index, paid) in tables.rewards.iter().enumerate() {
             for seat in (0..self.seats).filter(|seat| self.done >> seat & 1 == 0) {
                 // Exact in 64 bits, so that it is rounded once, as the product of a count is.
                 let earned = outcome
                     .events
                     .iter()
                     .filter(|event| usize::from(event.kind) == index)
-                    .filter(|event| wage.common || usize::from(event.seat) == seat)
+                    .filter(|event| paid.common || usize::from(event.seat) == seat)
                     .fold(0.0, |sum, event| sum + f64::from(event.value));
                 outcome.rewards[seat] += earned as f32;
             }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{EMPTY, KindId};
-use super::luck::{Draws, Injected};
+use super::random_draws::{Draws, Injected};
 use super::tables::Tables;
 use crate::contract::MAX_SEATS;
 

@@ -4,20 +4,20 @@
 
 use super::cogrid::{self, CogridRules};
 use super::kind::KindSet;
-use super::luck::Luck;
 use super::motion::Move;
-use super::reward::{Due, Pay};
+use super::random_draws::StepDraws;
+use super::reward::{CompiledWhen, Pay};
 use super::state::{CAPACITY, COUNT, Direction, FIXTURE_HEAD, State, TIMER};
 use super::tables::Tables;
-use super::{Grid, GridWorld, hands, movement};
-use crate::contract::{Action, MAX_SEATS, Outcome};
+use super::{Grid, GridWorld, interactions, movement};
+use crate::contract::{Action, MAX_SEATS, StepOutcome};
 
 /// Advances the state by one step; the two sets of rules are compiled apart.
-pub(super) fn step<W: GridWorld, C: CogridRules<W>>(
+pub(super) fn step_grid<W: GridWorld, C: CogridRules<W>>(
     grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     actions: &[Action],
-    outcome: &mut Outcome,
+    outcome: &mut StepOutcome,
 ) {
     outcome.clear();
     let everyone = everyone(grid.tables.seats);
@@ -48,7 +48,7 @@ fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usi
     grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     actions: &[Action],
-    outcome: &mut Outcome,
+    outcome: &mut StepOutcome,
 ) {
     let tables = &grid.tables;
     let seats = if SEATS == ANY { tables.seats } else { SEATS };
@@ -68,25 +68,28 @@ fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usi
     };
     let agents = state.agents;
     let injected = state.injected.take();
-    let mut luck = Luck::new(&mut state.draws, injected);
+    let mut random = StepDraws::new(&mut state.draws, injected);
     let before = if COGRID {
-        Some((cogrid::sights(tables, state, actions), state.extra.clone()))
+        Some((
+            cogrid::record_sights(tables, state, actions),
+            state.extra.clone(),
+        ))
     } else {
         None
     };
     tick::<_, COGRID>(tables, state);
-    grid.world.tick(tables, state, &mut luck, &mut pay);
+    grid.world.tick(tables, state, &mut random, &mut pay);
     if seats == 2 {
-        movement::walk_two(tables, state, &mut luck, [wishes[0], wishes[1]]);
+        movement::walk_two_agents(tables, state, &mut random, [wishes[0], wishes[1]]);
     } else {
-        movement::walk::<_, COGRID>(tables, state, &mut luck, &wishes[..seats]);
+        movement::walk_agents::<_, COGRID>(tables, state, &mut random, &wishes[..seats]);
     }
     for (seat, wish) in wishes[..seats].iter().enumerate() {
         if !wish.acts() {
             continue;
         }
         let motion = tables.motion_of(actions, seat);
-        let did = hands::act::<W, C, COGRID>(grid, state, seat, motion);
+        let did = interactions::perform_act::<W, C, COGRID>(grid, state, seat, motion);
         if let Some(did) = did {
             pay.facing = state.agents[seat].facing;
             grid.world.earn(tables, state, &did, &mut pay);
@@ -131,14 +134,14 @@ fn tick<X, const COGRID: bool>(tables: &Tables, state: &mut State<X>) {
 /// Pays what is due for standing somewhere, after the step.
 #[inline]
 fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
-    for (index, wage) in tables.wages.iter().enumerate() {
-        if let Due::Stands(on) = wage.due {
+    for (index, paid) in tables.rewards.iter().enumerate() {
+        if let CompiledWhen::Stands(on) = paid.due {
             for (seat, agent) in state.agents[..tables.seats].iter().enumerate() {
                 if on.has(state.kind(agent.cell))
                     && pay.done >> seat & 1 == 0
-                    && wage.is_for(agent.facing)
+                    && paid.is_for(agent.facing)
                 {
-                    pay.give(tables, index, seat as u8, wage.worth);
+                    pay.give(tables, index, seat as u8, paid.worth);
                 }
             }
         }
@@ -147,7 +150,11 @@ fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
 
 /// Ends the episode of seats that are terminated or truncated.
 #[inline]
-fn finish<W: GridWorld, C>(grid: &Grid<W, C>, state: &mut State<W::Extra>, outcome: &mut Outcome) {
+fn finish<W: GridWorld, C>(
+    grid: &Grid<W, C>,
+    state: &mut State<W::Extra>,
+    outcome: &mut StepOutcome,
+) {
     let seats = grid.tables.seats;
     if W::TERMINATES || grid.tables.terminal != KindSet::default() {
         for seat in 0..seats {

@@ -4,10 +4,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
-use super::layout::Ground;
-use super::motion::{MOVES, Motion, Move, action, motions};
-use super::plan::{Layout, Plan, Rules, check, refuse};
-use super::reward::{Due, Wage};
+use super::layout::GridGround;
+use super::motion::{MOVES, Motion, Move, describe_action, list_motions};
+use super::plan::{Layout, Plan, Rules, check_plan, refuse};
+use super::reward::{CompiledReward, CompiledWhen};
 use super::state::{Direction, FIXTURE_HEAD};
 use crate::contract::{Action, ActionSpec, ParamError};
 
@@ -85,7 +85,7 @@ pub struct Tables {
     /// Number of cells.
     pub cells: usize,
     /// The ground of every episode; none if it is made anew for each.
-    pub ground: Option<Ground>,
+    pub ground: Option<GridGround>,
     /// The kinds; the first has the number 1.
     pub kinds: Vec<Kind>,
     /// The acts that hands can do, by kind.
@@ -105,7 +105,7 @@ pub struct Tables {
     /// The action that does nothing.
     pub noop: Action,
     /// The rewards, their names resolved.
-    pub wages: Vec<Wage>,
+    pub rewards: Vec<CompiledReward>,
     /// True if a reward is paid for standing somewhere.
     pub(super) stands: bool,
     /// By the rules of CoGrid: the container that hands reach, [`EMPTY`] for none.
@@ -124,9 +124,9 @@ impl Tables {
     /// # Errors
     /// [`ParamError`] with what is wrong in it.
     pub fn new(plan: &Plan) -> Result<Self, ParamError> {
-        check(plan)?;
+        check_plan(plan)?;
         let ground = match &plan.layout {
-            Layout::Fixed(rows) => Some(Ground::read(rows, &plan.kinds)?),
+            Layout::Fixed(rows) => Some(GridGround::read(rows, &plan.kinds)?),
             Layout::Generated { .. } => None,
         };
         let (rows, cols) = match (&plan.layout, &ground) {
@@ -134,7 +134,7 @@ impl Tables {
             (_, Some(ground)) => (ground.rows, ground.cols),
             (_, None) => (0, 0),
         };
-        let motions = motions(plan.actions);
+        let motions = list_motions(plan.actions);
         let mut moves = [Move::STAY; MOVES];
         for (place, &motion) in moves.iter_mut().zip(&motions) {
             *place = Move::of(motion, plan.rules);
@@ -159,22 +159,22 @@ impl Tables {
             motions,
             moves,
             stands: false,
-            wages: Vec::new(),
+            rewards: Vec::new(),
             wired: EMPTY,
             fronts: fronts(rows, cols),
             stride: FIXTURE_HEAD,
             fixtures: 0,
         };
         tables.resolve()?;
-        tables.wages = plan
+        tables.rewards = plan
             .rewards
             .iter()
             .map(|reward| reward.resolve(&tables))
             .collect::<Result<_, _>>()?;
         tables.stands = tables
-            .wages
+            .rewards
             .iter()
-            .any(|wage| matches!(wage.due, Due::Stands(_)));
+            .any(|paid| matches!(paid.due, CompiledWhen::Stands(_)));
         tables.count_fixtures(&plan.layout);
         tables.check_starts()?;
         Ok(tables)
@@ -214,7 +214,7 @@ impl Tables {
         self.id(name).map_or_else(
             || {
                 let known = self.kinds.iter().map(|kind| kind.name.as_str());
-                refuse(field, super::unknown("kind", name, known))
+                refuse(field, super::tell_unknown("kind", name, known))
             },
             Ok,
         )
@@ -416,7 +416,7 @@ impl Tables {
     /// The action space. Actions that are of no use have no keys.
     pub fn action_specs(&self, is_of_use: impl Fn(Motion) -> bool) -> Vec<ActionSpec> {
         let own = |&motion: &Motion| {
-            let mut spec = action(motion);
+            let mut spec = describe_action(motion);
             if !is_of_use(motion) {
                 spec.keys.clear();
             }

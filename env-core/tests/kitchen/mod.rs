@@ -5,7 +5,7 @@
 use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
 use env_core::grid::{self, Direction, Rules};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 pub(crate) type State = grid::State<Extra>;
 
@@ -86,7 +86,7 @@ impl<V: Variant> Scene<V> {
 
     pub(crate) fn step(&mut self, actions: &[u16]) -> Told {
         assert!(self.env.valid(&self.state), "{:?}", self.state);
-        let mut outcome = Outcome::default();
+        let mut outcome = StepOutcome::default();
         self.env.step(&mut self.state, actions, &mut outcome);
         assert!(self.env.valid(&self.state), "{:?}", self.state);
         let spec = self.env.spec();

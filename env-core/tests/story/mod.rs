@@ -6,7 +6,7 @@ use std::path::Path;
 
 use env_core::digest::digest;
 use env_core::grid::{CogridRules, Grid, GridWorld, State};
-use env_core::{Environment, Outcome};
+use env_core::{Environment, StepOutcome};
 
 /// One sign a step: `^v<>` moves, `x` picks up or drops, `t` toggles, `.` waits.
 const SIGNS: &str = "^v<>xt.";
@@ -52,7 +52,7 @@ pub(crate) fn tell<W: GridWorld>(params: W::Params, seed: u64, play: &[&str]) ->
         W::VERSION,
         grid.tables().rules
     );
-    let mut outcome = Outcome::default();
+    let mut outcome = StepOutcome::default();
     for step in 0..play[0].len() {
         let joint = actions(play, step);
         grid.step(&mut state, &joint, &mut outcome);

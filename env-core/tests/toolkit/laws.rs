@@ -6,7 +6,7 @@ use env_core::conformance::check_batch;
 use env_core::grid::tables::Hand;
 use env_core::grid::{Agent, KindId, Motion, Rules, State, Tables};
 use env_core::rng::Rng;
-use env_core::{Action, Environment as _, Event, Outcome, Spec};
+use env_core::{Action, Environment as _, Spec, StepEvent, StepOutcome};
 
 use super::world::{Anything, Params, change};
 
@@ -17,14 +17,14 @@ struct Episode {
     spec: Spec,
     rng: Rng,
     state: State<()>,
-    outcome: Outcome,
+    outcome: StepOutcome,
 }
 
 impl Episode {
     fn new(params: Params, seed: u64) -> Self {
         let env = Anything::new(params.clone()).unwrap();
         let (spec, state) = (env.spec(), env.reset(seed));
-        let (rng, outcome) = (Rng::new(seed), Outcome::default());
+        let (rng, outcome) = (Rng::new(seed), StepOutcome::default());
         Self {
             env,
             params,
@@ -98,7 +98,7 @@ fn nothing_is_made_or_lost_but_where_it_is_declared() {
                 .outcome
                 .events
                 .iter()
-                .map(|&Event { kind, .. }| episode.spec.events[usize::from(kind)].as_str())
+                .map(|&StepEvent { kind, .. }| episode.spec.events[usize::from(kind)].as_str())
                 .collect();
             let changed: i64 = names.iter().map(|name| change(&plan, name)).sum();
             let after = episode.items();
@@ -200,7 +200,7 @@ fn an_agent_with_free_floor_in_front_and_nobody_near_moves() {
 /// Checks whether a row of actions does something else than no-ops would.
 fn matters(episode: &Episode, row: &[Action]) -> bool {
     let after = |row: &[Action]| {
-        let (mut state, mut outcome) = (episode.state.clone(), Outcome::default());
+        let (mut state, mut outcome) = (episode.state.clone(), StepOutcome::default());
         episode.env.step(&mut state, row, &mut outcome);
         (state, outcome)
     };

@@ -8,7 +8,7 @@ use env_core::draw::{DrawList, Shape, Sprite};
 use env_core::grid::{
     Direction, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, State, Tables, Use,
 };
-use env_core::{Environment as _, MAX_SEATS, Outcome};
+use env_core::{Environment as _, MAX_SEATS, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 use super::world::{Anything, Params};
@@ -140,12 +140,12 @@ impl Scene {
         let mut actions = [NOOP; 2];
         actions[seat] = action;
         self.env
-            .step(&mut self.state, &actions, &mut Outcome::default());
+            .step(&mut self.state, &actions, &mut StepOutcome::default());
     }
 
     fn wait(&mut self) {
         self.env
-            .step(&mut self.state, &[NOOP; 2], &mut Outcome::default());
+            .step(&mut self.state, &[NOOP; 2], &mut StepOutcome::default());
     }
 
     fn picture(&self) -> DrawList {
@@ -370,7 +370,7 @@ fn more_than_two_agents_have_numbers_and_are_drawn_from_back_to_front() {
         }
         let mut list = DrawList::default();
         env.draw(&state, &mut list);
-        sane::picture(&list, World::sprites().len()).unwrap();
+        sane::check_picture(&list, World::sprites().len()).unwrap();
         let rows: Vec<f32> = list
             .items
             .iter()
@@ -432,9 +432,9 @@ fn any_world_has_a_picture_and_words() {
         let (mut list, mut words) = (DrawList::default(), String::new());
         for step in 0..60_u16 {
             let actions: Vec<u16> = (0..16).map(|seat| (step * 3 + seat * 5) % 7).collect();
-            env.step(&mut state, &actions, &mut Outcome::default());
+            env.step(&mut state, &actions, &mut StepOutcome::default());
             env.draw(&state, &mut list);
-            sane::picture(&list, 0).unwrap();
+            sane::check_picture(&list, 0).unwrap();
             words.clear();
             env.describe(&state, 0, &mut words);
             assert!(

@@ -88,7 +88,7 @@ impl GridWorld for World {
         &self,
         tables: &Tables,
         state: &mut State<Collected>,
-        luck: &mut Luck,
+        random: &mut StepDraws,
         _: &mut Pay<'_>,
     ) {
         if state.steps == 0 || !state.steps.is_multiple_of(JUMPS_EVERY) {
@@ -100,12 +100,18 @@ impl GridWorld for World {
         }
         let is_free = |&cell: &u16| state.kind(cell) == EMPTY && !state.occupied(tables, cell);
         let free: Vec<u16> = cells().filter(is_free).collect();
-        let chosen = luck.choose(&mut state.draws, free.len() as u32);
+        let chosen = random.choose(&mut state.draws, free.len() as u32);
         state.set_kind(free[chosen as usize], self.goal);
     }
 
     /// Counts each goal that an agent collects, and pays it as it is declared.
-    fn earn(&self, tables: &Tables, state: &mut State<Collected>, did: &Did, pay: &mut Pay<'_>) {
+    fn earn(
+        &self,
+        tables: &Tables,
+        state: &mut State<Collected>,
+        did: &Interaction,
+        pay: &mut Pay<'_>,
+    ) {
         state.extra.goals[usize::from(did.seat)] += u16::from(did.at == self.goal);
         pay.declared(tables, did);
     }

@@ -5,7 +5,7 @@
 
 use env_core::contract::{ActionSpec, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Shape, Sprite};
-use env_core::{Action, Environment, Event, MAX_SEATS, Outcome, Spec};
+use env_core::{Action, Environment, MAX_SEATS, Spec, StepEvent, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 /// Coins that everybody gets in a round.
@@ -132,7 +132,7 @@ impl Environment for PublicGoods {
         }
     }
 
-    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut StepOutcome) {
         outcome.clear();
         if !self.over(state) {
             let seats = self.seats();
@@ -150,7 +150,7 @@ impl Environment for PublicGoods {
                 let reward = f32::from(COINS - given) + share;
                 outcome.rewards[seat] = reward;
                 state.earned[seat] += reward;
-                outcome.events.push(Event {
+                outcome.events.push(StepEvent {
                     kind: 0,
                     seat: seat as u8,
                     value: f32::from(given),

@@ -178,7 +178,7 @@ impl GridWorld for World {
     fn start(&self, _: &Tables, _: &mut Draws) {}
 
     /// Gates are open while a button is lit; one in which somebody stands does not close.
-    fn tick(&self, tables: &Tables, state: &mut State<()>, _: &mut Luck, _: &mut Pay<'_>) {
+    fn tick(&self, tables: &Tables, state: &mut State<()>, _: &mut StepDraws, _: &mut Pay<'_>) {
         let lit = state.fixtures(tables).any(|fixture| fixture.timer() > 0);
         let (from, to) = if lit {
             (self.gate, self.open_gate)
@@ -200,14 +200,14 @@ impl GridWorld for World {
         seat: usize,
         cell: u16,
         motion: Motion,
-    ) -> Option<Did> {
+    ) -> Option<Interaction> {
         let next = self
             .pushed(tables, state, seat, cell)
             .filter(|_| motion == Motion::Reach)?;
         state.set_kind(cell, EMPTY);
         state.set_kind(next, self.block);
         let (seat, act, item, at) = (seat as u8, Act::Place, self.block, EMPTY);
-        Some(Did {
+        Some(Interaction {
             seat,
             act,
             item,

@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader};
 
 use env_core::digest::Fnv1a;
 use env_core::grid::{Direction, NoParams, State};
-use env_core::{Action, Environment as _, Outcome};
+use env_core::{Action, Environment as _, StepOutcome};
 use example_environments::ported::Ported;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn numbers(value: &Value) -> Vec<u64> {
 #[test]
 fn the_port_walks_as_the_original_until_somebody_arrives() {
     let env = Ported::new(NoParams::default()).unwrap();
-    let (mut state, mut outcome) = (env.reset(0), Outcome::default());
+    let (mut state, mut outcome) = (env.reset(0), StepOutcome::default());
     let (mut steps, mut arrivals, mut running) = (0, 0, false);
     for line in BufReader::new(GzDecoder::new(std::fs::File::open(RECORDING).unwrap())).lines() {
         let line: Value = serde_json::from_str(&line.unwrap()).unwrap();

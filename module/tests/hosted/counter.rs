@@ -1,6 +1,6 @@
 //! The hand-written counter, and how to break it.
 
-use module::{Code, Limits, Module, ModuleError};
+use module::{Code, Module, ModuleError, ModuleLimits};
 
 /// The facts of the counter.
 pub(crate) const FACTS: &str = r#"{"spec":{"id":"counter","version":"1.0.0","title":"Counter","seats":1,
@@ -28,10 +28,10 @@ pub(crate) fn counter(facts: &str, functions: &[(&str, &str)]) -> Vec<u8> {
 
 /// Opens the counter with other functions.
 pub(crate) fn broken(functions: &[(&str, &str)]) -> Result<Module, ModuleError> {
-    module::load(&counter(FACTS, functions), "", Limits::default())
+    module::load(&counter(FACTS, functions), "", ModuleLimits::default())
 }
 
 /// Compiles the sound counter.
 pub(crate) fn sound() -> Code {
-    Code::compile(&counter(FACTS, &[]), Limits::default()).expect("the counter is a module")
+    Code::compile(&counter(FACTS, &[]), ModuleLimits::default()).expect("the counter is a module")
 }

@@ -5,7 +5,7 @@ use env_core::World;
 use env_core::conformance;
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
-use module::{Limits, Module, ModuleError};
+use module::{Module, ModuleError, ModuleLimits};
 
 /// The words of a module's refusal.
 fn refused(result: Result<Module, ModuleError>) -> String {
@@ -72,7 +72,7 @@ fn says(sentence: &str, parts: &[&str]) {
 
 #[test]
 fn bytes_that_are_no_module_are_refused() {
-    let load = |bytes: &[u8]| refused(module::load(bytes, "", Limits::default()));
+    let load = |bytes: &[u8]| refused(module::load(bytes, "", ModuleLimits::default()));
     assert_eq!(
         load(b"not wasm"),
         "this is no WebAssembly module: it is no WebAssembly file, which begins with the bytes `\\0asm`"
@@ -81,9 +81,9 @@ fn bytes_that_are_no_module_are_refused() {
         &load(&counter(FACTS, &[])[..200]),
         &["no WebAssembly module"],
     );
-    let small = Limits {
+    let small = ModuleLimits {
         module_bytes: 100,
-        ..Limits::default()
+        ..ModuleLimits::default()
     };
     says(
         &refused(module::load(&counter(FACTS, &[]), "", small)),
@@ -97,7 +97,7 @@ fn an_import_is_refused_by_name() {
     let sentence = refused(module::load(
         &wat::parse_str(text).unwrap(),
         "",
-        Limits::default(),
+        ModuleLimits::default(),
     ));
     says(
         &sentence,
@@ -115,7 +115,7 @@ fn a_missing_or_mistyped_export_is_named() {
         include_str!("counter.wat").replace("(memory (export \"memory\") 20)", "(memory 20)");
     let bytes = wat::parse_str(text.replace("LENGTH", "5")).unwrap();
     says(
-        &refused(module::load(&bytes, "", Limits::default())),
+        &refused(module::load(&bytes, "", ModuleLimits::default())),
         &["does not export its `memory`"],
     );
     says(
@@ -149,7 +149,7 @@ fn refused_parameters_are_told_in_the_words_of_the_module() {
     let bytes = counter(FACTS, &[]);
     let long = " ".repeat(2 << 20);
     says(
-        &refused(module::load(&bytes, &long, Limits::default())),
+        &refused(module::load(&bytes, &long, ModuleLimits::default())),
         &["over 1 MiB"],
     );
     let open = |code: &str| {
@@ -194,9 +194,9 @@ fn a_loop_without_end_is_stopped() {
             "was stopped",
         ],
     );
-    let small = Limits {
+    let small = ModuleLimits {
         open_fuel: 10_000,
-        ..Limits::default()
+        ..ModuleLimits::default()
     };
     let bytes = counter(FACTS, &[("coplay_open", body)]);
     says(
@@ -233,9 +233,9 @@ fn growth_without_bound_is_stopped() {
         &["`coplay_step` wanted more than 1024 pages of memory (64 MiB)"],
     );
     let bytes = counter(FACTS, &[]);
-    let small = Limits {
+    let small = ModuleLimits {
         memory_pages: 19,
-        ..Limits::default()
+        ..ModuleLimits::default()
     };
     says(
         &refused(module::load(&bytes, "", small)),
@@ -329,7 +329,7 @@ fn an_outcome_that_lies_is_refused() {
 fn a_spec_with_too_many_steps_a_second_is_refused() {
     let load = |hz: &str| {
         let facts = FACTS.replace("\"tick_hz\":10", &format!("\"tick_hz\":{hz}"));
-        module::load(&counter(&facts, &[]), "", Limits::default())
+        module::load(&counter(&facts, &[]), "", ModuleLimits::default())
     };
     for hz in ["0", "60"] {
         assert!(load(hz).is_ok(), "{hz}");
@@ -390,7 +390,13 @@ fn a_digest_that_lies_is_refused() {
 
 #[test]
 fn facts_that_are_rubbish_are_refused() {
-    let facts = |facts: &str| refused(module::load(&counter(facts, &[]), "", Limits::default()));
+    let facts = |facts: &str| {
+        refused(module::load(
+            &counter(facts, &[]),
+            "",
+            ModuleLimits::default(),
+        ))
+    };
     says(
         &facts("rubbish"),
         &[
@@ -479,7 +485,7 @@ fn a_breakdown_in_the_middle_is_found_once() {
 
 /// The findings of the laws about the counter with other functions, a line each.
 fn findings(functions: &[(&str, &str)]) -> String {
-    let code = module::Code::compile(&counter(FACTS, functions), Limits::default()).unwrap();
+    let code = module::Code::compile(&counter(FACTS, functions), ModuleLimits::default()).unwrap();
     let mut open = || {
         let world = code.open("").map_err(|error| error.to_string())?;
         Ok(Box::new(world) as Box<dyn World>)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use env_core::Spec;
 use env_core::contract::FieldSpec;
 use policy::Network;
-use policy::network::{Choice, Field, Map, Memory, Pair, Step};
+use policy::network::{ActionChoice, Field, KernelStep, Map, MemoryRegister, Pair};
 
 use crate::OnnxError;
 use crate::graph::Graph;
@@ -50,7 +50,11 @@ pub(crate) struct Lowering {
 }
 
 /// Lowers the part of a graph that decides.
-pub(crate) fn lower(graph: &Graph, spec: &Spec, choice: Choice) -> Result<Network, OnnxError> {
+pub(crate) fn lower(
+    graph: &Graph,
+    spec: &Spec,
+    choice: ActionChoice,
+) -> Result<Network, OnnxError> {
     let taken = fields(graph, spec).len().max(1);
     let (remembered, actions) = (graph.inputs.len() - taken, spec.actions.len());
     let Some(own) = graph
@@ -102,7 +106,7 @@ fn one(
     spec: &Spec,
     output: &str,
     next: &[String],
-    choice: Choice,
+    choice: ActionChoice,
 ) -> Result<(Network, Vec<usize>), OnnxError> {
     let taken = fields(graph, spec).len().max(1);
     let memory: Vec<_> = graph.inputs[taken..].iter().zip(next).collect();
@@ -121,7 +125,7 @@ fn one(
     for ((name, shape), leaves) in &memory {
         if wanted.contains(&leaves.as_str()) {
             let entered = lowering.entered(shape).map_err(OnnxError::Whole)?;
-            lowering.network.memory.push(Memory {
+            lowering.network.memory.push(MemoryRegister {
                 enters: entered.register,
                 leaves: 0,
             });
@@ -147,7 +151,7 @@ fn one(
 }
 
 impl Lowering {
-    fn new(graph: &Graph, spec: &Spec, choice: Choice) -> Result<Self, OnnxError> {
+    fn new(graph: &Graph, spec: &Spec, choice: ActionChoice) -> Result<Self, OnnxError> {
         let constants = graph.constants.iter();
         let constants = constants.map(|(name, it)| (name.clone(), Value::Fixed(it.clone())));
         let mut lowering = Self {
@@ -284,7 +288,9 @@ impl Lowering {
             Value::Fixed(tensor) => {
                 let weights = self.weights(&tensor.floats())?;
                 let to = self.register(count(&tensor.shape)?)?;
-                self.network.steps.push(Step::Constant { to, weights });
+                self.network
+                    .steps
+                    .push(KernelStep::Constant { to, weights });
                 Ok(Live {
                     shape: tensor.shape,
                     register: to,
@@ -321,7 +327,7 @@ impl Lowering {
     fn map(&mut self, map: Map, from: &Live) -> Lowered<Live> {
         let to = self.register(count(&from.shape)?)?;
         let from_register = from.register;
-        self.network.steps.push(Step::Map {
+        self.network.steps.push(KernelStep::Map {
             from: from_register,
             to,
             map,
@@ -336,7 +342,7 @@ impl Lowering {
     fn pair(&mut self, pair: Pair, left: &Live, right: &Live) -> Lowered<Live> {
         let to = self.register(count(&left.shape)?)?;
         let (left_register, right_register) = (left.register, right.register);
-        self.network.steps.push(Step::Pair {
+        self.network.steps.push(KernelStep::Pair {
             left: left_register,
             right: right_register,
             to,
@@ -360,7 +366,7 @@ impl Lowering {
         let (weights, bias) = (self.weights(weights)?, self.weights(bias)?);
         let to = self.register(count(&shape)?)?;
         let rows = u32::try_from(rows).map_err(|_| "there are too many rows".to_owned())?;
-        self.network.steps.push(Step::Dense {
+        self.network.steps.push(KernelStep::Dense {
             from: from.register,
             to,
             rows,

@@ -1,6 +1,6 @@
 //! Operators that move values and do not change them.
 
-use policy::network::Step;
+use policy::network::KernelStep;
 
 use super::{Live, Lowered, Lowering, Value, axis};
 use crate::proto::Node;
@@ -79,7 +79,9 @@ impl Lowering {
             .collect::<Lowered<_>>()?;
         let to = self.register(places.len())?;
         let places = places.into_iter().map(|place| place as u32).collect();
-        self.network.steps.push(Step::Pick { from, to, places });
+        self.network
+            .steps
+            .push(KernelStep::Pick { from, to, places });
         Ok(Value::Live(Live {
             shape,
             register: to,

@@ -1,6 +1,6 @@
 //! Operators that calculate.
 
-use policy::network::{Conv, Map, Pair, Step};
+use policy::network::{Conv, KernelStep, Map, Pair};
 
 use super::moves::common;
 use super::{Live, Lowered, Lowering, Value};
@@ -212,7 +212,7 @@ impl Lowering {
         let (weights, bias) = (self.weights(&kernels.floats())?, self.weights(&bias)?);
         let to = self.register(count(&full)?)?;
         let from = from.register;
-        self.network.steps.push(Step::Conv {
+        self.network.steps.push(KernelStep::Conv {
             from,
             to,
             shape,

@@ -75,26 +75,12 @@ impl Server {
             controllers: self.controllers.clone(),
             env: "toy".into(),
             env_version: "1.0.0".into(),
-            module: String::new(),
-            networks: Vec::new(),
-            params: String::new(),
             seed: 9,
             tick_hz: HZ as u16,
-            window: 16,
-            keys: Vec::new(),
-            disclose_ai: false,
-            ice: Vec::new(),
-            touch: true,
-            fullscreen: false,
-            relay_only: false,
             measures_loss: self.measures_loss,
             life: if running { life.next() } else { life },
             running,
-            rules: Default::default(),
-            round: (0, 1),
-            countdown_s: None,
-            hud: Vec::new(),
-            chat: false,
+            ..Plan::for_testing(self.controllers.len())
         }
     }
 

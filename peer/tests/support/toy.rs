@@ -2,7 +2,7 @@
 
 use env_core::contract::{ActionSpec, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Sprite};
-use env_core::{Action, Environment, Instance, Outcome, Spec};
+use env_core::{Action, Environment, Instance, Spec, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 /// How many actions there are; the last one is momentary.
@@ -88,7 +88,7 @@ impl Environment for Toy {
         }
     }
 
-    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut Outcome) {
+    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut StepOutcome) {
         outcome.clear();
         for (seat, &action) in actions.iter().enumerate() {
             match action {

@@ -6,7 +6,7 @@ use crate::state::SplitMix;
 
 /// How an action is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct ActionChoice {
     /// Ticks from one decision to the next; the seat does nothing in between.
     pub every: u8,
     /// Divisor of the values before an action is drawn, in proportion to its exponential; none to take the
@@ -14,7 +14,7 @@ pub struct Choice {
     pub temperature: Option<f32>,
 }
 
-impl Default for Choice {
+impl Default for ActionChoice {
     fn default() -> Self {
         Self {
             every: 1,

@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use env_core::Spec;
 use env_core::contract::FieldSpec;
 
-pub use choice::Choice;
+pub use choice::ActionChoice;
 pub(crate) use player::Player;
-pub use program::{Conv, Map, Pair, Step};
+pub use program::{Conv, KernelStep, Map, Pair};
 
 /// The most bytes of a network.
 pub const MAX_LEN: usize = 16 << 20;
@@ -48,7 +48,7 @@ pub struct Field {
 
 /// Which values in the registers a network remembers from decision to decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryRegister {
     /// Where they stand before a decision; 0 at first.
     pub enters: u16,
     /// Where they stand after it.
@@ -63,13 +63,13 @@ pub struct Network {
     /// Number of values of each register. The first is what it takes of the observation.
     pub registers: Vec<u32>,
     /// The steps, in the order in which they are computed.
-    pub steps: Vec<Step>,
+    pub steps: Vec<KernelStep>,
     /// The registers that are remembered.
-    pub memory: Vec<Memory>,
+    pub memory: Vec<MemoryRegister>,
     /// The register with one value an action: the greater, the better.
     pub logits: u16,
     /// How the action is chosen.
-    pub choice: Choice,
+    pub choice: ActionChoice,
     /// Everything that was trained, and constants.
     pub weights: Vec<f32>,
 }
@@ -92,7 +92,7 @@ pub enum NetworkError {
     },
     /// A part of it does not fit the others.
     #[error("step {step} does not fit: {why}")]
-    Step {
+    KernelStep {
         /// Index of the step.
         step: usize,
         /// The fault.

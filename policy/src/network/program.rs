@@ -6,7 +6,7 @@ use super::{MAX_EVERY, MAX_VALUES, MAX_WORK, Network, NetworkError, kernels, too
 
 /// Fills a register from earlier ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Step {
+pub enum KernelStep {
     /// A product with a matrix and a sum, for each row.
     Dense {
         /// `[row, input]`
@@ -206,7 +206,7 @@ impl Network {
         let mut work = 0_u64;
         for (step, done) in self.steps.iter().enumerate() {
             let (cost, to) =
-                (self.fit(done, &filled)).map_err(|why| NetworkError::Step { step, why })?;
+                (self.fit(done, &filled)).map_err(|why| NetworkError::KernelStep { step, why })?;
             work = work.saturating_add(cost);
             filled[usize::from(to)] = true;
         }
@@ -248,7 +248,7 @@ impl Network {
     }
 
     /// Gives the cost of a step and the register that it fills, if everything that it needs is there.
-    fn fit(&self, step: &Step, filled: &[bool]) -> Result<(u64, u16), &'static str> {
+    fn fit(&self, step: &KernelStep, filled: &[bool]) -> Result<(u64, u16), &'static str> {
         let len = |register: u16| match is_set(filled, register) {
             true => Ok(self.len(register) as u64),
             false => Err("it reads what is not filled"),
@@ -269,7 +269,7 @@ impl Network {
             }
         };
         match step {
-            Step::Dense {
+            KernelStep::Dense {
                 from,
                 to,
                 rows,
@@ -285,7 +285,7 @@ impl Network {
                 there(*bias, outputs)?;
                 Ok((from * outputs, *to))
             }
-            Step::Conv {
+            KernelStep::Conv {
                 from,
                 to,
                 shape,
@@ -303,21 +303,21 @@ impl Network {
                 there(*bias, u64::from(shape.filters))?;
                 Ok((out.saturating_mul(shape.taps()), *to))
             }
-            Step::Map { from, to, map } => {
+            KernelStep::Map { from, to, map } => {
                 equal(len(*from)?, fresh(*to)?)?;
                 match map.is_finite() {
                     true => Ok((self.len(*to) as u64, *to)),
                     false => Err("a number of its function is not finite"),
                 }
             }
-            Step::Pair {
+            KernelStep::Pair {
                 left, right, to, ..
             } => {
                 equal(len(*left)?, len(*right)?)?;
                 equal(len(*left)?, fresh(*to)?)?;
                 Ok((self.len(*to) as u64, *to))
             }
-            Step::Pick { from, to, places } => {
+            KernelStep::Pick { from, to, places } => {
                 let all: u64 = from
                     .iter()
                     .try_fold(0, |all, from| Ok::<_, &str>(all + len(*from)?))?;
@@ -327,7 +327,7 @@ impl Network {
                     false => Err("it picks what is not there"),
                 }
             }
-            Step::Constant { to, weights } => {
+            KernelStep::Constant { to, weights } => {
                 there(*weights, fresh(*to)?)?;
                 Ok((0, *to))
             }
@@ -344,11 +344,11 @@ impl Network {
         }
     }
 
-    fn fill(&self, step: &Step, values: &[Vec<f32>], out: &mut [f32]) {
+    fn fill(&self, step: &KernelStep, values: &[Vec<f32>], out: &mut [f32]) {
         let value = |register: &u16| values[usize::from(*register)].as_slice();
         let weights = |at: &u32| &self.weights[*at as usize..];
         match step {
-            Step::Dense {
+            KernelStep::Dense {
                 from,
                 rows,
                 weights: at,
@@ -359,7 +359,7 @@ impl Network {
                 let bias = &weights(bias)[..out.len() / rows];
                 kernels::dense(value(from), weights(at), bias, rows, out);
             }
-            Step::Conv {
+            KernelStep::Conv {
                 from,
                 shape,
                 weights: at,
@@ -369,18 +369,20 @@ impl Network {
                 let bias = &weights(bias)[..shape.filters as usize];
                 kernels::conv(shape, value(from), weights(at), bias, out);
             }
-            Step::Map { from, map, .. } => kernels::map(*map, value(from), out),
-            Step::Pair {
+            KernelStep::Map { from, map, .. } => kernels::map(*map, value(from), out),
+            KernelStep::Pair {
                 left, right, pair, ..
             } => {
                 kernels::pair(*pair, value(left), value(right), out);
             }
-            Step::Pick { from, places, .. } => {
+            KernelStep::Pick { from, places, .. } => {
                 for (out, place) in out.iter_mut().zip(places) {
                     *out = picked(from.iter().map(value), *place as usize);
                 }
             }
-            Step::Constant { weights: at, .. } => out.copy_from_slice(&weights(at)[..out.len()]),
+            KernelStep::Constant { weights: at, .. } => {
+                out.copy_from_slice(&weights(at)[..out.len()])
+            }
         }
     }
 }
@@ -400,7 +402,7 @@ fn is_set(filled: &[bool], register: u16) -> bool {
     filled.get(usize::from(register)) == Some(&true)
 }
 
-impl Step {
+impl KernelStep {
     /// The register that it fills.
     pub fn to(&self) -> u16 {
         match self {

@@ -30,18 +30,18 @@ fn spec(values: u32, actions: usize) -> Spec {
 }
 
 /// Two values in, three actions out, and a running sum of what was seen that tips the choice.
-fn counter(choice: Choice) -> Network {
+fn counter(choice: ActionChoice) -> Network {
     Network {
         fields: Vec::new(),
         registers: vec![2, 2, 2, 3],
         steps: vec![
-            Step::Pair {
+            KernelStep::Pair {
                 left: 0,
                 right: 1,
                 to: 2,
                 pair: Pair::Add,
             },
-            Step::Dense {
+            KernelStep::Dense {
                 from: 2,
                 to: 3,
                 rows: 1,
@@ -49,7 +49,7 @@ fn counter(choice: Choice) -> Network {
                 bias: 6,
             },
         ],
-        memory: vec![Memory {
+        memory: vec![MemoryRegister {
             enters: 1,
             leaves: 2,
         }],
@@ -74,7 +74,7 @@ fn player(network: &Network) -> Box<dyn Policy> {
 
 #[test]
 fn the_bytes_give_the_network_back_and_nothing_else_does() {
-    let network = counter(Choice::default());
+    let network = counter(ActionChoice::default());
     let bytes = network.encode().unwrap();
     assert_eq!(Network::decode(&bytes).unwrap(), network);
     assert_eq!(
@@ -90,7 +90,7 @@ fn the_bytes_give_the_network_back_and_nothing_else_does() {
 
 #[test]
 fn what_is_remembered_decides_and_comes_back_with_its_slot() {
-    let mut player = player(&counter(Choice::default()));
+    let mut player = player(&counter(ActionChoice::default()));
     assert_eq!(player.act(&[1.0, 0.0]), 0);
     player.save(3);
     let digest = player.digest();
@@ -109,10 +109,10 @@ fn what_is_remembered_decides_and_comes_back_with_its_slot() {
 
 #[test]
 fn a_state_of_another_shape_is_refused() {
-    let mut one = player(&counter(Choice::default()));
+    let mut one = player(&counter(ActionChoice::default()));
     let other = Network {
         registers: vec![2, 3],
-        steps: vec![Step::Dense {
+        steps: vec![KernelStep::Dense {
             from: 0,
             to: 1,
             rows: 1,
@@ -121,7 +121,7 @@ fn a_state_of_another_shape_is_refused() {
         }],
         memory: Vec::new(),
         logits: 1,
-        ..counter(Choice::default())
+        ..counter(ActionChoice::default())
     };
     let mut bytes = Vec::new();
     player(&other).state(&mut bytes);
@@ -133,7 +133,7 @@ fn a_state_of_another_shape_is_refused() {
 #[test]
 fn between_decisions_the_seat_does_nothing() {
     let every = 3;
-    let mut player = player(&counter(Choice {
+    let mut player = player(&counter(ActionChoice {
         every,
         temperature: None,
     }));
@@ -143,7 +143,7 @@ fn between_decisions_the_seat_does_nothing() {
 
 #[test]
 fn what_is_no_number_is_never_remembered() {
-    let mut player = player(&counter(Choice::default()));
+    let mut player = player(&counter(ActionChoice::default()));
     player.act(&[f32::MAX, f32::MAX]);
     player.act(&[f32::MAX, -f32::MAX]);
     let mut bytes = Vec::new();
@@ -153,7 +153,7 @@ fn what_is_no_number_is_never_remembered() {
 
 #[test]
 fn draws_follow_the_seed_and_roll_back() {
-    let choice = Choice {
+    let choice = ActionChoice {
         every: 1,
         temperature: Some(2.0),
     };
@@ -169,7 +169,7 @@ fn draws_follow_the_seed_and_roll_back() {
 
 #[test]
 fn a_misfit_says_what_the_environment_has() {
-    let network = counter(Choice::default());
+    let network = counter(ActionChoice::default());
     let observation = network.fits(&spec(5, 3)).unwrap_err().to_string();
     assert_eq!(
         observation,
@@ -199,7 +199,7 @@ fn fields_are_taken_by_their_names() {
     spec.observation = vec![field("one", 1), field("map", 9), field("two", 1)];
     let of = |names: [&str; 2]| Network {
         fields: names.map(|name| own(name, 1)).to_vec(),
-        ..counter(Choice::default())
+        ..counter(ActionChoice::default())
     };
     let mut seen = vec![0.0; 11];
     (seen[0], seen[10]) = (1.0, 3.0);
@@ -265,13 +265,13 @@ fn a_convolution_is_what_its_definition_says() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let good = || counter(Choice::default());
+    let good = || counter(ActionChoice::default());
     let why = |network: Network| network.encode().unwrap_err().to_string();
-    let with = |step: Step| Network {
+    let with = |step: KernelStep| Network {
         steps: vec![good().steps[0].clone(), step],
         ..good()
     };
-    let dense = |from, to, rows, weights| Step::Dense {
+    let dense = |from, to, rows, weights| KernelStep::Dense {
         from,
         to,
         rows,
@@ -294,7 +294,7 @@ fn what_does_not_fit_is_refused() {
         why(with(dense(2, 3, 0, 0))),
         "step 1 does not fit: the rows do not fit"
     );
-    let pick = Step::Pick {
+    let pick = KernelStep::Pick {
         from: vec![2],
         to: 3,
         places: vec![0, 1, 2],
@@ -315,7 +315,7 @@ fn what_does_not_fit_is_refused() {
         }),
         "a result is never filled"
     );
-    let choice = Choice {
+    let choice = ActionChoice {
         every: 0,
         temperature: None,
     };
@@ -332,7 +332,7 @@ fn what_does_not_fit_is_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_break_the_reader_or_what_it_plays(mut bytes in Just(counter(Choice::default()).encode().unwrap()), changes in prop::collection::vec((8_usize..71, any::<u8>()), 1..4)) {
+    fn no_bytes_break_the_reader_or_what_it_plays(mut bytes in Just(counter(ActionChoice::default()).encode().unwrap()), changes in prop::collection::vec((8_usize..71, any::<u8>()), 1..4)) {
         for (place, byte) in changes {
             if let Some(there) = bytes.get_mut(place) {
                 *there = byte;

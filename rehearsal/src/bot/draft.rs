@@ -1,4 +1,4 @@
-//! Half-finished forms: what the person has answered so far is kept by the server, and is there again after a reload.
+//! Half-finished forms: the server stores the answers so far, and they are still there after a reload.
 
 use protocol::control::{Answer, ClientMessage, Draft, StageView};
 
@@ -6,12 +6,12 @@ use super::Bot;
 use super::person::Act;
 use super::stage::Stage;
 
-/// What is half-finished, and what the server has promised to keep of it.
+/// Drafts of a form, and what the server has promised to store.
 #[derive(Debug, Default)]
 pub(super) struct Drafts {
-    /// The stage that they are of.
+    /// The stage that they belong to.
     of: Option<Stage>,
-    /// All that were sent, by their number.
+    /// All drafts that were sent, by their number.
     sent: Vec<Draft>,
     /// The number of the last one that is durable.
     kept: Option<usize>,
@@ -25,22 +25,22 @@ impl Drafts {
         self.due_us
     }
 
-    /// The server has made one durable.
+    /// Notes that the server has made a draft durable.
     pub(super) fn kept(&mut self, number: u32) {
         self.kept = self.kept.max(Some(number as usize));
     }
 
-    /// A form is shown, to be answered within so long: a draft of it comes halfway.
+    /// Notes that a form is shown, to be answered within some time: a draft of it is sent halfway.
     pub(super) fn begin(&mut self, now_us: u64, within_us: u64) {
         self.due_us = Some(now_us + within_us / 2);
     }
 
-    /// Whether a stage that the server tells comes with what was promised.
+    /// Checks that a stage from the server comes with the draft that was promised.
     ///
     /// # Errors
     /// A sentence, if it does not.
     pub(super) fn check(&mut self, stage: &Stage, draft: Option<&Draft>) -> Result<(), String> {
-        // Who is away while others of the group are gone finds what was typed once they are back.
+        // A participant who is away while others of the group are gone finds the draft on returning.
         if stage.view == StageView::Regroup {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Drafts {
                 Some(_) => Err("the server has lost what was answered so far".to_owned()),
             };
         };
-        // One that was sent after the last that is known to be durable may have been durable too.
+        // A draft that was sent after the last one that is known to be durable may be durable too.
         let mut known = self.sent.iter().skip(self.kept.unwrap_or(0));
         match known.any(|known| known.answers == draft.answers) {
             true => Ok(()),
@@ -66,7 +66,7 @@ impl Drafts {
 }
 
 impl Bot {
-    /// Tells the server what is answered so far, when it is time.
+    /// Sends the answers so far to the server, when it is time.
     pub(super) fn draft(&mut self, now_us: u64) {
         if self
             .drafts

@@ -1,4 +1,4 @@
-//! The episode on the page: the native peer, its datagrams through the server, whoever plays.
+//! The episode on the page: the native peer, its datagrams through the server, and the hands that play.
 
 use std::collections::VecDeque;
 
@@ -13,16 +13,16 @@ use super::Bot;
 use crate::hands::{Hands, Native};
 use crate::record::Waited;
 
-/// How often, of 100, a slow network loses a datagram.
+/// Chance, of 100, that a slow network loses a datagram.
 const LOST: usize = 5;
 
-/// Datagrams that are on their way in a slow network.
+/// Datagrams that are under way in a slow network.
 pub(super) struct Late {
     is_slow: bool,
     waiting: VecDeque<(u64, Way)>,
 }
 
-/// Which way a datagram goes.
+/// The direction of a datagram.
 enum Way {
     Out(Seat, Vec<u8>),
     In(Seat, Vec<u8>),
@@ -36,17 +36,17 @@ impl Late {
         }
     }
 
-    /// The connection that they travel through is gone, and they with it.
+    /// Drops all datagrams, after the connection that they travel through is closed.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
-    /// When the next one is there.
+    /// When the next one arrives.
     pub(super) fn due_us(&self) -> Option<u64> {
         self.waiting.iter().map(|(at_us, _)| *at_us).min()
     }
 
-    /// Takes a datagram; gives it back if the network is as it should be.
+    /// Takes a datagram; gives it back if the network is not slow.
     fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) -> Option<Way> {
         if !self.is_slow {
             return Some(way);
@@ -69,7 +69,7 @@ impl Late {
 }
 
 impl Bot {
-    /// Lets the peer do something, and does what it asks for.
+    /// Calls the peer, and carries out its effects.
     pub(super) fn with_peer(&mut self, now_us: u64, with: impl FnOnce(&mut Peer<Native>, Now)) {
         let now = self.now(now_us);
         let Some(mut peer) = self.peer.take() else {
@@ -93,7 +93,7 @@ impl Bot {
         self.peer = Some(peer);
     }
 
-    /// When the peer wants to be called, or the one who plays wants to look.
+    /// When the peer wants to be called, or the hands want to look.
     pub(super) fn peer_due_us(&mut self, now_us: u64) -> u64 {
         let now = self.now(now_us);
         match &self.peer {
@@ -102,7 +102,7 @@ impl Bot {
         }
     }
 
-    /// Runs what is due in the episode.
+    /// Runs whatever is due in the episode.
     pub(super) fn play(&mut self, now_us: u64) {
         for way in self.late.due(now_us) {
             match way {
@@ -122,7 +122,7 @@ impl Bot {
         self.hands = hands;
     }
 
-    /// Whether the server's word on the end is there.
+    /// Returns true if the server's verdict has arrived.
     pub(super) fn is_judged(&mut self, now_us: u64) -> bool {
         let now = self.now(now_us);
         let peer = self.peer.as_ref();
@@ -134,7 +134,7 @@ impl Bot {
         self.late.clear();
     }
 
-    /// A message about an episode.
+    /// Handles a message about an episode.
     pub(super) fn of_episode(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
         match message {
             ServerMessage::Match(plan) => self.matched(now_us, plan)?,
@@ -162,7 +162,7 @@ impl Bot {
 
     fn matched(&mut self, now_us: u64, plan: Plan) -> Result<(), String> {
         self.with_peer(now_us, |peer, now| peer.flush(now));
-        // Whoever still reads an outcome is not asked.
+        // A person who still reads an outcome is not asked.
         let next = self.next.take();
         self.leave_play();
         if let Some(stage) = next {
@@ -192,7 +192,7 @@ impl Bot {
         Ok(())
     }
 
-    /// The environment of a plan; one of the study's own from its module.
+    /// The environment of a plan; a custom one from its module.
     fn open(&self, plan: &Plan) -> Result<Native, String> {
         let mut stages = self.around.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
@@ -203,7 +203,7 @@ impl Bot {
             _ => None,
         });
         let world: Result<Native, String> = match own {
-            Some(file) => module::load(&file.bytes, &plan.params, module::Limits::default())
+            Some(file) => module::load(&file.bytes, &plan.params, module::ModuleLimits::default())
                 .map(|world| Box::new(world) as Native)
                 .map_err(|error| error.to_string()),
             None => {
@@ -213,7 +213,7 @@ impl Bot {
         world.map_err(|error| format!("the environment `{}` does not open: {error}", plan.env))
     }
 
-    /// The episode begins, or goes on with this page.
+    /// Begins the episode, or continues it on this page.
     fn begins(&mut self, now_us: u64) -> Result<(), String> {
         let Some(plan) = self.peer.as_ref().map(Peer::plan) else {
             return Ok(());
@@ -238,7 +238,7 @@ impl Bot {
         }
     }
 
-    /// Takes note of the server's word on the end, which the person reads for a while.
+    /// Records the server's verdict, which the person reads for a while.
     fn judge(&mut self, now_us: u64) {
         let now = self.now(now_us);
         let Some(peer) = &self.peer else { return };

@@ -1,4 +1,4 @@
-//! What goes wrong, and when: the scripts of [`Fault`] for one session.
+//! The faults of one session, and their times: the scripts of [`Fault`].
 
 use std::time::Instant;
 
@@ -13,11 +13,11 @@ use super::{Bot, S};
 use crate::fault::Fault;
 use crate::record::Phase;
 
-/// The answer to a debrief of those who withdraw what was recorded of them.
+/// The answer to a debrief of participants who withdraw their data.
 const WITHDRAW: &str = "withdraw";
 
 impl Bot {
-    /// Whether something goes wrong on a stage, and when.
+    /// Draws whether a fault happens on a stage, and when.
     pub(super) fn tempt(&mut self, now_us: u64, stage: &Stage) {
         let view = &stage.view;
         let Some(fault) = self.fault else { return };
@@ -40,7 +40,7 @@ impl Bot {
         self.mishap_us = Some(now_us + after_us);
     }
 
-    /// Whether something goes wrong in an episode of so many seconds, and when.
+    /// Draws whether a fault happens in an episode of `horizon_s` seconds, and when.
     pub(super) fn tempt_play(&mut self, now_us: u64, horizon_s: u64) {
         let Some(fault) = self.fault else { return };
         let id = self.stage.as_ref().map_or("", |stage| &stage.id);
@@ -53,7 +53,7 @@ impl Bot {
         }
     }
 
-    /// Something goes wrong now. Gives the end, if this is it.
+    /// Carries out the fault. Returns the end, if it ends the session.
     pub(super) fn go_wrong(&mut self, now_us: u64) -> Option<Phase> {
         let fault = self.fault?;
         self.mishaps += 1;
@@ -79,7 +79,7 @@ impl Bot {
         None
     }
 
-    /// Goes for good: the page is closed, or the computer switched off.
+    /// Leaves for good: the page is closed, or the computer switched off.
     fn go(&mut self, fault: Fault) -> Phase {
         self.note("goes for good");
         if let Some(wire) = self.wire.take() {
@@ -91,7 +91,7 @@ impl Bot {
         Phase::Gone
     }
 
-    /// Loses the network, with the page still there; or the page, which is opened again.
+    /// Loses the network, with the page still open; or the page, which is opened again.
     fn come_back(&mut self, at_us: u64) {
         self.record.lock().returns += 1;
         if self.rng.below(2) == 1 {
@@ -108,7 +108,7 @@ impl Bot {
         }
     }
 
-    /// A new page of the same session comes at a time.
+    /// Opens a new page of the same session at a time.
     pub(super) fn reload(&mut self, at_us: u64) {
         if let Some(wire) = self.wire.take() {
             wire.send(&ClientMessage::Unloading);
@@ -116,7 +116,7 @@ impl Bot {
         self.new_page(at_us);
     }
 
-    /// Forgets what a page forgets that is opened anew.
+    /// Forgets what a page forgets that is opened again.
     fn new_page(&mut self, at_us: u64) {
         self.record.lock().returns += 1;
         self.leave_play();
@@ -131,7 +131,7 @@ impl Bot {
         self.expect(away_s + 60, "to be let in again");
     }
 
-    /// The link is opened again, or the tab duplicated; the first tab must be told.
+    /// Opens the link again, or duplicates the tab; the first tab must be told.
     fn second_tab(&mut self, now_us: u64) {
         self.note("opens a second tab");
         if let Some(wire) = self.wire.take() {
@@ -144,7 +144,7 @@ impl Bot {
         }
     }
 
-    /// Leaves the study; on a debrief that offers so, with what was recorded.
+    /// Leaves the study; on a debrief that allows it, with withdrawal of the data.
     fn withdraw(&mut self, now_us: u64) {
         self.note("withdraws");
         let view = self.stage.as_ref().map(|stage| &stage.view);
@@ -165,16 +165,16 @@ impl Bot {
         }
     }
 
-    /// The page of another site leads back, in the same tab.
+    /// Returns from the page of another site, in the same tab.
     pub(super) fn return_by(&mut self, now_us: u64, ticket: String) {
         self.note("comes back from a page of another site");
         self.reload(now_us);
         self.ticket = Some(ticket);
     }
 
-    /// Sends what no page sends.
+    /// Sends a message that no real page sends.
     fn malform(&mut self) {
-        // What waits for an answer would be told again.
+        // A message that waits for an answer would be sent again.
         let kind = self.rng.below(6);
         let Some(wire) = self.wire.as_ref().filter(|_| self.done.is_none()) else {
             return;
@@ -186,7 +186,7 @@ impl Bot {
             2 => Message::Binary(nonsense(MAX_MESSAGE + 1, protocol::VERSION).into()),
             3 => Message::Binary(nonsense(3, protocol::VERSION + 1).into()),
             4 => {
-                // Well-formed, and about nothing that is there.
+                // Well-formed, and about something that does not exist.
                 let done = ClientMessage::StageDone {
                     stage: 9_999,
                     answers: vec![Answer {

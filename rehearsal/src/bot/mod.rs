@@ -1,7 +1,7 @@
 //! One participant: a page as the browser's is, with a native peer in it, and a person in front of it.
 //!
-//! The page keeps what the real one keeps and says what it says, over a real WebSocket; only WebRTC is not there, so
-//! that datagrams travel through the server. All times are the server's clock, which may run faster than life.
+//! The page stores what the real one stores and sends what it sends, over a real WebSocket; only WebRTC is missing, so
+//! that datagrams travel through the server. All times are the server's clock, which may run faster than real time.
 
 mod draft;
 mod episode;
@@ -34,46 +34,45 @@ use episode::Late;
 use stage::Stage;
 use talk::Talking;
 
-/// Pauses before the next try to connect, microseconds; the last one repeats.
+/// Pauses before the next attempt to connect, microseconds; the last one repeats.
 const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
 
-/// Whoever waits for something that does not come is not called stuck before so much time of the machine has passed
-/// too: it may only be slow.
+/// The shortest time of the machine before a bot that waits in vain counts as stuck: the machine may only be slow.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What all bots share.
+/// The state that all bots share.
 pub(super) struct Around {
     /// The study.
     pub(super) study: Arc<Study>,
-    /// The AI partners that its episodes can call.
+    /// The AI partners of its episodes.
     pub(super) partners: Partners,
     /// The clock of server and bots.
     pub(super) clock: Clock,
-    /// Where the server listens; none while it is down.
+    /// The address that the server listens on; `None` while it is down.
     pub(super) address: watch::Receiver<Option<String>>,
     /// Round trips to the server, microseconds of the machine.
     pub(super) round_trips: Arc<Mutex<Vec<u64>>>,
 }
 
-/// A bot to be.
+/// A bot that has not arrived yet.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
-    /// What it draws from.
+    /// Its random numbers.
     pub(super) rng: Rng,
-    /// How it comes in.
+    /// How it enters.
     pub(super) door: Door,
-    /// When it comes, microseconds.
+    /// When it arrives, microseconds.
     pub(super) arrives_us: u64,
-    /// What goes wrong.
+    /// Its fault.
     pub(super) fault: Option<Fault>,
-    /// What is known of it.
+    /// Its record.
     pub(super) record: Shared,
 }
 
-/// What is waited for, and until when.
+/// An expected event, and the time by which it is due.
 struct Deadline {
     at_us: u64,
     since: Instant,
@@ -88,7 +87,7 @@ pub(super) struct Bot {
     fault: Option<Fault>,
     record: Shared,
     deadline: Deadline,
-    /// When something goes wrong.
+    /// When the fault happens.
     mishap_us: Option<u64>,
     mishaps: u32,
 
@@ -99,23 +98,23 @@ pub(super) struct Bot {
     /// The page that another one has superseded, and since when.
     old: Option<(Wire, Instant)>,
     token: Option<String>,
-    /// Of the way back from a page of another site, until it has let the page in.
+    /// The ticket of the return from another site, until it has admitted the page.
     ticket: Option<String>,
-    /// What page clocks count from.
+    /// The zero of page clocks.
     opened_us: u64,
     times: Times,
-    /// Questions for the time: when they were sent by the page and by the machine.
+    /// Requests for the time: when they were sent, by the clocks of page and machine.
     asked: VecDeque<(u64, u64)>,
 
     stage: Option<Stage>,
     since_us: u64,
-    /// What the person will do on this stage, and when.
+    /// The person's next act on this stage, and its time.
     act: Option<(u64, person::Act)>,
     done: Option<ClientMessage>,
     is_done_sent: bool,
     drafts: Drafts,
     talking: Talking,
-    /// The stage that waits for the outcome of an episode to be read, and until when it is.
+    /// The stage that waits until the outcome of an episode has been read, and until when.
     next: Option<Stage>,
     outcome_us: Option<u64>,
 
@@ -125,7 +124,7 @@ pub(super) struct Bot {
     lobby_us: Option<u64>,
 }
 
-/// Has a bot take part, from its arrival to its end.
+/// Makes a bot take part, from its arrival to its end.
 pub(super) async fn take_part(around: Rc<Around>, ticket: Ticket) {
     let record = ticket.record.clone();
     around.clock.sleep_until(ticket.arrives_us).await;
@@ -205,7 +204,7 @@ impl Bot {
         }
     }
 
-    /// Does what is due. Gives the end, once it is there.
+    /// Does whatever is due. Returns the end, once it is reached.
     fn tick(&mut self) -> Result<Option<Phase>, String> {
         self.check()?;
         let now_us = self.now_us();
@@ -285,7 +284,7 @@ impl Bot {
         }
     }
 
-    /// From now on something is to come within so many seconds.
+    /// Expects something within `s` seconds.
     fn expect(&mut self, s: u64, what: &str) {
         self.deadline = Deadline {
             at_us: self.now_us() + s * S,
@@ -294,7 +293,7 @@ impl Bot {
         };
     }
 
-    /// Whether what is waited for has not come.
+    /// Fails if what is expected has not come.
     fn check(&mut self) -> Result<(), String> {
         let now_us = self.now_us();
         if self.around.address.borrow().is_none() {
@@ -337,7 +336,7 @@ impl Bot {
         }
     }
 
-    /// The connection is gone, or does not come about.
+    /// Handles the loss of a connection, or the failure to open one.
     fn lost(&mut self, now_us: u64) {
         self.wire = None;
         let pause_us = PAUSES_US[self.failures.min(PAUSES_US.len() - 1)];
@@ -345,7 +344,7 @@ impl Bot {
         self.dial_us = Some(now_us + pause_us * (75 + self.rng.below(50) as u64) / 100);
         self.is_done_sent = false;
         self.asked.clear();
-        // They were on their way through it; over another connection they would come before its first message.
+        // They were under way through it; over another connection they would arrive before its first message.
         self.late.clear();
         if std::mem::take(&mut self.is_welcome) {
             self.note("the connection is gone");
@@ -454,7 +453,7 @@ impl Bot {
 
     fn refused(&mut self, now_us: u64, why: Refusal) -> Result<(), String> {
         match why {
-            // The server comes back; the page goes on trying.
+            // The server comes back; the page keeps trying.
             Refusal::Stopping => Ok(()),
             // The session's link still leads to it.
             Refusal::UnknownLink if self.ticket.take().is_some() => Ok(()),
@@ -470,7 +469,7 @@ impl Bot {
         }
     }
 
-    /// The page that was superseded hears of it.
+    /// Handles an event of the page that was superseded.
     fn old_news(&mut self, news: News) -> Result<(), String> {
         match news {
             News::Message(ServerMessage::Superseded) => {
@@ -503,7 +502,7 @@ mod tests {
     use super::*;
     use clock::Pace;
 
-    /// A bot of the study that the rehearsals of the tests have, which has not come yet.
+    /// A bot of the study that the rehearsals of the tests use, which has not arrived yet.
     fn bot(fault: Fault) -> Bot {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
         let (study, _) = catalog::read_study(&folder).unwrap();

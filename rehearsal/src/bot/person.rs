@@ -1,4 +1,4 @@
-//! The person in front of the page: how long they read, what they answer, when they have enough.
+//! The person in front of the page: how long they read, what they answer, when they leave.
 
 use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
 use study::StageKind;
@@ -12,12 +12,12 @@ use crate::fault::Fault;
 use crate::quiz::solve;
 use crate::record::Phase;
 
-/// What a person does when it is time.
+/// The act of a person when it is time.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
-    /// Is done with the stage.
+    /// Finishes the stage.
     Done(Vec<Answer>),
-    /// Comes back from a page of another site, with the ticket that it was given.
+    /// Returns from the page of another site, with the ticket that it was given.
     Return(String),
     /// Leaves the study.
     Leave,
@@ -25,15 +25,15 @@ pub(super) enum Act {
     Close,
 }
 
-/// How often, of 100, somebody who waits overlooks the question whether they are there.
+/// Chance, of 100, that a waiting person overlooks the question whether they are there.
 const OVERLOOKED: usize = 50;
 
 impl Bot {
-    /// The person waits in a lobby, and is asked something.
+    /// Waits in a lobby, and answers its questions.
     pub(super) fn wait(&mut self, ask: Ask) {
         match ask {
             Ask::Nothing => {}
-            // Who overlooks the question is asked to come back.
+            // A person who overlooks the question is asked to come back.
             Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
                 self.note("overlooks the question whether they are there");
             }
@@ -46,10 +46,10 @@ impl Bot {
         }
     }
 
-    /// The person meets a stage.
+    /// Reacts to a stage.
     ///
     /// # Errors
-    /// The stage asks for what bots do not know.
+    /// The stage asks for something that bots do not know.
     pub(super) fn meet(&mut self, now_us: u64, stage: &Stage) -> Result<(), String> {
         let act = match &stage.view {
             StageView::Consent { sha256, .. } => {
@@ -147,13 +147,13 @@ impl Bot {
         Ok(())
     }
 
-    /// Some time between two numbers of seconds, microseconds.
+    /// A random time between two numbers of seconds, microseconds.
     pub(super) fn some(&mut self, least_s: u64, most_s: u64) -> u64 {
         let span_ms = (most_s - least_s) * 1_000 + 1;
         least_s * S + self.rng.below(span_ms as usize) as u64 * 1_000
     }
 
-    /// Does what it is time for; gives the end, if this is it.
+    /// Carries out an act; returns the end, if it ends the session.
     pub(super) fn act(&mut self, now_us: u64, act: Act) -> Option<Phase> {
         match act {
             Act::Done(answers) => {
@@ -194,8 +194,8 @@ impl Bot {
         }]
     }
 
-    /// What a page measures: by default a computer that can do everything; what the study asks for besides, such as
-    /// another device, it is.
+    /// The measurements of a page: a computer that can do everything, except for the device, which is one that the
+    /// study allows.
     fn screening(&self) -> Vec<Answer> {
         let asked = self.around.study.screening();
         let device = asked.and_then(|asked| asked.device.first().copied());
@@ -215,7 +215,7 @@ impl Bot {
         measured.answers()
     }
 
-    /// How somebody comes back from a page of another site, which bots do not open.
+    /// The act with which a person returns from the page of another site, which bots do not open.
     fn external(&self, id: &str, ticket: &str) -> Result<Act, String> {
         let mut stages = self.around.study.timeline.iter();
         let external = stages.find_map(|stage| match &stage.kind {

@@ -1,4 +1,4 @@
-//! The stages as the page shows them, and what it keeps until the server has taken it.
+//! The stages as the page shows them, and answers that it keeps until the server has taken them.
 
 use protocol::control::{Answer, ClientMessage, StageView};
 
@@ -6,7 +6,7 @@ use super::Bot;
 use super::talk::Talking;
 use crate::record::{Given, Phase, Waited, cuts};
 
-/// A stage as the server told it.
+/// A stage as the server sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stage {
     pub(super) index: u16,
@@ -16,7 +16,7 @@ pub(super) struct Stage {
 }
 
 impl Bot {
-    /// The server tells where the participant is.
+    /// Handles the participant's stage, from the server.
     pub(super) fn told(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
         if matches!(stage.view, StageView::Lobby { .. }) && self.lobby_us.is_none() {
             self.lobby_us = Some(now_us);
@@ -39,7 +39,8 @@ impl Bot {
         self.show(now_us, stage)
     }
 
-    /// The same stage again: the server did not hear that it is done, does not take it, or has only now let the page in.
+    /// Handles the same stage again: the server did not receive that it is done, refuses it, or has only now admitted
+    /// the page.
     fn told_again(&mut self) {
         if !self.is_done_sent {
             return self.send_done();
@@ -62,7 +63,7 @@ impl Bot {
         }
     }
 
-    /// The person is done with the stage.
+    /// Finishes the stage.
     pub(super) fn be_done(&mut self, now_us: u64, answers: Vec<Answer>) {
         let Some(stage) = &self.stage else { return };
         self.record.lock().given.push(Given {
@@ -91,7 +92,7 @@ impl Bot {
         if !matches!(stage.view, Lobby { .. } | Env | Regroup | Chat { .. }) {
             self.waited(now_us, Waited::Left);
         }
-        // Of an env stage, what is played is compared.
+        // In an env stage, the episode is compared.
         if !matches!(stage.view, Env | Regroup | Rest { .. } | End { .. }) {
             (self.record.lock()).stand_at(stage.index, stage.id.clone())?;
         }
@@ -105,7 +106,7 @@ impl Bot {
         Ok(())
     }
 
-    /// Whatever was done before is durable once the server shows what follows, unless it ended the way by itself.
+    /// Marks earlier answers as durable once the server shows the next stage, unless it ended the session.
     fn acknowledge(&mut self, next: &Stage) {
         let Some(ClientMessage::StageDone { stage, .. }) = self.done.take() else {
             return;

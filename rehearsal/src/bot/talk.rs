@@ -1,4 +1,4 @@
-//! What the person writes to the others of the group, and what they are shown of what the others write.
+//! Messages that the person writes to the group, and messages of the group that they are shown.
 
 use peer::chat::{Chat, Draft};
 use protocol::control::{Answer, Line, ServerMessage, Talker};
@@ -7,7 +7,7 @@ use super::person::Act;
 use super::{Bot, S};
 use crate::record::Waited;
 
-/// What people say; each message has its numbers too, so that no two are alike.
+/// Texts of messages; each message has its numbers too, so that no two are alike.
 const WORDS: [&str; 6] = [
     "I take the onions",
     "Can you bring plates?",
@@ -20,23 +20,24 @@ const WORDS: [&str; 6] = [
 /// The most messages of a person in one chat.
 const MOST: usize = 12;
 
-/// The talk of the group, as one page has it.
+/// The group's chat, as one page has it.
 #[derive(Default)]
 pub(super) struct Talking {
     chat: Option<Chat>,
-    /// When the person says something next.
+    /// When the person writes the next message.
     due_us: Option<u64>,
-    /// How much they have said in it.
+    /// Number of messages that they have written in it.
     said: usize,
 }
 
 impl Talking {
-    /// When there is something to do.
+    /// When something is due.
     pub(super) fn due_us(&self) -> Option<u64> {
         self.due_us
     }
 
-    /// What is written and not sent, with what the person is about to say; none where nobody writes.
+    /// Messages that are written and not sent, with the one that the person is about to write; `None` where nobody
+    /// writes.
     pub(super) fn unsent(&self) -> Option<Vec<Answer>> {
         let unsent = self.chat.as_ref()?.unsent(WORDS[0]).into_iter();
         let answer = |(number, text): (u32, String)| Answer {
@@ -48,7 +49,7 @@ impl Talking {
 }
 
 impl Bot {
-    /// The server tells of the talk; true if that is what it tells of.
+    /// Handles a message of the server about the chat; returns true if it was one.
     pub(super) fn hears_talk(&mut self, now_us: u64, message: &ServerMessage) -> bool {
         let page_us = self.page_us(now_us);
         let known = self.talking.chat.as_mut();
@@ -89,12 +90,12 @@ impl Bot {
         true
     }
 
-    /// The person is shown a message, which the server has promised to keep.
+    /// Records a message that the person is shown, which is therefore durable.
     fn reads(&self, line: &Line) {
         self.record.lock().heard.insert(line.text.clone());
     }
 
-    /// Says something, and sends what is to be sent.
+    /// Writes a message, and sends messages that are due.
     pub(super) fn talk(&mut self, now_us: u64) {
         let page_us = self.page_us(now_us);
         let is_due = self.talking.due_us.is_some_and(|at_us| at_us <= now_us);
@@ -118,7 +119,7 @@ impl Bot {
             }
         }
         if is_due {
-            // Now and then somebody writes faster than the server takes it.
+            // Now and then somebody writes faster than the server accepts.
             self.talking.due_us = match self.talking.chat {
                 Some(_) if self.talking.said < MOST || self.is_busy() => {
                     Some(now_us + self.some(0, 4).max(S / 5))
@@ -132,7 +133,7 @@ impl Bot {
         }
     }
 
-    /// Whether something is on its way.
+    /// Returns true if a message is under way.
     fn is_busy(&self) -> bool {
         self.talking
             .chat

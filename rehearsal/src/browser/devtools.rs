@@ -1,4 +1,4 @@
-//! The DevTools protocol over two pipes: calls, their answers, and events by the page that they are of.
+//! The DevTools protocol over two pipes: calls, their answers, and events by the page that they belong to.
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/>; over pipes every message is JSON and ends with a NUL.
 
@@ -13,15 +13,15 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// A browser that has not answered by then is not there any more.
+/// The time after which a browser that has not answered counts as gone.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
-/// Something that happened on a page: its name, and what is told of it.
+/// An event of a page: its name, and its parameters.
 pub(super) type Event = (String, Value);
 
 type Answer = Result<Value, String>;
 
-/// The way to a browser.
+/// The connection to a browser.
 #[derive(Clone, Debug)]
 pub(crate) struct DevTools {
     out: mpsc::UnboundedSender<Vec<u8>>,
@@ -33,12 +33,12 @@ struct Shared {
     asked: u64,
     /// Calls that wait for their answers.
     calls: BTreeMap<u64, oneshot::Sender<Answer>>,
-    /// Who listens to the events of a page.
+    /// Listeners to the events of a page.
     listeners: BTreeMap<String, mpsc::UnboundedSender<Event>>,
 }
 
 impl DevTools {
-    /// The way over two pipes. It is closed once nobody can use it any more.
+    /// The connection over two pipes. It is closed once nobody can use it any more.
     pub(super) fn over(mut to: ChildStdin, from: ChildStdout) -> Self {
         let (out, mut queue) = mpsc::unbounded_channel::<Vec<u8>>();
         let shared: Arc<Mutex<Shared>> = Arc::default();
@@ -60,13 +60,13 @@ impl DevTools {
                 }
                 message.clear();
             }
-            // Whoever waits for the browser hears that it is gone.
+            // Callers that wait for the browser learn that it is gone.
             *lock(&told) = Shared::default();
         });
         Self { out, shared }
     }
 
-    /// Asks something of the browser, or of the page of a session.
+    /// Calls a method of the browser, or of the page of a session.
     ///
     /// # Errors
     /// The browser refuses, does not answer, or is gone.
@@ -117,7 +117,7 @@ impl Shared {
                 None => Ok(message["result"].take()),
             };
             if let Some(asked) = self.calls.remove(&id) {
-                // Whoever has stopped waiting does not want it.
+                // A caller that has stopped waiting does not want it.
                 let _ = asked.send(answer);
             }
             return;

@@ -1,4 +1,4 @@
-// What a person sees on the page and could do there. Evaluated in the page by `page.rs`.
+// The state of the page that a person sees, and the actions that it offers. Evaluated in the page by `page.rs`.
 (() => {
   const one = selector => document.querySelector(selector);
   const all = (of, selector) => [...of.querySelectorAll(selector)];

@@ -1,4 +1,4 @@
-//! What goes wrong in front of a real page.
+//! The faults of a person in front of a real page.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::record::Phase;
 
 impl Person {
-    /// Something goes wrong now. Gives the end, if this is it.
+    /// Carries out the fault. Returns the end, if it ends the session.
     pub(super) async fn go_wrong(&mut self) -> anyhow::Result<Option<Phase>> {
         let Some(fault) = self.fault else {
             return Ok(None);
@@ -21,7 +21,7 @@ impl Person {
         match fault {
             Fault::DropLobby | Fault::DropPlay | Fault::CloseSurvey | Fault::Idle => {
                 self.note("closes the page for good");
-                // What the page said before it went was said.
+                // Messages that the page sent before it was closed count.
                 self.tab.close().await?;
                 self.hear().ok();
                 return Ok(Some(Phase::Gone));
@@ -56,7 +56,7 @@ impl Person {
         Ok(None)
     }
 
-    /// Leaves the study; on a debrief that offers so, with what was recorded.
+    /// Leaves the study; on a debrief that allows it, with withdrawal of the data.
     async fn withdraw(&mut self) -> anyhow::Result<()> {
         let view = self.watch.stage.as_ref().map(|stage| &stage.view);
         if let Some(StageView::Debrief {
@@ -77,7 +77,7 @@ impl Person {
         self.tab.click("section.confirm button.secondary").await
     }
 
-    /// Opens the link again, in a tab beside the one before; gives that.
+    /// Opens the link again, in a second tab; returns the first one.
     async fn open_again(&mut self) -> anyhow::Result<Tab> {
         self.hear()?;
         self.watch.begin_again();
@@ -88,7 +88,7 @@ impl Person {
         Ok(before)
     }
 
-    /// Has the packets of the page come late, or not at all.
+    /// Delays or drops the packets of the page.
     pub(super) async fn slow_down(&self) -> anyhow::Result<()> {
         let how = json!({
             "offline": false, "latency": 80, "packetLoss": 5, "downloadThroughput": -1, "uploadThroughput": -1,

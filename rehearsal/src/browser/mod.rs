@@ -21,7 +21,7 @@ use devtools::DevTools;
 
 pub(super) use page::take_part;
 
-/// What Chromium and its like are called.
+/// The names of Chromium and related browsers.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -30,11 +30,11 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// Names the Chromium to take.
+/// The environment variable that names the Chromium to use.
 const VARIABLE: &str = "COPLAY_CHROMIUM";
 
-/// What it is started with: no window, no other site, no page that is slower for being behind another one, and WebRTC
-/// where there is nothing but a loopback interface.
+/// Its arguments: no window, no other site, no page slowed down for being behind another one, and WebRTC where there is
+/// only a loopback interface.
 const FLAGS: [&str; 17] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -55,31 +55,31 @@ const FLAGS: [&str; 17] = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
 
-/// Hands the standard streams on as the pipes that Chromium wants.
+/// Passes the standard streams on as the pipes that Chromium wants.
 const PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#;
 
-/// A browser that is asked to stop is ended after so long.
+/// The time after which a browser that was asked to stop is killed.
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
-/// What is ended is gone after so long, as far as a system tells at all.
+/// The time within which a killed browser is gone, where the system reports it.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// A Chromium that runs.
+/// A running Chromium.
 #[derive(Debug)]
 pub(super) struct Chromium {
     child: Child,
     group: Group,
     tools: DevTools,
     profile: tempfile::TempDir,
-    /// What it says that it is, such as `HeadlessChrome/140.0.7339.80`.
+    /// Its product name, such as `HeadlessChrome/140.0.7339.80`.
     pub(super) product: String,
 }
 
 impl Chromium {
-    /// Starts it, with a profile of its own in a folder.
+    /// Starts it, with a separate profile in a folder.
     ///
     /// # Errors
-    /// There is none, or it does not start; with what to do.
+    /// There is none, or it does not start; the error says what to do.
     pub(super) async fn start(named: Option<&Path>, scratch: &Path) -> anyhow::Result<Self> {
         let program = find(named)?;
         let profile = tempfile::tempdir_in(scratch).context("a folder for the browser")?;
@@ -91,7 +91,8 @@ impl Chromium {
             command.arg("--no-sandbox");
         }
         if cfg!(target_os = "linux") {
-            // What it puts beside its profile goes with it. Elsewhere the path of its socket may become too long.
+            // Files that it puts beside its profile are removed with it. Elsewhere the path of its socket may become
+            // too long.
             command.env("TMPDIR", profile.path());
         }
         let said = std::fs::File::create(&log).with_context(|| log.display().to_string())?;
@@ -127,12 +128,12 @@ impl Chromium {
         })
     }
 
-    /// The way to it.
+    /// The connection to it.
     pub(super) fn tools(&self) -> DevTools {
         self.tools.clone()
     }
 
-    /// Has it stop.
+    /// Stops it.
     pub(super) async fn stop(mut self) {
         // It may be gone already.
         let _ = self.tools.call(None, "Browser.close", json!({})).await;
@@ -141,7 +142,7 @@ impl Chromium {
 }
 
 impl Drop for Chromium {
-    /// Its folder goes once nobody writes there any more: a helper that outlives it makes the folder anew.
+    /// Removes its folder once nobody writes there any more: a helper that outlives it creates the folder again.
     fn drop(&mut self) {
         self.group.kill();
         let _ = self.child.start_kill();
@@ -153,7 +154,7 @@ impl Drop for Chromium {
         while self.group.is_there() && since.elapsed() < GONE_WITHIN {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Where the system does not tell who is there, a helper may still write.
+        // Where the system does not report processes, a helper may still write.
         let since = Instant::now();
         while std::fs::remove_dir_all(self.profile.path()).is_err() && since.elapsed() < GONE_WITHIN
         {
@@ -204,12 +205,12 @@ impl Group {
     }
 }
 
-/// Whether what goes wrong can go wrong with a real page.
+/// Returns true if a fault can happen to a real page.
 pub(super) fn can_have(fault: Fault) -> bool {
     !matches!(fault, Fault::Malformed | Fault::Server)
 }
 
-/// The browser to take: the one that is named, or the first in the path.
+/// The browser to use: the one that is named, or the first in the path.
 fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let variable = std::env::var_os(VARIABLE).map(PathBuf::from);
     if let Some(named) = named.map(Path::to_owned).or(variable) {
@@ -236,7 +237,7 @@ fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Whether this runs as root, where the system tells.
+/// Returns true if this process runs as root, where the system reports it.
 fn is_root() -> bool {
     #[cfg(unix)]
     {

@@ -1,7 +1,7 @@
 //! One person in front of a real page: looks at what it shows, clicks, types and presses keys, as people do.
 //!
-//! What is clicked follows from what is to be seen, and nothing of the page is asked that a person cannot see, but for
-//! the key that a scripted cook would press. What the page says and hears is read along ([`Watch`]) for the judge.
+//! Clicks follow from what is visible, and the page is asked for nothing that a person cannot see, except for the key
+//! that a scripted cook would press. Messages of the page are recorded ([`Watch`]) for the judge.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,10 +25,10 @@ use crate::record::{Phase, Shared};
 /// How often a person looks.
 const LOOKS: Duration = Duration::from_millis(60);
 
-/// A stage on which nothing happens for so long goes nowhere, unless it says how long it takes.
+/// The time without any event after which a stage counts as stuck, unless it says how long it takes.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A page that shows nothing of the study for so long is loaded again.
+/// The time after which a page that shows nothing of the study is loaded again.
 const BLANK: Duration = Duration::from_secs(15);
 
 /// The script with which a person looks.
@@ -41,25 +41,25 @@ pub(super) struct Field {
     pub(super) required: bool,
     pub(super) missing: bool,
     pub(super) answered: bool,
-    /// Choices of which one is taken: which label each is, and its value.
+    /// Choices of which exactly one is chosen: the index of its label, and its value.
     pub(super) groups: Vec<Vec<(usize, String)>>,
-    /// Labels of which any are taken, list by list, as far as none is.
+    /// Labels of which any number is chosen, list by list, for lists without a choice yet.
     pub(super) checks: Vec<Vec<usize>>,
-    /// Buttons that put a list in order.
+    /// Number of buttons that reorder a list.
     pub(super) moves: usize,
-    /// What is typed into, by its kind.
+    /// The kind of each field that is typed into.
     pub(super) typed: Vec<String>,
 }
 
-/// What a person sees.
+/// The state of the page that a person sees.
 #[derive(Debug, Deserialize)]
 pub(super) struct Seen {
     pub(super) kind: Option<String>,
     pub(super) index: Option<u16>,
     pub(super) plays: bool,
-    /// Whether the outcome of an episode waits to be read.
+    /// True if the outcome of an episode waits to be read.
     pub(super) outcome: bool,
-    /// Answers that a lobby offers.
+    /// Number of answers that a lobby offers.
     pub(super) asked: usize,
     pub(super) fields: Vec<Field>,
     pub(super) code: String,
@@ -78,15 +78,15 @@ pub(super) struct Person {
     pub(super) tab: Tab,
     /// The page that another one has superseded, and since when.
     pub(super) old: Option<(Tab, Instant)>,
-    /// The stage that the person met last, and the episode of it.
+    /// The stage that the person saw last, and its episode.
     pub(super) met: Option<(Told, String)>,
-    /// Where the server listens.
+    /// The address that the server listens on.
     pub(super) server: String,
     /// Since when the page has shown nothing of the study.
     pub(super) blank: Option<Instant>,
-    /// The person does nothing before.
+    /// The time before which the person does nothing.
     pub(super) next: Instant,
-    /// When something goes wrong.
+    /// When the fault happens.
     pub(super) mishap: Option<Instant>,
     pub(super) mishaps: u32,
     pub(super) deadline: Instant,
@@ -94,7 +94,7 @@ pub(super) struct Person {
     pub(super) is_idle: bool,
 }
 
-/// Has a person with a real page take part, from arrival to end.
+/// Makes a person with a real page take part, from arrival to end.
 pub(crate) async fn take_part(around: Arc<Around>, tools: DevTools, ticket: Ticket) {
     let record = ticket.record.clone();
     around.clock.sleep_until(ticket.arrives_us).await;
@@ -175,13 +175,13 @@ impl Person {
         loop {
             self.hear()?;
             if self.mishap.take_if(|at| *at <= Instant::now()).is_some() {
-                // What the page shows next is met before anything is clicked.
+                // The next view is met before anything is clicked.
                 self.pause(500, 1_500);
                 if let Some(end) = self.go_wrong().await? {
                     return Ok(end);
                 }
             }
-            // A page that is being loaded has nothing to see.
+            // A page that is being loaded shows nothing.
             match self.look().await {
                 Ok(seen) if seen.kind.is_some() => {
                     self.blank = None;
@@ -195,7 +195,7 @@ impl Person {
         }
     }
 
-    /// Takes in what the page said and heard, and gives up if nothing has happened for long.
+    /// Takes in the messages of the page, and fails if nothing has happened for long.
     pub(super) fn hear(&mut self) -> anyhow::Result<()> {
         let before = self.watch.steps;
         let now_us = self.around.clock.now_us();
@@ -231,7 +231,7 @@ impl Person {
         }
     }
 
-    /// A page that did not load while the server was away is loaded again, as people do.
+    /// Reloads a page that did not load while the server was away, as people do.
     async fn load_again(&mut self) -> anyhow::Result<()> {
         let since = *self.blank.get_or_insert_with(Instant::now);
         if since.elapsed() > BLANK && self.around.address.borrow().is_some() {
@@ -242,7 +242,7 @@ impl Person {
         Ok(())
     }
 
-    /// Notes what the page shows, for whoever reads why it went nowhere.
+    /// Records the view of the page, for the reader of a session that is stuck.
     async fn describe(&self) {
         let shows = "`${window.coplay ? JSON.parse(coplay.report()).status : 'no study'}: ${document.body.innerText}`";
         if let Ok(Value::String(shows)) = self.tab.ask(shows).await {
@@ -250,7 +250,7 @@ impl Person {
         }
     }
 
-    /// How long what is there may take.
+    /// The longest time that the current view may take.
     fn patience(&self) -> Duration {
         let stage = self.watch.stage.as_ref().map(|stage| &stage.view);
         let study = &self.around.study.timeline;
@@ -270,7 +270,7 @@ impl Person {
         PATIENCE + Duration::from_secs(s.into())
     }
 
-    /// How long the episode that was made last may take.
+    /// The longest time that the last episode may take.
     fn play_s(&self) -> u32 {
         let Some(plan) = &self.watch.plan else {
             return 0;
@@ -289,7 +289,7 @@ impl Person {
         Ok(serde_json::from_value(self.tab.ask(LOOK).await?)?)
     }
 
-    /// Does what is to be done next, if it is time.
+    /// Carries out the next act, if it is time.
     async fn act(&mut self, seen: &Seen) -> anyhow::Result<Option<Phase>> {
         let Some(stage) = self.watch.stage.clone() else {
             return Ok(None);
@@ -346,7 +346,7 @@ impl Person {
         Ok(None)
     }
 
-    /// The person meets a stage, or an episode.
+    /// Reacts to a stage, or to an episode.
     fn meet(&mut self, view: &StageView, id: &str, seen: &Seen) {
         self.doing(match view {
             StageView::Lobby { .. } => "in a lobby",
@@ -377,7 +377,7 @@ impl Person {
         }
     }
 
-    /// Nothing of the person stays in the browser.
+    /// Removes everything of the person from the browser.
     async fn leave_browser(&self) {
         let context = json!({ "browserContextId": self.context });
         // A browser that is gone has nothing of it.
@@ -395,7 +395,7 @@ impl Person {
         format!("http://{}/?{}", self.server, pairs.join("&"))
     }
 
-    /// Goes to an address, again if the server is not there just now.
+    /// Opens an address, and retries if the server is not there just now.
     pub(super) async fn go_to(&mut self, address: &str) -> anyhow::Result<()> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -411,7 +411,7 @@ impl Person {
         }
     }
 
-    /// Clicks on what leads on, after which the person waits for a moment.
+    /// Clicks on the element that continues, after which the person waits for a moment.
     pub(super) async fn on(&mut self, selector: &str) -> anyhow::Result<()> {
         self.pause(200, 700);
         self.tab.click(selector).await

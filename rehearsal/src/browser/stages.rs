@@ -1,4 +1,4 @@
-//! What a person does on each kind of stage.
+//! The acts of a person on each kind of stage.
 
 use anyhow::{Context as _, anyhow};
 use protocol::control::StageView;
@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::quiz::{in_order, solve};
 use crate::record::Phase;
 
-/// How often, of 100, a question is passed over that need not be answered.
+/// Chance, of 100, that an optional question is skipped.
 const PASSED_OVER: usize = 20;
 
 impl Person {
@@ -22,7 +22,7 @@ impl Person {
         self.on("section.consent .actions button.primary").await
     }
 
-    /// Answers the questions of a page of a form, and goes on.
+    /// Answers the questions of a page of a form, and continues.
     pub(super) async fn form(
         &mut self,
         id: &str,
@@ -51,7 +51,7 @@ impl Person {
         self.on("form.survey .actions button[type=submit]").await
     }
 
-    /// What is chosen in a quiz, question by question: what is right, or one answer that is not.
+    /// The choices in a quiz, question by question: the right ones, or one that is wrong.
     fn solve(
         &mut self,
         id: &str,
@@ -64,7 +64,7 @@ impl Person {
         Ok(in_order(surveyjs, &answers.map_err(|why| anyhow!(why))?))
     }
 
-    /// Answers one question with something that it takes, or with what is wanted.
+    /// Answers one question with a value that it accepts, or with the wanted one.
     async fn answer(
         &mut self,
         at: usize,
@@ -103,7 +103,7 @@ impl Person {
         Ok(())
     }
 
-    /// Types into a field, or sets one that is not typed into.
+    /// Types into a field, or sets one that cannot be typed into.
     async fn write(&mut self, input: &str, kind: &str) -> anyhow::Result<()> {
         let kind = if kind == "textarea" { "text" } else { kind };
         let text = match kind {
@@ -129,7 +129,7 @@ impl Person {
         self.tab.ask(&set).await.map(drop)
     }
 
-    /// Something that a field of an HTML input type takes.
+    /// A value that a field of an HTML input type accepts.
     fn typed(&mut self, kind: &str) -> String {
         let number = self.rng.below(100);
         match kind {
@@ -144,7 +144,7 @@ impl Person {
         }
     }
 
-    /// Comes back from a page of another site without having been there: it is none of this rehearsal's.
+    /// Returns from the page of another site without having opened it: that site is not part of the rehearsal.
     pub(super) async fn external(&mut self, id: &str, view: &StageView) -> anyhow::Result<()> {
         let StageView::External {
             ticket,
@@ -174,7 +174,7 @@ impl Person {
         self.on("form.external .actions button[type=submit]").await
     }
 
-    /// Waits, with a hand on the mouse, and answers what is asked.
+    /// Waits, with a hand on the mouse, and answers questions.
     pub(super) async fn lobby(&mut self, seen: &Seen) -> anyhow::Result<()> {
         if seen.asked > 0 {
             let nth = self.rng.below(seen.asked);
@@ -188,7 +188,7 @@ impl Person {
         Ok(())
     }
 
-    /// Writes to the others now and then, and goes on once that is possible.
+    /// Writes to the group now and then, and continues once that is possible.
     pub(super) async fn chat(&mut self, id: &str) -> anyhow::Result<()> {
         self.pause(500, 3_000);
         let goes_on = self.rng.below(4) == 0;
@@ -207,10 +207,10 @@ impl Person {
         self.tab.click("section.talk form button.primary").await
     }
 
-    /// Presses what a cook would press, or any key that means something.
+    /// Presses the key that a cook would press, or any key that has a meaning.
     pub(super) async fn play(&mut self) -> anyhow::Result<()> {
         let any = self.rng.below(12);
-        // Where a tick goes by with every action, who does nothing gets nowhere.
+        // Where every action advances a tick, a person who does nothing makes no progress.
         let turns = self
             .watch
             .plan

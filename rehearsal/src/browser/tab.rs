@@ -1,4 +1,4 @@
-//! A page in the browser, and what a hand does on it.
+//! A page in the browser, and the input of a person's hands.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ pub(super) struct Tab {
     tools: DevTools,
     target: String,
     session: String,
-    /// What happened on it.
+    /// Its events.
     pub(super) events: mpsc::UnboundedReceiver<Event>,
 }
 
 impl Tab {
-    /// A new page of a person that shows nothing yet.
+    /// Opens an empty page of a person.
     pub(super) async fn open(tools: &DevTools, context: &str) -> anyhow::Result<Self> {
         let params = json!({ "url": "about:blank", "browserContextId": context });
         let target = text(
@@ -75,14 +75,14 @@ impl Tab {
         Ok(())
     }
 
-    /// Moves or presses the mouse.
+    /// Moves the mouse, or presses a button of it.
     pub(super) async fn mouse(&self, what: &str, x: f64, y: f64) -> anyhow::Result<()> {
         let button = if what == "mouseMoved" { "none" } else { "left" };
         let event = json!({ "type": what, "x": x, "y": y, "button": button, "clickCount": 1 });
         self.page("Input.dispatchMouseEvent", event).await.map(drop)
     }
 
-    /// Presses a key, or lets it go.
+    /// Presses or releases a key.
     pub(super) async fn key(&self, what: &str, code: &str) -> anyhow::Result<()> {
         let event = json!({ "type": what, "code": code, "key": code });
         self.page("Input.dispatchKeyEvent", event).await.map(drop)
@@ -98,13 +98,13 @@ impl Tab {
         Ok(answer["result"]["value"].take())
     }
 
-    /// Asks something of the page.
+    /// Calls a method of the page.
     pub(super) async fn page(&self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.tools.call(Some(&self.session), method, params).await
     }
 }
 
-/// A text that the browser gives.
+/// A text in an answer of the browser.
 pub(super) fn text(of: &Value, name: &str) -> anyhow::Result<String> {
     let text = of[name].as_str().map(str::to_owned);
     text.with_context(|| format!("the browser gives no {name}"))

@@ -1,4 +1,4 @@
-//! What a real page says and hears, read along: the same record that a bot keeps of itself.
+//! The messages that a real page sends and receives: the same record that a bot keeps of itself.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::devtools::Event;
 use crate::record::{Given, Phase, Shared, Waited, cuts};
 
-/// A stage as the server told it to the page.
+/// A stage as the server sent it to the page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Told {
     pub(super) index: u16,
@@ -18,17 +18,17 @@ pub(super) struct Told {
     pub(super) view: StageView,
 }
 
-/// What a page said and heard so far.
+/// The messages of a page so far.
 #[derive(Debug)]
 pub(super) struct Watch {
     record: Shared,
-    /// The stage that the server told last.
+    /// The last stage that the server sent.
     pub(super) stage: Option<Told>,
-    /// The episode that it made last.
+    /// The last episode that it set up.
     pub(super) plan: Option<Plan>,
-    /// How often something was told with which a participant gets on.
+    /// Number of messages with which a participant makes progress.
     pub(super) steps: u64,
-    /// Position and answers of what the page is done with, until the server shows what follows.
+    /// Position and answers of a finished stage, until the server shows the next one.
     done: Option<(u16, Given)>,
     lobby_us: Option<u64>,
 }
@@ -45,10 +45,10 @@ impl Watch {
         }
     }
 
-    /// Something happened on the page.
+    /// Handles an event of the page.
     ///
     /// # Errors
-    /// A sentence, if it must not.
+    /// A sentence, if it must not happen.
     pub(super) fn event(&mut self, now_us: u64, (name, of): &Event) -> Result<(), String> {
         let frame = || {
             let frame = &of["response"];
@@ -74,12 +74,12 @@ impl Watch {
         }
     }
 
-    /// Whether the page has told that the stage is done, and the server has not shown what follows.
+    /// Returns true if the page has reported its stage as done, and the server has not shown the next one.
     pub(super) fn is_done(&self) -> bool {
         self.done.is_some()
     }
 
-    /// Whether a page is told that another one plays on.
+    /// Returns true if an event tells a page that another one has taken over.
     pub(super) fn supersedes((name, of): &Event) -> bool {
         let payload = of["response"]["payloadData"].as_str().unwrap_or_default();
         let bytes = STANDARD.decode(payload).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Watch {
             && matches!(control::decode(&bytes), Ok(ServerMessage::Superseded))
     }
 
-    /// A new page of the same session: what the old one did not get through is not known.
+    /// Begins with a new page of the same session: it is not known which messages of the old one arrived.
     pub(super) fn begin_again(&mut self) {
         self.record.lock().returns += 1;
         (self.stage, self.plan, self.done) = (None, None, None);
@@ -106,7 +106,7 @@ impl Watch {
                     answers,
                     is_acknowledged: false,
                 };
-                // After a lost connection the page may say it again.
+                // After a lost connection the page may send it again.
                 let is_again = self
                     .done
                     .as_ref()
@@ -214,7 +214,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The episode begins, or goes on with this page.
+    /// Begins the episode, or continues it on this page.
     fn begins(&mut self, now_us: u64) -> Result<(), String> {
         self.steps += 1;
         let Some(plan) = &self.plan else {
@@ -237,7 +237,7 @@ impl Watch {
     }
 }
 
-/// What the page says of its own failure.
+/// The message of an exception on the page.
 fn exception(of: &Value) -> String {
     let details = &of["exceptionDetails"];
     let of = details["exception"]["description"].as_str();

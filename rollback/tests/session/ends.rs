@@ -66,14 +66,14 @@ fn a_guess_beyond_a_predicted_end_counts_as_long_as_it_was_shown() {
 /// The toy, but it ends after a third step in which seat 1 does nothing.
 struct Ends {
     toy: Toy,
-    outcome: env_core::Outcome,
+    outcome: env_core::StepOutcome,
 }
 
 impl Ends {
     fn on_noop() -> Self {
         Self {
             toy: Toy::new(2, 1_000, 1_000),
-            outcome: env_core::Outcome::default(),
+            outcome: env_core::StepOutcome::default(),
         }
     }
 }
@@ -85,7 +85,7 @@ impl World for Ends {
     fn reset(&mut self, seed: u64) {
         self.toy.reset(seed);
     }
-    fn step(&mut self, actions: &[Action]) -> &env_core::Outcome {
+    fn step(&mut self, actions: &[Action]) -> &env_core::StepOutcome {
         self.toy.step(actions);
         self.outcome.over = self.toy.state.steps == 3 && actions[1] == NOOP;
         &self.outcome

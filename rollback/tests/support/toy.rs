@@ -2,7 +2,7 @@
 
 use env_core::contract::{ActionSpec, FieldSpec, StateError};
 use env_core::draw::DrawList;
-use env_core::{Action, MAX_SEATS, Outcome, Policy, Spec, World};
+use env_core::{Action, MAX_SEATS, Policy, Spec, StepOutcome, World};
 
 pub(crate) const NOOP: Action = 0;
 pub(crate) const PRESS: Action = 5;
@@ -33,7 +33,7 @@ pub(crate) struct Toy {
     spec: Spec,
     pub(crate) state: State,
     slots: [State; 64],
-    outcome: Outcome,
+    outcome: StepOutcome,
     /// From this step on, one state in 48 ends the episode; at the horizon every state does.
     earliest_end: u32,
     /// After this step, the episode is over if the last seat did nothing in it.
@@ -51,7 +51,7 @@ impl Toy {
             places: [0; MAX_SEATS],
             memory: [0; 17],
         };
-        let outcome = Outcome::default();
+        let outcome = StepOutcome::default();
         Self {
             spec: spec(seats, horizon),
             state,
@@ -91,7 +91,7 @@ impl World for Toy {
         };
     }
 
-    fn step(&mut self, actions: &[Action]) -> &Outcome {
+    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         assert_eq!(actions.len(), usize::from(self.spec.seats));
         assert!(
             !self.outcome.over || !self.ends(self.state.steps),

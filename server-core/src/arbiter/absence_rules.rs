@@ -1,4 +1,4 @@
-//! What the study says of people who are away, and how patient the server is with pages that do not answer.
+//! The study's rules for people who are away, and the server's patience with pages that do not answer.
 
 use protocol::{Controller, Tick};
 use study::disconnect::{Meanwhile, Then};
@@ -6,13 +6,14 @@ use study::stage::{Env, Mode};
 
 use crate::limits::Limits;
 
-/// Who plays in turns keeps nobody waiting: what ends their episode is the end of their session. A year, microseconds.
+/// A year, microseconds: people who play in turns keep nobody waiting, and only the end of their session ends their
+/// episode.
 pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
 
-/// What the study says of people who are away, and the server's patience, microseconds.
+/// The study's rules for people who are away, and the server's patience, microseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
-    /// Whether nothing moves while the person thinks, however long that takes.
+    /// True if nothing moves while the person thinks, however long that takes.
     pub turns: bool,
     pub grace_us: u64,
     pub meanwhile: Meanwhile,
@@ -57,7 +58,7 @@ impl Terms {
         }
     }
 
-    /// What follows when a person stays away, at this point of the episode.
+    /// The consequence when a person stays away, at this point of the episode.
     pub(super) fn then(&self, through: Tick) -> Then {
         if through < self.half {
             self.first_half
@@ -71,7 +72,7 @@ impl Terms {
         policy.map_or(Controller::Vacant, |policy| Controller::Ai { policy })
     }
 
-    /// Who plays while the person may still come back.
+    /// The controller while the person may still come back.
     pub(super) fn meanwhile(&self) -> Controller {
         match self.meanwhile {
             Meanwhile::Bot => self.partner(),

@@ -1,4 +1,4 @@
-//! What pages give to a stage: drafts while it is shown, and answers when it is done.
+//! Input of participants to a stage: drafts while it is shown, and answers when it is done.
 
 use protocol::control::{Answer, Draft, ServerMessage};
 use study::{OnWithdraw, ProgressStep, StageKind};
@@ -11,7 +11,7 @@ const PAGES: usize = 50;
 /// Time from draft to draft, microseconds.
 const DRAFT_EACH_US: u64 = 500_000;
 
-/// How much longer than the server has seen it a page may say that a stage was shown, milliseconds.
+/// The time by which a page's account of how long a stage was shown may exceed the server's, milliseconds.
 const AHEAD_MS: u64 = 3_000;
 
 impl Hub {
@@ -69,7 +69,7 @@ impl Hub {
         }
     }
 
-    /// A participant withdraws what was recorded of them.
+    /// A participant withdraws their recorded data.
     fn withdraw(&mut self, now_us: u64, who: SessionId, at: u16) {
         let receipt = format!("W-{}", self.random_name(8));
         let event = study::ProgressEvent::Withdrawn {
@@ -99,8 +99,8 @@ impl Hub {
         }
     }
 
-    /// A page tells what is done of a stage so far: it is durable, and then the page is told. One that comes too often
-    /// is dropped: the page tells again what it was not told of.
+    /// A page sends a draft of a stage: it is made durable and then acknowledged. A draft that comes too soon after
+    /// others is dropped: the page repeats what was not acknowledged.
     pub(super) fn handle_draft(
         &mut self,
         now_us: u64,
@@ -131,7 +131,7 @@ impl Hub {
         answers.len() > self.limits.answers || answers.iter().any(is_long) || pages_ms.len() > PAGES
     }
 
-    /// Takes note of when a stage is first shown.
+    /// Records when a stage is first shown.
     pub(super) fn note_shown(&mut self, now_us: u64, who: SessionId) {
         let shown_us = &mut self.sessions[who.0].shown_us;
         if *shown_us == Some(0) {
@@ -139,8 +139,8 @@ impl Hub {
         }
     }
 
-    /// Whether a person has not had the time that the stage wants them to take, by what their page says and by what
-    /// the server has seen.
+    /// True if a person has not taken the least time of the stage, or their page claims more time than the server has
+    /// seen.
     fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
         let StageKind::Instructions(it) = self.kind(self.stage_of(who)) else {
             return false;

@@ -1,4 +1,4 @@
-//! What is drawn for participants and groups, and how many have what.
+//! Random assignment of participants and groups, and counts of the assignments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use study::{Outcome, Progress, StageKind, UnitAssignment};
 use super::{Effect, Hub, Session, Write};
 
 impl Hub {
-    /// Takes the seed that the study names or the data folder has, or draws and keeps one.
+    /// Takes the seed that the study names or the data folder has, or draws and stores one.
     pub(super) fn settle_seed(&mut self, kept: Option<u64>) {
         let known = self.study.design.seed.or(kept);
         self.seed = known.unwrap_or_else(|| self.random_u64());
@@ -34,8 +34,8 @@ impl Hub {
         }
     }
 
-    /// Whether nobody more is needed: those who are under way can fill every place that is left. Who is on the way to a
-    /// lobby will be in a group, so people count by the groups that they can make.
+    /// True if nobody more is needed: those who are under way can fill every place that is left. People on the way to a
+    /// lobby will be in a group, so they count by the groups that they can make.
     fn is_full(&self, counts: &Counts) -> bool {
         let design = &self.study.design;
         let Some(left) = assign::places_left(design, counts) else {
@@ -86,7 +86,7 @@ impl Hub {
         fresh.next().unwrap_or_default()
     }
 
-    /// What was drawn for groups, those included that are about to play, and the sessions of each.
+    /// The assignments of groups, including those about to play, and the sessions of each.
     fn groups_drawn(&self) -> BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> {
         let groups = self.groups.values();
         let groups = groups.map(|group| (group.draw.seed, (&group.draw, Vec::new())));

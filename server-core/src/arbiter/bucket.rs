@@ -3,7 +3,7 @@
 /// Times that something may happen at once.
 const BURST: u64 = 5;
 
-/// A bucket. Empty buckets are told apart from full ones by a time alone.
+/// A token bucket. A time alone says how full it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
     /// When it is full again, microseconds.

@@ -1,7 +1,7 @@
-//! What the people of a group write to each other: at a stage of its own, and beside their episodes.
+//! Chat between the people of a group: at a chat stage, and beside their episodes.
 //!
-//! Messages are numbered by who writes them, so that one which is sent again is stored once; each is durable before
-//! anybody sees it. What is kept here is what a page is told that comes to it; everything that was written is stored.
+//! Messages are numbered for each writer, so that one which is sent again is stored once; each is durable before
+//! anybody sees it. Only the latest messages, which a joining page receives, stay in memory; all are stored.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,22 +17,22 @@ use super::{Effect, Hub, MessageRow, Place, SessionId, Write};
 /// Time from message to message of one person, microseconds; a few may come at once.
 const SAY_EACH_US: u64 = 1_000_000;
 
-/// What is written in a group at one visit.
+/// The chat of a group at one visit.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     /// The number of the visit among those that the group makes together.
     pub round: u16,
     /// Since when, microseconds, if the visit is that of a chat.
     pub since_us: Option<u64>,
-    /// When all go on, microseconds; none beside episodes, and once they have.
+    /// When everybody continues, microseconds; `None` beside episodes, and once they have continued.
     pub until_us: Option<u64>,
-    /// What was written lately.
+    /// The latest messages.
     lines: VecDeque<Line>,
     /// Bytes of text in it.
     bytes: usize,
     /// How many messages each place has written.
     turns: BTreeMap<Seat, u32>,
-    /// Who is there, as those were told who are.
+    /// The state of each place, as the people there were last told.
     told: Vec<Talker>,
 }
 
@@ -104,7 +104,7 @@ impl Hub {
         }
     }
 
-    /// What is written in a group at this visit; at another one than before, nothing yet.
+    /// The chat of a group at this visit; that of another visit is replaced by an empty one.
     fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
         let talk = &mut self.groups.get_mut(&key)?.talk;
         if talk.as_ref().is_none_or(|talk| talk.round != round) {
@@ -116,7 +116,7 @@ impl Hub {
         talk.as_mut()
     }
 
-    /// Whether a group has begun the chat to which somebody comes.
+    /// True if a group has begun the chat of this visit.
     pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
         let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
         talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
@@ -144,7 +144,7 @@ impl Hub {
         }
     }
 
-    /// Somebody comes to the chat of their group while it goes on.
+    /// Somebody joins the running chat of their group.
     pub(super) fn join_chat(&mut self, now_us: u64, key: GroupId, who: SessionId) {
         self.sessions[who.0].place = Place::Chat(key);
         self.groups_changed.insert(key);
@@ -158,7 +158,7 @@ impl Hub {
         self.tell_talk(now_us, who);
     }
 
-    /// Tells a page that writes what was written, if its person writes now.
+    /// Sends the messages so far to a page that chats, if its person chats now.
     pub(super) fn tell_talk(&mut self, now_us: u64, who: SessionId) {
         let Some((key, era)) = self.writes_in(who) else {
             return;
@@ -192,7 +192,7 @@ impl Hub {
         self.tell(who, ServerMessage::Talk(talk));
     }
 
-    /// Milliseconds until somebody can go on from a chat, and until all do.
+    /// Milliseconds until somebody can continue from a chat, and until everybody does.
     fn chat_left_ms(&self, now_us: u64, key: GroupId, who: SessionId) -> Option<(u32, u32)> {
         let chat = self.chat(self.stage_of(who))?;
         let since_us = self.groups.get(&key)?.talk.as_ref()?.since_us?;
@@ -204,7 +204,8 @@ impl Hub {
         Some((left(chat.min_s), left(chat.max_s)))
     }
 
-    /// Whether a page says too early that its person goes on from a chat. Who has nobody to write to can at once.
+    /// True if a page says too early that its person leaves a chat. People who have nobody to write to can leave at
+    /// once.
     pub(super) fn chats_too_short(&self, now_us: u64, who: SessionId) -> bool {
         let Place::Chat(key) = self.sessions[who.0].place else {
             return false;
@@ -274,7 +275,7 @@ impl Hub {
         }
     }
 
-    /// Takes a message. An error tells why not; nothing if the page has another number than the server.
+    /// Takes a message. The error is the reason; `None` if the page has another number than the server.
     fn say(&mut self, now_us: u64, who: SessionId, saying: Saying) -> Result<(), Option<Unsaid>> {
         let (key, era) = self.writes_in(who).ok_or(Unsaid::Closed)?;
         let place = self.place_in(key, who).ok_or(Unsaid::Closed)?;
@@ -387,7 +388,7 @@ impl Hub {
         }
     }
 
-    /// Forgets what somebody wrote who withdraws what was recorded of them.
+    /// Forgets the messages of somebody who withdraws their data.
     pub(super) fn forget_lines(&mut self, who: SessionId, all: bool) {
         for group in self.groups.values_mut() {
             let place = group.members().find(|(_, member)| member.who == who);
@@ -399,7 +400,7 @@ impl Hub {
         }
     }
 
-    /// Takes up what was written in the groups that the data folder remembers.
+    /// Restores the messages of the groups in the data folder.
     pub(super) fn restore_messages(&mut self, messages: Vec<MessageRow>) {
         let keys = self.groups.iter();
         let keys: BTreeMap<String, GroupId> =
@@ -441,7 +442,7 @@ impl Hub {
         }
     }
 
-    /// Takes up the chat at which a group was, if somebody is still there.
+    /// Resumes the chat at which a group was, if somebody is still there.
     pub(super) fn restore_chat(&mut self, key: GroupId, talk: Option<(u16, u64)>) {
         let Some((round, since_us)) = talk else {
             return;

@@ -1,4 +1,4 @@
-//! Which way the datagrams of each page travel to each other: pages say it, and the archive keeps it.
+//! Paths of datagrams between pages: pages report them, and the archive records them.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use protocol::{Era, Seat};
 use super::matches::{Match, Phase};
 use super::{Effect, Hub, SessionId, Work};
 
-/// What pages have said of their ways.
+/// The paths between pages, as the pages report them.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// From whose page, to whose, and how.
     links: BTreeMap<(Seat, Seat), Link>,
-    /// How often each page has said something new.
+    /// How often each page has reported a new path.
     told: BTreeMap<Seat, usize>,
 }
 
 impl Routes {
-    /// Takes note of a way; whether that is news, of which a page has at most so many.
+    /// Records a path; true if it is new, and among the first `most` new ones of the page.
     fn learn(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
         if self.links.insert((seat, other), link) == Some(link) {
             return false;
@@ -31,14 +31,14 @@ impl Routes {
 }
 
 impl Hub {
-    /// A page that is ready says which way its datagrams travel to each seat.
+    /// Records the paths that a page has to each seat when it is ready.
     pub(super) fn handle_links(&mut self, now_us: u64, who: SessionId, era: Era, links: &[Link]) {
         for (seat, &link) in (0..protocol::MAX_SEATS as u8).map(Seat).zip(links) {
             self.handle_link(now_us, who, era, seat, link);
         }
     }
 
-    /// The datagrams of a page to a seat travel this way. Before the start it is only noted.
+    /// Handles a new path of a page's datagrams to a seat. Before the start it is only remembered.
     pub(super) fn handle_link(
         &mut self,
         now_us: u64,
@@ -61,7 +61,7 @@ impl Hub {
         }
     }
 
-    /// Has the ways written down that were told before the file was there.
+    /// Appends the paths that were reported before the file was there.
     pub(super) fn note_routes(&mut self, now_us: u64, era: Era) {
         let routes = self.matches.get(&era.0).map(|game: &Match| &game.routes);
         let links = routes.into_iter().flat_map(|routes| &routes.links);

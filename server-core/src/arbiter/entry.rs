@@ -13,7 +13,7 @@ use super::{
 };
 use crate::token::token_hash;
 
-/// The most languages that a page's browser tells; those after it are passed over.
+/// The most languages that a page's browser reports; further ones are ignored.
 const MOST_LANGUAGES: usize = 20;
 
 impl Hub {

@@ -1,4 +1,4 @@
-//! What goes into the hub and what comes out of it: events, effects, and the rows of what is to be stored.
+//! Input and output of the arbiter: events, effects, and rows to be stored.
 
 use protocol::change::Change;
 use protocol::control::{Answer, ClientMessage, EndReason, Report, ServerMessage, Upload};
@@ -10,7 +10,7 @@ use study::{Payment, UnitAssignment};
 
 use super::{Attendance, ConnId, Gone, Identity};
 
-/// What happened.
+/// An input of the arbiter.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "an event is dealt with at once")]
 pub enum Event {
@@ -22,11 +22,11 @@ pub enum Event {
     Opened(Era, bool),
     /// The archive has seen an upload.
     Absorbed(Era, Seat, Absorbed),
-    /// The file of an episode is closed; nothing if it could not be.
+    /// The file of an episode is closed; `None` if it could not be.
     Ended(Era, Option<Ending>),
-    /// A change of a seat is durable; nothing if it could not be made.
+    /// A change of a seat is durable; `None` if it could not be made.
     Changed(Era, Seat, Option<Change>),
-    /// A seat is given back to a person, and where their page begins; nothing if it could not be.
+    /// A seat is given back to a person, and where their page begins; `None` if it could not be.
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
     /// A note was appended, or could not be.
     Noted,
@@ -34,20 +34,20 @@ pub enum Event {
     Stop,
 }
 
-/// What became of an upload.
+/// The result of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absorbed {
     /// Its rows are durable.
     Durable {
         /// Ticks that are durable.
         through: Tick,
-        /// Whether the replica says that the episode is over.
+        /// True if the episode is over, by the replica.
         over: bool,
-        /// Whether it was the last upload of its page.
+        /// True if it was the last upload of its page.
         last: bool,
         /// Notes of time and network of this page life that are durable.
         notes: u32,
-        /// Whether the page simulates something else than the replica, which is then in the file.
+        /// True if the page simulates something else than the replica; the file then records it.
         diverged: bool,
     },
     /// It begins after what is durable: the page is to upload from this tick on.
@@ -58,7 +58,7 @@ pub enum Absorbed {
     Failed,
 }
 
-/// What is to be done.
+/// An instruction of the arbiter to its shell.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Send a message to a page.
@@ -84,13 +84,13 @@ pub enum Write {
         token: String,
         /// Token of the participant link through which it came.
         link: Option<String>,
-        /// Whom the recruiter calls how.
+        /// The recruiter's identifier for the participant.
         identity: Option<Identity>,
-        /// Its place in the study, with what was drawn for it.
+        /// Its place in the study, with its assignment.
         progress: study::Progress,
         /// When it began.
         attendance: Attendance,
-        /// What it is paid, if it has ended at once.
+        /// Its payment, if it has ended at once.
         payment: Option<Box<Payment>>,
     },
     /// A session has another secret; the one before is void.
@@ -100,11 +100,11 @@ pub enum Write {
         /// The secret.
         token: String,
     },
-    /// The recruiter tells something else of a participant.
+    /// The recruiter has new data on a participant.
     Identity {
         /// Pseudonym.
         participant: String,
-        /// Whom it calls how.
+        /// The recruiter's new identifier for the participant.
         identity: Identity,
     },
     /// A session has another place in the study, perhaps with answers that brought it there.
@@ -113,21 +113,21 @@ pub enum Write {
         participant: String,
         /// Its place.
         progress: study::Progress,
-        /// What was given to the stage that it left.
+        /// The answers to the stage that it left.
         answers: Option<Answers>,
         /// How long its participant has been there.
         attendance: Attendance,
-        /// What it is paid, once it has ended; the first one stands.
+        /// Its payment, once it has ended; the first one stands.
         payment: Option<Box<Payment>>,
     },
-    /// A participant withdraws what was recorded of them; it is erased, or left out of what is exported.
+    /// A participant withdraws their recorded data; they are erased, or left out of exports.
     Withdrawal {
         /// Pseudonym.
         participant: String,
         /// The receipt that they get.
         receipt: String,
     },
-    /// What was recorded of a participant is erased, with the episodes of which they are the last.
+    /// The data recorded of a participant are erased, with the episodes of which they are the last.
     Erase {
         /// Pseudonym.
         participant: String,
@@ -146,12 +146,12 @@ pub enum Write {
         episode: String,
         /// Why.
         reason: EndReason,
-        /// What the replica says, if it could.
+        /// The replica's ending, if it could give one.
         ending: Option<Ending>,
     },
     /// The next era.
     NextEra(Era),
-    /// What everything is drawn from.
+    /// The seed of every random draw.
     Seed(u64),
 }
 
@@ -165,7 +165,7 @@ impl Event {
     }
 }
 
-/// What a participant gave to a stage.
+/// A participant's answers to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// Index of the stage.
@@ -174,7 +174,7 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// The orders that were drawn for what was asked.
+    /// The orders that were drawn for the questions.
     pub shown: Vec<ShownOrder>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
@@ -195,7 +195,7 @@ pub struct WaitRow {
     pub rtt_us: Option<u32>,
     /// The most packets that were lost between these, of a thousand.
     pub loss_permille: Option<u16>,
-    /// When and how it ended; none while it lasts.
+    /// When and how it ended; `None` while it lasts.
     pub end: Option<WaitEnd>,
 }
 
@@ -236,11 +236,11 @@ pub struct GroupRow {
     pub id: String,
     /// Index of the lobby that made it.
     pub stage: u16,
-    /// What was drawn for it.
+    /// Its random assignment.
     pub draw: UnitAssignment,
-    /// Who has each place.
+    /// The holder of each place.
     pub places: Vec<PlaceRow>,
-    /// Whether an AI partner plays or played for somebody who is missing.
+    /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
     /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
     /// microseconds.
@@ -274,7 +274,7 @@ pub struct MessageRow {
     pub sent_us: u64,
     /// When it came, microseconds since the Unix epoch.
     pub at_us: u64,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -283,7 +283,7 @@ pub struct MessageRow {
 pub struct PlaceRow {
     /// Pseudonym of the participant; empty for an AI partner.
     pub participant: String,
-    /// Why the participant plays no more with the group.
+    /// Why the participant has left the group.
     pub gone: Option<Gone>,
 }
 
@@ -302,9 +302,9 @@ pub struct EpisodeRow {
     pub participants: Vec<String>,
     /// Number of the visit of each of them, among those of the participant; empty if that is not known.
     pub visits: Vec<u16>,
-    /// What was drawn for the group.
+    /// The random assignment of the group.
     pub draw: UnitAssignment,
-    /// What names stood for at the stage.
+    /// The values of names at the stage.
     pub bindings: Bindings,
 }
 
@@ -313,7 +313,7 @@ pub struct EpisodeRow {
 pub enum Work {
     /// Make its file.
     Open(Box<Header>),
-    /// Append what is new.
+    /// Append the new part of an upload.
     Absorb(Seat, Box<Upload>),
     /// Append the end and close the file.
     End(EndReason),
@@ -321,9 +321,9 @@ pub enum Work {
     Take {
         /// The seat.
         seat: Seat,
-        /// Who or what plays it from then on.
+        /// The controller from then on.
         controller: Controller,
-        /// What the pages of other seats have of it; none if nobody else is there.
+        /// The inputs of the seat that other pages have; empty if nobody else is there.
         reports: Vec<(Seat, Report)>,
     },
     /// Give a seat that lost its person to another controller, beyond everything that can be confirmed:
@@ -331,7 +331,7 @@ pub enum Work {
     Give {
         /// The seat.
         seat: Seat,
-        /// Who or what plays it from then on.
+        /// The controller from then on.
         controller: Controller,
     },
     /// Append a record of presence or of a route; nothing answers.

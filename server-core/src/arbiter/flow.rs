@@ -13,7 +13,7 @@ impl Hub {
         self.sessions[who.0].progress.index().min(last)
     }
 
-    /// Whether a session is on its last page.
+    /// True if a session is on its last page.
     pub(super) fn is_finished(&self, who: SessionId) -> bool {
         self.sessions[who.0].progress.outcome(&self.study).is_some()
     }
@@ -127,7 +127,7 @@ impl Hub {
         }
     }
 
-    /// A participant takes part no more, wherever they are.
+    /// Ends a participant's part in the study, wherever they are.
     pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::ProgressEvent<'_>) {
         self.sessions[who.0].leaves = false;
         match self.sessions[who.0].place {

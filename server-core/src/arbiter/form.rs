@@ -1,4 +1,4 @@
-//! How an episode is made: its era, what its file begins with, and the plan of each of its pages.
+//! Setup of an episode: its era, the header of its file, and the plan of each of its pages.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ impl Hub {
         }
     }
 
-    /// What the study says of people who are away from an env stage.
+    /// The rules for people who are away from an env stage.
     pub(super) fn terms(&self, stage: u16, params: &str) -> Terms {
         let playing = self.stages.get(&(stage, params.to_owned()));
         let horizon = playing.map(|stage| stage.facts.horizon);
@@ -112,8 +112,8 @@ impl Hub {
         era
     }
 
-    /// What the file of a new episode begins with, but for its participants, and for its time and input delay, which
-    /// are fixed once its pages are ready.
+    /// The header of a new episode's file, without its participants, and without its time and input delay, which are
+    /// fixed once its pages are ready.
     fn header(&mut self, ahead: &Progress, seated: &[Seated], group: String) -> Option<Header> {
         let seed = ahead.seed(&self.study, self.seed);
         let seed = seed.unwrap_or_else(|| self.random_u64());
@@ -162,7 +162,7 @@ impl Hub {
         })
     }
 
-    /// Where an episode of these people, for whom this was drawn, stands in the study.
+    /// The position in the study of an episode of these people with this assignment.
     fn course(
         &self,
         ahead: &Progress,
@@ -179,7 +179,7 @@ impl Hub {
         }
     }
 
-    /// The plan of a group for a seat: what its file says, and the rest as the study says by now.
+    /// The plan of a group for a seat: by its file, and the rest by the current study.
     pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
         let StageKind::Env(env) = self.kind(game.stage) else {
             return None;

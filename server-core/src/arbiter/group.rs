@@ -1,7 +1,7 @@
 //! A group of people from its match to the last stage that they play together: who belongs to it, who has come to the
 //! next of these stages, and what follows when somebody does not come.
 //!
-//! Where its people stand is told by their own progress; what is kept here is who they are, and who is missing for good.
+//! The progress of its people says where they are; the group has only its members, and who is missing for good.
 
 use std::collections::BTreeSet;
 
@@ -25,27 +25,27 @@ pub(super) struct Group {
     pub id: String,
     /// Index of the lobby that made it.
     pub lobby: u16,
-    /// The room in which it was made; none after a restart.
+    /// The room in which it was made; `None` after a restart.
     pub room: Option<Room>,
-    /// What was drawn for it.
+    /// Its random assignment.
     pub draw: UnitAssignment,
-    /// Who has each place, which is a seat of people in every stage that they play; nobody for an AI partner.
+    /// The holder of each place, which is a seat of people in every stage that they play; `None` for an AI partner.
     pub places: Vec<Option<Member>>,
-    /// Whether an AI partner plays or played for somebody who is missing.
+    /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
-    /// Whether it is durable: not before its first episode starts, as until then it may come to nothing.
+    /// True if it is durable: not before its first episode starts, as until then it may come to nothing.
     pub is_kept: bool,
     /// Which visit somebody waits for, and since when, microseconds.
     since: Option<(u16, u64)>,
     /// The pages that show who is missing.
     shown: BTreeSet<SessionId>,
-    /// Who is missing, as those were told who wait.
+    /// The people who are missing, as those who wait were last told.
     told: Vec<Absent>,
-    /// What its people write to each other where they are.
+    /// The chat of its people at their visit.
     pub talk: Option<Talk>,
     /// Messages so far, at all visits.
     pub said: u32,
-    /// When it is to be settled though nothing happens, microseconds.
+    /// When it must be settled even if nothing happens, microseconds.
     pub wake_us: Option<u64>,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub who: SessionId,
-    /// Why they play no more with the group.
+    /// Why they have left the group.
     pub gone: Option<Gone>,
 }
 
-/// Why somebody plays no more with their group.
+/// The reason why somebody has left their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// Their way has ended, or leads past what the group plays.
@@ -68,7 +68,7 @@ pub enum Gone {
     Late,
 }
 
-/// Who takes a seat of people.
+/// The holder of a seat of people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seated {
     Person(SessionId),
@@ -76,13 +76,13 @@ pub(super) enum Seated {
     Ai(String),
 }
 
-/// Who of a group is where, seen from the visit that is to be made next.
+/// Attendance of a group, as seen from the visit that is to be made next.
 struct Muster {
     /// The number of that visit.
     round: u16,
-    /// Who has come.
+    /// The people who have come.
     here: Vec<SessionId>,
-    /// Who may still come: their place, and who.
+    /// The people who may still come, with their places.
     coming: Vec<(Seat, SessionId)>,
 }
 
@@ -214,7 +214,7 @@ impl Hub {
         self.groups_changed.extend(self.sessions[who.0].group);
     }
 
-    /// Where somebody is with this group; nothing once their way leads to it no more.
+    /// Where somebody is with this group; `None` once their way does not lead to it any more.
     pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(&key)?.draw;
         let round = self.sessions[who.0].progress.round(&self.study);
@@ -250,7 +250,7 @@ impl Hub {
         self.groups_changed.insert(key);
     }
 
-    /// Lets those groups begin of which everybody has come who can, and tells the others whom they wait for.
+    /// Starts the groups in which everybody has come who can, and tells the others for whom they wait.
     pub(super) fn settle_groups(&mut self, now_us: u64) {
         let due = self.groups.iter();
         let due = due.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
@@ -303,14 +303,14 @@ impl Hub {
             .for_each(|who| self.give_up(key, who, Gone::Left));
     }
 
-    /// Whether somebody's way has ended otherwise than behind the last stage of a group.
+    /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.
     fn has_left(&self, who: SessionId) -> bool {
         use Outcome::{Completed, PartnerLeft, Technical};
         let outcome = self.sessions[who.0].progress.outcome(&self.study);
         outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
     }
 
-    /// Somebody plays no more with their group.
+    /// Marks somebody as gone from their group for good.
     pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: Gone) {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
@@ -325,7 +325,7 @@ impl Hub {
         self.groups_changed.insert(key);
     }
 
-    /// Who has come to the visit that is to be made next; nothing if nobody waits.
+    /// The attendance at the visit that is to be made next; `None` if nobody waits.
     fn muster(&self, key: GroupId) -> Option<Muster> {
         let group = self.groups.get(&key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());
@@ -390,7 +390,7 @@ impl Hub {
         }
     }
 
-    /// A group plays on with those who are here; what follows for those who are missing, the stage says.
+    /// A group continues with those who are here; the stage decides what follows for those who are missing.
     fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
         let Some((group, &first)) = self.groups.get(&key).zip(here.first()) else {
             return;
@@ -448,7 +448,7 @@ impl Hub {
         self.study.lobby(group.lobby)?.bot.as_ref()
     }
 
-    /// A group comes to nothing before its first episode; none if it had one.
+    /// Dissolves a group before its first episode; `None` if it had one.
     pub(super) fn dissolve(&mut self, key: GroupId) -> Option<Group> {
         if self.groups.get(&key).is_none_or(|group| group.is_kept) {
             return None;
@@ -460,7 +460,7 @@ impl Hub {
         Some(group)
     }
 
-    /// Takes up a group that the data folder remembers. A match whose people were not all moved on is made good.
+    /// Restores a group from the data folder. If not all people of a match had moved on, the rest move now.
     pub(super) fn restore_group(&mut self, row: GroupRow) {
         let key = GroupId(self.groups.len());
         let found = |place: &PlaceRow| {

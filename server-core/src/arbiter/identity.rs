@@ -1,4 +1,4 @@
-//! Whom a recruiter calls how: what comes with a link, and the session that belongs to it.
+//! Recruiters' identifiers for participants: the parameters of a link, and the session that belongs to them.
 //!
 //! An identifier goes into the table of identifiers and nowhere else: not into a log, a name, or an export.
 
@@ -15,18 +15,18 @@ const MOST: usize = 20;
 const LONGEST_NAME: usize = 100;
 const LONGEST_VALUE: usize = 500;
 
-/// Whom a recruiter calls how.
+/// A recruiter's identifier for a participant.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The recruiter: `prolific`, `mturk`, `parameters`, `label` or `kiosk`.
     pub provider: String,
-    /// What it calls the participant; unique with the recruiter.
+    /// The participant's identifier; unique with the recruiter.
     pub participant: String,
-    /// What else it told, by name.
+    /// Other parameters from the recruiter, by name.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// It says nothing, so that no log does.
+/// Prints no identifier, so that no log contains one.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity")
@@ -34,19 +34,19 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// What names it among all.
+    /// The key that is unique among all recruiters.
     pub(super) fn key(&self) -> (String, String) {
         (self.provider.clone(), self.participant.clone())
     }
 }
 
-/// What a link with parameters is.
+/// The kind of a link with parameters.
 enum Sent {
     /// That of somebody.
     By(Identity),
-    /// One without what names a person.
+    /// One without an identifier.
     Plain,
-    /// That of a person who only looks at what the work would be.
+    /// That of a person who only previews the work.
     Preview,
 }
 
@@ -147,7 +147,7 @@ impl Hub {
         Ok((who, self.new_token(who)))
     }
 
-    /// Takes note of whom a session belongs to.
+    /// Records to whom a session belongs.
     pub(super) fn keep_identity(&mut self, who: SessionId) {
         let identity = self.sessions[who.0].identity.as_ref();
         let key = identity.map(Identity::key);

@@ -1,4 +1,4 @@
-//! Lobbies: who waits in which room, who may be together there, and what people are told while they wait.
+//! Lobbies: the people in each room, the rules for groups there, and messages to people who wait.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const RECENT: usize = 20;
 /// over by then, and nobody is called out of the waiting room for nothing every few seconds.
 const AGAIN_US: u64 = 30_000_000;
 
-/// What a lobby asks of the people that it puts together.
+/// A lobby's rules for the people that it puts together.
 struct Together<'a> {
     hub: &'a Hub,
     matching: &'a Matching,
@@ -182,7 +182,7 @@ impl Hub {
         self.effects.push_back(Effect::Store(Write::Wait(row)));
     }
 
-    /// Writes down that the people of a group wait no more.
+    /// Stores that the people of a group do not wait any more.
     pub(super) fn end_waits(&mut self, now_us: u64, key: GroupId) {
         let Some(group) = self.groups.get(&key) else {
             return;
@@ -223,7 +223,7 @@ impl Hub {
         }
     }
 
-    /// A person whose time is up says what is to be done.
+    /// Handles the choice of a person whose time is up.
     pub(super) fn handle_choice(&mut self, now_us: u64, who: SessionId, choice: Choice) {
         let Place::Lobby(room) = self.sessions[who.0].place else {
             return;
@@ -239,7 +239,7 @@ impl Hub {
         }
     }
 
-    /// Does what follows in every lobby, and tells those who wait.
+    /// Settles every lobby, and informs those who wait.
     pub(super) fn settle_lobbies(&mut self, now_us: u64) {
         let is_due = |lobby: &Lobby<SessionId>| {
             let next = lobby.poll_timeout();
@@ -279,7 +279,7 @@ impl Hub {
         }
     }
 
-    /// Whether everybody of a group that comes together again is here who still can be, and somebody is missing for good.
+    /// True if a group that comes together again is here as far as it still can be, and somebody is missing for good.
     fn is_complete(&self, stage: u16, lobby: &Lobby<SessionId>) -> bool {
         let here: Vec<SessionId> = lobby.waiting().map(|(who, ..)| who).collect();
         let Some(&first) = here.first() else {
@@ -397,7 +397,7 @@ impl Hub {
         Some((group.room?, rules)).filter(|_| is_limited)
     }
 
-    /// Whether the pages of a match measure how many packets are lost.
+    /// True if the pages of a match measure how many packets are lost.
     pub(super) fn measures_loss(&self, game: &Match) -> bool {
         let limits = self.limits_of(game);
         limits.is_some_and(|(_, rules)| rules.max_loss.is_some())
@@ -420,8 +420,9 @@ impl Hub {
         }
     }
 
-    /// Whether the way between pages of a group is slower, or loses more, than its lobby allows: everybody is then back in
-    /// the lobby, at the old place, and these two are put together only if nobody else is found for long.
+    /// Parts a group if the path between two of its pages is slower, or loses more, than its lobby allows; true if so.
+    /// Everybody is then back in the lobby, at the old place, and these two are put together again only if nobody else
+    /// is found for long.
     pub(super) fn part_the_distant(&mut self, now_us: u64, era: Era) -> bool {
         let Some(game) = self.matches.get(&era.0) else {
             return false;

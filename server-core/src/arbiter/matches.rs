@@ -15,12 +15,12 @@ use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::seats::{Moment, Page, Seats};
 
-/// What a page said when it was ready to play.
+/// A page's report when it was ready to play.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ready {
     /// Round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,
-    /// How many of a thousand packets of each seat were lost on the way to it; none if it was not measured.
+    /// How many of a thousand packets of each seat were lost on the way to it; `None` if it was not measured.
     pub loss_permille: Vec<Option<u16>>,
 }
 
@@ -29,17 +29,17 @@ pub(super) struct Ready {
 pub(super) struct Match {
     /// Index of the env stage.
     pub stage: u16,
-    /// What its file begins with; without time and input delay until its pages are ready.
+    /// The header of its file; without time and input delay until its pages are ready.
     pub header: Header,
-    /// The group that a lobby made; none for who plays alone.
+    /// The group that a lobby made; `None` for somebody who plays alone.
     pub group: Option<GroupId>,
-    /// What was drawn for it.
+    /// Its random assignment.
     pub draw: UnitAssignment,
-    /// What names stand for at its stage.
+    /// The values of names at its stage.
     pub bindings: Bindings,
     /// Seats that an AI partner has taken from their people.
     pub aided: BTreeSet<Seat>,
-    /// Who has each seat; nobody for an AI partner.
+    /// The session of each seat; `None` for an AI partner.
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.
     pub delay: (u8, u8),
@@ -64,7 +64,7 @@ pub(super) enum Phase {
     /// The archive writes the end.
     Ending {
         reason: EndReason,
-        /// Whether the database knows the episode: not if it ends before its file was durable.
+        /// True if the database knows the episode: it does not if the episode ends before its file was durable.
         open: bool,
         /// Seats whose people did not come back to it.
         lost: Vec<Seat>,
@@ -78,15 +78,15 @@ pub(super) struct Play {
     pub t0_us: u64,
     /// Input delay of every seat, ticks.
     pub input_delay: u8,
-    /// Whether the episode file is durable, so that pages may start.
+    /// True if the episode file is durable, so that pages may start.
     pub open: bool,
     /// Ticks that are durable.
     pub through: Tick,
     /// When `through` last grew, or tick 0.
     pub moved_us: u64,
-    /// Who plays.
+    /// The state of its seats.
     pub seats: Seats,
-    /// Ticks are due so many milliseconds later by now, as far as pages have told.
+    /// The delay of due ticks so far, milliseconds: the longest that pages have reported.
     pub delay_ms: u32,
     /// Uploads of each seat that the archive has not yet taken.
     pub flying: Vec<usize>,
@@ -96,7 +96,7 @@ pub(super) struct Play {
     pub finished: Vec<bool>,
     /// Once one page has uploaded the end: until when the others may.
     pub closing_us: Option<u64>,
-    /// Whether nobody has come back since a restart of the server.
+    /// True if nobody has come back since a restart of the server.
     pub recovered: bool,
     /// Pages that simulated something else than the replica.
     pub diverged: u32,
@@ -134,7 +134,7 @@ impl Play {
         }
     }
 
-    /// Takes note of how late ticks are by what a page uploads; it cannot be more than there was time.
+    /// Records how late ticks are, by a page's upload; it cannot be more than the time that has passed.
     pub(super) fn note_delay(&mut self, now_us: u64, upload: &Upload) {
         let delays = upload.timing.iter().flat_map(|timing| &timing.delays);
         let told_ms = delays.map(|(_, delay_ms)| *delay_ms).max().unwrap_or(0);
@@ -143,7 +143,7 @@ impl Play {
         self.delay_ms = self.delay_ms.max(told_ms);
     }
 
-    /// Takes note of archived ticks.
+    /// Records archived ticks.
     pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
         if through > self.through {
             self.through = through;
@@ -161,7 +161,7 @@ impl Match {
             .filter_map(|(seat, who)| Some((Seat(seat as u8), (*who)?)))
     }
 
-    /// Who or what has, or had, the seats beside one.
+    /// The kind of partners that have, or had, the other seats.
     pub(super) fn partners(&self, own: Seat) -> PartnerKind {
         let seats = (0..).map(Seat).zip(&self.header.controllers);
         let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
@@ -179,7 +179,7 @@ impl Match {
             .map(|(seat, _)| seat)
     }
 
-    /// Who has a seat, if a person has.
+    /// The session of a seat, if a person has it.
     pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
         self.members.get(seat.index()).copied().flatten()
     }
@@ -210,8 +210,8 @@ impl Match {
             .collect()
     }
 
-    /// The round trip between the pages of two people as they measured it before the start, microseconds; none if a page
-    /// heard nothing of the other.
+    /// The round trip between the pages of two people as they measured it before the start, microseconds; `None` if a
+    /// page heard nothing of the other.
     pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -224,8 +224,8 @@ impl Match {
         Some(told(one, other)?.max(told(other, one)?))
     }
 
-    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse direction;
-    /// none if a page heard nothing of the other, or did not measure it.
+    /// How many of a thousand packets were lost between the pages of two people before the start, in the worse
+    /// direction; `None` if a page heard nothing of the other, or did not measure it.
     pub(super) fn loss_permille(&self, one: Seat, other: Seat) -> Option<u16> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -261,7 +261,7 @@ impl Match {
         (ticks.min(u64::from(most)) as u8).max(least)
     }
 
-    /// Notes that it is settled, and when something is to be decided next although nothing came in.
+    /// Records that it is settled, and when it must decide next even if nothing comes in.
     pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
         let times = match &self.phase {
             Phase::Linking { until_us, .. } => vec![*until_us],

@@ -1,8 +1,7 @@
-//! The arbiter: who is in, where each participant stands, who plays with whom, when an episode starts and ends.
+//! The arbiter: the sessions, the progress of each participant, groups, and the start and end of episodes.
 //!
-//! [`Hub`] is a state machine: events go in with the time, effects come out and are to be carried out in their
-//! order. It must not know of sockets, files, databases or clocks. Its random numbers come from the source that
-//! it is given.
+//! [`Hub`] is a state machine: events go in with the time, and effects come out, which the shell carries out in their
+//! order. It must not know of sockets, files, databases or clocks. Its random numbers come from a given source.
 
 mod absence_rules;
 mod answers;
@@ -58,11 +57,11 @@ pub use visit::{Attendance, completion_url};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// A session inside the hub.
+/// A session inside the arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(usize);
 
-/// Whether a message is answered or handed on, and decides nothing. There are many of these.
+/// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
     matches!(
         message,
@@ -89,7 +88,7 @@ struct Session {
     place: Place,
     /// The group that the last lobby made.
     group: Option<GroupId>,
-    /// When it first came to the lobby, microseconds; a match that comes to nothing does not reset it.
+    /// When it first came to the lobby, microseconds; a match that is dissolved does not reset it.
     since_us: Option<u64>,
     /// Since when it rests between two episodes, microseconds.
     rest_us: Option<u64>,
@@ -101,21 +100,21 @@ struct Session {
     failed: u8,
     /// How long its participant has been there.
     attendance: Attendance,
-    /// What it is paid, once it has ended.
+    /// Its payment, once it has ended.
     payment: Option<Payment>,
-    /// When its stage was first shown, microseconds; 0 before that, none if that was before the server started.
+    /// When its stage was first shown, microseconds; 0 before that, `None` if that was before the server started.
     shown_us: Option<u64>,
     /// How often it may send drafts.
     drafts: Bucket,
-    /// Whether its participant wants to leave, and the archive has yet to answer what they played.
+    /// True if its participant wants to leave, and the archive has yet to answer their uploads.
     leaves: bool,
     /// How often it may write to its group.
     says: Bucket,
-    /// Whom the recruiter calls how.
+    /// The recruiter's identifier for the participant.
     identity: Option<Identity>,
-    /// Whether what was recorded of it is erased.
+    /// True if its recorded data are erased.
     is_erased: bool,
-    /// Whether it came without a link of its own.
+    /// True if it came without a participant link.
     is_open_door: bool,
 }
 
@@ -129,7 +128,7 @@ enum Place {
     Aside,
     /// At a stage that it plays with this group, once the others have come too.
     Group(GroupId),
-    /// At a chat of this group, which goes on.
+    /// At a running chat of this group.
     Chat(GroupId),
     /// In the group of this episode; whether its page has the episode in memory.
     Episode(Era, bool),
@@ -145,10 +144,10 @@ pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Room(usize);
 
-/// What each env stage plays, by its index and its parameters.
+/// The environment of each env stage, by its index and its parameters.
 pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
 
-/// What an env stage plays.
+/// The environment of an env stage.
 #[derive(Clone, Debug)]
 pub struct EnvStage {
     /// Facts of its environment.
@@ -179,20 +178,20 @@ pub struct Hub {
     by_ticket: HashMap<String, SessionId>,
     /// When sessions without a page end.
     expiring: BTreeSet<(u64, usize)>,
-    /// When what was recorded of sessions is erased.
+    /// When the recorded data of sessions are erased.
     fading: BTreeSet<(u64, usize)>,
-    /// By what a recruiter calls them.
+    /// By the recruiter's identifier.
     by_identity: BTreeMap<(String, String), SessionId>,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,
     /// The rooms by lobby stage and by what the people in them have in common.
     rooms: BTreeMap<(u16, String), Room>,
-    /// Rooms whose people are to be told who is here.
+    /// Rooms whose people must learn who is here.
     crowd_changed: BTreeSet<Room>,
     /// How long people waited lately until they were matched, by lobby, microseconds.
     waits: BTreeMap<u16, VecDeque<u64>>,
     /// People who were in a group together, the first of the two before the other.
     met: BTreeSet<(SessionId, SessionId)>,
-    /// What everything is drawn from.
+    /// The seed of every random draw.
     seed: u64,
     /// Groups from their match on.
     groups: BTreeMap<GroupId, Group>,
@@ -205,7 +204,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Takes what happened.
+    /// Takes an event.
     pub fn handle(&mut self, now_us: u64, event: Event) {
         let event = match event {
             Event::Message(conn, message) if is_passed_on(&message) => {
@@ -266,7 +265,7 @@ impl Hub {
         }
     }
 
-    /// Decides what time alone decides.
+    /// Does what is due by time alone.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
         self.expire(now_us);
@@ -288,7 +287,7 @@ impl Hub {
             .min()
     }
 
-    /// What is to be done next.
+    /// Takes the next effect.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }

@@ -15,8 +15,8 @@ use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
 const LEAST_COUNTDOWN_US: u64 = 500_000;
 
 impl Hub {
-    /// A group comes to nothing before its start; `unready` are those who kept it waiting.
-    /// Everyone goes back to the lobby with the time already waited; who fails too often moves on.
+    /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
+    /// with the time already waited; people who fail too often move on.
     pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
         let Some(game) = self.matches.remove(&era.0) else {
             return;
@@ -189,7 +189,7 @@ impl Hub {
         }
     }
 
-    /// Ends a running episode: the archive closes its file, then everyone is told.
+    /// Ends a running episode: the archive closes its file, then everybody is informed.
     pub(super) fn end_episode(&mut self, era: Era, reason: EndReason) {
         let Some(game) = self.matches.get_mut(&era.0) else {
             return;
@@ -202,7 +202,7 @@ impl Hub {
         }
     }
 
-    /// A member leaves on purpose: what the study says of it is due at once.
+    /// A member leaves on purpose: the study's consequence is due at once.
     pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
         let Some(game) = self.matches.get_mut(&era.0) else {
             return;
@@ -222,7 +222,7 @@ impl Hub {
         }
     }
 
-    /// The end of an episode is durable: everyone is told, and moves on.
+    /// The end of an episode is durable: everybody is informed, and moves on.
     pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, ending: Option<Ending>) {
         let Some(game) = self.matches.remove(&era.0) else {
             return;
@@ -277,7 +277,7 @@ impl Hub {
         }
     }
 
-    /// Those who did not come back to an episode play no more with their group.
+    /// Marks those who did not come back to an episode as gone from their group for good.
     fn note_lost(&mut self, game: &Match, group: GroupId, lost: &[Seat], reason: EndReason) {
         // Nobody else can have played on for them to the end.
         if reason == EndReason::Played && !lost.is_empty() {
@@ -288,7 +288,7 @@ impl Hub {
         }
     }
 
-    /// Does what is due, for the groups that something happened to and those whose time has come.
+    /// Does what is due, for groups with a change and groups whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
         loop {
             self.settle_matches(now_us);

@@ -5,7 +5,7 @@ use protocol::control::{ServerMessage, StageView};
 use super::{Hub, Place, SessionId};
 
 impl Hub {
-    /// Whether a session rests between two episodes.
+    /// True if a session rests between two episodes.
     pub(super) fn is_resting(&self, who: SessionId) -> bool {
         self.sessions[who.0].progress.rest(&self.study).is_some()
     }
@@ -19,7 +19,7 @@ impl Hub {
         Some((rested_us, us(rest.min_s), rest.max_s.map(us)))
     }
 
-    /// Whether a page says too early that its person goes on.
+    /// True if a page says too early that its person continues.
     pub(super) fn rests_too_short(&self, now_us: u64, who: SessionId) -> bool {
         let rest = self.rest_us(now_us, who);
         rest.is_some_and(|(rested_us, least_us, _)| rested_us < least_us)

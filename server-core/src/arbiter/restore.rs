@@ -1,4 +1,4 @@
-//! What a data folder remembers, and the hub that goes on with it.
+//! The contents of a data folder, and an arbiter that continues from them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::limits::Limits;
 
-/// What a data folder remembers.
+/// The contents of a data folder.
 #[derive(Debug, Default)]
 pub struct Restored {
     /// Hashes of the participant links.
@@ -28,13 +28,13 @@ pub struct Restored {
     pub sessions: Vec<RestoredSession>,
     /// Groups, in the order in which they were made.
     pub groups: Vec<GroupRow>,
-    /// What was written in groups, in the order of each.
+    /// The messages of groups, in the order of each.
     pub messages: Vec<MessageRow>,
     /// Episodes that were running.
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
     pub next_era: u16,
-    /// What everything is drawn from; none in a new folder.
+    /// The seed of every random draw; `None` in a new folder.
     pub seed: Option<u64>,
 }
 
@@ -51,11 +51,11 @@ pub struct RestoredSession {
     pub progress: study::Progress,
     /// How long its participant has been there.
     pub attendance: Attendance,
-    /// What it is paid, once it has ended.
+    /// Its payment, once it has ended.
     pub payment: Option<Payment>,
-    /// Whom the recruiter calls how.
+    /// The recruiter's identifier for the participant.
     pub identity: Option<Identity>,
-    /// Whether what was recorded of it is erased.
+    /// True if its recorded data are erased.
     pub is_erased: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct RestoredSession {
 pub struct RestoredEpisode {
     /// Its row.
     pub row: EpisodeRow,
-    /// What its file begins with.
+    /// The header of its file.
     pub header: Header,
     /// Changes of seats so far.
     pub changes: Vec<Change>,
@@ -75,8 +75,8 @@ pub struct RestoredEpisode {
 }
 
 impl Hub {
-    /// Opens the hub with what the data folder remembers. `open` lets people in without a link.
-    /// `stages` has one entry for each env stage.
+    /// Opens the arbiter with the contents of the data folder. `open` lets people in without a link. `stages` has one
+    /// entry for each env stage.
     pub fn new(
         now_us: u64,
         study: Arc<Study>,
@@ -201,8 +201,8 @@ impl Hub {
         }
     }
 
-    /// Who had a seat when the server stopped; nobody if they have left on purpose, or are past the episode: their visit
-    /// and its number in it, if that is known.
+    /// Puts the session that had a seat when the server stopped back into its episode; `None` if they have left on
+    /// purpose, or are past the episode. `visit` is their visit and `episode` its number in it, if they are known.
     fn restore_member(
         &mut self,
         row: &EpisodeRow,

@@ -1,5 +1,4 @@
-//! What was recorded of people is erased once the study keeps it no longer; that they were there, how their way ended and
-//! what they are paid stays.
+//! Erases the data of people who are past the study's retention period; their attendance, outcome and payment stay.
 
 use study::{Outcome, ProgressEvent};
 
@@ -8,7 +7,8 @@ use super::{Effect, Hub, Identity, SessionId, Write};
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 
 impl Hub {
-    /// When what was recorded of a session is erased, if the study says so: so many days after somebody was last there.
+    /// When the recorded data of a session are erased, if the study says so: a number of days after somebody was last
+    /// there.
     fn fades_us(&self, who: SessionId) -> Option<u64> {
         let session = &self.sessions[who.0];
         let days = self.study.keeping.retention_days?;
@@ -16,7 +16,7 @@ impl Hub {
         is_away.then(|| session.attendance.seen_us + u64::from(days) * DAY_US)
     }
 
-    /// Takes note of when that is.
+    /// Schedules that time.
     pub(super) fn will_fade(&mut self, who: SessionId) {
         let at_us = self.fades_us(who);
         self.fading.extend(at_us.map(|at_us| (at_us, who.0)));
@@ -28,7 +28,7 @@ impl Hub {
         Some((*at_us).min(self.now_us + DAY_US))
     }
 
-    /// Erases what is not kept any longer.
+    /// Erases the data that are due.
     pub(super) fn fade(&mut self, now_us: u64) {
         while let Some(&(at_us, who)) = self.fading.first().filter(|(at_us, _)| *at_us <= now_us) {
             self.fading.pop_first();

@@ -1,4 +1,4 @@
-//! What the pages of those measure who are asked what their device can do.
+//! Worlds that pages measure when the study asks what a device can do.
 
 use std::collections::BTreeSet;
 

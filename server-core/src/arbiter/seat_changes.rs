@@ -1,5 +1,5 @@
-//! Seats that change hands: pages tell how they are and whom they hear, the seats say what follows, and everybody
-//! is told what the archive has made durable.
+//! Changes of seats: pages report their state and the seats that they hear, the seats decide what follows, and
+//! everybody learns what the archive has made durable.
 
 use protocol::change::{Change, Presence};
 use protocol::control::{EndReason, MAX_PART, Report, Return, ServerMessage};
@@ -116,7 +116,7 @@ impl Hub {
         self.tell(who, ServerMessage::Match(plan));
     }
 
-    /// Tells everybody how somebody is, if it is news, and writes it down.
+    /// Sends everybody the presence of somebody, if it is new, and appends it to the log.
     fn tell_presence(&mut self, now_us: u64, era: Era) {
         let limit = self.limits.presences;
         for seat in (0..protocol::MAX_SEATS as u8).map(Seat) {
@@ -238,7 +238,7 @@ impl Hub {
         self.tell_player(era, seat, message);
     }
 
-    /// A change is durable: everybody is told. With `snapshot`, the page of the seat begins there.
+    /// A change is durable: everybody is informed. With `snapshot`, the page of the seat begins there.
     pub(super) fn handle_changed(
         &mut self,
         now_us: u64,
@@ -332,7 +332,7 @@ impl Hub {
         }
     }
 
-    /// A page tells what it has of a seat that is fenced.
+    /// A page reports the inputs that it has of a fenced seat.
     pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
         let early_us = self.limits.early.as_micros() as u64;
         let tick_hz = self

@@ -1,5 +1,5 @@
-//! What is done about the seats of a running episode: a seat that must be taken is fenced by the others, cut by the
-//! archive, and given back. Pages and archive may fail at any step; what is to be done then follows from the seats.
+//! Transfer of the seats of a running episode: a seat that must be taken is fenced by the others, cut by the archive,
+//! and given back. Pages and archive may fail at any step; the next step then follows from the seats.
 
 use protocol::control::Report;
 use protocol::{Controller, Life, Seat};
@@ -7,7 +7,7 @@ use study::disconnect::{Meanwhile, Then};
 
 use super::seats::{Moment, Page, SeatState, Seats};
 
-/// What is being done about a seat; one thing at a time, so that everybody sees changes in one order.
+/// The step in progress for a seat; one at a time, so that everybody sees changes in one order.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// The others fence it and report.
@@ -23,10 +23,10 @@ pub(super) enum Step {
     Give(Seat),
 }
 
-/// What is to be done about a seat.
+/// The next step for a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// These seats are told to fence it.
+    /// These seats must fence it.
     Fence(Seat, Life, Vec<Seat>),
     /// The archive takes it.
     Take(Seat, Controller, Vec<(Seat, Report)>),
@@ -37,7 +37,7 @@ pub(super) enum Next {
 }
 
 impl Seats {
-    /// What is to be done next, if it is not being done already.
+    /// Takes the next step, unless it is in progress already.
     pub(super) fn poll_next(&mut self, at: Moment) -> Option<Next> {
         match &self.step {
             Some(Step::Fence { .. }) => self.report_all(at),
@@ -46,7 +46,7 @@ impl Seats {
         }
     }
 
-    /// Begins what is to be done about a seat.
+    /// Begins the next step for a seat.
     fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
         let state = &self.list[seat.index()];
         if !state.person {
@@ -88,12 +88,12 @@ impl Seats {
         Some(Next::Fence(seat, life, fencers))
     }
 
-    /// Whether a person's time is up and an AI partner is to play for the others.
+    /// True if a person's time is up and an AI partner is to play for the others.
     fn is_for_a_partner(&self, seat: Seat) -> bool {
         self.list[seat.index()].verdict == Some(Then::Bot) && self.is_watched(seat)
     }
 
-    /// Who is to have a seat that its person must lose now.
+    /// The next controller of a seat that its person must lose now; `None` if they keep it.
     fn successor(&self, seat: Seat) -> Option<Controller> {
         if self.is_for_a_partner(seat) {
             return Some(self.terms.partner());
@@ -104,9 +104,9 @@ impl Seats {
         (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
     }
 
-    /// Hands the reports on once enough are there. A page that may have confirmed inputs of the seat and cannot be
-    /// asked must not play on: others may be told something else. As long as nobody waits for the seat, it can be
-    /// asked later: if everybody lost the connection at once, they may well play on peer to peer.
+    /// Passes the reports on once there are enough. A page that may have confirmed inputs of the seat and cannot be
+    /// asked must not continue: others may receive other inputs. As long as nobody waits for the seat, it can be asked
+    /// later: if everybody lost the connection at once, they may well continue peer to peer.
     fn report_all(&mut self, at: Moment) -> Option<Next> {
         let Some(Step::Fence {
             seat,
@@ -146,7 +146,7 @@ impl Seats {
         Some(next)
     }
 
-    /// Whether anybody waits for what becomes of a seat: who plays with it, or whose own turn comes after it.
+    /// True if anybody waits for the result of a seat: somebody who plays with it, or whose own turn comes after it.
     fn is_awaited(&self, seat: Seat) -> bool {
         let waits = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
         self.is_watched(seat) || self.people().any(|(_, state)| waits(state.page))
@@ -185,7 +185,7 @@ impl Seats {
         fits
     }
 
-    /// The fence that a page must keep when it comes back, if there is one: it answers anew.
+    /// The fence that a page must keep when it comes back, if there is one: it answers again.
     pub(super) fn fence_again(&mut self, from: Seat) -> Option<(Seat, Life)> {
         let Some(Step::Fence { seat, reports, .. }) = &mut self.step else {
             return None;
@@ -194,17 +194,17 @@ impl Seats {
         (*seat != from).then(|| (*seat, self.list[seat.index()].life))
     }
 
-    /// Whether a seat is being taken, so that fences must not be forgotten.
+    /// True if a seat is being taken, so that fences must not be forgotten.
     pub(super) fn is_taking(&self) -> bool {
         matches!(self.step, Some(Step::Fence { .. } | Step::Take(_)))
     }
 
-    /// Whether a fence was handed on to the archive, and the change is not there yet.
+    /// True if a fence was passed on to the archive, and the change is not there yet.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self.step, Some(Step::Take(_)))
     }
 
-    /// Whether the archive is at work for this seat.
+    /// True if the archive is at work for this seat.
     pub(super) fn is_changing(&self, seat: Seat) -> bool {
         matches!(self.step, Some(Step::Take(at) | Step::Give(at)) if at == seat)
     }

@@ -1,7 +1,7 @@
-//! The seats of a running episode: who plays each, whose page is there, and who hears whom.
+//! The seats of a running episode: their controllers, their pages, and which pages hear each other.
 //!
-//! What is to happen next follows from this state and the time alone, so nothing is forgotten when pages, the
-//! archive or the server fail in between. It must not know of sessions, connections and messages.
+//! The next step follows from this state and the time alone, so nothing is forgotten when pages, the archive or the
+//! server fail in between. It must not know of sessions, connections and messages.
 
 use protocol::change::{Change, LEASE_S, Presence};
 use protocol::log::Header;
@@ -41,9 +41,9 @@ pub(super) enum Page {
 /// A seat.
 #[derive(Clone, Debug)]
 pub(super) struct SeatState {
-    /// Whether a person has had it from the start.
+    /// True if a person has had it from the start.
     pub person: bool,
-    /// Whether that person left on purpose.
+    /// True if that person left on purpose.
     pub left: bool,
     pub controller: Controller,
     pub life: Life,
@@ -58,17 +58,17 @@ pub(super) struct SeatState {
     begins_us: u64,
     /// Until when the person may be away, while they are.
     pub gone: Option<u64>,
-    /// The last absence: what was durable when it began, and until when it was granted.
+    /// The last absence: the durable ticks when it began, and until when it was granted.
     granted: Option<(Tick, u64)>,
-    /// What was durable when its page asked for the seat, and until when the first such page had time to load.
+    /// The durable ticks when its page asked for the seat, and until when the first such page had time to load.
     asked: Option<(Tick, u64)>,
-    /// What the study says of the absence, once its time was up.
+    /// The study's consequence of the absence, once its time was up.
     pub verdict: Option<Then>,
-    /// Whether its page must not play on: it differs from the replica, or did not witness what others did.
+    /// True if its page must not play on: it differs from the replica, or did not witness what others did.
     pub doomed: bool,
-    /// What the others know.
+    /// The presence that the others know.
     pub told: Presence,
-    /// Whether its page is to be told where the archive stands, once the seats are settled.
+    /// True if its page must hear where the archive stands, once the seats are settled.
     pub owed: bool,
 }
 
@@ -116,7 +116,7 @@ impl Seats {
         }
     }
 
-    /// As a file tells them: every page is away, and may come back until then.
+    /// The seats from a file: every page is away, and may come back until then.
     pub(super) fn restored(
         terms: Terms,
         header: &Header,
@@ -141,7 +141,8 @@ impl Seats {
         seats
     }
 
-    /// Whether an AI partner has a seat not only until its person comes back: by who has it, and for how long.
+    /// True if an AI partner has a seat for good, not only until its person comes back: by its controller, and for how
+    /// long it has had it.
     fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
         let (state, terms) = (&self.list[index], &self.terms);
         let partner = terms.partner();
@@ -153,7 +154,7 @@ impl Seats {
         terms.meanwhile() != partner || over <= through && terms.then(over) == Then::Bot
     }
 
-    /// Takes note of a change.
+    /// Applies a change.
     fn note(&mut self, change: Change) {
         if let Some(state) = self.list.get_mut(change.seat.index()) {
             state.controller = change.controller.clone();
@@ -172,7 +173,7 @@ impl Seats {
         self.each().filter(|(_, state)| state.person && !state.left)
     }
 
-    /// Whether the page of a seat plays it, and is to be believed.
+    /// True if the page of a seat plays it, and can be trusted.
     pub(super) fn is_live(&self, seat: Seat) -> bool {
         let state = &self.list[seat.index()];
         state.page == Page::Plays && !state.doomed
@@ -193,8 +194,8 @@ impl Seats {
         self.list[by.index()].silent[of.index()]
     }
 
-    /// Since when everybody else says that a page is silent, unless it says that of all of them: then it is the way
-    /// between them that is broken. One whom it did not hear when it froze proves nothing.
+    /// Since when everybody else says that a page is silent, unless it says that of all of them: then the path between
+    /// them is broken. A page that it did not hear when it froze proves nothing.
     fn frozen_since(&self, seat: Seat) -> Option<u64> {
         let claims = self.others_live(seat);
         let claims: Option<Vec<u64>> = claims.map(|other| self.silence(other, seat)).collect();
@@ -204,7 +205,7 @@ impl Seats {
         since.map(|since| since.max(self.list[seat.index()].begins_us))
     }
 
-    /// Whether nobody can play with the page of a seat now.
+    /// True if nobody can play with the page of a seat now.
     fn is_missed(&self, at: Moment, seat: Seat) -> bool {
         let state = &self.list[seat.index()];
         match state.page {
@@ -226,14 +227,14 @@ impl Seats {
         }
     }
 
-    /// When a page without a connection counts as gone because nothing moves: others must have had the time to tell.
+    /// When a page without a connection counts as gone because nothing moves: others must have had the time to report.
     fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
         let watching = self.others_live(seat);
         let since_us = watching.map(|other| self.list[other.index()].begins_us);
         moved_us.max(since_us.min().unwrap_or(0)) + self.terms.still_us
     }
 
-    /// Brings up to date who is gone, until when that is granted, and what follows for those whose time is up.
+    /// Updates who is gone, until when that is granted, and what follows for those whose time is up.
     pub(super) fn update(&mut self, at: Moment) {
         for index in 0..self.list.len() {
             if self.list[index].person {
@@ -268,20 +269,20 @@ impl Seats {
         }
     }
 
-    /// Whether a page is hidden for longer than the study allows, and somebody waits for it.
+    /// True if a page is hidden for longer than the study allows, and somebody waits for it.
     fn is_dropped(&self, now_us: u64, seat: Seat) -> bool {
         let hidden_us = self.list[seat.index()].hidden_us;
         let up = |since| since + self.terms.drop_us <= now_us;
         hidden_us.is_some_and(up) && self.is_watched(seat)
     }
 
-    /// Whether nobody's page is there and everybody's time is up.
+    /// True if nobody's page is there and everybody's time is up.
     pub(super) fn is_abandoned(&self, now_us: u64) -> bool {
         self.people()
             .all(|(_, state)| state.page == Page::Away && state.is_overdue(now_us))
     }
 
-    /// Until when somebody may be away although nothing moves: who asks again and again gets no more of it.
+    /// Until when somebody may be away although nothing moves: repeated requests for the seat do not prolong it.
     pub(super) fn granted_until(&self) -> Option<u64> {
         let until = |(_, state): (Seat, &SeatState)| {
             let first = state.granted.max(state.asked);
@@ -290,7 +291,7 @@ impl Seats {
         self.people().filter_map(until).max()
     }
 
-    /// How a person is, if that is news, and when what the study says of it is due, microseconds.
+    /// The presence of a person, if it is new, and when the study's consequence is due, microseconds.
     pub(super) fn poll_presence(
         &mut self,
         at: Moment,
@@ -305,7 +306,7 @@ impl Seats {
         })
     }
 
-    /// How a person is, and when what the study says of it is due, microseconds.
+    /// The presence of a person, and when the study's consequence is due, microseconds.
     pub(super) fn presence(&self, at: Moment, seat: Seat) -> (Presence, Option<u64>) {
         let state = &self.list[seat.index()];
         let shown = |since: &u64| since + self.terms.warn_us <= at.now_us;
@@ -384,13 +385,13 @@ impl Seats {
         state.asked = first.or(Some((at.through, ready_us)));
     }
 
-    /// The connection of a page is gone. It tells anew what is so when it comes back.
+    /// The connection of a page is gone. The page reports its state again when it comes back.
     pub(super) fn handle_away(&mut self, seat: Seat) {
         let state = &mut self.list[seat.index()];
         (state.page, state.owed, state.hidden_us) = (Page::Away, false, None);
     }
 
-    /// The page of a seat has loaded. One that was given up begins anew.
+    /// The page of a seat has loaded. One that was given up starts again.
     pub(super) fn handle_ready(&mut self, at: Moment, seat: Seat) {
         let state = &mut self.list[seat.index()];
         match state.page {
@@ -406,7 +407,7 @@ impl Seats {
         self.list[seat.index()].left = true;
     }
 
-    /// Pages that are to be told where everything stands, once nothing is fenced any more.
+    /// Pages that must learn the state of the archive, once nothing is fenced any more.
     pub(super) fn poll_owed(&mut self) -> Vec<Seat> {
         let seats = (0..).map(Seat).zip(&mut self.list);
         let owed =

@@ -153,9 +153,9 @@ const WRONG: u64 = 666;
 
 /// A hub, what it has sent to each page, and an archive that takes everything.
 struct Stage {
-    /// Whether the disk takes the files of new episodes.
+    /// True if the disk takes the files of new episodes.
     disk: bool,
-    /// Whether the archive works only when it is told to.
+    /// True if the archive works only on request.
     slow: bool,
     study: Arc<Study>,
     stages: EnvStages,

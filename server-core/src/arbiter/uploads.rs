@@ -1,4 +1,4 @@
-//! What pages upload goes to the archive, as far as it keeps up, and what became of it goes back.
+//! Passes uploads of pages to the archive, as far as it keeps up, and the results back.
 
 use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
@@ -8,8 +8,8 @@ use super::seats::Page;
 use super::{Absorbed, Effect, Hub, Place, SessionId, Work};
 
 impl Hub {
-    /// Hands an upload on, if it is of ticks that are due and of the page that plays, or played until just now: of
-    /// that the archive takes the notes alone.
+    /// Passes an upload on, if its ticks are due and its page plays, or played until just now: of the latter the
+    /// archive takes only the notes.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
         let Some(game) = self.matches.get_mut(&era.0) else {
@@ -46,7 +46,7 @@ impl Hub {
         }
     }
 
-    /// Whether the archive has yet to answer what the page of a session told of its episode.
+    /// True if the archive has yet to answer uploads of a session's page.
     pub(super) fn is_awaited(&self, who: SessionId) -> bool {
         let Place::Episode(era, _) = self.sessions[who.0].place else {
             return false;
@@ -59,7 +59,7 @@ impl Hub {
         })
     }
 
-    /// A page sends what no page sends.
+    /// A page sends a message that no correct page sends.
     fn turn_away(&mut self, now_us: u64, who: SessionId) {
         if let Some(conn) = self.sessions[who.0].conn {
             tracing::warn!("an upload is malformed");

@@ -1,4 +1,4 @@
-//! The visit of one participant as a whole: how long it takes, how it ends, and what they take along.
+//! The visit of one participant as a whole: its duration, its end, and the codes that they take along.
 
 use protocol::control::Farewell;
 use study::recruitment::{RecruiterAction, WayOut};
@@ -28,7 +28,7 @@ impl Attendance {
 }
 
 impl Session {
-    /// It is at a chat no more.
+    /// It is not at a chat any more.
     pub(super) fn leave_chat(&mut self) {
         if matches!(self.place, Place::Chat(_)) {
             self.place = Place::Page;
@@ -49,7 +49,7 @@ impl Hub {
         self.limits.pause.as_micros() as u64
     }
 
-    /// What a session is paid if its way has ended: computed once, whatever comes later.
+    /// Computes a session's payment if its way has ended: once, whatever comes later.
     pub(super) fn settle_payment(&mut self, who: SessionId) {
         let session = &self.sessions[who.0];
         let Some(outcome) = session.progress.outcome(&self.study) else {
@@ -64,7 +64,7 @@ impl Hub {
         }
     }
 
-    /// What each outcome tells the recruiter, and its completion code.
+    /// The recruiter action and completion code of each outcome.
     pub fn codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
         let ways = self.study.recruitment.outcomes.iter();
         let code = |(outcome, way): (&Outcome, &WayOut)| {
@@ -74,7 +74,7 @@ impl Hub {
         ways.filter_map(code).collect()
     }
 
-    /// What a participant takes along from the last page.
+    /// The codes that a participant takes along from the last page.
     pub(super) fn farewell(&self, who: SessionId) -> Farewell {
         let progress = &self.sessions[who.0].progress;
         let withdrawal = progress.receipt().unwrap_or_default().to_owned();
@@ -134,7 +134,7 @@ impl Hub {
         }
     }
 
-    /// Pages are about to be told to come back: how long everybody has been there is kept.
+    /// Stores how long everybody has been there, before pages are asked to come back.
     pub(super) fn keep_attendance(&mut self, now_us: u64) {
         let pause_us = self.pause_us();
         let there = |who: &usize| {
@@ -148,7 +148,7 @@ impl Hub {
         }
     }
 
-    /// What is stored of a session that has another place.
+    /// The row of a session that has another place.
     pub(super) fn place_of(&self, who: SessionId, answers: Option<super::Answers>) -> Write {
         let session = &self.sessions[who.0];
         Write::Place {

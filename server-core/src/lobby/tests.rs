@@ -6,7 +6,7 @@ use super::*;
 
 const AGAIN_US: u64 = 400;
 
-/// Who may not meet; and whether a group is wanted only if its people are not all even or all odd.
+/// Pairs that may not meet; with `mixed`, a group is wanted only if its people are not all even or all odd.
 #[derive(Clone, Debug, Default)]
 struct Wanted {
     apart: BTreeSet<(u32, u32)>,
@@ -328,7 +328,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
     )
 }
 
-/// Whether some of these people could be a group with each other.
+/// True if some of these people could be a group with each other.
 fn could_be(people: &[u32], size: usize, fits: &dyn Fn(&[u32]) -> bool) -> bool {
     (0..1_u32 << people.len()).any(|set| {
         let chosen = (0..).zip(people).filter(|(at, _)| set & (1 << at) != 0);

@@ -7,7 +7,7 @@ use protocol::change::{Change, LEASE_S};
 use protocol::datagram::Datagram;
 use protocol::{Controller, Life, MAX_SEATS, Seat};
 
-/// What pages have said in datagrams to have, by seat and life: how many changes they knew, and the most of each seat.
+/// The inputs that pages have said in datagrams to have, by seat and life: how many changes they knew, and the most of each seat.
 #[derive(Debug, Default)]
 pub(super) struct Claims(BTreeMap<(Seat, u8), Vec<Claim>>);
 
@@ -43,7 +43,7 @@ struct Stint {
     is_person: bool,
 }
 
-/// Who plays which seat when, as far as a page knows.
+/// The controllers of seats over time, as far as a page knows.
 #[derive(Debug)]
 pub(super) struct Hands {
     seats: Vec<Vec<Stint>>,
@@ -94,7 +94,7 @@ impl Hands {
         asked.map(|(seat, last)| (seat, last.life))
     }
 
-    /// Whether a page has said to have an input: what it says of a seat counts up to the first change that it does not
+    /// True if a page has said to have an input: what it says of a seat counts up to the first change that it does not
     /// know, and not at all where it knows more changes than this page.
     fn has(&self, claims: &Claims, by: (Seat, Life), seat: Seat, tick: u32) -> bool {
         let told = claims.0.get(&(by.0, by.1.0)).into_iter().flatten();
@@ -107,11 +107,11 @@ impl Hands {
         })
     }
 
-    /// Whether the page of a seat may confirm a tick that is not before the input delay's end, given what others have
+    /// True if the page of a seat may confirm a tick that is not before the input delay's end, given what others have
     /// said and how many ticks it was told are durable.
     ///
     /// # Errors
-    /// What is missing.
+    /// The input that is missing.
     pub(super) fn settled(
         &self,
         own: Seat,

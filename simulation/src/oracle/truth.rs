@@ -1,4 +1,4 @@
-//! What is known of an episode, and what its archive must therefore say.
+//! The facts of an episode, and the archive that follows from them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,23 +13,23 @@ use rollback::Session;
 use super::rule::{Claims, Hands};
 use crate::agent::stored;
 use crate::native::Native;
-use crate::page::Shown;
+use crate::tab::Shown;
 
 /// The most bytes of seen-log that a page may tell in a second, on average, and for each seat if that is more: of people
 /// who press up to fourteen other keys a second, on networks that deliver inputs in heaps, and on screens of 60 Hz.
 /// `protocol/PROTOCOL.md` promises it. Each such key has its bits, so more than ten such people cannot keep 300.
 const SEEN_PER_S: (u64, u64) = (300, 30);
-/// What is shown for less than this is taken to have lasted as long, milliseconds: the head of a chunk weighs more.
+/// A frame that is shown for less than this is taken to have lasted as long, milliseconds: the head of a chunk weighs more.
 const SEEN_OVER_MS: u64 = 2_000;
 
-/// What is known of an episode.
+/// The facts of an episode.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     pub(super) episode: String,
     pub(super) controllers: Vec<Controller>,
     pub(super) window: u32,
     pub(super) tick_hz: u32,
-    /// What anybody has confirmed, `[tick, seat]`, from tick 0.
+    /// The actions that anybody has confirmed, `[tick, seat]`, from tick 0.
     pub(super) rows: Vec<Option<Action>>,
     /// The state after so many ticks, as anybody has confirmed it.
     pub(super) digests: BTreeMap<Tick, u64>,
@@ -38,19 +38,19 @@ pub(super) struct Truth {
     pub(super) acknowledged: Tick,
     /// Notes of each page life that it was told are durable.
     pub(super) notes: BTreeMap<(Seat, u8), u32>,
-    /// What pages were told of the end.
+    /// The end as pages were told.
     pub(super) verdict: Option<(EndReason, Tick, i64, u64)>,
     /// Where pages have confirmed the end.
     pub(super) ended: Option<Tick>,
     /// The receipts that pages have sent.
     pub(super) claims: Claims,
-    /// What was on each page's screen in each life of its seat, in order.
+    /// The frames on each page's screen in each life of its seat, in order.
     pub(super) shown: BTreeMap<(Seat, u8), Vec<Shown>>,
-    /// What pages have reported, and from which tick on the person of each plays.
+    /// The reports of pages, and the tick from which on the person of each plays.
     pub(super) reports: Vec<(Report, Tick)>,
     /// Seats taken with nobody's report: the number of the change and its tick.
     pub(super) lonely: Vec<(u16, Tick)>,
-    /// Whether a page was told to start.
+    /// True if a page was told to start.
     pub(super) is_started: bool,
     pub(super) is_judged: bool,
 }
@@ -99,7 +99,7 @@ impl Truth {
     }
 
     /// Compares what a page has confirmed with what others have, tick by tick: the actions, and the state after them.
-    /// What was seen before is looked at again, a little: it must not change.
+    /// Looks again at a little of what was seen before: it must not change.
     pub(super) fn compare(
         &mut self,
         session: &mut Session<Native>,

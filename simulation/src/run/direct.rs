@@ -2,20 +2,19 @@
 
 use protocol::{Era, Seat};
 
-use crate::page::Page;
-use crate::weather::End;
+use crate::network_conditions::End;
+use crate::tab::Tab;
 
 use super::{Happening, Run};
 
 impl Run {
     /// The page that has a seat of an episode, if it is connected.
     pub(super) fn holder(&self, era: Era, seat: Seat) -> Option<usize> {
-        let holds = |page: &&Page| {
+        let holds = |page: &&Tab| {
             page.is_alive
-                && page.is_welcome
+                && page.page.is_welcomed()
                 && page
-                    .peer
-                    .as_ref()
+                    .peer()
                     .is_some_and(|peer| peer.plan().era == era && peer.plan().seat == seat)
         };
         self.pages.iter().rev().find(holds).map(|page| page.number)
@@ -23,13 +22,13 @@ impl Run {
 
     /// Begins a channel if both of its pages wish for one.
     pub(super) fn attempt(&mut self, at: usize, seat: Seat) {
-        let Some(peer) = &self.pages[at].peer else {
+        let Some(peer) = self.pages[at].peer() else {
             return;
         };
         let (era, own) = (peer.plan().era, peer.plan().seat);
         let other = self.holder(era, seat);
         let wished = other.filter(|&other| self.channels.wishes(other, own));
-        let takes_us = self.chance.between(60_000, 900_000);
+        let takes_us = self.rng.between(60_000, 900_000);
         match wished {
             Some(other) => {
                 self.close_channel(other, own);
@@ -56,11 +55,11 @@ impl Run {
             && found
                 .pages
                 .iter()
-                .all(|&page| self.pages[page].is_alive && self.pages[page].is_welcome)
-            && self.weather.passes(self.now_us, ends[0], ends[1])
-            && self.weather.passes(self.now_us, ends[1], ends[0]);
+                .all(|&page| self.pages[page].is_alive && self.pages[page].page.is_welcomed())
+            && self.network.passes(self.now_us, ends[0], ends[1])
+            && self.network.passes(self.now_us, ends[1], ends[0]);
         for side in 0..2 {
-            let soon_us = self.now_us + self.chance.below(150_000);
+            let soon_us = self.now_us + self.rng.below(150_000);
             let news = match good {
                 true => Happening::ChannelOpen(channel, side),
                 false => Happening::ChannelGone(found.pages[side], found.seats[1 - side].0),
@@ -82,9 +81,7 @@ impl Run {
             return Ok(());
         }
         self.pages[at].channels.insert(seat, channel);
-        self.pages[at].with_peer(self.now_us, |peer, now| {
-            peer.handle_channel(now, seat, true)
-        });
+        self.pages[at].handle_channel(self.now_us, seat, true);
         self.drain(at)
     }
 
@@ -99,7 +96,7 @@ impl Run {
         };
         let side = ended.side(at).unwrap_or(0);
         let other = ended.pages[1 - side];
-        let soon_us = self.now_us + self.chance.between(5_000, 200_000);
+        let soon_us = self.now_us + self.rng.between(5_000, 200_000);
         self.later(soon_us, Happening::ChannelGone(other, ended.seats[side].0));
     }
 
@@ -109,9 +106,7 @@ impl Run {
             return Ok(());
         }
         self.pages[at].channels.remove(&seat);
-        self.pages[at].with_peer(self.now_us, |peer, now| {
-            peer.handle_channel(now, seat, false)
-        });
+        self.pages[at].handle_channel(self.now_us, seat, false);
         self.drain(at)
     }
 
@@ -129,7 +124,7 @@ impl Run {
         let (to, from) = (found.pages[1 - side], found.seats[side]);
         debug_assert_eq!(found.seats[1 - side], seat);
         let ends = [self.pages[at].person, self.pages[to].person].map(End::Person);
-        for at_us in self.weather.datagram(self.now_us, ends[0], ends[1]) {
+        for at_us in self.network.datagram(self.now_us, ends[0], ends[1]) {
             let bytes = bytes.clone();
             self.later(
                 at_us,
@@ -155,23 +150,19 @@ impl Run {
             return Ok(());
         }
         self.tamper(at, &mut bytes);
-        self.pages[at].with_peer(self.now_us, |peer, now| {
-            peer.handle_datagram(now, from, &bytes)
-        });
-        let now_us = self.now_us;
-        self.pages[at].set_alarm(now_us);
+        self.pages[at].handle_datagram(self.now_us, from, &bytes);
         self.drain(at)?;
         self.count()
     }
 
     pub(super) fn tamper(&mut self, at: usize, bytes: &mut Vec<u8>) {
-        let Some(tamper) = self.mischief.datagrams else {
+        let Some(tamper) = self.injected.datagrams else {
             return;
         };
         let Some(layout) = self.pages[at].layout() else {
             return;
         };
-        let Some(seat) = self.pages[at].peer.as_ref().map(|peer| peer.plan().seat) else {
+        let Some(seat) = self.pages[at].peer().map(|peer| peer.plan().seat) else {
             return;
         };
         // The first ones are the oldest, and a few will do.

@@ -1,13 +1,12 @@
-//! What goes wrong in a run: pages that end, pause and hide, and servers that die.
+//! The faults of a run: pages that end, pause and hide, and servers that die.
 
 use std::collections::VecDeque;
 
 use protocol::Seat;
-use protocol::control::ClientMessage;
 
-use crate::page::Page;
-use crate::promise::MISSED_WITHIN_US;
+use crate::bounds::MISSED_WITHIN_US;
 use crate::scenario::{Fault, Victim};
+use crate::tab::Tab;
 
 use super::{Happening, Run, WAITING};
 
@@ -35,10 +34,11 @@ impl Run {
         let number = self.pages.len();
         let token = self.tokens[person].clone();
         let machine = &self.scenario.people[person];
-        let page = Page::new(
+        let page = Tab::new(
             self.scenario.seed,
             number,
-            (person, machine),
+            person,
+            machine,
             token,
             self.now_us,
         );
@@ -51,7 +51,8 @@ impl Run {
     /// The newest page of a person.
     pub(super) fn current(&self, person: usize) -> Option<usize> {
         let own = self.pages.iter().rev();
-        let mut own = own.filter(|page| page.person == person && page.is_alive && !page.is_stopped);
+        let mut own =
+            own.filter(|page| page.person == person && page.is_alive && !page.page.is_stopped());
         own.next().map(|page| page.number)
     }
 
@@ -67,7 +68,7 @@ impl Run {
                 // The server's pings find it out.
                 wire.at_page = false;
                 let [least_us, most_us] = MISSED_WITHIN_US;
-                let at_us = self.now_us + self.chance.between(least_us, most_us);
+                let at_us = self.now_us + self.rng.between(least_us, most_us);
                 self.later(at_us, Happening::Gone(conn));
             }
         }
@@ -76,7 +77,7 @@ impl Run {
             if let Some(ended) = self.channels.end(channel) {
                 let side = ended.side(at).unwrap_or(0);
                 // ICE finds out after some seconds that nobody is there.
-                let at_us = self.now_us + self.chance.between(100_000, 6_000_000);
+                let at_us = self.now_us + self.rng.between(100_000, 6_000_000);
                 self.later(
                     at_us,
                     Happening::ChannelGone(ended.pages[1 - side], ended.seats[side].0),
@@ -96,9 +97,8 @@ impl Run {
             } => {
                 if let Some(at) = self.current(person) {
                     if farewell {
-                        self.pages[at].with_peer(now_us, |peer, now| peer.flush(now));
+                        self.pages[at].handle_leaving(now_us);
                         self.drain(at)?;
-                        self.up(at, &ClientMessage::Unloading)?;
                     }
                     self.bury(at, true);
                     self.later(now_us + away_us, Happening::Reopen(person));
@@ -130,14 +130,14 @@ impl Run {
             }
             Fault::Hide { person, for_us } => {
                 if let Some(at) = self.current(person) {
-                    self.pages[at].hide(now_us, true);
+                    self.pages[at].handle_hidden(now_us, true);
                     self.drain(at)?;
                     self.later(now_us + for_us, Happening::Show(at));
                 }
             }
             Fault::DropSocket { person } => {
                 if let Some(conn) = self.current(person).and_then(|at| self.pages[at].conn) {
-                    let soon_us = now_us + self.chance.below(300_000);
+                    let soon_us = now_us + self.rng.below(300_000);
                     self.later(soon_us, Happening::Lost(conn));
                     self.hang_up(conn);
                 }
@@ -153,7 +153,8 @@ impl Run {
             }
             Fault::Leave { person } => {
                 if let Some(at) = self.current(person) {
-                    self.up(at, &ClientMessage::Leave)?;
+                    self.pages[at].handle_leave(now_us);
+                    self.drain(at)?;
                 }
             }
             Fault::Restart { away_us } => self.restart(away_us)?,
@@ -171,8 +172,8 @@ impl Run {
                 wire.at_server = false;
             }
             // A process that dies closes its sockets; a machine that dies is missed when it is back.
-            let silent_us = if self.chance.one_in(2) { away_us } else { 0 };
-            let at_us = self.now_us + silent_us + self.chance.between(1_000, 400_000);
+            let silent_us = if self.rng.one_in(2) { away_us } else { 0 };
+            let at_us = self.now_us + silent_us + self.rng.between(1_000, 400_000);
             self.later(at_us, Happening::Lost(conn));
         }
         self.later(self.now_us + away_us, Happening::Start);

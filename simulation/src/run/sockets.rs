@@ -3,8 +3,8 @@
 use protocol::control::{self, ClientMessage, ServerMessage};
 use server_core::arbiter::{ConnId, Event};
 
-use crate::page::Page;
 use crate::server::{self, Outgoing};
+use crate::tab::Tab;
 
 use super::{Happening, Run};
 
@@ -15,7 +15,7 @@ impl Run {
         let conn = self.wires.dial(now_us, at, person, burst);
         self.pages[at].conn = Some(conn);
         if let Some(wire) = self.wires.get(conn) {
-            let at_us = wire.up(now_us, &mut self.weather);
+            let at_us = wire.up(now_us, &mut self.network);
             self.later(at_us, Happening::Accept(conn));
         }
     }
@@ -23,7 +23,7 @@ impl Run {
     pub(super) fn hang_up(&mut self, conn: u64) {
         if let Some(wire) = self.wires.get(conn) {
             wire.at_page = false;
-            let at_us = wire.up(self.now_us, &mut self.weather);
+            let at_us = wire.up(self.now_us, &mut self.network);
             self.later(at_us, Happening::Gone(conn));
         }
     }
@@ -31,12 +31,13 @@ impl Run {
     pub(super) fn up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
         let page = &self.pages[at];
         let Some(conn) = page.conn else { return Ok(()) };
+        self.oracle.typed(page.person, page.number, message);
         self.trace.line(self.now_us, || {
             format!("page {} -> {message:?}", page.number)
         });
         let bytes = control::encode(message);
         if let Some(wire) = self.wires.get(conn) {
-            let at_us = wire.up(self.now_us, &mut self.weather);
+            let at_us = wire.up(self.now_us, &mut self.network);
             self.later(at_us, Happening::Up(conn, bytes));
         }
         Ok(())
@@ -68,7 +69,7 @@ impl Run {
             return;
         }
         wire.down += 1;
-        let at_us = wire.down(self.now_us, &mut self.weather);
+        let at_us = wire.down(self.now_us, &mut self.network);
         let page = wire.page;
         self.trace
             .line(self.now_us, || format!("server -> page {page} {message:?}"));
@@ -81,7 +82,7 @@ impl Run {
             return Ok(());
         };
         wire.at_server = false;
-        let at_us = wire.down(self.now_us, &mut self.weather);
+        let at_us = wire.down(self.now_us, &mut self.network);
         self.later(at_us, Happening::Lost(conn));
         self.server
             .handle(self.now_us, Event::Closed(ConnId(conn)))?;
@@ -94,7 +95,7 @@ impl Run {
             return;
         };
         wire.at_server = is_up;
-        let at_us = wire.down(self.now_us, &mut self.weather);
+        let at_us = wire.down(self.now_us, &mut self.network);
         let news = if is_up {
             Happening::Opened(conn)
         } else {
@@ -139,7 +140,7 @@ impl Run {
     /// Notes who reports, and from which tick on their person plays.
     pub(super) fn note_report(&mut self, conn: u64, message: &ClientMessage) {
         let page = self.wires.get(conn).map(|wire| wire.page);
-        let peer = page.and_then(|page| self.pages[page].peer.as_ref());
+        let peer = page.and_then(|page| self.pages[page].peer());
         if let (ClientMessage::Report { era, report }, Some(peer)) = (message, peer) {
             self.oracle.reported(*era, report, peer.plays_from());
         }
@@ -161,14 +162,14 @@ impl Run {
         }
         let page = &mut self.pages[at];
         let plays = page
-            .peer
-            .as_ref()
+            .peer()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
+        self.oracle.promised(page.person, at, &message)?;
         self.oracle.told(at, plays, &message)?;
-        if let Some(peer) = &page.peer {
+        if let Some(peer) = page.peer() {
             self.oracle.tells(peer, &message)?;
         }
-        page.message(self.now_us, message)?;
+        page.handle_message(self.now_us, message);
         self.drain(at)?;
         self.count()
     }
@@ -188,7 +189,7 @@ impl Run {
         };
         let at = wire.page;
         if self.pages[at].is_alive && self.pages[at].conn == Some(conn) {
-            self.pages[at].opened();
+            self.pages[at].handle_socket_opened(self.now_us);
             self.drain(at)?;
         }
         Ok(())
@@ -217,7 +218,7 @@ impl Run {
         if let Some(at) = self.has(conn) {
             self.trace
                 .line(self.now_us, || format!("page {at} loses its connection"));
-            self.pages[at].lost(self.now_us);
+            self.pages[at].handle_socket_closed(self.now_us);
             self.drain(at)?;
         }
         self.wires.sweep();
@@ -226,7 +227,7 @@ impl Run {
 
     /// The page that has a connection, as far as it knows.
     pub(super) fn has(&self, conn: u64) -> Option<usize> {
-        let has = |page: &&Page| page.is_alive && page.conn == Some(conn);
+        let has = |page: &&Tab| page.is_alive && page.conn == Some(conn);
         self.pages.iter().find(has).map(|page| page.number)
     }
 }

@@ -1,8 +1,8 @@
 //! How fast a run is: what is played is confirmed soon, and at one pace.
 
-use peer::Peer;
+use client_core::Peer;
 
-use crate::page::Page;
+use crate::tab::Tab;
 
 use super::Run;
 
@@ -12,8 +12,8 @@ impl Run {
     pub(super) fn watch_progress(&mut self, at: usize) -> Result<(), String> {
         let (now_us, calm_us) = (self.now_us, self.scenario.calm_us());
         let page = &self.pages[at];
-        let is_able = page.is_welcome && !page.is_hidden && page.frozen_us <= now_us;
-        let session = page.peer.as_ref().and_then(Peer::session);
+        let is_able = page.page.is_welcomed() && !page.is_hidden && page.frozen_us <= now_us;
+        let session = page.peer().and_then(Peer::session);
         let playing = session.filter(|session| session.ended().is_none());
         let Some(session) = playing.filter(|_| is_able && now_us > calm_us) else {
             self.moved.remove(&at);
@@ -43,13 +43,13 @@ impl Run {
         let Some(even_us) = self.scenario.even_us else {
             return Ok(());
         };
-        let session = |page: &Page| {
-            let session = page.peer.as_ref().and_then(Peer::session);
+        let session = |page: &Tab| {
+            let session = page.peer().and_then(Peer::session);
             session
                 .filter(|session| session.ended().is_none())
                 .map(|session| session.current().0)
         };
-        let t0_us = self.pages[at].peer.as_ref().and_then(Peer::t0_us);
+        let t0_us = self.pages[at].peer().and_then(Peer::t0_us);
         let begun = t0_us.is_some_and(|t0_us| self.server.clock_us(self.now_us) > t0_us + even_us);
         let ticks = self.pages.iter().filter_map(session);
         let (least, most) = (ticks.clone().min(), ticks.max());

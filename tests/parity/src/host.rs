@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use env_core::{Action, Outcome, World, abi, envs};
+use env_core::{Action, StepOutcome, World, abi, envs};
 
 /// An episode to play.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Episode {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// The result of the step; empty after the reset.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// Canonical bytes of the state.
     pub state: Vec<u8>,
     /// Digest of the state.
@@ -66,7 +66,7 @@ impl Host for Native {
         if let Some(start) = &episode.start {
             world.restore(start)?;
         }
-        let mut frames = vec![frame(world.as_mut(), episode.seats, Outcome::default())];
+        let mut frames = vec![frame(world.as_mut(), episode.seats, StepOutcome::default())];
         for (step, actions) in episode.actions.iter().enumerate() {
             if let Some(draws) = episode.draws.get(step) {
                 world.inject(draws);
@@ -78,7 +78,7 @@ impl Host for Native {
     }
 }
 
-fn frame(world: &mut dyn World, seats: usize, outcome: Outcome) -> Frame {
+fn frame(world: &mut dyn World, seats: usize, outcome: StepOutcome) -> Frame {
     let mut frame = Frame {
         outcome,
         digest: world.digest(),

@@ -8,7 +8,7 @@ use env_core::envs::goal_finding::GoalFinding;
 use env_core::envs::kitchen::Kitchens;
 use env_core::envs::kitchen::params::{First, Second};
 use env_core::envs::search_rescue::SearchRescue;
-use env_core::grid::luck::{MAX_ROLLS, preview};
+use env_core::grid::random_draws::{MAX_ROLLS, preview};
 use env_core::grid::{Grid, State};
 
 use crate::compare::{Check, Tally, bits};

@@ -8,7 +8,7 @@ use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::kitchen::Kitchens;
 use env_core::envs::kitchen::layouts;
 use env_core::envs::kitchen::params::{
-    Earning, First, Orders, Params, Payment, Second, Spawn, Variant,
+    Earning, First, KitchenReward, OrderParams, Params, Second, Spawn, Variant,
 };
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{ActionSet, Chart, Rules};
@@ -270,7 +270,7 @@ fn items(header: &Header) -> Result<Vec<String>> {
 }
 
 /// Source: CoGrid 0.3.2, `envs/overcooked/config.py`, for what is not said.
-fn orders(header: &Header) -> Result<Option<Orders>> {
+fn orders(header: &Header) -> Result<Option<OrderParams>> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Recorded {
@@ -287,7 +287,7 @@ fn orders(header: &Header) -> Result<Option<Orders>> {
         200
     }
     let recorded: Option<Recorded> = config(header, "orders")?;
-    Ok(recorded.map(|orders| Orders {
+    Ok(recorded.map(|orders| OrderParams {
         max_active: orders.max_active,
         time_limit: orders.time_limit,
         spawn: orders.spawn_probs,
@@ -295,7 +295,7 @@ fn orders(header: &Header) -> Result<Option<Orders>> {
 }
 
 /// Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`, for what is not said.
-fn payment(reward: &Reward, targets: &[String]) -> Result<Payment> {
+fn payment(reward: &Reward, targets: &[String]) -> Result<KitchenReward> {
     let (kind, common, penalize) = match reward.class.as_str() {
         "DeliveryReward" => (Earning::Delivery, true, None),
         "OnionSoupDeliveryReward" => (Earning::OnionSoupDelivery, false, None),
@@ -323,11 +323,11 @@ fn payment(reward: &Reward, targets: &[String]) -> Result<Payment> {
     }
     // These two go to everyone, whatever is said.
     let shared = matches!(kind, Earning::ExpiredOrder | Earning::Button);
-    Ok(Payment {
+    Ok(KitchenReward {
         common: shared || reward.common_reward.unwrap_or(common),
         penalize_incorrect: penalize
             .is_some_and(|default| reward.penalize_incorrect.unwrap_or(default)),
-        ..Payment::new(kind, reward.coefficient)
+        ..KitchenReward::new(kind, reward.coefficient)
     })
 }
 

@@ -7,7 +7,7 @@ use env_core::Environment;
 use env_core::MAX_SEATS;
 use env_core::envs::goal_finding::{self, Collected};
 use env_core::envs::kitchen::params::Variant;
-use env_core::envs::kitchen::{self, Cooking, MAX_ORDERS, Order};
+use env_core::envs::kitchen::{self, Cooking, KitchenOrder, MAX_ORDERS};
 use env_core::envs::search_rescue::{self, Call};
 use env_core::grid::{
     Agent, CogridRules, Declared, Direction, EMPTY, Grid, GridWorld, KindId, State, Tables,
@@ -155,7 +155,7 @@ impl<V: Variant> Recorded for Cooking<V> {
             let soups = further(record, "order_recipe", places)?;
             let times = further(record, "order_timer", places)?;
             for (order, (&soup, &left)) in extra.orders.iter_mut().zip(soups.iter().zip(times)) {
-                *order = Order {
+                *order = KitchenOrder {
                     soup: number(soup.saturating_add(1), "x.order_recipe")?,
                     left: number(left, "x.order_timer")?,
                 };

@@ -106,9 +106,9 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
         &[
             "archive",
             "catalog",
+            "client-core",
             "env-core",
             "onnx",
-            "peer",
             "policy",
             "protocol",
             "rollback",

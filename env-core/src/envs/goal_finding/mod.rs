@@ -13,8 +13,8 @@ use crate::MAX_SEATS;
 use crate::contract::ParamError;
 use crate::draw::Sprite;
 use crate::grid::{
-    Act, ActionSet, Chart, CogridRules, Did, Draws, EMPTY, Grid, GridWorld, Kind, KindId, Layout,
-    Luck, Motion, Names, OwnFeature, Pay, Plan, Reward, Rules, State, Tables, When,
+    Act, ActionSet, Chart, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId,
+    Layout, Motion, Names, OwnFeature, Pay, Plan, Reward, Rules, State, StepDraws, Tables, When,
 };
 
 /// The environment.
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// Puts every goal of the layout on free floor, drawn evenly.
-    fn move_goals(&self, tables: &Tables, state: &mut State<Collected>, luck: &mut Luck) {
+    fn move_goals(&self, tables: &Tables, state: &mut State<Collected>, random: &mut StepDraws) {
         let ground = tables
             .ground
             .as_ref()
@@ -147,7 +147,7 @@ impl World {
             if free.is_empty() {
                 return;
             }
-            let chosen = luck.choose(&mut state.draws, free.len() as u32);
+            let chosen = random.choose(&mut state.draws, free.len() as u32);
             state.set_kind(free.swap_remove(chosen as usize), self.goal);
         }
     }
@@ -278,14 +278,14 @@ impl GridWorld for World {
         &self,
         tables: &Tables,
         state: &mut State<Collected>,
-        luck: &mut Luck,
+        random: &mut StepDraws,
         _pay: &mut Pay<'_>,
     ) {
         if self.moves(state.steps) {
             if tables.is_cogrid() {
                 self.add_goal_cogrid(tables, state);
             } else {
-                self.move_goals(tables, state, luck);
+                self.move_goals(tables, state, random);
             }
         }
     }
@@ -297,14 +297,15 @@ impl GridWorld for World {
         seat: usize,
         cell: u16,
         motion: Motion,
-    ) -> Option<Did> {
-        self.collect(state, seat, cell, motion).then_some(Did {
-            seat: seat as u8,
-            act: Act::Take,
-            item: self.goal,
-            at: self.goal,
-            cell,
-        })
+    ) -> Option<Interaction> {
+        self.collect(state, seat, cell, motion)
+            .then_some(Interaction {
+                seat: seat as u8,
+                act: Act::Take,
+                item: self.goal,
+                at: self.goal,
+                cell,
+            })
     }
 
     fn may_act(

@@ -16,7 +16,7 @@ use crate::rng::Rng;
 /// The contents of a generated map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Map {
+pub struct MapParams {
     /// Number of rows, the walls around included.
     pub rows: u8,
     /// Number of columns, the walls around included.
@@ -25,7 +25,7 @@ pub struct Map {
     pub walls: u16,
 }
 
-impl Default for Map {
+impl Default for MapParams {
     fn default() -> Self {
         Self {
             rows: 11,
@@ -35,7 +35,7 @@ impl Default for Map {
     }
 }
 
-impl Map {
+impl MapParams {
     /// The layout of these maps.
     pub(super) fn layout(&self, targets: usize, seats: usize) -> Result<Layout, ParamError> {
         let refuse = |field: &str, reason| {

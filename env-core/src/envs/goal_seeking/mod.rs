@@ -19,7 +19,7 @@ use crate::grid::{
     Reward, Rules, State, Tables, When,
 };
 use crate::rng::Rng;
-pub use map::Map;
+pub use map::MapParams;
 
 /// The environment.
 pub type GoalSeeking = Grid<World>;
@@ -39,7 +39,7 @@ pub struct Params {
     /// `generated`, or rows: `A` to `H` targets, `#` wall, `+` start.
     pub layout: Chart,
     /// The contents of a generated layout.
-    pub map: Map,
+    pub map: MapParams,
     /// Value of each target, from `A` on.
     pub values: Vec<f32>,
     /// Number of agents.
@@ -85,7 +85,7 @@ impl Default for Params {
         Self {
             rules: Rules::default(),
             layout: Chart::named(GENERATED),
-            map: Map::default(),
+            map: MapParams::default(),
             values: vec![1.0, 0.75, 0.5, 0.25],
             seats: 1,
             actions: ActionSet::default(),
@@ -104,7 +104,7 @@ impl Default for Params {
 #[derive(Clone, Debug)]
 pub struct World {
     values: Vec<f32>,
-    map: Map,
+    map: MapParams,
     seats: usize,
 }
 
@@ -250,7 +250,12 @@ impl GridWorld for World {
                 Motion::Walk(_) | Motion::Forward
             );
             if walks && state.agents[seat].cell == from.cell && state.done >> seat & 1 == 0 {
-                pay.give(tables, COLLISION, seat as u8, tables.wages[COLLISION].worth);
+                pay.give(
+                    tables,
+                    COLLISION,
+                    seat as u8,
+                    tables.rewards[COLLISION].worth,
+                );
             }
         }
     }

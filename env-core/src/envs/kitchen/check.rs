@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::params::{Earning, Orders, Params, Payment, Variant};
-use super::{Cooking, Extra, MAX_ORDERS, Order, Target, kinds, layouts};
+use super::params::{Earning, KitchenReward, OrderParams, Params, Variant};
+use super::{Cooking, Extra, KitchenOrder, MAX_ORDERS, Target, kinds, layouts};
 use crate::contract::ParamError;
 use crate::grid::Chart;
-use crate::grid::{KindId, Rules, State, Tables, unknown};
+use crate::grid::{KindId, Rules, State, Tables, tell_unknown};
 
 fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
     Err(ParamError {
@@ -18,7 +18,7 @@ fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
 }
 
 /// Checks what the tables of a grid do not.
-pub(super) fn params<V: Variant>(params: &Params<V>) -> Result<(), ParamError> {
+pub(super) fn check_params<V: Variant>(params: &Params<V>) -> Result<(), ParamError> {
     if params.cook_time == Some(0) {
         return refuse("cook_time", "must be 1 to 255 steps");
     }
@@ -50,7 +50,7 @@ pub(super) fn params<V: Variant>(params: &Params<V>) -> Result<(), ParamError> {
     Ok(())
 }
 
-fn check_orders(orders: &Orders) -> Result<(), ParamError> {
+fn check_orders(orders: &OrderParams) -> Result<(), ParamError> {
     if !(1..=MAX_ORDERS).contains(&usize::from(orders.max_active)) {
         return refuse("orders.max_active", format!("must be 1 to {MAX_ORDERS}"));
     }
@@ -71,7 +71,7 @@ fn check_orders(orders: &Orders) -> Result<(), ParamError> {
 
 fn check_payment<V: Variant>(
     params: &Params<V>,
-    paid: &Payment,
+    paid: &KitchenReward,
     field: &str,
 ) -> Result<(), ParamError> {
     use Earning::{
@@ -131,7 +131,7 @@ fn check_payment<V: Variant>(
 }
 
 /// The rows of the layout.
-pub(super) fn rows<V: Variant>(params: &Params<V>) -> Result<Vec<String>, ParamError> {
+pub(super) fn read_rows<V: Variant>(params: &Params<V>) -> Result<Vec<String>, ParamError> {
     let name = match &params.layout {
         Chart::Rows(rows) => return Ok(rows.clone()),
         Chart::Name(name) => name,
@@ -149,7 +149,7 @@ pub(super) fn rows<V: Variant>(params: &Params<V>) -> Result<Vec<String>, ParamE
         ),
         None => refuse(
             "layout",
-            unknown("layout", name, known.iter().map(|&(known, _)| known)),
+            tell_unknown("layout", name, known.iter().map(|&(known, _)| known)),
         ),
     }
 }
@@ -168,7 +168,7 @@ pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
         let number = known.iter().take(5).position(named);
         return number.filter(|_| !V::V2).unwrap_or(0) as u8;
     }
-    let rows = rows(params).unwrap_or_default();
+    let rows = read_rows(params).unwrap_or_default();
     let same = |&(_, known): &(&str, &[&str])| known == rows;
     let number = known.iter().position(same);
     number.unwrap_or(known.len()) as u8
@@ -183,7 +183,7 @@ pub(super) fn layout_count(v2: bool, rules: Rules) -> u8 {
 }
 
 /// The kinds that `overcooked_inventory` tells apart.
-pub(super) fn items<V: Variant>(
+pub(super) fn find_items<V: Variant>(
     params: &Params<V>,
     tables: &Tables,
 ) -> Result<Vec<KindId>, ParamError> {
@@ -194,7 +194,7 @@ pub(super) fn items<V: Variant>(
 }
 
 /// The soups that may be wanted.
-pub(super) fn targets<V: Variant>(
+pub(super) fn find_targets<V: Variant>(
     params: &Params<V>,
     tables: &Tables,
 ) -> Result<Vec<Target>, ParamError> {
@@ -210,7 +210,7 @@ pub(super) fn targets<V: Variant>(
             .id(name)
             .filter(|_| soups.clone().any(|soup| soup == name))
         else {
-            return refuse("targets", unknown("soup", name, soups));
+            return refuse("targets", tell_unknown("soup", name, soups));
         };
         let pots = tables.containers.iter().filter(|pot| here(pot.kind));
         let dish = pots
@@ -235,7 +235,7 @@ pub(super) fn targets<V: Variant>(
 }
 
 /// Checks whether a state that was read from bytes may be one of this kitchen.
-pub(super) fn valid<V: Variant>(
+pub(super) fn check_state<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,
@@ -247,13 +247,13 @@ pub(super) fn valid<V: Variant>(
         .as_ref()
         .map_or(0, |orders| orders.time_limit);
     let (used, free) = extra.orders.split_at(cooking.places());
-    let is_order = |order: &Order| match order.soup {
+    let is_order = |order: &KitchenOrder| match order.soup {
         0 => order.left == 0,
         soup => soup <= 2 && (1..=limit).contains(&order.left),
     };
-    let buttons = super::tick::lit(cooking, tables, state);
+    let buttons = super::tick::lit_buttons(cooking, tables, state);
     used.iter().all(is_order)
-        && free.iter().all(|order| *order == Order::default())
+        && free.iter().all(|order| *order == KitchenOrder::default())
         && (extra.expired == 0 || cooking.params.orders.is_some())
         && usize::from(extra.target) < cooking.targets.len().max(1)
         && (!extra.delivered || !cooking.targets.is_empty())

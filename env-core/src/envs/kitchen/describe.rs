@@ -7,7 +7,7 @@ use super::params::Variant;
 use super::{Cooking, Extra};
 use crate::grid::{KindId, State, Tables};
 
-pub(super) fn describe<V: Variant>(
+pub(super) fn describe_kitchen<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,

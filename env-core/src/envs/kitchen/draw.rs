@@ -14,7 +14,7 @@ const LATE: u32 = 0xc23b_22ff;
 const TIME: u32 = 0x2f7d_4fff;
 const TRACK: u32 = 0xd8cd_b4ff;
 
-pub(super) fn draw<V: Variant>(
+pub(super) fn draw_kitchen<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,

@@ -2,13 +2,13 @@
 //!
 //! Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; what the corrected rules mend is marked "CoGrid:".
 
-use super::params::{Earning, Payment, Variant};
+use super::params::{Earning, KitchenReward, Variant};
 use super::tick;
-use super::{Cooking, Extra, Order};
-use crate::grid::{Act, Did, KindId, Names, Pay, Reward, Sight, State, Tables, When};
+use super::{Cooking, Extra, KitchenOrder};
+use crate::grid::{Act, Interaction, KindId, Names, Pay, Reward, Sight, State, Tables, When};
 
 /// A reward as the grid knows it.
-pub(super) fn declare(paid: &Payment) -> Reward {
+pub(super) fn declare_reward(paid: &KitchenReward) -> Reward {
     let does = |act, item: &[&str]| When::Does {
         act,
         item: if item.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn is_plain(kind: Earning) -> bool {
 
 /// Pays everyone, whether the reward is common or not: one event, or one for each.
 fn everyone(pay: &mut Pay<'_>, tables: &Tables, index: usize, seat: u8, worth: f32) {
-    if tables.wages[index].common {
+    if tables.rewards[index].common {
         pay.give(tables, index, seat, worth);
     } else {
         (0..tables.seats as u8).for_each(|seat| pay.give(tables, index, seat, worth));
@@ -59,7 +59,7 @@ fn everyone(pay: &mut Pay<'_>, tables: &Tables, index: usize, seat: u8, worth: f
 }
 
 /// Pays for orders that expired in this step.
-pub(super) fn expire<V: Variant>(
+pub(super) fn pay_expired_orders<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     count: u32,
@@ -73,16 +73,16 @@ pub(super) fn expire<V: Variant>(
 }
 
 /// Pays for an act that succeeded, and lets orders and what is wanted go on.
-pub(super) fn earn<V: Variant>(
+pub(super) fn pay_act<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &mut State<Extra>,
-    did: &Did,
+    did: &Interaction,
     pay: &mut Pay<'_>,
 ) {
     let mut filled = None;
     if did.act == Act::Deliver {
-        filled = tick::consume(cooking, &mut state.extra, did.item);
+        filled = tick::consume_order(cooking, &mut state.extra, did.item);
         state.extra.delivered = !cooking.targets.is_empty();
     }
     for (index, paid) in cooking.params.rewards.iter().enumerate() {
@@ -97,9 +97,9 @@ fn worth<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,
-    paid: &Payment,
-    did: &Did,
-    filled: Option<Order>,
+    paid: &KitchenReward,
+    did: &Interaction,
+    filled: Option<KitchenOrder>,
 ) -> Option<f32> {
     let target = cooking.target(&state.extra);
     let wanted = target.is_some_and(|target| target.soup == did.item);
@@ -147,14 +147,14 @@ fn worth<V: Variant>(
 }
 
 /// CoGrid: there is no tip, for the number that it multiplies is never set.
-fn tip<V: Variant>(cooking: &Cooking<V>, paid: &Payment, order: Order) -> f32 {
+fn tip<V: Variant>(cooking: &Cooking<V>, paid: &KitchenReward, order: KitchenOrder) -> f32 {
     let orders = cooking.params.orders.as_ref();
     let limit = orders.map_or(1, |orders| orders.time_limit.max(1));
     paid.tip * (f32::from(order.left) / f32::from(limit))
 }
 
 /// The contents of the pot that was reached, after the act.
-fn contents<'a>(tables: &Tables, state: &'a State<Extra>, did: &Did) -> &'a [KindId] {
+fn contents<'a>(tables: &Tables, state: &'a State<Extra>, did: &Interaction) -> &'a [KindId] {
     match state.fixture_in(tables, did.cell) {
         Some(index) => state.fixture(tables, index).contents(),
         None => &[],
@@ -167,7 +167,7 @@ fn count(kinds: &[KindId], kind: KindId) -> usize {
 
 /// Checks whether an order asks for the soup of a recipe.
 fn is_ordered<V: Variant>(cooking: &Cooking<V>, extra: &Extra, recipe: usize) -> bool {
-    let asks = |order: &Order| usize::from(order.soup) == recipe + 1;
+    let asks = |order: &KitchenOrder| usize::from(order.soup) == recipe + 1;
     // CoGrid: where there are no orders, every soup is welcome.
     cooking.params.orders.is_none() || extra.orders.iter().any(asks)
 }
@@ -182,7 +182,7 @@ pub(super) fn earn_cogrid<V: Variant>(
     pay: &mut Pay<'_>,
 ) {
     let lit = if V::V2 {
-        tick::lit(cooking, tables, state)
+        tick::lit_buttons(cooking, tables, state)
     } else {
         0
     };
@@ -233,7 +233,8 @@ fn ordered_cogrid<V: Variant>(
     pay: &mut Pay<'_>,
 ) {
     let paid = &cooking.params.rewards[index];
-    let gone = |(before, after): (&Order, &Order)| before.soup != 0 && after.soup == 0;
+    let gone =
+        |(before, after): (&KitchenOrder, &KitchenOrder)| before.soup != 0 && after.soup == 0;
     let open = cooking.params.orders.is_none();
     let used = open || before.orders.iter().zip(&extra.orders).any(gone);
     let mut delivers = (0..)
@@ -265,7 +266,7 @@ fn earns_cogrid<V: Variant>(
     cooking: &Cooking<V>,
     sight: &Sight,
     before: &Extra,
-    paid: &Payment,
+    paid: &KitchenReward,
 ) -> Option<bool> {
     let ids = &cooking.ids;
     let earned = |earned: bool| earned.then_some(true);

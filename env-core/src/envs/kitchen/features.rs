@@ -9,7 +9,7 @@ use super::MAX_ORDERS;
 use crate::grid::observe::{ingredients, made};
 use crate::grid::state::State;
 use crate::grid::tables::Hand;
-use crate::grid::{ContainerSet, EMPTY, KindId, KindSet, OwnFeature, Tables, Window};
+use crate::grid::{ContainerSet, EMPTY, KindId, KindSet, OwnFeature, Tables, ViewWindow};
 
 /// The names of the features.
 pub(crate) const NAMES: [&str; 6] = [
@@ -112,7 +112,7 @@ pub(crate) struct KitchenNow {
 #[derive(Clone, Debug)]
 pub(crate) struct KitchenFeatures {
     facts: KitchenFacts,
-    window: Window,
+    window: ViewWindow,
     /// Ingredients in the channels of the view.
     ingredients: Vec<KindId>,
     /// Composition of each soup that may be wanted: on a plate, cooked, its ingredients.
@@ -140,7 +140,7 @@ impl KitchenFeatures {
             })
         };
         Self {
-            window: Window::new(tables, facts.view_radius),
+            window: ViewWindow::new(tables, facts.view_radius),
             ingredients,
             targets: facts
                 .targets

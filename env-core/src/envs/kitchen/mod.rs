@@ -20,20 +20,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::ParamError;
 use crate::draw::{DrawList, Sprite};
-use crate::grid::luck::MAX_ROLLS;
+use crate::grid::random_draws::MAX_ROLLS;
 use crate::grid::{
-    self, CogridRules, Did, Draws, EMPTY, Grid, GridWorld, KindId, KindSet, Luck, Motion,
-    OwnFeature, Pay, Plan, Sight, State, Tables,
+    self, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, KindId, KindSet, Motion,
+    OwnFeature, Pay, Plan, Sight, State, StepDraws, Tables,
 };
 use features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
-use params::{Params, Payment, Variant};
+use params::{KitchenReward, Params, Variant};
 
 /// The most orders at a time.
 pub const MAX_ORDERS: usize = MAX_ROLLS;
 
 /// An order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct KitchenOrder {
     /// The soup: 1 onion soup, 2 tomato soup; 0 for a place that is free.
     pub soup: u8,
     /// Steps until it expires; 0 in a place that is free.
@@ -44,7 +44,7 @@ pub struct Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extra {
     /// The orders by their places.
-    pub orders: [Order; MAX_ORDERS],
+    pub orders: [KitchenOrder; MAX_ORDERS],
     /// How many orders have expired.
     pub expired: u32,
     /// Which of [`Params::targets`] is wanted.
@@ -164,7 +164,7 @@ fn facts<V: Variant>(
     Ok(KitchenFacts {
         layout: check::layout_number(params),
         layouts: check::layout_count(V::V2, params.rules),
-        items: check::items(params, tables)?,
+        items: check::find_items(params, tables)?,
         orders: max_orders(params),
         recipes: 2,
         time_limit: params.orders.as_ref().map_or(0, |orders| orders.time_limit),
@@ -212,7 +212,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
     }
 
     fn plan(params: &Params<V>) -> Result<Plan, ParamError> {
-        check::params(params)?;
+        check::check_params(params)?;
         Ok(Plan {
             rules: params.rules,
             seats: usize::from(params.seats),
@@ -220,10 +220,10 @@ impl<V: Variant> GridWorld for Cooking<V> {
             horizon: params.horizon,
             tick_hz: params.tick_hz,
             kinds: kinds::kinds(V::V2, params.rules, params.cook_time),
-            layout: grid::Layout::Fixed(check::rows(params)?),
+            layout: grid::Layout::Fixed(check::read_rows(params)?),
             features: features(params),
             view_radius: view_radius(params),
-            rewards: params.rewards.iter().map(earn::declare).collect(),
+            rewards: params.rewards.iter().map(earn::declare_reward).collect(),
         })
     }
 
@@ -240,7 +240,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             indicator: id("recipe_indicator"),
             button: id("button_indicator"),
         };
-        let targets = check::targets(&params, tables)?;
+        let targets = check::find_targets(&params, tables)?;
         let facts = facts(&params, tables, &targets, ids.indicator)?;
         let spawn = params.orders.as_ref().map(|orders| orders.spawn);
         let spawn = spawn.unwrap_or_default();
@@ -283,7 +283,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
     }
 
     fn valid(&self, tables: &Tables, state: &State<Extra>) -> bool {
-        check::valid(self, tables, state)
+        check::check_state(self, tables, state)
     }
 
     fn is_declared(&self) -> bool {
@@ -291,21 +291,33 @@ impl<V: Variant> GridWorld for Cooking<V> {
     }
 
     #[inline]
-    fn tick(&self, tables: &Tables, state: &mut State<Extra>, luck: &mut Luck, pay: &mut Pay<'_>) {
+    fn tick(
+        &self,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        random: &mut StepDraws,
+        pay: &mut Pay<'_>,
+    ) {
         if V::V2 && state.steps == 0 && tables.is_cogrid() {
             tick::lose_timers(tables, state);
         }
         if self.ticks {
-            tick::tick(self, tables, state, luck, pay);
+            tick::tick_kitchen(self, tables, state, random, pay);
         }
     }
 
     #[inline]
-    fn earn(&self, tables: &Tables, state: &mut State<Extra>, did: &Did, pay: &mut Pay<'_>) {
+    fn earn(
+        &self,
+        tables: &Tables,
+        state: &mut State<Extra>,
+        did: &Interaction,
+        pay: &mut Pay<'_>,
+    ) {
         if self.plain {
             pay.declared(tables, did);
         } else {
-            earn::earn(self, tables, state, did, pay);
+            earn::pay_act(self, tables, state, did, pay);
         }
     }
 
@@ -335,11 +347,11 @@ impl<V: Variant> GridWorld for Cooking<V> {
     }
 
     fn draw(&self, tables: &Tables, state: &State<Extra>, out: &mut DrawList) {
-        draw::draw(self, tables, state, out);
+        draw::draw_kitchen(self, tables, state, out);
     }
 
     fn describe(&self, tables: &Tables, state: &State<Extra>, _seat: usize, out: &mut String) {
-        describe::describe(self, tables, state, out);
+        describe::describe_kitchen(self, tables, state, out);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::grid::{ActionSet, Chart, Rules};
 /// Orders: soups that are asked for, each for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Orders {
+pub struct OrderParams {
     /// How many there are at most at a time, 1 to 8.
     pub max_active: u8,
     /// Steps until an order expires, 1 to 10000.
@@ -67,7 +67,7 @@ pub enum Earning {
 /// A reward; the rewards of a step are summed in the order of the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Payment {
+pub struct KitchenReward {
     /// The occasion; also the name of its events.
     pub kind: Earning,
     /// How much.
@@ -87,7 +87,7 @@ fn yes() -> bool {
     true
 }
 
-impl Payment {
+impl KitchenReward {
     /// A reward for everyone.
     pub fn new(kind: Earning, worth: f32) -> Self {
         Self {
@@ -153,13 +153,13 @@ pub struct Params<V: Variant> {
     /// Steps that a full pot cooks, 1 to 255; none for those of CoGrid: 30, and 20 in an open pot.
     pub cook_time: Option<u8>,
     /// Orders, if there are any.
-    pub orders: Option<Orders>,
+    pub orders: Option<OrderParams>,
     /// Soups of which one is wanted at a time; empty if every soup is welcome.
     pub targets: Vec<String>,
     /// True if a delivery draws anew which soup is wanted.
     pub resample_on_delivery: bool,
     /// The rewards, in the order in which they are summed.
-    pub rewards: Vec<Payment>,
+    pub rewards: Vec<KitchenReward>,
     /// Which environment it is for.
     #[serde(skip)]
     pub variant: PhantomData<V>,
@@ -212,21 +212,21 @@ pub const FEATURES: [&str; 9] = [
     "can_move_direction",
 ];
 
-fn any() -> Vec<Payment> {
+fn any() -> Vec<KitchenReward> {
     [
-        Payment::new(Earning::Delivery, 20.0),
-        Payment::new(Earning::OnionInPot, 3.0),
-        Payment::new(Earning::SoupInDish, 5.0),
+        KitchenReward::new(Earning::Delivery, 20.0),
+        KitchenReward::new(Earning::OnionInPot, 3.0),
+        KitchenReward::new(Earning::SoupInDish, 5.0),
     ]
     .into()
 }
 
-fn wanted() -> Vec<Payment> {
+fn wanted() -> Vec<KitchenReward> {
     [
-        Payment::new(Earning::TargetDelivery, 20.0).penalized(),
-        Payment::new(Earning::Button, -5.0),
-        Payment::new(Earning::TargetIngredientInPot, 3.0),
-        Payment::new(Earning::TargetSoupInDish, 5.0),
+        KitchenReward::new(Earning::TargetDelivery, 20.0).penalized(),
+        KitchenReward::new(Earning::Button, -5.0),
+        KitchenReward::new(Earning::TargetIngredientInPot, 3.0),
+        KitchenReward::new(Earning::TargetSoupInDish, 5.0),
     ]
     .into()
 }

@@ -3,52 +3,52 @@
 //! Source: CoGrid 0.3.2, `envs/overcooked/config.py`; what the corrected rules mend is marked "CoGrid:".
 
 use super::params::{Earning, Variant};
-use super::{Cooking, Extra, Order, earn};
-use crate::grid::{EMPTY, KindId, Luck, Motion, Pay, State, Tables};
+use super::{Cooking, Extra, KitchenOrder, earn};
+use crate::grid::{EMPTY, KindId, Motion, Pay, State, StepDraws, Tables};
 
-pub(super) fn tick<V: Variant>(
+pub(super) fn tick_kitchen<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &mut State<Extra>,
-    luck: &mut Luck,
+    random: &mut StepDraws,
     pay: &mut Pay<'_>,
 ) {
     let expired = state.extra.expired;
-    orders(cooking, state, luck);
+    orders(cooking, state, random);
     let expired = state.extra.expired.wrapping_sub(expired);
     if tables.is_cogrid() {
         show(cooking, tables, state);
     } else if expired > 0 {
         // By the rules of CoGrid it is paid at the end of the step.
-        earn::expire(cooking, tables, expired, pay);
+        earn::pay_expired_orders(cooking, tables, expired, pay);
     }
     if state.extra.delivered && cooking.params.resample_on_delivery && !cooking.targets.is_empty() {
         let count = cooking.targets.len() as u32;
-        state.extra.target = luck.choose(&mut state.draws, count) as u8;
+        state.extra.target = random.choose(&mut state.draws, count) as u8;
     }
     // CoGrid: only what draws anew forgets the delivery.
     state.extra.delivered &= tables.is_cogrid() && !cooking.params.resample_on_delivery;
 }
 
 /// Orders run out, and free places get new ones.
-fn orders<V: Variant>(cooking: &Cooking<V>, state: &mut State<Extra>, luck: &mut Luck) {
+fn orders<V: Variant>(cooking: &Cooking<V>, state: &mut State<Extra>, random: &mut StepDraws) {
     let Some(orders) = &cooking.params.orders else {
         return;
     };
     let places = cooking.places();
     let mut rolls = [0.0; super::MAX_ORDERS];
-    luck.rolls(&mut state.draws, &mut rolls[..places]);
+    random.rolls(&mut state.draws, &mut rolls[..places]);
     for (order, roll) in state.extra.orders[..places].iter_mut().zip(rolls) {
         if order.soup != 0 {
             order.left = order.left.saturating_sub(1);
             if order.left == 0 {
-                *order = Order::default();
+                *order = KitchenOrder::default();
                 state.extra.expired = state.extra.expired.saturating_add(1);
             }
         }
         let drawn = cooking.spawn.iter().position(|&bound| roll < bound);
         if let (0, Some(recipe)) = (order.soup, drawn) {
-            *order = Order {
+            *order = KitchenOrder {
                 soup: recipe as u8 + 1,
                 left: orders.time_limit,
             };
@@ -89,7 +89,11 @@ fn buttons<V: Variant>(
 }
 
 /// Bits of the buttons that are lit.
-pub(super) fn lit<V: Variant>(cooking: &Cooking<V>, tables: &Tables, state: &State<Extra>) -> u64 {
+pub(super) fn lit_buttons<V: Variant>(
+    cooking: &Cooking<V>,
+    tables: &Tables,
+    state: &State<Extra>,
+) -> u64 {
     buttons(cooking, tables, state)
         .filter(|&index| state.fixture(tables, index).timer() > 0)
         .fold(0, |bits, index| bits | 1 << index)
@@ -107,7 +111,7 @@ pub(super) fn act_cogrid<V: Variant>(
     let (at, held) = (state.kind(cell), state.agents[seat].held);
     if motion == Motion::Toggle {
         // CoGrid: a button that costs nothing does nothing.
-        let costs = |paid: &super::Payment| paid.kind == Earning::Button;
+        let costs = |paid: &super::KitchenReward| paid.kind == Earning::Button;
         let works = V::V2 && at == cooking.ids.button && held == EMPTY;
         let button = state.fixture_in(tables, cell).filter(|_| works);
         let is_dark = |&index: &usize| state.fixture(tables, index).timer() == 0;
@@ -131,13 +135,13 @@ pub(super) fn act_cogrid<V: Variant>(
 /// CoGrid: the number of an order is that of a recipe of the first kind of pot, and open pots have others.
 fn consume_cogrid(tables: &Tables, extra: &mut Extra, soup: KindId) {
     let dishes = tables.containers.first().map_or(&[][..], |pot| &pot.dishes);
-    let asks = |order: &&mut Order| {
+    let asks = |order: &&mut KitchenOrder| {
         let recipe = order.soup.checked_sub(1);
         let dish = recipe.and_then(|recipe| dishes.get(usize::from(recipe)));
         dish.is_some_and(|dish| dish.result == soup)
     };
     if let Some(order) = extra.orders.iter_mut().find(asks) {
-        *order = Order::default();
+        *order = KitchenOrder::default();
     }
 }
 
@@ -159,11 +163,11 @@ pub(super) fn lose_timers(tables: &Tables, state: &mut State<Extra>) {
 }
 
 /// Fills the first order of this soup, and gives it as it was.
-pub(super) fn consume<V: Variant>(
+pub(super) fn consume_order<V: Variant>(
     cooking: &Cooking<V>,
     extra: &mut Extra,
     soup: KindId,
-) -> Option<Order> {
+) -> Option<KitchenOrder> {
     let recipe = cooking.ids.soups.iter().position(|&known| known == soup)?;
     let orders = extra.orders.iter_mut();
     let order = orders

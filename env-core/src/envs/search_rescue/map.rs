@@ -21,7 +21,7 @@ const TRIES: usize = 64;
 /// The contents of a generated map.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Map {
+pub struct MapParams {
     /// Number of rows, walls included.
     pub rows: u8,
     /// Number of columns, walls included.
@@ -42,7 +42,7 @@ pub struct Map {
     pub rubble: bool,
 }
 
-impl Default for Map {
+impl Default for MapParams {
     fn default() -> Self {
         Self {
             rows: 9,
@@ -58,7 +58,7 @@ impl Default for Map {
     }
 }
 
-impl Map {
+impl MapParams {
     /// The layout of these maps.
     pub(super) fn layout(&self, seats: usize) -> Result<Layout, ParamError> {
         let refuse = |field: &str, reason| {

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use crate::contract::ParamError;
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    Act, Chart, Did, Draws, EMPTY, Grid, GridWorld, Kind, KindId, KindSet, Layout, Luck, Motion,
-    Names, Pay, Plan, Reward, Rules, State, Tables, Use, When,
+    Act, Chart, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId, KindSet, Layout, Motion,
+    Names, Pay, Plan, Reward, Rules, State, StepDraws, Tables, Use, When,
 };
 use crate::rng::Rng;
-pub use map::Map;
+pub use map::MapParams;
 pub use params::{Params, Rewards, Role};
 
 /// The environment.
@@ -79,7 +79,7 @@ pub struct World {
     roles: Vec<Role>,
     help_time: u8,
     common: bool,
-    map: Map,
+    map: MapParams,
     seats: usize,
     red: Option<KindId>,
     yellow: Option<KindId>,
@@ -316,7 +316,7 @@ impl GridWorld for World {
         &self,
         _tables: &Tables,
         state: &mut State<Vec<Call>>,
-        _luck: &mut Luck,
+        _random: &mut StepDraws,
         _pay: &mut Pay<'_>,
     ) {
         state.extra.retain_mut(|call| {
@@ -333,7 +333,7 @@ impl GridWorld for World {
         seat: usize,
         cell: u16,
         motion: Motion,
-    ) -> Option<Did> {
+    ) -> Option<Interaction> {
         let at = state.kind(cell);
         if motion != Motion::Toggle {
             return None;
@@ -345,7 +345,7 @@ impl GridWorld for World {
             return None;
         }
         let item = state.agents[seat].held;
-        Some(Did {
+        Some(Interaction {
             seat: seat as u8,
             act: Act::Toggle,
             item,
@@ -366,12 +366,18 @@ impl GridWorld for World {
         motion == Motion::Toggle && (Some(at) == self.red || self.is_skilled(seat, at))
     }
 
-    fn earn(&self, tables: &Tables, state: &mut State<Vec<Call>>, did: &Did, pay: &mut Pay<'_>) {
+    fn earn(
+        &self,
+        tables: &Tables,
+        state: &mut State<Vec<Call>>,
+        did: &Interaction,
+        pay: &mut Pay<'_>,
+    ) {
         pay.declared(tables, did);
         if Some(did.at) != self.red || state.kind(did.cell) != EMPTY {
             return;
         }
-        let worth = tables.wages[RED].worth;
+        let worth = tables.rewards[RED].worth;
         pay.give(tables, RED, did.seat, worth);
         state.extra.retain(|call| {
             let helped = call.cell == did.cell;

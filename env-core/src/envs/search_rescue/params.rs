@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::Map;
+use super::MapParams;
 use crate::grid::{ActionSet, Chart, Plan, Rules};
 
 /// Parameters.
@@ -17,7 +17,7 @@ pub struct Params {
     /// Name of a layout, or its rows.
     pub layout: Chart,
     /// The contents of a generated layout.
-    pub map: Map,
+    pub map: MapParams,
     /// Number of agents.
     pub seats: u8,
     /// The role of each agent, by seat; those that are left out have none.
@@ -85,7 +85,7 @@ impl Default for Params {
         Self {
             rules: Rules::default(),
             layout: Chart::named("test"),
-            map: Map::default(),
+            map: MapParams::default(),
             seats: 2,
             roles: Vec::new(),
             actions: ActionSet::default(),

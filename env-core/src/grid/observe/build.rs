@@ -19,7 +19,7 @@ use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
 use crate::grid::plan::{Plan, refuse};
 use crate::grid::tables::{Hand, Tables};
-use crate::grid::{GridWorld, unknown};
+use crate::grid::{GridWorld, tell_unknown};
 
 /// The features of the toolkit; there is also one `closest_` for each kind.
 const NAMES: [&str; 10] = [
@@ -146,7 +146,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         }
         refuse(
             "features",
-            unknown("feature", name, known.iter().map(String::as_str)),
+            tell_unknown("feature", name, known.iter().map(String::as_str)),
         )
     }
 

@@ -30,7 +30,7 @@ use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
 use build::Builder;
 use feature::{Feature, Part, Reach};
-pub use own::{ContainerSet, OwnFeature, Window};
+pub use own::{ContainerSet, OwnFeature, ViewWindow};
 use scene::{Facts, Scene};
 use value::Forms;
 pub use value::Value;

@@ -70,14 +70,14 @@ pub struct ContainerSet {
 
 /// The cells that `local_view` shows: the whole grid, or those around the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct ViewWindow {
     /// Rows and columns in each direction; none for the whole grid.
     radius: Option<u8>,
     rows: usize,
     cols: usize,
 }
 
-impl Window {
+impl ViewWindow {
     /// The window of a radius, or the whole grid.
     pub fn new(tables: &Tables, radius: Option<u8>) -> Self {
         let side = |count| radius.map_or(count, |radius| 2 * usize::from(radius) + 1);

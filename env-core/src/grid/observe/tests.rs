@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Environment, Outcome, ParamError};
+use crate::contract::{Environment, ParamError, StepOutcome};
 use crate::envs::kitchen::MAX_ORDERS;
 use crate::envs::kitchen::features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
 use crate::grid::state::{COUNT, TIMER};
@@ -684,7 +684,7 @@ fn play<const CHANGES: bool>(params: &Params, seed: u64) {
     let env = Grid::<World<CHANGES>>::new(params.clone()).unwrap();
     let spec = env.spec();
     let (len, seats) = (spec.observation_len(), usize::from(spec.seats));
-    let (mut rng, mut outcome) = (Rng::new(seed), Outcome::default());
+    let (mut rng, mut outcome) = (Rng::new(seed), StepOutcome::default());
     let mut state = env.reset(seed);
     let mut kept = vec![(vec![0.0; len], vec![0; len]); seats];
     for (seat, (wide, compact)) in kept.iter_mut().enumerate() {

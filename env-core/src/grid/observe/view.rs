@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::own::Window;
+use super::own::ViewWindow;
 use super::pots::{count_of, stage};
 use super::scene::{Scene, hand, kinds};
 use super::value::Value;
@@ -30,7 +30,7 @@ struct Channels {
 /// A view.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    window: Window,
+    window: ViewWindow,
     channels: Channels,
     /// The value of each kind that stands in a cell.
     standing: [f32; MAX_KINDS],
@@ -74,7 +74,7 @@ impl View {
         let scale = (tables.kinds.len() + usize::from(cogrid)).max(1) as f32;
         let value = |kind: usize| kind as f32 / scale;
         Self {
-            window: Window::new(tables, radius),
+            window: ViewWindow::new(tables, radius),
             channels: Channels::new(tables.seats, row, has_pots, own),
             standing: core::array::from_fn(value),
             held: core::array::from_fn(|kind| match kind {

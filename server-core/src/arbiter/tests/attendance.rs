@@ -25,7 +25,7 @@ fn outcome(messages: &[ServerMessage]) -> Option<String> {
     }
 }
 
-/// What was stored of the last session that has ended.
+/// The stored payment of the last session that has ended.
 fn paid(stage: &Stage) -> Option<&Payment> {
     let mut payments = stage.writes.iter().filter_map(|write| match write {
         Write::Place { payment, .. } | Write::NewSession { payment, .. } => payment.as_deref(),

@@ -151,7 +151,7 @@ impl Play {
         }
     }
 
-    /// Whether somebody plays, and everybody who is there does.
+    /// True if somebody plays, and everybody who is there does.
     fn all_play(&self) -> bool {
         let group = self.stage.hub.matches.get(&self.era.0);
         let Some(matches::Phase::Playing(play)) = group.map(|group| &group.phase) else {

@@ -1,4 +1,4 @@
-//! What was recorded is erased when the study keeps it no longer.
+//! Erasure of recorded data past the study's retention period.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn named(id: &str) -> Entry {
     Entry::Sent(vec![("id".into(), id.into())])
 }
 
-/// Whose data were erased, by the order in which they came.
+/// The sessions whose data were erased, by the order in which they came.
 fn erased(stage: &Stage) -> Vec<usize> {
     let names: Vec<&String> = (stage.writes.iter())
         .filter_map(|write| match write {

@@ -1,4 +1,4 @@
-//! Who can take part: what the page measured is judged, told, and kept no earlier than it may be.
+//! Screening of devices: measurements are judged, reported, and stored no earlier than allowed.
 
 use protocol::control::{Device, Lack};
 use study::screening::Measured;
@@ -65,7 +65,7 @@ fn agree(stage: &mut Stage, heard: &[ServerMessage]) -> Vec<ServerMessage> {
     done(stage, 1, vec![answer])
 }
 
-/// Whether anything that was written down says how wide the window is.
+/// True if anything that was stored says how wide the window is.
 fn is_written(stage: &Stage) -> bool {
     stage.writes.iter().any(|write| {
         let (answers, progress) = match write {

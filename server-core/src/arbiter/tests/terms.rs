@@ -1,4 +1,4 @@
-//! What the study says of people who are away.
+//! The study's rules for people who are away.
 
 use study::disconnect::{IcePolicy, Meanwhile, Then};
 use study::stage::{AiPartner, Player};

@@ -26,7 +26,7 @@ fn play(stage: &mut Stage, conn: u64) -> Plan {
     plan
 }
 
-/// What a rest says: episodes played, at most, and the times.
+/// The contents of a rest: episodes played, at most, and the times.
 fn rest(messages: &[ServerMessage]) -> Option<((u16, u16), u32, Option<u32>)> {
     match view(messages)? {
         StageView::Rest {

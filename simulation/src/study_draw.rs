@@ -1,4 +1,4 @@
-//! What the study of a run says, as a study file.
+//! The study of a run, as a study file.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -9,27 +9,51 @@ use server_core::arbiter::{EnvStage, EnvStages};
 use study::Study;
 
 use crate::agent;
-use crate::chance::Chance;
+use crate::rng::SeededRng;
+use crate::tab::ITEM;
 
 /// The longest pause between two actions of anybody, microseconds.
 pub const THINKS_US: u64 = 1_020_000;
 
+/// The stages around an episode at which people read, type and write to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// True if there is a text of two pages before.
+    pub text: bool,
+    /// True if there is a form after it.
+    pub form: bool,
+    /// True if there is time before it in which the group writes to each other.
+    pub chat: bool,
+    /// True if the group writes to each other beside it.
+    pub beside: bool,
+}
+
+impl Pages {
+    /// The longest that a person who is not disturbed spends on them, microseconds.
+    pub fn lasts_us(self) -> u64 {
+        let us = |is_there: bool, us: u64| if is_there { us } else { 0 };
+        us(self.text, 8_000_000) + us(self.form, 20_000_000) + us(self.chat, 8_000_000)
+    }
+}
+
 /// The terms of a study: lobby and episode, once or twice, and the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
-    /// Whether the environment is the kitchen rather than the search for goals.
+pub struct StudyDraw {
+    /// True if the environment is the kitchen rather than the search for goals.
     pub kitchen: bool,
     /// Seats of the environment.
     pub seats: u8,
-    /// Whether a tick goes by with every action of a person, who plays alone, with AI partners in the other seats.
+    /// True if a tick goes by with every action of a person, who plays alone, with AI partners in the other seats.
     pub turns: bool,
     /// How often lobby and episode come.
     pub rounds: u8,
     /// How many episodes each has.
     pub episodes: u8,
-    /// Whether there is a rest between them.
+    /// True if there is a rest between them.
     pub rests: bool,
-    /// What ends an episode before its last tick.
+    /// The pages between the episodes.
+    pub pages: Pages,
+    /// The formula that ends an episode before its last tick.
     pub until: Option<String>,
     /// Ticks per second.
     pub tick_hz: u16,
@@ -41,9 +65,9 @@ pub struct Terms {
     pub input_delay: (u8, u8),
     /// How long a person may be away, seconds.
     pub grace_s: u32,
-    /// What happens meanwhile.
+    /// The study's choice meanwhile.
     pub meanwhile: &'static str,
-    /// What follows.
+    /// The study's choice after that.
     pub then: &'static str,
     /// The AI partner.
     pub policy: &'static str,
@@ -51,43 +75,44 @@ pub struct Terms {
     pub hidden_tab: (u32, u32),
 }
 
-impl Terms {
-    /// Terms drawn from a seed.
-    pub fn new(chance: &mut Chance) -> Self {
-        let kitchen = chance.one_in(8);
-        let tick_hz = chance.pick(&[10, 10, 20, 30, 60]);
-        let seconds = chance.between(3, 8) as u32;
-        let least = chance.below(3) as u8;
+impl StudyDraw {
+    /// StudyDraw drawn from a seed.
+    pub fn new(rng: &mut SeededRng) -> Self {
+        let kitchen = rng.one_in(8);
+        let tick_hz = rng.pick(&[10, 10, 20, 30, 60]);
+        let seconds = rng.between(3, 8) as u32;
+        let least = rng.below(3) as u8;
         Self {
             kitchen,
             seats: if kitchen {
                 2
             } else {
-                chance.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
+                rng.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
             },
             turns: false,
-            rounds: chance.pick(&[1, 1, 2]),
+            rounds: rng.pick(&[1, 1, 2]),
             episodes: 1,
             rests: false,
+            pages: Pages::default(),
             until: None,
             tick_hz,
-            horizon: seconds * u32::from(tick_hz) + chance.below(30) as u32,
-            window: chance.pick(&[1, 2, 4, 8, 16, 16, 24]),
-            input_delay: (least, least + chance.below(4) as u8),
-            grace_s: chance.between(1, 6) as u32,
-            meanwhile: chance.pick(&["stand", "bot", "hold"]),
-            then: chance.pick(&["bot", "bot", "partner_left", "technical"]),
+            horizon: seconds * u32::from(tick_hz) + rng.below(30) as u32,
+            window: rng.pick(&[1, 2, 4, 8, 16, 16, 24]),
+            input_delay: (least, least + rng.below(4) as u8),
+            grace_s: rng.between(1, 6) as u32,
+            meanwhile: rng.pick(&["stand", "bot", "hold"]),
+            then: rng.pick(&["bot", "bot", "partner_left", "technical"]),
             policy: match (kitchen, seconds % 2) {
                 (true, 0) => agent::CALL,
                 (true, _) => "cook",
                 (false, _) => "random",
             },
-            hidden_tab: (1, chance.between(2, 8) as u32),
+            hidden_tab: (1, rng.between(2, 8) as u32),
         }
     }
 
     /// A short episode of two people.
-    pub fn short(chance: &mut Chance) -> Self {
+    pub fn short(rng: &mut SeededRng) -> Self {
         Self {
             kitchen: false,
             seats: 2,
@@ -95,14 +120,15 @@ impl Terms {
             rounds: 1,
             episodes: 1,
             rests: false,
+            pages: Pages::default(),
             until: None,
             tick_hz: 10,
             horizon: 25,
             window: 8,
             input_delay: (0, 2),
             grace_s: 2,
-            meanwhile: chance.pick(&["stand", "bot", "hold"]),
-            then: chance.pick(&["bot", "partner_left"]),
+            meanwhile: rng.pick(&["stand", "bot", "hold"]),
+            then: rng.pick(&["bot", "partner_left"]),
             policy: "random",
             hidden_tab: (1, 4),
         }
@@ -110,14 +136,14 @@ impl Terms {
 
     /// Draws several episodes in a stage, and what ends them early: apart from the rest, so that what a seed means else
     /// stays what it was.
-    pub fn vary(&mut self, chance: &mut Chance) {
-        if chance.one_in(4) {
-            self.episodes = chance.between(2, 3) as u8;
-            self.rests = chance.one_in(2);
+    pub fn vary(&mut self, rng: &mut SeededRng) {
+        if rng.one_in(4) {
+            self.episodes = rng.between(2, 3) as u8;
+            self.rests = rng.one_in(2);
         }
-        let early = chance.between(1, u64::from(self.horizon));
+        let early = rng.between(1, u64::from(self.horizon));
         let seconds = early as f64 / f64::from(self.tick_hz);
-        self.until = match chance.below(6) {
+        self.until = match rng.below(6) {
             0 => Some(format!("ticks >= {early}")),
             1 => Some("score >= 1".to_owned()),
             2 => Some(format!("score >= 2 || elapsed_s >= {seconds}")),
@@ -127,11 +153,26 @@ impl Terms {
         };
     }
 
+    /// Draws the pages between the episodes, apart from the rest for the same reason.
+    pub fn fill_pages(&mut self, rng: &mut SeededRng) {
+        let mut pages = Pages {
+            text: rng.one_in(5),
+            form: rng.one_in(3),
+            chat: rng.one_in(6),
+            beside: rng.one_in(5),
+        };
+        // There is no group that could write.
+        if self.turns {
+            (pages.chat, pages.beside) = (false, false);
+        }
+        self.pages = pages;
+    }
+
     /// Draws whether people play in turns, apart from the rest for the same reason.
-    pub fn slow_down(&mut self, chance: &mut Chance) {
-        if chance.one_in(8) {
+    pub fn slow_down(&mut self, rng: &mut SeededRng) {
+        if rng.one_in(8) {
             self.turns = true;
-            self.horizon = chance.between(4, 40) as u32;
+            self.horizon = rng.between(4, 40) as u32;
             // In turns no time passes that a formula could ask for.
             self.until = self.until.take().filter(|until| !until.contains("_s"));
         }
@@ -209,20 +250,44 @@ impl Terms {
                 "ticks",
             ),
         };
+        let Pages {
+            text: reads,
+            form,
+            chat,
+            beside,
+        } = self.pages;
+        if reads {
+            writeln!(
+                text,
+                "  - {{id: text{round}, type: instructions, pages: [thanks.md, thanks.md], min_s: 1}}"
+            )
+            .expect("a string takes everything");
+        }
+        let chat = match chat {
+            true => format!("  - {{id: chat{round}, type: chat, min_s: 1, max_s: 5}}\n"),
+            false => String::new(),
+        };
+        let beside = if beside { "\n    chat: true" } else { "" };
+        let form = match form {
+            true => format!(
+                "  - id: form{round}\n    type: survey\n    surveyjs: {{elements: [{{type: comment, name: {ITEM}, title: Words}}]}}\n"
+            ),
+            false => String::new(),
+        };
         write!(
             text,
-            "{lobby}  - id: play{round}
+            "{lobby}{chat}  - id: play{round}
     type: env
     env: {env}
     mode: {mode}
     players: [self{partners}]
     config: {config}
-    episodes: {episodes}{rest}{until}
+    episodes: {episodes}{rest}{until}{beside}
     window: {window}
     input_delay: {{min: {least}, max: {most}}}
     on_disconnect: {{grace_s: {grace_s}, meanwhile: {meanwhile}, then: {then}{bot}}}
     hidden_tab: {{warn_s: {warn_s}, drop_s: {drop_s}}}
-"
+{form}"
         )
         .expect("a string takes everything");
     }

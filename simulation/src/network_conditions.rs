@@ -1,10 +1,10 @@
-//! What the network does to packets: delay, jitter, loss alone and in bursts, doubles, partitions.
+//! The network's effects on packets: delay, jitter, loss alone and in bursts, doubles, partitions.
 //!
 //! Order follows from jitter. This module must not know what packets mean.
 
 use std::collections::BTreeMap;
 
-use crate::chance::Chance;
+use crate::rng::SeededRng;
 
 /// An end of a way: a person's machine by its number, or the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,9 +22,9 @@ pub struct Conditions {
     pub delay_us: u64,
     /// Added evenly from 0 to this, microseconds.
     pub jitter_us: u64,
-    /// Chance to be lost.
+    /// SeededRng to be lost.
     pub loss: u32,
-    /// Chance to come twice.
+    /// SeededRng to come twice.
     pub double: u32,
     /// Chances to enter and to leave a burst, in which nearly everything is lost.
     ///
@@ -47,8 +47,8 @@ pub struct Partition {
 
 /// The network of a run.
 #[derive(Debug)]
-pub struct Weather {
-    chance: Chance,
+pub struct NetworkConditions {
+    rng: SeededRng,
     conditions: BTreeMap<(End, End), Conditions>,
     bursts: BTreeMap<(End, End), bool>,
     partitions: Vec<Partition>,
@@ -56,7 +56,7 @@ pub struct Weather {
     heals_us: u64,
 }
 
-impl Weather {
+impl NetworkConditions {
     /// The network with these conditions, in order of the ends, and these partitions.
     pub fn new(
         seed: u64,
@@ -64,9 +64,9 @@ impl Weather {
         partitions: Vec<Partition>,
         heals_us: u64,
     ) -> Self {
-        let chance = Chance::new(seed, "weather");
+        let rng = SeededRng::new(seed, "network");
         Self {
-            chance,
+            rng,
             conditions,
             bursts: BTreeMap::new(),
             partitions,
@@ -92,11 +92,11 @@ impl Weather {
     /// When the copies of a datagram arrive: none if it is lost.
     pub fn datagram(&mut self, now_us: u64, from: End, to: End) -> Vec<u64> {
         let way = self.conditions(from, to);
-        let copies = 1 + usize::from(self.chance.happens(way.double));
+        let copies = 1 + usize::from(self.rng.happens(way.double));
         let mut arrivals = Vec::with_capacity(copies);
         for _ in 0..copies {
             if !self.loses(now_us, from, to, way) {
-                arrivals.push(now_us + way.delay_us + self.chance.between(0, way.jitter_us));
+                arrivals.push(now_us + way.delay_us + self.rng.between(0, way.jitter_us));
             }
         }
         arrivals
@@ -108,14 +108,14 @@ impl Weather {
         let way = self.conditions(from, to);
         let mut leaves_us = now_us;
         while let Some(until_us) = self.cut_until(leaves_us, from, to) {
-            leaves_us = until_us + self.chance.between(0, 400_000);
+            leaves_us = until_us + self.rng.between(0, 400_000);
         }
-        let lost = self.chance.happens(way.loss) && now_us < self.heals_us;
+        let lost = self.rng.happens(way.loss) && now_us < self.heals_us;
         let again_us = if lost { 200_000 + 2 * way.delay_us } else { 0 };
-        leaves_us + way.delay_us + self.chance.between(0, way.jitter_us / 2) + again_us
+        leaves_us + way.delay_us + self.rng.between(0, way.jitter_us / 2) + again_us
     }
 
-    /// Whether a first packet would find its way now.
+    /// True if a first packet would find its way now.
     pub fn passes(&self, now_us: u64, from: End, to: End) -> bool {
         self.cut_until(now_us, from, to).is_none()
     }
@@ -123,11 +123,11 @@ impl Weather {
     fn loses(&mut self, now_us: u64, from: End, to: End, way: Conditions) -> bool {
         let (enter, leave) = way.burst;
         let bursting = self.bursts.entry((from, to)).or_default();
-        if self.chance.happens(if *bursting { leave } else { enter }) {
+        if self.rng.happens(if *bursting { leave } else { enter }) {
             *bursting = !*bursting;
         }
         let loss = if *bursting { 9_500 } else { way.loss };
-        let lost = self.chance.happens(loss) && now_us < self.heals_us;
+        let lost = self.rng.happens(loss) && now_us < self.heals_us;
         lost || self.cut_until(now_us, from, to).is_some()
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use client_core::connection::PAUSES_US;
 use protocol::control::SILENT_MS;
 
-use crate::page::PAUSES_US;
+use crate::network_conditions::End;
 use crate::scenario::{Fault, Scenario};
 use crate::server;
-use crate::terms::THINKS_US;
-use crate::weather::End;
+use crate::study_draw::THINKS_US;
 
 /// The longest that a module takes to load, microseconds.
 pub const LOADS_WITHIN_US: u64 = 1_200_000;
@@ -122,7 +122,7 @@ impl Scenario {
         // A rest of two seconds at most, and somebody who is waited for after it.
         let rested_us = if terms.rests { 2_000_000 } else { 0 } + 5_000_000;
         let each_us = begun_us + played_us + stands_us + rested_us;
-        u64::from(terms.rounds) * u64::from(terms.episodes) * each_us
+        u64::from(terms.rounds) * (u64::from(terms.episodes) * each_us + terms.pages.lasts_us())
     }
 }
 

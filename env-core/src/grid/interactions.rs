@@ -3,7 +3,7 @@
 use super::cogrid::CogridRules;
 use super::kind::{EMPTY, KindId};
 use super::motion::Motion;
-use super::reward::{Act, Did};
+use super::reward::{Act, Interaction};
 use super::state::{COUNT, Fixture, State, TIMER};
 use super::step::SLOTS;
 use super::tables::{Container, Dish, Hand, Tables};
@@ -42,12 +42,12 @@ enum Effect {
 
 /// Lets an agent act, and says what it did.
 #[inline]
-pub(super) fn act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
+pub(super) fn perform_act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
     grid: &Grid<W, C>,
     state: &mut State<W::Extra>,
     seat: usize,
     motion: Motion,
-) -> Option<Did> {
+) -> Option<Interaction> {
     let tables = &grid.tables;
     let agent = state.agents[seat];
     let cell = tables.front(agent.cell, agent.facing);
@@ -231,7 +231,13 @@ fn sorted(contents: &[KindId], more: Option<KindId>) -> ([KindId; 9], usize) {
     (all, count)
 }
 
-fn apply<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16, effect: Effect) -> Did {
+fn apply<X>(
+    tables: &Tables,
+    state: &mut State<X>,
+    seat: usize,
+    cell: u16,
+    effect: Effect,
+) -> Interaction {
     let (at, held) = (state.kind(cell), state.agents[seat].held);
     let (act, item, now) = match effect {
         Effect::Lift => {
@@ -280,7 +286,7 @@ fn apply<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16, effec
         }
     };
     state.agents[seat].held = now;
-    Did {
+    Interaction {
         seat: seat as u8,
         act,
         item,

@@ -34,23 +34,23 @@ pub struct Injected {
 /// A world draws uniform numbers in every step, or none at all.
 pub fn preview(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX_SEATS]) {
     let mut draws = draws.clone();
-    let mut luck = Luck::new(&mut draws, None);
-    let key = luck.key;
+    let mut random = StepDraws::new(&mut draws, None);
+    let key = random.key;
     if !rolls.is_empty() {
-        luck.rolls(&mut draws, rolls);
+        random.rolls(&mut draws, rolls);
     }
-    (key, luck.ranks(&mut draws, seats))
+    (key, random.ranks(&mut draws, seats))
 }
 
 /// The draws of the step that is being made; what is drawn comes from [`super::State::draws`].
 #[derive(Debug)]
-pub struct Luck {
+pub struct StepDraws {
     injected: Option<Box<Injected>>,
     /// By the rules of CoGrid: the key of the step.
     key: u64,
 }
 
-impl Luck {
+impl StepDraws {
     /// Begins a step.
     #[inline]
     pub(super) fn new(draws: &mut Draws, injected: Option<Box<Injected>>) -> Self {

@@ -1,12 +1,10 @@
 //! Random numbers: one generator a purpose, so that a change in one place does not turn all others.
 
-use env_core::rng::Rng;
-
 /// A source of random numbers for one purpose.
 #[derive(Clone, Debug)]
-pub struct Chance(Rng);
+pub struct SeededRng(env_core::rng::Rng);
 
-impl Chance {
+impl SeededRng {
     /// The source of a seed for a purpose.
     pub fn new(seed: u64, purpose: &str) -> Self {
         // FNV-1a, so that purposes lie far apart.
@@ -15,7 +13,7 @@ impl Chance {
             .fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             });
-        Self(Rng::new(mixed))
+        Self(env_core::rng::Rng::new(mixed))
     }
 
     /// 64 random bits.

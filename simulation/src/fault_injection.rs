@@ -1,0 +1,22 @@
+//! Faults that are injected on purpose, so that the oracles are seen to find them.
+
+use protocol::Seat;
+use protocol::datagram::Layout;
+
+/// The parts that are broken on purpose.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FaultInjection {
+    /// Seats are cut where the first page has them, not the last.
+    pub cut_at_least: bool,
+    /// Drafts are acknowledged and never stored.
+    pub lose_drafts: bool,
+    /// A crash takes the last write with it although it was acknowledged.
+    pub lose_writes: bool,
+    /// Pages confirm seats that lost their person without regard to the lease.
+    pub no_lease: bool,
+    /// Datagrams are rewritten under way.
+    pub datagrams: Option<Tamper>,
+}
+
+/// Rewrites a datagram, given its layout, the seat of the page that gets it, and datagrams sent before.
+pub type Tamper = fn(&mut Vec<u8>, Layout, Seat, &[Vec<u8>]);
