@@ -39,7 +39,7 @@ pub struct Report {
     pub cells: BTreeMap<String, Cell>,
     /// Minutes from admission to the last page, for participants who completed the study.
     pub minutes: Option<Spread>,
-    /// What the study would cost, by currency.
+    /// Expected cost of the study, by currency.
     pub cost: BTreeMap<String, Cost>,
     /// Findings that a person should look at.
     pub warnings: Vec<String>,
