@@ -13,14 +13,14 @@ use crate::read_study;
 /// The longest line that is shown, characters.
 const WIDTH: usize = 100;
 
-/// What was found in a study folder.
+/// The faults, warnings and outline of a study folder.
 #[derive(Debug, Serialize)]
 pub struct Linted {
-    /// What is wrong: the study cannot run.
+    /// Errors: the study cannot run.
     pub faults: Vec<Found>,
-    /// What is odd: the study can run.
+    /// Oddities: the study can run.
     pub warnings: Vec<Found>,
-    /// What the study is, unless something is wrong.
+    /// The outline of a study without faults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outline: Option<Outline>,
 }
@@ -28,7 +28,7 @@ pub struct Linted {
 /// A problem, and the line that has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// What is wrong, where, and how to mend it.
+    /// The problem: its place, its cause and its fix.
     #[serde(flatten)]
     pub problem: Problem,
     /// The line as it stands in the file.
@@ -68,7 +68,7 @@ fn line(dir: &Path, problem: &Problem) -> Option<String> {
 }
 
 impl Linted {
-    /// Whether the study can run.
+    /// Tells if the study can run.
     pub fn is_fine(&self) -> bool {
         self.faults.is_empty()
     }

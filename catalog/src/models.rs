@@ -1,4 +1,4 @@
-//! From the models of a study to the networks that pages and replicas play.
+//! Compiles the models of a study to the networks that pages and replicas play.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use protocol::hash::sha256_hex;
 /// environment cannot be opened.
 ///
 /// # Errors
-/// Why it cannot play, and how to mend it.
+/// Why it cannot play, and the fix.
 pub fn lower(
     file: &str,
     model: &Model,

@@ -35,7 +35,7 @@ use watch::Watch;
 const SCRIPT: &str = include_str!("../pages/dev.js");
 const STYLE: &str = include_str!("../pages/dev.css");
 
-/// What is added to the page of a participant.
+/// The style sheet and script that are added to the page of a participant.
 const HEAD: &str = "<link rel=\"stylesheet\" href=\"/dev/page.css\">\n<script src=\"/dev/page.js\"></script>\n</head>";
 
 /// The longest page that it is added to, bytes.
@@ -44,23 +44,23 @@ const MAX_PAGE: usize = 1024 * 1024;
 /// The file by which a data folder says that it is for trying.
 const TRIAL: &str = "trial";
 
-/// What a data folder keeps when it begins anew, so that links stay as they were printed.
+/// The files that stay when a data folder is reset, so that links stay as they were printed.
 const KEPT: [&str; 5] = [TRIAL, "lock", "links.key", "admin.key", "turn.secret"];
 
-/// What pages are told of the study.
+/// The state of the study, as its pages learn it.
 #[derive(Clone, Debug, Default, Serialize)]
 struct News {
     /// How often the study was loaded.
     loaded: u32,
     /// How often its data began anew.
     anew: u32,
-    /// What is wrong with the study as it lies in the folder now.
+    /// The faults of the study as it lies in the folder now.
     faults: Vec<Found>,
 }
 
 type Shared = Arc<Mutex<News>>;
 
-/// Whether a data folder is for trying.
+/// Tells if a data folder is for trying.
 pub fn is_trial(data: &Path) -> bool {
     data.join(TRIAL).is_file()
 }

@@ -204,7 +204,7 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where TURN listens and what pages call it; none if it is not wanted.
+/// The address of TURN, and its name for pages; `None` if it is not wanted.
 fn turn_at(
     args: &TurnArgs,
     listen: SocketAddr,
@@ -232,7 +232,7 @@ fn done_if(fine: bool) -> ExitCode {
     }
 }
 
-/// What a server is started with, as the command line says.
+/// The options of a server, from the command line.
 fn options(
     args: StudyArgs,
     usual: &str,

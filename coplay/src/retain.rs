@@ -1,6 +1,7 @@
-//! What a study keeps no longer: what there is of it in a data folder, and erasing it without waiting for the server.
+//! Data past their retention period: counts them in a data folder, and erases them without waiting for the server.
 //!
-//! Erasing is the hub's ([`server_core::arbiter`]): a running server does it by itself, and this starts one that nobody reaches.
+//! The arbiter erases ([`server_core::arbiter`]): a running server does it by itself, and this starts one that nobody
+//! reaches.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,18 +21,18 @@ use study::plural::count;
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 
-/// What is kept no longer.
+/// The data that are past their retention period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Due {
     /// Days for which the study keeps what was recorded.
     pub retention_days: u16,
     /// Sessions of which somebody was there last before that.
     pub sessions: usize,
-    /// Those of them whose payment is still to be made: whom it is for is erased too.
+    /// Those of them whose payment is still to be made: the recruiter's identifier is erased too.
     pub unpaid: usize,
     /// Episodes whose people are all among those sessions, or were erased before.
     pub episodes: usize,
-    /// Whether all of it was erased now.
+    /// True if all of it was erased now.
     pub erased: bool,
 }
 

@@ -23,7 +23,7 @@ const TAKEN: [&str; 12] = [
     "move",
 ];
 
-/// What was written.
+/// The environment that was written.
 #[derive(Debug)]
 pub struct Written {
     dir: PathBuf,

@@ -179,7 +179,7 @@ fn lint_tells_every_fault_with_its_line_and_what_a_clean_study_is() {
     assert_eq!(nowhere.status.code(), Some(2));
 }
 
-/// Faults of every kind in the files of one folder: the study, a page, a form in a file of its own, an environment's
+/// Faults of every kind in the files of one folder: the study, a page, a form in another file, an environment's
 /// parameter, its keys and seats, and an AI partner.
 const MANY: &str = "format: 1
 study: {id: many, version: 1.0.0, title: Many, contact: lab@example.edu, colour: red}

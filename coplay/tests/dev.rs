@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Time in which a change is taken up, on a loaded machine.
+/// Time in which a change is loaded, on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
 struct Dev {
@@ -46,7 +46,7 @@ impl Dev {
         Self { process, told }
     }
 
-    /// What the server answers to a path: the head and the body.
+    /// The answer of the server to a path: the head and the body.
     fn get(&self, path: &str) -> (String, String) {
         self.ask(path).unwrap()
     }
@@ -64,7 +64,7 @@ impl Dev {
         Ok((head.to_owned(), body.to_owned()))
     }
 
-    /// What pages are told, once it is as wanted.
+    /// The state that pages learn, once it is as wanted.
     fn news(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
         loop {

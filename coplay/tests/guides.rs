@@ -184,7 +184,7 @@ fn every_command_of_the_guides_is_one() {
     assert!(count > 10, "{count}");
 }
 
-/// What `coplay lint` finds of the study that a template becomes with a part of a study file, or with a whole one.
+/// The result of `coplay lint` for the study that a template becomes with a part of a study file, or with a whole one.
 fn linted(text: &str) -> catalog::lint::Linted {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("study");

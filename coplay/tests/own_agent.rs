@@ -1,4 +1,4 @@
-//! A study that brings a model: read, lowered, kept by its hash, archived, and simulated again.
+//! A study that brings a model: read, compiled, stored by its hash, archived, and simulated again.
 
 #![allow(
     clippy::unwrap_used,
@@ -138,7 +138,7 @@ fn header(policy: &str) -> Header {
     }
 }
 
-/// What is played if the person stands still.
+/// The actions of the episode if the person stands still.
 fn rows(study: &Study) -> Vec<u16> {
     let mut world = env_core::envs::open("overcooked", PARAMS).unwrap();
     let noop = world.spec().noop;

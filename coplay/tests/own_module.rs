@@ -1,4 +1,4 @@
-//! A study that brings an environment of its own: read, kept by its hash, archived, and simulated again.
+//! A study that brings its own environment: read, stored by its hash, archived, and simulated again.
 
 #![allow(
     clippy::unwrap_used,

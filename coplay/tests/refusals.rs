@@ -1,4 +1,4 @@
-//! What an environment refuses is told where it stands in the study: file, line, column, field, and the mend.
+//! A refusal by an environment is reported where it stands in the study: file, line, column, field, and the fix.
 
 #![allow(
     clippy::unwrap_used,

@@ -158,7 +158,7 @@ timeline:
     assert!(data.join("coplay.sqlite").exists());
 }
 
-/// Groups of two that AI partners complete when their people go: the study goes on until its groups of people are there.
+/// AI partners complete groups of two when their people go: the study continues until its groups of people are there.
 const QUOTA: &str = "format: 1
 study: {id: quota, version: 1.0.0, title: Quota, contact: lab@example.edu, expires_h: 1}
 recruitment: {provider: prolific}

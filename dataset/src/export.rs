@@ -33,7 +33,7 @@ use store::data_folder;
 use store::{Withdrawn, reason_name};
 use study::plural::count;
 
-/// What was exported.
+/// The tables that were written, with their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Episodes in the tables.
@@ -66,7 +66,7 @@ pub struct Summary {
     pub presence: u64,
     /// Rows of `routes`.
     pub routes: u64,
-    /// Rows of `seen`; none if it was not asked for.
+    /// Rows of `seen`; `None` unless it was asked for.
     pub seen: Option<u64>,
     /// Where the table of seats is.
     pub seats_path: PathBuf,
@@ -98,7 +98,7 @@ pub struct Summary {
     pub routes_path: PathBuf,
     /// Where the table of frames is, if it was asked for.
     pub seen_path: Option<PathBuf>,
-    /// What is left out, and why: episodes, or what a page of one says that it showed.
+    /// Episodes, or the frames of a page of one, that were left out, each with the reason.
     pub skipped: Vec<Skipped>,
 }
 

@@ -1,4 +1,4 @@
-//! Who is to be paid what, by the payments that were computed when sessions ended; and the files that recruiters take.
+//! Payments that are due, as they were computed when sessions ended; and the files that recruiters take.
 //!
 //! Nothing is paid here, and nothing is ever marked as paid twice: a payment is one row, and only rows that are due are
 //! written into a file and marked.
@@ -31,32 +31,32 @@ pub enum PaymentFormat {
 /// A payment file to write.
 #[derive(Clone, Debug)]
 pub struct PaymentOrder {
-    /// For whom.
+    /// The reader of the file.
     pub format: PaymentFormat,
     /// Where; there must be no such file yet.
     pub out: PathBuf,
-    /// Whether what is in it counts as paid from now on.
+    /// True if the payments in it count as paid from now on.
     pub mark: bool,
 }
 
-/// What is paid, and what is to be paid.
+/// The payments of a data folder, due and paid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ledger {
     /// Every session that has ended, the oldest first.
     pub payments: Vec<Payment>,
-    /// What is due in all, by currency, in its smallest unit.
+    /// The sum of the payments due, by currency, in its smallest unit.
     pub due: BTreeMap<String, u64>,
     /// The median wage an hour of those who completed, by currency, in its smallest unit.
     pub median_per_hour: BTreeMap<String, u64>,
-    /// What a person should look at.
+    /// Warnings for the researcher.
     pub warnings: Vec<String>,
     /// The file that was written, and its lines.
     pub file: Option<(PathBuf, usize)>,
-    /// What the file says in all, by currency, in its smallest unit.
+    /// The sum of the amounts in the file, by currency, in its smallest unit.
     pub in_file: BTreeMap<String, u64>,
-    /// What the provider pays of the same people by its own approval.
+    /// The sum that the recruiter pays the same people by its own approval.
     pub by_approval: BTreeMap<String, u64>,
-    /// Whether the study says what its outcomes pay.
+    /// True if the study says what its outcomes pay.
     #[serde(skip)]
     has_recruitment: bool,
     /// Payments that were marked as paid.
@@ -91,14 +91,14 @@ async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
     })
 }
 
-/// What a completion code, or the number of a visit, stands for.
+/// The meaning of a completion code or reference number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Meaning {
     /// The code or number.
     pub code: String,
     /// The outcome whose code it is by the study file.
     pub outcome: Option<String>,
-    /// Who has it.
+    /// The payments of the sessions that have it.
     pub payments: Vec<Payment>,
 }
 
@@ -185,13 +185,13 @@ impl Ledger {
     }
 }
 
-/// Whether a study in canonical form has a block `recruitment`: with it, every outcome is listed.
+/// Tells if a study in canonical form has a block `recruitment`: with it, every outcome is listed.
 fn has_recruitment(study: &str) -> bool {
     let study: Result<Value, _> = serde_json::from_str(study);
     study.is_ok_and(|study| study["recruitment"]["outcomes"].is_object())
 }
 
-/// What is due in all, by currency, in its smallest unit.
+/// The sum of the payments due, by currency, in its smallest unit.
 fn due(payments: &[Payment]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for payment in payments.iter().filter(|it| it.state == PayState::Due) {
@@ -295,7 +295,7 @@ async fn write(
 /// Somebody who did not come from there, as far as the identifier tells.
 struct Stranger;
 
-/// Whether an identifier has the form of Prolific's, which refuses a whole list for one line of another form.
+/// Tells if an identifier has the form of Prolific's, which refuses a whole list for one line of another form.
 fn is_of_prolific(participant: &str) -> bool {
     participant.len() == 24 && participant.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -309,7 +309,7 @@ fn heading(format: PaymentFormat) -> Option<Vec<String>> {
     Some(names.iter().map(|name| (*name).to_owned()).collect())
 }
 
-/// The line of a payment; none if the provider pays all of it by itself.
+/// The line of a payment; `None` if the recruiter pays all of it with the approval.
 fn line(
     format: PaymentFormat,
     payment: &Payment,

@@ -1,4 +1,4 @@
-//! Whether a data folder holds what it says: every episode is simulated again and compared with its digests, its
+//! Verification of a data folder: every episode is simulated again and compared with its digests, its
 //! end, its module and the database.
 //!
 //! The folder is only read, also while a server writes to it.
@@ -23,7 +23,7 @@ use store::reason_name;
 
 pub use order::{Equivocation, Named};
 
-/// What was found in a data folder.
+/// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Every episode file, by name.
@@ -32,7 +32,7 @@ pub struct Report {
     pub missing: Vec<String>,
 }
 
-/// What was found of one episode.
+/// The result of verifying one episode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// Id.
@@ -47,26 +47,26 @@ pub struct Verified {
     pub digest: String,
     /// How often each kind of event happened.
     pub events: BTreeMap<String, u32>,
-    /// Why it ended, by its file or else by the database; none while it runs.
+    /// Why it ended, by its file or else by the database; `None` while it runs.
     pub reason: Option<&'static str>,
     /// How often a seat changed hands.
     pub changes: usize,
     /// The pages that simulated something else than the replica, as the file names them.
     pub diverged: Vec<Named>,
-    /// What people's pages told that contradicts what was played, as the file says.
+    /// Contradictions between what people's pages sent and what was played, as the file names them.
     pub equivocations: Vec<Equivocation>,
     /// Frames that pages showed, each rebuilt from the file.
     pub frames: u64,
-    /// Whether the file ends in what a crash left of its last write.
+    /// True if the file ends in the torn record of a crash.
     pub torn: bool,
-    /// Whether the module that was played is stored.
+    /// The state of the module that was played.
     pub module: Module,
-    /// Whether everything is equal: `verdict`, and `because` unless it is.
+    /// The verdict, with the reason in `because` unless everything is equal.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What the comparison gave.
+/// The result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict", content = "because")]
 pub enum Verdict {
@@ -93,14 +93,14 @@ pub enum Module {
 }
 
 impl Report {
-    /// Whether everything was verified and nothing differs.
+    /// Tells if everything was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
         self.missing.is_empty() && self.episodes.iter().all(Verified::is_fine)
     }
 }
 
 impl Verified {
-    /// Whether it was verified and nothing differs.
+    /// Tells if it was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
         self.verdict == Verdict::Equal && matches!(self.module, Module::Present | Module::Unnamed)
     }

@@ -22,7 +22,7 @@ const PAGE: &str = include_str!("../pages/admin.html");
 const SCRIPT: &str = include_str!("../pages/admin.js");
 const STYLE: &str = include_str!("../pages/admin.css");
 
-/// Who may look, and at what.
+/// The study that the admin page shows, and the token that opens it.
 #[derive(Debug)]
 pub struct Admin {
     token: String,
@@ -33,7 +33,7 @@ pub struct Admin {
 /// How a study stands.
 #[derive(Debug, Serialize)]
 pub struct Status {
-    /// What runs.
+    /// The study that runs.
     pub study: Named,
     /// Every session, the newest first.
     pub sessions: Vec<Row>,
@@ -67,7 +67,7 @@ pub struct Row {
     pub visit: usize,
     /// Length of the way, as far as it is drawn.
     pub visits: usize,
-    /// How it ended; none while it goes on.
+    /// How it ended; `None` while it runs.
     pub outcome: Option<String>,
     /// ISO-8601 UTC.
     pub began: String,

@@ -1,4 +1,4 @@
-//! What the handlers share.
+//! The state that the handlers share.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use server_core::arbiter::Event;
 use server_core::limits::Limits;
 use store::data_folder::{Bytes, EnvModule};
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Debug)]
 pub struct App {
     /// Limits.
@@ -27,7 +27,7 @@ pub struct App {
     pub assets: Assets,
     /// The environment modules of the study.
     pub modules: Vec<EnvModule>,
-    /// What pages of the study show, by the end of its path.
+    /// Pictures and videos of the study's pages, by the end of their path.
     pub media: HashMap<String, Media>,
     /// Folder of the modules that episodes of this data folder were played with.
     pub modules_dir: PathBuf,
@@ -37,7 +37,7 @@ pub struct App {
     pub connections: Arc<Connections>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
-    /// Whence participants come.
+    /// The recruiter of the study.
     pub provider: Provider,
     /// To the driver.
     pub events: mpsc::Sender<Event>,

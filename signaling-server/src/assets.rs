@@ -39,7 +39,7 @@ impl Assets {
     }
 }
 
-/// Whether a path names a file below its folder, with no step up or aside.
+/// Tells if a path names a file below its folder, with no step up or aside.
 fn is_plain(path: &str) -> bool {
     !path.contains('\\')
         && Path::new(path)

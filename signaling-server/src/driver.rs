@@ -1,6 +1,6 @@
-//! Runs the hub: events and time in, effects carried out in their order.
+//! Runs the arbiter: events and time in, effects carried out in their order.
 //!
-//! Two tasks: one steps the hub and never waits for a disk; the other carries effects out one after the other,
+//! Two tasks: one steps the arbiter and never waits for a disk; the other carries effects out one after the other,
 //! so that what is shown is durable before it is sent. Relayed datagrams overtake.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use store::persistence::Persistence;
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
 
-/// What carries effects out.
+/// The parts that carry effects out.
 pub struct Executor {
     /// The database.
     pub persistence: Persistence,
@@ -29,14 +29,14 @@ pub struct Executor {
     pub episodes: PathBuf,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
-    /// What the archive reports, back to the hub.
+    /// Reports of the archive, back to the arbiter.
     pub results: mpsc::UnboundedSender<Event>,
 }
 
-/// Steps the hub until [`Event::Stop`]; gives the executor back once everything is carried out.
+/// Steps the arbiter until [`Event::Stop`]; gives the executor back once everything is carried out.
 ///
 /// # Errors
-/// The database failed: nothing can be kept any more, so the server stops rather than going on without persistence.
+/// The database failed: nothing can be stored any more, so the server stops instead of running without persistence.
 pub async fn run(
     mut hub: Hub,
     clock: Clock,

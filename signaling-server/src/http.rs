@@ -20,16 +20,16 @@ use crate::http_range::{Range, range};
 use crate::socket;
 use protocol::hash::sha256_hex;
 
-/// What a page may load and do: its own files, its own socket, nothing else.
+/// The content security policy of pages: their own files, their own socket, nothing else.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
      connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; style-src 'self'";
 
-/// What Mechanical Turk needs beyond: its pages show the study in a frame, and take what is handed in.
+/// The addition for Mechanical Turk: its pages embed the study, and take the form that is handed in.
 const MTURK: &str = "; form-action https://www.mturk.com https://workersandbox.mturk.com; frame-ancestors 'self' \
      https://www.mturk.com https://worker.mturk.com https://workersandbox.mturk.com https://requester.mturk.com \
      https://requestersandbox.mturk.com";
 
-/// What people see who start a server that was built without its front end.
+/// The page of a server that was built without its front end.
 const NO_FRONT_END: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>Coplay</title>\
      <h1>The front end is not built</h1><p>This server runs, but it was built without its pages. \
      Run <code>cargo xtask demo</code> in the checkout, or name a built folder with <code>--dist</code>.</p></html>";
@@ -92,7 +92,7 @@ async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Res
         .unwrap_or_else(not_found)
 }
 
-/// How long what is named by its hash may be kept: it never changes.
+/// How long a browser may cache a file that is named by its hash: it never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// A module under its hash: `<sha256>.wasm`.
@@ -119,7 +119,7 @@ async fn network(State(app): State<Arc<App>>, Path(file): Path<String>) -> Respo
     }
 }
 
-/// What an SVG may do that somebody opens by itself: be seen.
+/// The policy of an SVG that somebody opens by itself: it may only be seen.
 const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// A picture or video under its hash: all of it, or the range that a video player asks for.
@@ -161,7 +161,7 @@ async fn media(
 }
 
 /// A file of the front end, from its Brotli form where there is one and the browser takes it.
-/// A browser that still has these very bytes is told so.
+/// Answers "not modified" to a browser that still has these very bytes.
 fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
     let packed = accepts_brotli(headers)
         .then(|| app.assets.read(&format!("{path}.br")))

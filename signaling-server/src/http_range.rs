@@ -1,8 +1,8 @@
-//! What part of a file a request asks for.
+//! The part of a file that a request asks for.
 //!
 //! Source: RFC 9110, section 14; of several parts the first one is given.
 
-/// What is asked for.
+/// The requested part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Range {
     /// All of it, also if what is asked for cannot be read.
@@ -13,7 +13,7 @@ pub(crate) enum Range {
     Beyond,
 }
 
-/// Reads the value of a `Range` header for a file of so many bytes.
+/// Reads the value of a `Range` header for a file of `len` bytes.
 pub(crate) fn range(header: Option<&str>, len: usize) -> Range {
     let Some(spec) = header.and_then(|header| header.strip_prefix("bytes=")) else {
         return Range::All;

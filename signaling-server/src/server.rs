@@ -34,14 +34,14 @@ use turn::{Issuer, Secret};
 
 use crate::turn_sockets::{self, Turn, TurnOptions};
 
-/// Messages of pages that may wait for the hub.
+/// Messages of pages that may wait for the arbiter.
 const EVENTS: usize = 1_024;
 
-/// What Prolific fills in for every participant.
+/// The query that Prolific fills in for every participant.
 const PROLIFIC_QUERY: &str =
     "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}";
 
-/// What a server is started with.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Study folder.
@@ -50,27 +50,27 @@ pub struct Options {
     pub data: PathBuf,
     /// Participant links to have that nobody has finished.
     pub links: usize,
-    /// Whether people are let in without a link.
+    /// True if people are let in without a link.
     pub open: bool,
     /// The front end.
     pub assets: Assets,
     /// Limits.
     pub limits: Limits,
-    /// The STUN and TURN server; none if there is to be none.
+    /// The STUN and TURN server; `None` for none.
     pub turn: Option<TurnOptions>,
-    /// What becomes of participants who are on their way through another version of the study.
+    /// The treatment of participants who are in the middle of another version of the study.
     pub changed: OnStudyChange,
 }
 
 /// A server that runs, whether or not anything listens for it.
 pub struct Server {
-    /// What its handlers share.
+    /// The state that its handlers share.
     pub app: Arc<App>,
     /// Tokens of the participant links that nobody has finished.
     pub links: Vec<String>,
-    /// What each outcome tells the recruiter, and its completion code; none without recruitment.
+    /// The action and the completion code by which the recruiter learns of each outcome; empty without recruitment.
     pub codes: Vec<(Outcome, RecruiterAction, String)>,
-    /// The query of the address that the recruiter is given, if it has one of its own.
+    /// The query in the address for the recruiter, if it needs one.
     pub query: Option<&'static str>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
@@ -82,7 +82,7 @@ pub struct Server {
 type Wrap = Box<dyn FnOnce(Router) -> Router + Send>;
 
 impl Server {
-    /// Reads the study, opens the data folder, takes up what was running, and starts the hub.
+    /// Reads the study, opens the data folder, resumes running episodes, and starts the arbiter.
     ///
     /// # Errors
     /// [`StartError`]; nothing runs then.
@@ -202,7 +202,7 @@ impl Server {
         self.turn.as_ref().map(|turn| turn.port)
     }
 
-    /// Serves until `stop`, and then stops: nobody new is let in, everything is kept, pages are told to come back.
+    /// Serves until `stop`, and then stops: nobody new is let in, everything is stored, and pages are asked to reconnect.
     ///
     /// # Errors
     /// The listener or the database failed.
@@ -283,7 +283,7 @@ fn media(study: &Study) -> HashMap<String, Media> {
     all.collect()
 }
 
-/// What each env stage of a study plays, with the module of its environment.
+/// The facts that the arbiter needs of each env stage, with the hash of the module that it plays.
 fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
@@ -296,7 +296,7 @@ fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> E
     facts.into_iter().filter_map(stage).collect()
 }
 
-/// The module of an environment among those that are kept. Two stages may play two modules of one id.
+/// The module of an environment among those that are stored. Two stages may play two modules of one id.
 fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
     modules.iter().find(|module| match &env.module {
         Some(file) => module.hash == file.sha256,

@@ -92,7 +92,7 @@ pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> R
         })
 }
 
-/// What a page did.
+/// A frame from a page, or its end.
 enum Heard {
     Message(Box<ClientMessage>),
     Noise,
@@ -137,7 +137,7 @@ async fn converse(
     loop {
         let frame = tokio::select! {
             bytes = outgoing.recv() => {
-                // None: the hub has closed this connection, and everything before is sent.
+                // `None`: the arbiter has closed this connection, and everything before is sent.
                 if !write(app, socket, Message::Binary(bytes?.into())).await {
                     return None;
                 }

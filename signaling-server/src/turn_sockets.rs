@@ -83,7 +83,7 @@ async fn bind(listen: SocketAddr) -> io::Result<(UdpSocket, TcpListener)> {
     }
 }
 
-/// What happens on TCP.
+/// An event on TCP.
 enum Happened {
     Opened(Client, TcpStream, tokio::sync::OwnedSemaphorePermit),
     Frame(Client, Vec<u8>),
@@ -186,7 +186,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Whether it stays open: whoever has no allocation must not keep the place of somebody who wants one.
+    /// Tells if it stays open: whoever has no allocation must not keep the place of somebody who wants one.
     fn stays(&mut self, now_us: u64, hello_us: u64, has_allocation: bool) -> bool {
         if has_allocation {
             self.since_us = now_us;

@@ -155,7 +155,7 @@ impl DataDir {
     }
 }
 
-/// Whether a server has kept data in a folder.
+/// Tells whether a folder is the data folder of a server.
 pub fn is_there(dir: &Path) -> bool {
     dir.join("episodes").is_dir() || dir.join(FILE).is_file()
 }

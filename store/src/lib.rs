@@ -44,7 +44,7 @@ pub enum StoreError {
     Marked,
 }
 
-/// Whose episodes the database of a data folder wants left out, read also while a server writes to it.
+/// The participants and groups that exports leave out, read also while a server writes to the folder.
 ///
 /// # Errors
 /// [`StoreError`]
@@ -57,7 +57,7 @@ pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
     known
 }
 
-/// The episodes that the database of a data folder knows, read also while a server writes to it; none if it has none.
+/// The episodes in the database of a data folder, read also while a server writes to it; empty without a database.
 /// Its files are to be read after this: an end is in the file of its episode before it is in the database.
 ///
 /// # Errors

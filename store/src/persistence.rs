@@ -1,4 +1,4 @@
-//! Between the hub and the database: writes go down, and what was written comes up after a restart.
+//! Stores the arbiter's changes in the database, and restores its state after a restart.
 
 mod restore;
 
@@ -214,7 +214,7 @@ impl Persistence {
         }
     }
 
-    /// What was given, with what became of it; an item of attention that was left out is there with nothing.
+    /// Answers as they are stored, with their marks; an item of attention that was left out is stored without a value.
     fn answers(&self, given: server_core::arbiter::Answers) -> Answers {
         let stage = &self.study.timeline[usize::from(given.stage)];
         let marks = stage.kind.marks(&given.answers);

@@ -1,4 +1,4 @@
-//! What is put into the store, and what comes out of it.
+//! Values that go into the store and come out of it.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub struct NewSession {
     pub study_version: String,
     /// SHA-256 of the canonical study, lower-case hex.
     pub study_hash: String,
-    /// Whom the recruiter calls how.
+    /// The recruiter's identifier for the participant.
     pub identity: Option<Identity>,
     /// Its place in the study.
     pub place: Place,
@@ -55,18 +55,18 @@ pub struct Place {
     pub payment: Option<study::Payment>,
 }
 
-/// Whom a provider calls how.
+/// A recruiter's identifier, with the session that it belongs to.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identifier {
     /// Pseudonym of the session.
     pub session: String,
     /// Pseudonym of its participant.
     pub pseudonym: String,
-    /// Whom the recruiter calls how.
+    /// The recruiter's identifier for the participant.
     pub identity: Identity,
 }
 
-/// Whether a payment was made.
+/// The state of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PayState {
@@ -98,10 +98,10 @@ pub struct Payment {
     pub session: String,
     /// Pseudonym of the participant.
     pub participant: String,
-    /// What is paid.
+    /// The payment as it was computed.
     #[serde(flatten)]
     pub what: study::Payment,
-    /// Whether it was made.
+    /// Its state.
     pub state: PayState,
     /// When it was computed, ISO-8601 UTC.
     pub at: String,
@@ -142,7 +142,7 @@ pub struct Session {
     pub erased_at: Option<String>,
 }
 
-/// What a participant gave to a stage.
+/// The answers of a participant at one visit of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// Id of the stage.
@@ -153,7 +153,7 @@ pub struct Answers {
     pub visit: u16,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// What became of items that have a right answer.
+    /// The marks of items that have a right answer.
     pub marks: Vec<Mark>,
     /// The orders that were drawn for what was asked.
     pub shown: Vec<ShownOrder>,
@@ -161,7 +161,7 @@ pub struct Answers {
     pub pages_ms: Vec<u32>,
 }
 
-/// Whose episodes are left out of what is exported.
+/// The participants and groups that exports leave out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Withdrawn {
     /// Pseudonyms of those whose own part is left out.
@@ -210,9 +210,9 @@ pub struct NewEpisode {
     pub participants: Vec<String>,
     /// Number of the visit of each of them, among those of the participant.
     pub visits: Vec<u16>,
-    /// What was drawn for the group, JSON.
+    /// The group's assignment, JSON.
     pub draw: String,
-    /// What names stood for at the stage, JSON.
+    /// The values of names at the stage, JSON.
     pub bindings: String,
 }
 
@@ -223,16 +223,16 @@ pub struct Group {
     pub id: String,
     /// Id of the lobby.
     pub stage: String,
-    /// What was drawn for it, JSON.
+    /// Its assignment, JSON.
     pub draw: String,
     /// Places in it, those of AI partners too.
     pub size: u8,
-    /// Whether an AI partner plays or played for somebody who is missing.
+    /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
     /// Its people, by place.
     pub members: Vec<Member>,
-    /// The visit at which its people write to each other in a stage of its own, and since when, microseconds since the
-    /// Unix epoch; none before the first one.
+    /// The visit at which its people write to each other in a chat stage, and since when, microseconds since the
+    /// Unix epoch; `None` before the first one.
     pub talk: Option<(u16, u64)>,
 }
 
@@ -263,7 +263,7 @@ pub struct Message {
     pub sent_us: u64,
     /// When it came, microseconds since the Unix epoch.
     pub at_us: u64,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -291,9 +291,9 @@ pub struct Wait {
     pub visit: u16,
     /// When it began, microseconds since the Unix epoch.
     pub joined_us: u64,
-    /// When it ended; none while it lasts, or if the server died meanwhile.
+    /// When it ended; `None` while it lasts, or if the server died meanwhile.
     pub left_us: Option<u64>,
-    /// Why it ended; none while it lasts.
+    /// Why it ended; `None` while it lasts.
     pub why: Option<String>,
     /// Id of the group that plays.
     pub group: Option<String>,
@@ -306,7 +306,7 @@ pub struct Wait {
 /// Somebody of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The place: the how many-th of the seats of people it is in every stage that the group plays, from 0.
+    /// The place: index among the seats of people in every stage that the group plays, from 0.
     pub place: u8,
     /// Pseudonym.
     pub participant: String,
@@ -329,19 +329,19 @@ pub struct Episode {
     pub path: String,
     /// Id of the study of its people, and the version that it gives itself.
     pub study: Option<(String, String)>,
-    /// What was drawn for the group, JSON.
+    /// The group's assignment, JSON.
     pub draw: String,
     /// Number of the visit of the participant of each seat; empty if that is not known.
     pub visits: Vec<u16>,
-    /// What names stood for at the stage, JSON.
+    /// The values of names at the stage, JSON.
     pub bindings: String,
     /// ISO-8601 UTC.
     pub created_at: String,
     /// ISO-8601 UTC.
     pub ended_at: Option<String>,
-    /// Why it ended; none while it runs.
+    /// Why it ended; `None` while it runs.
     pub reason: Option<EndReason>,
-    /// How it ended; none while it runs, or if its replica could not say.
+    /// How it ended; `None` while it runs, or if its replica could not say.
     pub ending: Option<Ending>,
 }
 
@@ -366,11 +366,11 @@ pub struct Response {
     pub item: String,
     /// The value, JSON.
     pub value: String,
-    /// Whether it is right; none if nothing is.
+    /// True if it is right; `None` for an item without a right answer.
     pub correct: Option<bool>,
-    /// Whether it says that the person did not read.
+    /// True if it shows that the person did not read.
     pub flag: bool,
-    /// The values of its choices or rows in the order in which they were shown, a list, JSON; none if none was drawn.
+    /// The values of its choices or rows in the order shown, a list, JSON; `None` without a random order.
     pub shown: Option<String>,
     /// Time on the stage.
     pub elapsed_ms: u32,

@@ -25,7 +25,7 @@ use super::{Link, StoreError};
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
-/// What brings a data folder from the version of its index to the next.
+/// The migrations: each brings the database of a data folder to its next version.
 const MIGRATIONS: [&str; 11] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
@@ -183,7 +183,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// What everything is drawn from; none before it was set.
+    /// The seed of all assignments; `None` before it was set.
     pub async fn seed(&self) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT value FROM counters WHERE name = 'seed'";
         let row = sqlx::query(sql).fetch_optional(&self.pool).await?;

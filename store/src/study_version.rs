@@ -1,4 +1,4 @@
-//! A study that changed while participants are on their way through it: who goes on, who ends, and when the server
+//! A study that changed while participants are on their way through it: who continues, who ends, and when the server
 //! does not start at all.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub enum OnStudyChange {
 /// The participants whose sessions are to end now, as the study that they are in is another one.
 ///
 /// # Errors
-/// They cannot go on, and nothing was said of what becomes of them.
+/// They cannot continue in this version, or `changed` refuses them.
 pub fn stale(
     study: &Study,
     data: &DataDir,

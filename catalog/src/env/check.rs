@@ -1,4 +1,4 @@
-//! Whether an environment keeps the laws: seeded random play, nonsense, pictures, and the twin in this program.
+//! Checks that an environment keeps the laws: seeded random play, nonsense, pictures, and the twin in this program.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -198,7 +198,7 @@ fn pictures(sprites: &[Sprite]) -> Law {
 }
 
 impl Checked {
-    /// Whether every law held.
+    /// Tells if every law held.
     pub fn is_fine(&self) -> bool {
         self.laws.iter().all(|law| law.broken == 0)
     }

@@ -129,7 +129,7 @@ pub struct Line {
     pub id: String,
     /// Version of its rules.
     pub version: String,
-    /// What a person calls it.
+    /// Its name for people.
     pub title: String,
     /// Number of seats with the default parameters.
     pub seats: u8,
@@ -178,10 +178,10 @@ impl fmt::Display for Listed {
     }
 }
 
-/// What an environment says of itself.
+/// The description that an environment gives of itself.
 #[derive(Debug, Serialize)]
 pub struct Shown {
-    /// What its parameters fix.
+    /// The facts that its parameters fix.
     pub spec: Spec,
     /// JSON Schema of its parameters.
     pub params_schema: Value,

@@ -51,13 +51,13 @@ pub struct ServeArgs {
     /// unfinished sessions, including abandoned ones.
     #[arg(long)]
     pub open: bool,
-    /// What to do with participants who are in the middle of another version of the study.
+    /// How to handle participants who are in the middle of another version of the study.
     #[arg(long, value_enum, default_value_t = Changed::Refuse)]
     pub changed: Changed,
     /// Print one JSON line to standard output instead of text.
     #[arg(long)]
     pub json: bool,
-    /// Run by a clock whose pace is told on the standard input, and stop at its end: for rehearsals.
+    /// Run by a clock whose pace comes on standard input, and stop when that ends: for rehearsals.
     #[arg(long, hide = true)]
     pub paced: bool,
 }
@@ -269,7 +269,7 @@ mod tests {
 pub enum Changed {
     /// Do not start: they can finish only with the study as it was.
     Refuse,
-    /// They go on in the new version, which must have the same stages and blocks; texts and parameters may differ.
+    /// They continue in the new version, which must have the same stages and blocks; texts and parameters may differ.
     Carry,
     /// Their sessions end with the outcome technical.
     End,

@@ -11,7 +11,7 @@ use anyhow::{Context as _, ensure};
 pub struct Template {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
@@ -51,7 +51,7 @@ pub const STUDIES: [Template; 3] = [
     ),
 ];
 
-/// What was written.
+/// The study that was written.
 #[derive(Debug)]
 pub struct Written {
     dir: PathBuf,
@@ -114,7 +114,7 @@ fn id(dir: &Path) -> String {
     }
 }
 
-/// What `coplay new` alone tells.
+/// The text that `coplay new` shows without a template.
 pub fn list() -> String {
     let mut text = "Templates:\n".to_owned();
     for template in &STUDIES {

@@ -23,7 +23,7 @@ const STAY: Action = 4;
 /// Index of the event "collected".
 const COLLECTED: u16 = 0;
 
-/// What a study may choose.
+/// The parameters that a study may set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {

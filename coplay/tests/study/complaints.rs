@@ -1,4 +1,4 @@
-//! What is seen to break in MUG, each as a scenario that must hold here; `requests.rs` has what users of other platforms
+//! Failures seen in MUG, each as a scenario that must hold here; `requests.rs` has what users of other platforms
 //! complain of and ask for. `docs/complaints.md` says which test stands for what.
 //!
 //! Sources: MUG 0.1.3, whose failures were reproduced; the issue trackers of Empirica, JATOS, psiTurk, jsPsych, reVISit
@@ -133,7 +133,7 @@ async fn the_last_page_is_only_shown_once_the_last_answer_is_on_the_disk() {
         page.done(at, text(&format!("answer {at}"))).await;
     }
     end(&mut page).await;
-    // The server goes on running: what another reader finds now was there before the page was told.
+    // The server keeps running: whatever another reader finds now was stored before the page learned of it.
     let store = SqliteStore::read(&host.data()).await.unwrap();
     assert_eq!(store.responses().await.unwrap().len(), 5);
     let sessions = store.sessions().await.unwrap();
@@ -176,7 +176,7 @@ fn fluency() -> Vec<Answer> {
     }]
 }
 
-/// In MUG the game ends at once for both; the survivor cannot go on, is locked out on reload, and has a code that was
+/// In MUG the game ends at once for both; the survivor cannot continue, is locked out on reload, and has a code that was
 /// never stored.
 #[tokio::test]
 async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_verified() {
@@ -372,7 +372,7 @@ async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_th
     );
 }
 
-/// What the server says to a request that is sent as it is.
+/// The answer of the server to a request that is sent as it is.
 async fn asked(address: &str, request: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is half done of a stage, from one page to another, and through restarts; and the least time of pages.
+//! Drafts of a stage, from one page to another, and through restarts; and the least time of pages.
 
 use protocol::control::{Answer, ClientMessage, Draft, Entry, ServerMessage, StageView};
 use store::SqliteStore;
@@ -38,7 +38,7 @@ fn half(page: u16, pages_ms: &[u32], answers: &[(&str, &str)]) -> Draft {
     }
 }
 
-/// The stage that the page is told, and what was done of it.
+/// The stage that the page is sent, and its draft.
 async fn told(page: &mut Page) -> (StageView, Option<Draft>) {
     page.until(|message| match message {
         ServerMessage::Stage { view, draft, .. } => Some((view, draft)),
@@ -95,7 +95,7 @@ async fn a_half_finished_form_is_there_again_on_another_device_and_after_a_resta
     assert_eq!(kept(&mut page).await, 1);
     tell(&mut page, 2, 1, &second).await;
     assert_eq!(kept(&mut page).await, 2);
-    // What is not of this form is not kept, and closes nothing.
+    // Answers that are not of this form are not stored, and close nothing.
     tell(&mut page, 3, 1, &half(0, &[], &[("else", "1")])).await;
     // The link on another device: what was acknowledged is there.
     let mut other = enter(&server).await;
@@ -151,7 +151,7 @@ async fn drafts_that_come_too_often_or_are_too_long_are_not_kept_and_nothing_els
     }
     page.say(&ClientMessage::Clock { sent_us: 77 }).await;
     let mut numbers = Vec::new();
-    // A stage that is told again is the answer to the last message, behind which nothing of the above can come.
+    // A stage that is sent again is the answer to the last message, behind which nothing of the above can come.
     page.done(1, Vec::new()).await;
     let again = loop {
         match page.hear().await.unwrap() {

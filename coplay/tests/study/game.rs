@@ -22,7 +22,7 @@ pub(crate) struct Match {
     spec: Spec,
 }
 
-/// What a page makes of its plan.
+/// The session and the world that a page opens for its plan.
 pub(crate) fn opened(plan: &Plan, t0_us: u64, input_delay: u8) -> (Config, Instance<Overcooked>) {
     let world = Instance::new(env_core::envs::build::<Overcooked>(plan.params.as_bytes()).unwrap());
     let config = Config {
@@ -108,7 +108,7 @@ pub(crate) async fn meet(host: &Running) -> Match {
 }
 
 impl Match {
-    /// Plays through the relay until so many ticks are confirmed on both pages.
+    /// Plays through the relay until this many ticks are confirmed on both pages.
     pub(crate) async fn play(&mut self, ticks: u32) {
         while self
             .sessions
@@ -225,7 +225,7 @@ impl Match {
         }
     }
 
-    /// How the episode ended, as the first page is told.
+    /// The end of the episode, as the first page receives it.
     pub(crate) async fn ended(&mut self) -> EndReason {
         let ended = |message| match message {
             ServerMessage::Ended { reason, .. } => Some(reason),

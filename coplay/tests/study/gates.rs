@@ -170,7 +170,7 @@ fn away() -> Host {
     host
 }
 
-/// The ticket and the address of the page of another site that is told.
+/// The ticket, and the address of the page of another site that the server sends.
 async fn ticket(page: &mut Page) -> (String, String) {
     let StageView::External {
         url, ticket, code, ..

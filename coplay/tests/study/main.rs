@@ -116,7 +116,7 @@ async fn a_reload_between_stages_resumes_there_even_after_a_restart() {
     )
     .await;
     assert!(matches!(again.stage().await, StageView::Lobby { .. }));
-    // The same link in another window: the newer page goes on, the older one is told.
+    // The same link in another window: the newer page continues, and the older one learns why it stops.
     let mut newer = Page::enter(&server, Entry::Invite(links[0].clone())).await;
     assert!(matches!(newer.stage().await, StageView::Lobby { .. }));
     again

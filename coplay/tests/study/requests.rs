@@ -1,4 +1,4 @@
-//! What users of other platforms complain of and ask for, each as a scenario that must hold here.
+//! Complaints and requests of other platforms' users, each as a scenario that must hold here.
 //! `docs/complaints.md` says which test stands for what, here and elsewhere.
 //!
 //! Sources: the issue trackers of Empirica, JATOS, psiTurk, jsPsych, reVISit and Dallinger, and the manuals of oTree.
@@ -74,7 +74,7 @@ fn pence(pay: &str) -> u32 {
 }
 
 /// Empirica #517, #579, #598, #463: lobbies that never end. EM #39: who was timed out is assigned all the same.
-/// Dallinger #5096: no way to pay those whom the study failed.
+/// Dallinger #5096: no way to pay people when the study failed.
 #[tokio::test]
 async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_group_later() {
     let host = lobby("timeout_s: 5, on_timeout: leave");

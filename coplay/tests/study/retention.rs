@@ -1,4 +1,4 @@
-//! What is left of a study once it keeps its data no longer.
+//! The data that are left of a study after its retention period.
 
 use std::process::Command;
 
@@ -19,7 +19,7 @@ use crate::page::Page;
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 
-/// A clock that is so many days ahead.
+/// A clock that is this many days ahead.
 fn ahead(days: u64) -> Clock {
     let pace = Pace {
         shows_us: days * DAY_US,
@@ -81,7 +81,7 @@ fn command(host: &Host, more: &[&str]) -> (bool, String, String) {
     (done.status.success(), text(done.stdout), text(done.stderr))
 }
 
-/// What `coplay retain --json` prints.
+/// The output of `coplay retain --json`.
 fn due(host: &Host, more: &[&str]) -> serde_json::Value {
     let (good, out, err) = command(host, &[&["--json"], more].concat());
     assert!(good, "{out}{err}");

@@ -1,4 +1,4 @@
-//! Episodes in turns: several in one visit, ended by a formula, and taken up by the next page of the person.
+//! Episodes in turns: several in one visit, ended by a formula, and resumed by the next page of the person.
 
 use env_core::Instance;
 use env_core::envs::overcooked::Overcooked;

@@ -27,7 +27,7 @@ timeline:
 bonus: 0.37 * answers.form.fun
 ";
 
-/// A server on a study of its own.
+/// A server with this study.
 pub(crate) fn host(study: &str) -> Host {
     let host = Host::new();
     std::fs::write(host.dir.path().join("study/study.yaml"), study).unwrap();

@@ -1,4 +1,4 @@
-//! What pages noted of keys, time and network, and what the server noted of people and seats.
+//! The tables of keys, events, presence and routes, from the notes of pages and of the server.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use super::{KEYS, Keys, Summary, Table};
 struct KeyRow<'a> {
     keys: Keys<'a>,
     life: u8,
-    /// None if it entered none.
+    /// `None` if it entered no tick.
     tick: Option<u32>,
     action: u16,
     action_name: &'a str,
     down: bool,
     at_us: i64,
-    /// None if the answer was not shown.
+    /// `None` if the answer was not shown.
     shown_us: Option<i64>,
-    /// None if nothing was.
+    /// `None` if nothing was.
     frame_us: Option<i64>,
 }
 

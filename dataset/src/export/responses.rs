@@ -1,4 +1,4 @@
-//! What participants gave to stages: their answers, and the time that they took.
+//! The tables of responses and of times on pages.
 
 use std::path::Path;
 

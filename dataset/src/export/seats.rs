@@ -14,7 +14,7 @@ pub(super) struct SeatRow<'a> {
     keys: Keys<'a>,
     #[serde(skip)]
     pub(super) seat: Seat,
-    /// None for a seat without a person, and in files of earlier programs; so the next two.
+    /// `None` for a seat without a person, and in files of earlier programs; so the next two.
     visit: Option<u16>,
     episode_index: Option<u16>,
     episodes: Option<u16>,

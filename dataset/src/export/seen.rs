@@ -1,4 +1,4 @@
-//! What pages showed, one row a frame.
+//! The table of frames that pages showed, one row for each.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Whether what pages say they showed can have been shown.
+//! Checks that pages can have shown the frames that they say they showed.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ pub(super) fn frames(
     Ok(count)
 }
 
-/// What has to be known for a state not to be a guess.
+/// The facts that tell a certain state from a predicted one.
 struct Certain {
     changes: Vec<Change>,
     /// The ticks that each seat's persons play.
@@ -66,7 +66,7 @@ impl Certain {
         }
     }
 
-    /// Whether a frame showed a state that follows from inputs and changes alone.
+    /// Tells if a frame showed a state that follows from inputs and changes alone.
     fn is_certain(&self, frame: &Frame) -> bool {
         let unknown = self.changes.iter().skip(frame.changes.into());
         let shown = |have: Tick| have.0..frame.tick.0;

@@ -1,4 +1,4 @@
-//! Whether seats changed hands as they must, and whether the pages that simulated something else are named.
+//! Checks the hand-overs of seats, and that pages which simulated something else are named.
 //!
 //! What the log's own order and the replay tell is not told again here: numbers, lives, ticks that nobody had played
 //! yet, and the backfill of ticks that were played later.
@@ -26,7 +26,7 @@ pub struct Named {
 /// A page whose person told it, or the server, something else than what is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Equivocation {
-    /// Whose inputs.
+    /// The seat of the inputs.
     pub seat: u8,
     /// In which life.
     pub life: u8,
@@ -36,9 +36,9 @@ pub struct Equivocation {
     pub by: u8,
     /// The life of that page.
     pub by_life: u8,
-    /// What was played.
+    /// The action that was played.
     pub durable: u16,
-    /// What that page had.
+    /// The action that that page had.
     pub told: u16,
 }
 
@@ -189,7 +189,7 @@ pub(super) fn named(
     Ok(pages.named)
 }
 
-/// What the pages claim while they have their seats.
+/// The digests that pages claim while they have their seats.
 struct Pages<'a> {
     replica: &'a Replica,
     excused: &'a [Equivocation],
@@ -198,7 +198,7 @@ struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// Whether the replica has this digest, or none, which is written as 0.
+    /// Tells if the replica has this digest, or none, which is written as 0.
     fn expects(&self, tick: Tick, digest: u64) -> bool {
         self.replica.digest(tick).unwrap_or_default() == digest
     }

@@ -269,7 +269,7 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
     assert_eq!(report.episodes[0].reason, Some("technical"));
 }
 
-/// Two people, of whom one is taken and comes back: the records after the header, in order.
+/// Two people, one of whom loses the seat and comes back: the records after the header, in order.
 fn handed_over(header: &Header) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
@@ -281,7 +281,7 @@ fn handed_over(header: &Header) -> Vec<Record> {
     log::read(&fs::read(path).unwrap()).unwrap().records
 }
 
-/// What is found of an episode with these records.
+/// The result of verifying an episode with these records.
 async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);

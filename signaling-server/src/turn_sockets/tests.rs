@@ -68,7 +68,7 @@ impl Socket {
         }
     }
 
-    /// What is there within a few milliseconds, if it is whole.
+    /// The frame that arrives within a few milliseconds, if it is whole.
     fn receive(&mut self) -> Option<Vec<u8>> {
         let mut buffer = [0; 2_048];
         let read = match self {

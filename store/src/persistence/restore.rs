@@ -1,4 +1,4 @@
-//! What comes up from the data folder after a restart.
+//! Restores the state of the server from the data folder after a restart.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use server_core::arbiter::{
 use server_core::token::token_hash;
 
 impl Persistence {
-    /// What the data folder remembers. Episodes that were running are opened again, and their logs are returned;
+    /// Reads the stored state. Episodes that were running are opened again, and their logs are returned;
     /// one whose file cannot be read ends as technical, with its file left for `coplay verify`, and one whose file has
     /// its end already is not written on.
     ///
@@ -56,7 +56,7 @@ impl Persistence {
         Ok((restored, logs))
     }
 
-    /// Takes up sessions; those that are stale end as technical.
+    /// Resumes sessions; those of another version of the study end as technical.
     async fn sessions(
         &self,
         restored: &mut Restored,
@@ -137,7 +137,7 @@ impl Persistence {
         Ok(logs)
     }
 
-    /// A place only means something in its own study: another study needs a data folder of its own.
+    /// A place only means something in its own study: another study needs another data folder.
     fn check_study(&self, sessions: &[Session]) -> anyhow::Result<()> {
         let own = &self.study;
         if let Some(other) = sessions.iter().find(|session| session.study != own.id) {
@@ -189,7 +189,7 @@ impl Persistence {
         Ok(open)
     }
 
-    /// A group as the hub has it; none if no lobby of this study made it, such as that of somebody who plays alone.
+    /// A group as the arbiter has it; `None` if no lobby of this study made it: such as a group of one who plays alone.
     fn restored_group(&self, group: crate::Group) -> anyhow::Result<Option<GroupRow>> {
         let timeline = &self.study.timeline;
         let stage = timeline.iter().position(|stage| stage.id == group.stage);
@@ -219,7 +219,7 @@ impl Persistence {
         }))
     }
 
-    /// A message as the hub has it, which asks for its stage no more.
+    /// A message as the arbiter has it, which needs its stage no longer.
     fn restored_message(&self, said: crate::Said) -> MessageRow {
         let message = said.message;
         let mut stages = (0..).zip(&self.study.timeline);

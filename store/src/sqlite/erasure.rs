@@ -1,4 +1,4 @@
-//! What is erased of people, and whose part is left out of what is exported.
+//! Withdrawal and erasure, and the list of participants and groups that exports leave out.
 
 use sqlx::{Row as _, raw_sql};
 
@@ -67,7 +67,7 @@ impl SqliteStore {
             .collect::<Result<_, _>>()?)
     }
 
-    /// Erases what was recorded of a participant: whom a recruiter calls how, answers, times and waits, and these
+    /// Erases what was recorded of a participant: the recruiter's identifier, answers, times and waits, and these
     /// episodes, whose files are gone. Their session stays with its outcome and payment.
     pub async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
@@ -99,7 +99,7 @@ impl SqliteStore {
         self.empty_log().await
     }
 
-    /// Whose episodes are to be left out of what is exported: of those who withdrew, and of those who are erased.
+    /// The participants and groups that exports leave out: those who withdrew, and those who are erased.
     pub async fn withdrawn(&self) -> Result<Withdrawn, StoreError> {
         let mut withdrawn = Withdrawn::default();
         // A folder that is only read may be older than the tables.

@@ -1,4 +1,4 @@
-//! What people of a group wrote to each other.
+//! Chat messages of groups.
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;

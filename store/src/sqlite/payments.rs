@@ -1,4 +1,4 @@
-//! What sessions are paid.
+//! Payments of sessions.
 
 use sqlx::{Sqlite, Transaction};
 
@@ -17,7 +17,7 @@ impl SqliteStore {
         Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
     }
 
-    /// Marks the payments of these sessions as made, all or none: none if one of them is not due. Gives how many.
+    /// Marks the payments of these sessions as made; if one of them is not due, marks none. Returns their number.
     pub async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError> {
         let mut transaction = self.pool.begin().await?;
         for session in sessions {

@@ -83,7 +83,7 @@ impl SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    /// Keeps whom a recruiter calls how; what was kept before is forgotten.
+    /// Stores a recruiter's identifier, in place of an earlier one.
     pub async fn set_identity(
         &self,
         participant: &str,
@@ -94,7 +94,7 @@ impl SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    /// Whom recruiters call how, oldest session first.
+    /// The recruiters' identifiers, oldest session first.
     pub async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
         let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
                    JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
