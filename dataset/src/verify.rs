@@ -21,7 +21,7 @@ use protocol::hash::sha256_hex;
 use store::data_folder;
 use store::reason_name;
 
-pub use order::{Equivocation, Named};
+pub use order::{DivergedPage, Equivocation};
 
 /// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,7 +52,7 @@ pub struct Verified {
     /// How often a seat changed hands.
     pub changes: usize,
     /// The pages that simulated something else than the replica, as the file names them.
-    pub diverged: Vec<Named>,
+    pub diverged: Vec<DivergedPage>,
     /// Contradictions between what people's pages sent and what was played, as the file names them.
     pub equivocations: Vec<Equivocation>,
     /// Frames that pages showed, each rebuilt from the file.
@@ -307,7 +307,7 @@ impl fmt::Display for Verified {
             write!(f, ", {} changes of seats", self.changes)?;
         }
         for page in &self.diverged {
-            let Named { seat, tick, .. } = page;
+            let DivergedPage { seat, tick, .. } = page;
             write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
         }
         for lie in &self.equivocations {

@@ -34,7 +34,7 @@ pub struct Admin {
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// The study that runs.
-    pub study: Named,
+    pub study: RunningStudy,
     /// Every session, the newest first.
     pub sessions: Vec<Row>,
     /// How many ended in each outcome.
@@ -45,7 +45,7 @@ pub struct Status {
 
 /// The study that runs.
 #[derive(Debug, Serialize)]
-pub struct Named {
+pub struct RunningStudy {
     /// Its id.
     pub id: String,
     /// Its version.
@@ -128,7 +128,7 @@ impl Admin {
             .count();
         let study = &self.study;
         Ok(Status {
-            study: Named {
+            study: RunningStudy {
                 id: study.id.clone(),
                 version: study.version.clone(),
                 title: study.title.usual().to_owned(),

@@ -52,7 +52,7 @@ pub fn stale(
         OnStudyChange::Refuse => bail!("{}", refusal(study, stale.len(), can_go_on)),
         OnStudyChange::Carry if !can_go_on => bail!(
             "{} on the way through a version of the study with other stages, blocks or factors, so nobody can say \
-             where they would go on; end their sessions with --changed end, or serve the study as it was until they are done",
+             where they would continue; end their sessions with --changed end, or serve the study as it was until they are done",
             are(stale.len()),
         ),
         OnStudyChange::Carry => {
@@ -90,7 +90,7 @@ fn are(count: usize) -> String {
 fn refusal(study: &Study, count: usize, can_go_on: bool) -> String {
     let carry = match can_go_on {
         true => {
-            "\n  --changed carry  to let them go on in this version, which has the same stages and blocks"
+            "\n  --changed carry  to let them continue in this version, which has the same stages and blocks"
         }
         false => "",
     };

@@ -7,7 +7,7 @@ use protocol::log::Log;
 use protocol::seen::Frame;
 use protocol::{Controller, Seat, Tick};
 
-use super::{Equivocation, Named};
+use super::{DivergedPage, Equivocation};
 use archive::{Replica, Shown};
 
 /// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
@@ -16,13 +16,13 @@ pub(super) fn frames(
     log: &Log,
     replica: &Replica,
     shown: Vec<Shown<'_>>,
-    named: &[Named],
+    named: &[DivergedPage],
     excused: &[Equivocation],
 ) -> Result<u64, String> {
     let certain = Certain::new(log);
     let mut count = 0;
     for page in shown {
-        let of_page = |named: &Named| (named.seat, named.life) == (page.seat.0, page.life.0);
+        let of_page = |named: &DivergedPage| (named.seat, named.life) == (page.seat.0, page.life.0);
         let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
         let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
         let of = format!("what seat {} showed in life {}", page.seat.0, page.life.0);

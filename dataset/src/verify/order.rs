@@ -14,7 +14,7 @@ use archive::Replica;
 
 /// A page that simulated something else than the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct DivergedPage {
     /// Its seat.
     pub seat: u8,
     /// Its life.
@@ -138,7 +138,7 @@ pub(super) fn named(
     log: &Log,
     replica: &Replica,
     excused: &[Equivocation],
-) -> Result<Vec<Named>, String> {
+) -> Result<Vec<DivergedPage>, String> {
     let (mut through, mut lives) = (Tick(0), BTreeMap::new());
     let mut pages = Pages {
         replica,
@@ -173,7 +173,7 @@ pub(super) fn named(
                         "tick {tick}: the page of seat {seat} is said to differ from {expected:016x}"
                     ));
                 }
-                pages.named.push(Named {
+                pages.named.push(DivergedPage {
                     seat: seat.0,
                     life: lives.get(seat).copied().unwrap_or(0),
                     tick: tick.0,
@@ -194,7 +194,7 @@ struct Pages<'a> {
     replica: &'a Replica,
     excused: &'a [Equivocation],
     claims: BTreeSet<(Seat, Tick, u64)>,
-    named: Vec<Named>,
+    named: Vec<DivergedPage>,
 }
 
 impl Pages<'_> {
@@ -205,7 +205,7 @@ impl Pages<'_> {
 
     /// A page loses its seat: what it claimed of the ticks so far must be so, or it must be named.
     fn leave(&mut self, seat: Seat, life: u8, through: Tick) -> Result<(), String> {
-        let is_named = |named: &Named| (named.seat, named.life) == (seat.0, life);
+        let is_named = |named: &DivergedPage| (named.seat, named.life) == (seat.0, life);
         let is_excused = |told: &Equivocation| (told.by, told.by_life) == (seat.0, life);
         let is_known = self.named.iter().any(is_named) || self.excused.iter().any(is_excused);
         let of_seat = |(claimant, ..): &(Seat, Tick, u64)| *claimant == seat;

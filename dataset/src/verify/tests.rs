@@ -385,7 +385,7 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     let path = archive::path(dir.path(), "e-1").unwrap();
     let records = log::read(&fs::read(path).unwrap()).unwrap().records;
     let (found, because) = judged(&header, &records).await;
-    let named = Named {
+    let named = DivergedPage {
         seat: 1,
         life: 0,
         tick: 4,

@@ -189,7 +189,7 @@ impl Persistence {
         Ok(open)
     }
 
-    /// A group as the arbiter has it; `None` if no lobby of this study made it: such as a group of one who plays alone.
+    /// A group as the arbiter has it; `None` if no lobby of this study made it, as for a person who plays alone.
     fn restored_group(&self, group: crate::Group) -> anyhow::Result<Option<GroupRow>> {
         let timeline = &self.study.timeline;
         let stage = timeline.iter().position(|stage| stage.id == group.stage);

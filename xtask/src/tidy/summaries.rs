@@ -6,21 +6,10 @@ use super::{Finding, RustFiles};
 /// Words that no summary begins with.
 const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"];
 
-/// Folders of crates whose summaries are not rewritten yet.
-const EXEMPT: &[&str] = &[
-    "catalog/",
-    "coplay/",
-    "dataset/",
-    "signaling-server/",
-    "store/",
-];
-
 /// Checks the summaries of every file.
 pub(super) fn check(files: &RustFiles) -> Vec<Finding> {
-    let files = files
-        .iter()
-        .filter(|(path, _)| !EXEMPT.iter().any(|folder| path.starts_with(folder)));
     files
+        .iter()
         .flat_map(|(path, file)| {
             clauses(file).map(move |(line, word)| {
                 let what = format!(
