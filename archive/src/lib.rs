@@ -33,7 +33,7 @@ pub use handover::lease;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, Shown};
-pub use upload::Absorbed;
+pub use upload::AppendedUpload;
 
 /// Folder of the episode files in a data folder.
 pub const FOLDER: &str = "episodes";

@@ -11,8 +11,8 @@ pub(super) use crate::fixtures::{PERSON, ZERO, ai, header, log_of, no_modules, p
 
 const ONE: Seat = Seat(1);
 
-fn fine(through: u32) -> Absorbed {
-    Absorbed {
+fn fine(through: u32) -> AppendedUpload {
+    AppendedUpload {
         through: Tick(through),
         over: None,
         notes: 0,
@@ -194,7 +194,7 @@ fn what_is_uploaded_twice_is_stored_once() {
     let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
     assert_eq!(
         answer,
-        Absorbed {
+        AppendedUpload {
             notes: 1,
             ..fine(10)
         }

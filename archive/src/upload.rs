@@ -11,7 +11,7 @@ use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded};
 
 /// The result of an upload; everything that it reports is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Absorbed {
+pub struct AppendedUpload {
     /// Ticks that are durable.
     pub through: Tick,
     /// The end, once the environment has ended on the last of them.
@@ -34,7 +34,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
-    pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<Absorbed, Refused> {
+    pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<AppendedUpload, Refused> {
         self.check(seat, upload)?;
         if !self.listens_to(seat, upload.life) {
             let last_words = self.last_words(seat, upload);
@@ -59,16 +59,16 @@ impl Episode {
         records.extend(diverged.into_values());
         records.extend(notes);
         self.append(records)?;
-        Ok(Absorbed {
+        Ok(AppendedUpload {
             last: upload.ended.is_some(),
             stopped,
             ..self.absorbed(seat)
         })
     }
 
-    fn absorbed(&self, seat: Seat) -> Absorbed {
+    fn absorbed(&self, seat: Seat) -> AppendedUpload {
         let page = &self.pages[seat.index()];
-        Absorbed {
+        AppendedUpload {
             through: self.through(),
             over: self.over(),
             notes: page.notes,

@@ -3,7 +3,7 @@
 use protocol::control::Upload;
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
-use server_core::arbiter::{Absorbed, Event, Work};
+use server_core::arbiter::{Appended, Event, Work};
 
 use crate::Episode;
 use crate::OpenError;
@@ -27,8 +27,8 @@ pub fn perform(
             Event::Opened(era, episode.is_some())
         }
         (_, None) => failed,
-        (Work::Absorb(seat, upload), Some(episode)) => {
-            Event::Absorbed(era, seat, absorb(episode, seat, &upload))
+        (Work::Append(seat, upload), Some(episode)) => {
+            Event::Appended(era, seat, absorb(episode, seat, &upload))
         }
         (work, Some(episode)) => write(era, episode, work).unwrap_or_else(|error| {
             tracing::error!(%error, era = era.0, "an episode file lacks what was to be added");
@@ -40,7 +40,7 @@ pub fn perform(
 /// Does work that adds a record of the server's own.
 fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> {
     Ok(match work {
-        Work::Open(_) | Work::Absorb(..) => unreachable!("not a record of the server's own"),
+        Work::Open(_) | Work::Append(..) => unreachable!("not a record of the server's own"),
         Work::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
         Work::Take {
             seat,
@@ -64,24 +64,24 @@ fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> 
     })
 }
 
-fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Absorbed {
+fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Appended {
     match episode.absorb(seat, upload) {
-        Ok(taken) if taken.stopped => Absorbed::Failed,
-        Ok(taken) => Absorbed::Durable {
+        Ok(taken) if taken.stopped => Appended::Failed,
+        Ok(taken) => Appended::Durable {
             through: taken.through,
             over: taken.over.is_some(),
             last: taken.last,
             notes: taken.notes,
             diverged: taken.diverged,
         },
-        Err(Refused::Gap { through }) => Absorbed::Gap(through),
+        Err(Refused::Gap { through }) => Appended::Gap(through),
         Err(Refused::Disk(error)) => {
             tracing::error!(%error, "the disk failed under an episode");
-            Absorbed::Failed
+            Appended::Failed
         }
         Err(error) => {
             tracing::warn!(%error, seat = seat.0, "an upload is refused");
-            Absorbed::Malformed
+            Appended::Malformed
         }
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         };
         let events = reports(vec![
             Work::Open(Box::new(header)),
-            Work::Absorb(ZERO, Box::new(part(&all, 0, 4))),
+            Work::Append(ZERO, Box::new(part(&all, 0, 4))),
             take(one),
             Work::Note(Box::new(presence)),
             give(one, ai("idle")),
@@ -133,12 +133,12 @@ mod tests {
             give(one, PERSON),
             take(Seat(9)),
             give(Seat(9), ai("idle")),
-            Work::Absorb(ZERO, Box::new(part(&all, 9, 12))),
+            Work::Append(ZERO, Box::new(part(&all, 9, 12))),
             Work::End(EndReason::PartnerLeft),
         ]);
         let [
             Event::Opened(Era(7), true),
-            Event::Absorbed(Era(7), ZERO, durable),
+            Event::Appended(Era(7), ZERO, durable),
             Event::Changed(Era(7), Seat(1), Some(taken)),
             Event::Noted,
             Event::Changed(Era(7), Seat(1), Some(moved)),
@@ -146,13 +146,13 @@ mod tests {
             Event::Given(Era(7), Seat(1), None),
             Event::Changed(Era(7), Seat(9), None),
             Event::Changed(Era(7), Seat(9), None),
-            Event::Absorbed(Era(7), ZERO, Absorbed::Gap(protocol::Tick(4))),
+            Event::Appended(Era(7), ZERO, Appended::Gap(protocol::Tick(4))),
             Event::Ended(Era(7), Some(ending)),
         ] = &events[..]
         else {
             panic!("{events:?}")
         };
-        let expected = Absorbed::Durable {
+        let expected = Appended::Durable {
             through: protocol::Tick(4),
             over: false,
             last: false,
@@ -170,7 +170,7 @@ mod tests {
         let seat = ZERO;
         let give = |controller| Work::Give { seat, controller };
         let events = reports(vec![
-            Work::Absorb(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
+            Work::Append(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
             give(PERSON),
             give(Controller::Vacant),
             Work::End(EndReason::Played),
@@ -179,7 +179,7 @@ mod tests {
             matches!(
                 events[..],
                 [
-                    Event::Absorbed(Era(7), ZERO, Absorbed::Failed),
+                    Event::Appended(Era(7), ZERO, Appended::Failed),
                     Event::Given(Era(7), ZERO, None),
                     Event::Changed(Era(7), ZERO, None),
                     Event::Ended(Era(7), None),

@@ -1,7 +1,7 @@
 //! The waiting room of one lobby stage: a state machine that makes groups of those who wait.
 //!
 //! It owns the people who wait, since when, and whether they are there. It must not know of connections, sessions,
-//! episodes or clocks: every call takes `now_us`, a [`Terms`] decides who may be together, and results come out of
+//! episodes or clocks: every call takes `now_us`, a [`MatchRules`] decides who may be together, and results come out of
 //! [`Lobby::poll_news`].
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,12 +11,12 @@ use study::stage::{MatchOrder, OnTimeout};
 
 /// The rules of a lobby.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct LobbyRules {
     /// People of a group, at least 1.
     pub group_size: u16,
     /// The order in which waiting people are matched.
     pub order: MatchOrder,
-    /// How long a person waits until [`Rules::on_timeout`], microseconds.
+    /// How long a person waits until [`LobbyRules::on_timeout`], microseconds.
     pub timeout_us: u64,
     /// The consequence then.
     pub on_timeout: OnTimeout,
@@ -32,8 +32,8 @@ pub struct Rules {
     pub seed: u64,
 }
 
-/// Rules about which people may be together.
-pub trait Terms<P> {
+/// LobbyRules about which people may be together.
+pub trait MatchRules<P> {
     /// True if two people may be in one group.
     fn may_meet(&self, one: P, other: P) -> bool;
     /// True if these people, as many as a group has, are a group that the study wants.
@@ -42,7 +42,7 @@ pub trait Terms<P> {
 
 /// Why nobody was let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum JoinRefused {
     /// As many people wait as the lobby holds.
     #[error("the lobby is full")]
     Full,
@@ -53,7 +53,7 @@ pub enum Refused {
 
 /// A person's choice when their time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum TimeoutChoice {
     /// They wait as long again.
     Wait,
     /// AI partners take the places that are empty.
@@ -75,7 +75,7 @@ pub enum News<P> {
 
 /// How somebody who waits is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum WaitState {
     /// There.
     Here,
     /// Asked for a sign of life, until then, microseconds. Nobody is put together with them meanwhile.
@@ -92,7 +92,7 @@ struct Waiting<P> {
     until_us: u64,
     /// The last sign of life.
     seen_us: u64,
-    state: State,
+    state: WaitState,
     /// True if a group among the others who wait was already searched for them.
     is_tried: bool,
 }
@@ -105,7 +105,7 @@ const MOST_MEASURED: u8 = 3;
 
 /// Two people who are kept apart.
 #[derive(Clone, Copy, Debug, Default)]
-struct Apart {
+struct KeptApart {
     /// How often they were found too far apart.
     measured: u8,
     /// Until then, microseconds; afterwards they are put together if nobody else can be found for either.
@@ -114,18 +114,18 @@ struct Apart {
 
 /// The rules of one search for a group, with or without pairs whose path is to be measured again.
 #[derive(Clone, Copy)]
-struct Near<'a, P> {
-    terms: &'a dyn Terms<P>,
+struct MatchPolicy<'a, P> {
+    terms: &'a dyn MatchRules<P>,
     again: bool,
 }
 
 /// People who wait for a group.
 #[derive(Debug)]
 pub struct Lobby<P> {
-    rules: Rules,
+    rules: LobbyRules,
     waiting: VecDeque<Waiting<P>>,
     /// People who are kept apart here.
-    apart: BTreeMap<(P, P), Apart>,
+    apart: BTreeMap<(P, P), KeptApart>,
     /// When it was last looked who can be put together, microseconds.
     settled_us: u64,
     drawn: u64,
@@ -134,7 +134,7 @@ pub struct Lobby<P> {
 
 impl<P: Copy + Ord> Lobby<P> {
     /// Opens an empty lobby.
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: LobbyRules) -> Self {
         Self {
             rules,
             waiting: VecDeque::new(),
@@ -148,13 +148,13 @@ impl<P: Copy + Ord> Lobby<P> {
     /// Lets a person in who has waited since `since_us`: now, or earlier if their last group came to nothing.
     ///
     /// # Errors
-    /// [`Refused`]; the lobby is then unchanged.
-    pub fn join(&mut self, now_us: u64, person: P, since_us: u64) -> Result<(), Refused> {
+    /// [`JoinRefused`]; the lobby is then unchanged.
+    pub fn join(&mut self, now_us: u64, person: P, since_us: u64) -> Result<(), JoinRefused> {
         if self.find(person).is_some() {
-            return Err(Refused::Waiting);
+            return Err(JoinRefused::Waiting);
         }
         if self.waiting.len() >= self.rules.capacity {
-            return Err(Refused::Full);
+            return Err(JoinRefused::Full);
         }
         let place = self.waiting.partition_point(|w| w.since_us <= since_us);
         let joined = Waiting {
@@ -162,7 +162,7 @@ impl<P: Copy + Ord> Lobby<P> {
             since_us,
             until_us: since_us.saturating_add(self.rules.timeout_us),
             seen_us: now_us,
-            state: State::Here,
+            state: WaitState::Here,
             is_tried: false,
         };
         self.waiting.insert(place, joined);
@@ -182,32 +182,32 @@ impl<P: Copy + Ord> Lobby<P> {
         };
         let waiting = &mut self.waiting[at];
         waiting.seen_us = now_us;
-        let was_asked = matches!(waiting.state, State::Prompted(_));
+        let was_asked = matches!(waiting.state, WaitState::Prompted(_));
         if was_asked {
-            (waiting.state, waiting.is_tried) = (State::Here, false);
+            (waiting.state, waiting.is_tried) = (WaitState::Here, false);
         }
         was_asked
     }
 
     /// Takes the choice of a person whose time is up; does nothing if they were not asked.
-    pub fn choose(&mut self, now_us: u64, person: P, choice: Choice) {
+    pub fn choose(&mut self, now_us: u64, person: P, choice: TimeoutChoice) {
         self.seen(now_us, person);
         let Some(at) = self.find(person) else {
             return;
         };
-        if self.waiting[at].state != State::Asked {
+        if self.waiting[at].state != WaitState::Asked {
             return;
         }
         match choice {
-            Choice::Wait => {
-                self.waiting[at].state = State::Here;
+            TimeoutChoice::Wait => {
+                self.waiting[at].state = WaitState::Here;
                 self.waiting[at].until_us = now_us.saturating_add(self.rules.timeout_us);
             }
-            Choice::Bot => {
+            TimeoutChoice::Bot => {
                 self.waiting.remove(at);
                 self.news.push_back(News::Formed(vec![person]));
             }
-            Choice::Leave => {
+            TimeoutChoice::Leave => {
                 self.waiting.remove(at);
                 self.news.push_back(News::Left(person));
             }
@@ -230,7 +230,7 @@ impl<P: Copy + Ord> Lobby<P> {
         apart.until_us = apart.until_us.max(now_us.saturating_add(again_us));
     }
 
-    fn apart_of(&mut self, one: P, other: P) -> &mut Apart {
+    fn apart_of(&mut self, one: P, other: P) -> &mut KeptApart {
         let pair = (one.min(other), one.max(other));
         self.apart.entry(pair).or_default()
     }
@@ -242,7 +242,7 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// Does what is due by time alone, and forms the groups that are possible.
-    pub fn settle(&mut self, now_us: u64, terms: &dyn Terms<P>) {
+    pub fn settle(&mut self, now_us: u64, terms: &dyn MatchRules<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
         while let Some(at) = self.waiting.iter().position(|w| !w.is_tried) {
@@ -263,13 +263,14 @@ impl<P: Copy + Ord> Lobby<P> {
         for waiting in &mut self.waiting {
             let asked_us = waiting.seen_us.saturating_add(prompt_us);
             // What follows when the time is up tells whether they are there.
-            let is_up = waiting.state == State::Here && waiting.until_us <= asked_us;
-            let is_prompted = matches!(waiting.state, State::Prompted(_));
+            let is_up = waiting.state == WaitState::Here && waiting.until_us <= asked_us;
+            let is_prompted = matches!(waiting.state, WaitState::Prompted(_));
             if asked_us <= now_us && !is_prompted && !(follows && is_up) {
-                waiting.state = State::Prompted(now_us.saturating_add(grace_us));
+                waiting.state = WaitState::Prompted(now_us.saturating_add(grace_us));
             }
         }
-        let is_lost = |w: &Waiting<P>| matches!(w.state, State::Prompted(until) if until <= now_us);
+        let is_lost =
+            |w: &Waiting<P>| matches!(w.state, WaitState::Prompted(until) if until <= now_us);
         while let Some(at) = self.waiting.iter().position(is_lost) {
             let lost = self.waiting.remove(at);
             self.news
@@ -280,7 +281,7 @@ impl<P: Copy + Ord> Lobby<P> {
     /// Searches again for a group for those who may be measured again.
     fn try_again(&mut self, now_us: u64) {
         let before_us = std::mem::replace(&mut self.settled_us, now_us);
-        let is_due = |apart: &Apart| before_us < apart.until_us && apart.until_us <= now_us;
+        let is_due = |apart: &KeptApart| before_us < apart.until_us && apart.until_us <= now_us;
         let due = self.apart.iter().filter(|(_, apart)| is_due(apart));
         for (&(one, other), _) in due {
             let pair = self.waiting.iter_mut();
@@ -293,7 +294,7 @@ impl<P: Copy + Ord> Lobby<P> {
     fn overdue(&self, now_us: u64) -> Option<usize> {
         let follows = self.follows();
         let mut waiting = self.waiting.iter();
-        waiting.position(|w| follows && w.state == State::Here && w.until_us <= now_us)
+        waiting.position(|w| follows && w.state == WaitState::Here && w.until_us <= now_us)
     }
 
     /// True if anything follows when the time is up.
@@ -301,12 +302,12 @@ impl<P: Copy + Ord> Lobby<P> {
         self.rules.on_timeout != OnTimeout::Wait
     }
 
-    fn time_is_up(&mut self, now_us: u64, at: usize, terms: &dyn Terms<P>) {
+    fn time_is_up(&mut self, now_us: u64, at: usize, terms: &dyn MatchRules<P>) {
         match self.rules.on_timeout {
             OnTimeout::Wait => {}
             // They have as long to choose as they may be quiet.
             OnTimeout::Ask => {
-                self.waiting[at].state = State::Asked;
+                self.waiting[at].state = WaitState::Asked;
                 self.waiting[at].seen_us = now_us;
             }
             OnTimeout::Leave => {
@@ -318,7 +319,7 @@ impl<P: Copy + Ord> Lobby<P> {
             OnTimeout::Bot => {
                 let mut group = vec![at];
                 for other in self.others(at) {
-                    let near = Near {
+                    let near = MatchPolicy {
                         terms,
                         again: false,
                     };
@@ -334,14 +335,15 @@ impl<P: Copy + Ord> Lobby<P> {
 
     /// The others who can be put into a group, in their order.
     fn others(&self, at: usize) -> Vec<usize> {
-        let is_there = |other: &usize| !matches!(self.waiting[*other].state, State::Prompted(_));
+        let is_there =
+            |other: &usize| !matches!(self.waiting[*other].state, WaitState::Prompted(_));
         let others = (0..self.waiting.len()).filter(|other| *other != at);
         others.filter(is_there).collect()
     }
 
     /// The first group with this person, by the order of those who wait.
-    fn group_of(&mut self, at: usize, terms: &dyn Terms<P>) -> Option<Vec<usize>> {
-        if matches!(self.waiting[at].state, State::Prompted(_)) {
+    fn group_of(&mut self, at: usize, terms: &dyn MatchRules<P>) -> Option<Vec<usize>> {
+        if matches!(self.waiting[at].state, WaitState::Prompted(_)) {
             return None;
         }
         let mut others = self.others(at);
@@ -351,7 +353,12 @@ impl<P: Copy + Ord> Lobby<P> {
         // Who was too far away is only called when nobody else is there.
         [false, true].into_iter().find_map(|again| {
             let (mut group, mut tries) = (vec![at], MOST_TRIES);
-            let found = self.search(&mut group, &others, &mut tries, Near { terms, again });
+            let found = self.search(
+                &mut group,
+                &others,
+                &mut tries,
+                MatchPolicy { terms, again },
+            );
             found.then_some(group)
         })
     }
@@ -362,7 +369,7 @@ impl<P: Copy + Ord> Lobby<P> {
         group: &mut Vec<usize>,
         others: &[usize],
         tries: &mut usize,
-        near: Near<'_, P>,
+        near: MatchPolicy<'_, P>,
     ) -> bool {
         if group.len() == self.size() {
             let mut people = group.clone();
@@ -386,10 +393,10 @@ impl<P: Copy + Ord> Lobby<P> {
         false
     }
 
-    fn may_meet(&self, one: usize, other: usize, near: Near<'_, P>) -> bool {
+    fn may_meet(&self, one: usize, other: usize, near: MatchPolicy<'_, P>) -> bool {
         let (one, other) = (self.waiting[one].person, self.waiting[other].person);
         let apart = self.apart.get(&(one.min(other), one.max(other)));
-        let is_over = |apart: &Apart| near.again && apart.until_us <= self.settled_us;
+        let is_over = |apart: &KeptApart| near.again && apart.until_us <= self.settled_us;
         apart.is_none_or(is_over) && near.terms.may_meet(one, other)
     }
 
@@ -423,11 +430,11 @@ impl<P: Copy + Ord> Lobby<P> {
     pub fn poll_timeout(&self) -> Option<u64> {
         let follows = self.follows();
         let next = |w: &Waiting<P>| match w.state {
-            State::Prompted(until_us) => until_us,
-            State::Here if follows => w
+            WaitState::Prompted(until_us) => until_us,
+            WaitState::Here if follows => w
                 .until_us
                 .min(w.seen_us.saturating_add(self.rules.prompt_us)),
-            State::Here | State::Asked => w.seen_us.saturating_add(self.rules.prompt_us),
+            WaitState::Here | WaitState::Asked => w.seen_us.saturating_add(self.rules.prompt_us),
         };
         let is_here = |person: P| self.find(person).is_some();
         let again = self.apart.iter().filter(|((one, other), apart)| {
@@ -444,13 +451,13 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// The people who wait, since when and until when, microseconds, and their states.
-    pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, State)> {
+    pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, WaitState)> {
         let waiting = self.waiting.iter();
         waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))
     }
 
     /// The rules.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &LobbyRules {
         &self.rules
     }
 }

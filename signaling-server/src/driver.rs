@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
 use clock::Clock;
-use server_core::arbiter::{Effect, Event, Hub, Work};
+use server_core::arbiter::{Arbiter, Effect, Event, Work};
 use store::persistence::Persistence;
 
 /// Effects that may wait to be carried out.
@@ -38,7 +38,7 @@ pub struct Executor {
 /// # Errors
 /// The database failed: nothing can be stored any more, so the server stops instead of running without persistence.
 pub async fn run(
-    mut hub: Hub,
+    mut hub: Arbiter,
     clock: Clock,
     mut events: mpsc::Receiver<Event>,
     mut results: mpsc::UnboundedReceiver<Event>,

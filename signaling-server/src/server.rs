@@ -25,7 +25,7 @@ use archive::Episode;
 use catalog::{StartError, read_study};
 use clock::Clock;
 use protocol::Era;
-use server_core::arbiter::{EnvStage, EnvStages, Event, Hub};
+use server_core::arbiter::{Arbiter, EnvStage, EnvStages, Event};
 use server_core::limits::Limits;
 use store::data_folder::{self, DataDir, EnvModule};
 use store::persistence::Persistence;
@@ -127,7 +127,7 @@ impl Server {
             .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
-        let hub = Hub::new(
+        let hub = Arbiter::new(
             clock.now_us(),
             study,
             limits.clone(),

@@ -1,5 +1,5 @@
 //! Whole studies in one thread: the page that people's browsers run ([`client_core::Page`]), the real server core
-//! ([`server_core::arbiter::Hub`], [`archive::Episode`]), a virtual clock and a simulated network.
+//! ([`server_core::arbiter::Arbiter`], [`archive::Episode`]), a virtual clock and a simulated network.
 //!
 //! A seed draws a [`scenario::Scenario`]: the study's terms, people with their machines and networks, and what goes
 //! wrong when. [`run::Run`] plays it to the end of the study for everybody, and [`oracle::Oracle`] looks on.

@@ -10,7 +10,7 @@ use protocol::Era;
 use protocol::change::Change;
 use protocol::control::{Report, ServerMessage};
 use protocol::log::Header;
-use server_core::arbiter::{ConnId, Effect, EnvStages, Event, Hub, Work, Write};
+use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, Work, Write};
 use server_core::limits::Limits;
 use study::Study;
 
@@ -63,7 +63,7 @@ pub struct Server {
 
 /// The process, which a crash takes.
 struct Process {
-    hub: Hub,
+    hub: Arbiter,
     todo: VecDeque<Todo>,
     /// The write that the database is busy with, and until when.
     storing: Option<(u64, Write)>,
@@ -171,7 +171,7 @@ impl Server {
         let random = Box::new(move |bytes: &mut [u8]| {
             bytes.fill_with(|| rng.bits() as u8);
         });
-        let hub = Hub::new(
+        let hub = Arbiter::new(
             self.clock_us(now_us),
             Arc::clone(&self.study),
             self.limits.clone(),

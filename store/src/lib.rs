@@ -14,7 +14,7 @@ pub mod study_version;
 use std::path::Path;
 
 use protocol::control::EndReason;
-use server_core::arbiter::{Gone, WaitedFor};
+use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
     Answers, Episode, Group, Identifier, Link, Member, Message, NewEpisode, NewSession, PageTime,
@@ -77,14 +77,14 @@ const REASONS: [(EndReason, &str); 3] = [
     (EndReason::Technical, "technical"),
 ];
 
-const GONE: [(Gone, &str); 3] = [
-    (Gone::Left, "left"),
-    (Gone::Away, "away"),
-    (Gone::Late, "late"),
+const GONE: [(DepartureReason, &str); 3] = [
+    (DepartureReason::Left, "left"),
+    (DepartureReason::Away, "away"),
+    (DepartureReason::Late, "late"),
 ];
 
 /// The name of why somebody is gone in tables.
-pub fn gone_name(gone: Gone) -> &'static str {
+pub fn gone_name(gone: DepartureReason) -> &'static str {
     GONE.iter()
         .find(|(known, _)| *known == gone)
         .map_or("", |(_, name)| name)

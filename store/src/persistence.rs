@@ -132,7 +132,7 @@ impl Persistence {
         &self,
         participant: &str,
         place: &Place,
-        answers: Option<server_core::arbiter::Answers>,
+        answers: Option<server_core::arbiter::StageAnswers>,
     ) -> Result<(), StoreError> {
         let answers = answers.map(|given| self.answers(given));
         self.store
@@ -215,7 +215,7 @@ impl Persistence {
     }
 
     /// Answers as they are stored, with their marks; an item of attention that was left out is stored without a value.
-    fn answers(&self, given: server_core::arbiter::Answers) -> Answers {
+    fn answers(&self, given: server_core::arbiter::StageAnswers) -> Answers {
         let stage = &self.study.timeline[usize::from(given.stage)];
         let marks = stage.kind.marks(&given.answers);
         let mut answers = given.answers;

@@ -8,7 +8,7 @@ use protocol::log::Ending;
 use serde::Serialize;
 use study::survey::{Mark, ShownOrder};
 
-use server_core::arbiter::{Gone, Identity};
+use server_core::arbiter::{DepartureReason, Identity};
 
 /// A participant link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -311,7 +311,7 @@ pub struct Member {
     /// Pseudonym.
     pub participant: String,
     /// Why they play no more with the group.
-    pub gone: Option<Gone>,
+    pub gone: Option<DepartureReason>,
 }
 
 /// An episode as it is stored.

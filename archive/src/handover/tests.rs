@@ -7,7 +7,7 @@ use super::super::tests::{
     PERSON, ZERO, ai, diverged, equivocation, equivocations, header, log_of, no_modules, part,
     played,
 };
-use super::super::{Absorbed, path, replay};
+use super::super::{AppendedUpload, path, replay};
 use super::*;
 
 const ONE: Seat = Seat(1);
@@ -40,7 +40,7 @@ fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
 }
 
 /// The page of seat 0 uploads up to `to`.
-fn advance(episode: &mut Episode, to: u32) -> Absorbed {
+fn advance(episode: &mut Episode, to: u32) -> AppendedUpload {
     let upload = next(episode, ZERO, to);
     let absorbed = episode.absorb(ZERO, &upload).unwrap();
     assert_eq!((absorbed.through, absorbed.diverged), (Tick(to), false));
@@ -328,7 +328,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
     };
     late.timing = Some(words.clone());
     episode.take(ONE, ai("idle"), &[]).unwrap();
-    let heard = Absorbed {
+    let heard = AppendedUpload {
         through: Tick(4),
         over: None,
         notes: 1,

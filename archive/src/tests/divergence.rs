@@ -11,7 +11,7 @@ fn an_action_that_the_partner_did_not_choose_is_not_archived() {
     let mut forged = part(&all, 0, 8);
     forged.rows[2 * 3 + 1] = 0;
     forged.digests.clear();
-    let named = Absorbed {
+    let named = AppendedUpload {
         diverged: true,
         ..fine(3)
     };
@@ -49,7 +49,7 @@ fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
     other.digests.clear();
     assert_eq!(
         episode.absorb(ONE, &other).unwrap(),
-        Absorbed {
+        AppendedUpload {
             diverged: true,
             ..fine(8)
         }
@@ -81,7 +81,7 @@ fn a_page_that_was_told_something_else_is_not_blamed_but_sent_the_state() {
     for (_, digest) in &mut other.digests {
         *digest ^= 1;
     }
-    let resync = Absorbed {
+    let resync = AppendedUpload {
         diverged: true,
         ..fine(8)
     };

@@ -269,7 +269,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
         timing: None,
         ended: None,
     };
-    let expected = Absorbed {
+    let expected = AppendedUpload {
         stopped: true,
         ..fine(3)
     };

@@ -12,7 +12,7 @@ pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
 
 /// The study's rules for people who are away, and the server's patience, microseconds.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct AbsenceRules {
     /// True if nothing moves while the person thinks, however long that takes.
     pub turns: bool,
     pub grace_us: u64,
@@ -31,7 +31,7 @@ pub(super) struct Terms {
     pub still_us: u64,
 }
 
-impl Terms {
+impl AbsenceRules {
     pub(super) fn new(env: &Env, horizon: u32, limits: &Limits) -> Self {
         let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;

@@ -3,7 +3,7 @@
 use protocol::control::{Answer, Draft, ServerMessage};
 use study::{OnWithdraw, ProgressStep, StageKind};
 
-use super::{Answers, Effect, Hub, Place, SessionId, Write};
+use super::{Arbiter, Effect, Place, SessionId, StageAnswers, Write};
 
 /// The most pages of a stage.
 const PAGES: usize = 50;
@@ -14,7 +14,7 @@ const DRAFT_EACH_US: u64 = 500_000;
 /// The time by which a page's account of how long a stage was shown may exceed the server's, milliseconds.
 const AHEAD_MS: u64 = 3_000;
 
-impl Hub {
+impl Arbiter {
     /// A page is done with a stage: answers are durable, then the place, then the next stage is shown.
     pub(super) fn handle_stage_done(
         &mut self,
@@ -53,7 +53,7 @@ impl Hub {
                 StageKind::Env(_) | StageKind::Chat(_) | StageKind::Screening(_) => false,
                 _ => self.study.may_record(stage),
             };
-            let given = gives.then_some(Answers {
+            let given = gives.then_some(StageAnswers {
                 stage,
                 visit,
                 answers,

@@ -6,9 +6,9 @@ use study::assign::{self, Counts, Standing};
 use study::design::{Design, Quota, Unit};
 use study::{Outcome, Progress, StageKind, UnitAssignment};
 
-use super::{Effect, Hub, Session, Write};
+use super::{Arbiter, Effect, Session, Write};
 
-impl Hub {
+impl Arbiter {
     /// Takes the seed that the study names or the data folder has, or draws and stores one.
     pub(super) fn settle_seed(&mut self, kept: Option<u64>) {
         let known = self.study.design.seed.or(kept);

@@ -12,7 +12,7 @@ use study::stage::{Chat, Writing};
 
 use super::group::GroupId;
 use super::matches::Phase;
-use super::{Effect, Hub, MessageRow, Place, SessionId, Write};
+use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
 /// Time from message to message of one person, microseconds; a few may come at once.
 const SAY_EACH_US: u64 = 1_000_000;
@@ -65,7 +65,7 @@ pub(super) struct Saying {
     pub text: String,
 }
 
-impl Hub {
+impl Arbiter {
     /// Where a session writes now: its group, and the episode that runs.
     fn writes_in(&self, who: SessionId) -> Option<(GroupId, Option<Era>)> {
         match self.sessions[who.0].place {

@@ -7,7 +7,7 @@ use protocol::log::Record;
 use protocol::{Era, Seat};
 
 use super::matches::{Match, Phase};
-use super::{Effect, Hub, SessionId, Work};
+use super::{Arbiter, Effect, SessionId, Work};
 
 /// The paths between pages, as the pages report them.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Routes {
     }
 }
 
-impl Hub {
+impl Arbiter {
     /// Records the paths that a page has to each seat when it is ready.
     pub(super) fn handle_links(&mut self, now_us: u64, who: SessionId, era: Era, links: &[Link]) {
         for (seat, &link) in (0..protocol::MAX_SEATS as u8).map(Seat).zip(links) {

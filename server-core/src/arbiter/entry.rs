@@ -9,14 +9,14 @@ use super::bucket::Bucket;
 use super::matches::Phase;
 use super::restore::RestoredSession;
 use super::{
-    Attendance, ConnId, Effect, Hub, Identity, Place, Session, SessionId, WaitedFor, Write,
+    Arbiter, Attendance, ConnId, Effect, Identity, Place, Session, SessionId, WaitedFor, Write,
 };
 use crate::token::token_hash;
 
 /// The most languages that a page's browser reports; further ones are ignored.
 const MOST_LANGUAGES: usize = 20;
 
-impl Hub {
+impl Arbiter {
     /// Adds a session to the tables.
     pub(super) fn keep(&mut self, stored: RestoredSession) -> SessionId {
         let who = SessionId(self.sessions.len());

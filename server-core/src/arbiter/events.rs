@@ -8,7 +8,7 @@ use study::survey::ShownOrder;
 use study::timeline::Bindings;
 use study::{Payment, UnitAssignment};
 
-use super::{Attendance, ConnId, Gone, Identity};
+use super::{Attendance, ConnId, DepartureReason, Identity};
 
 /// An input of the arbiter.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub enum Event {
     /// The file of an episode is durable, or could not be made.
     Opened(Era, bool),
     /// The archive has seen an upload.
-    Absorbed(Era, Seat, Absorbed),
+    Appended(Era, Seat, Appended),
     /// The file of an episode is closed; `None` if it could not be.
     Ended(Era, Option<Ending>),
     /// A change of a seat is durable; `None` if it could not be made.
@@ -36,7 +36,7 @@ pub enum Event {
 
 /// The result of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absorbed {
+pub enum Appended {
     /// Its rows are durable.
     Durable {
         /// Ticks that are durable.
@@ -114,7 +114,7 @@ pub enum Write {
         /// Its place.
         progress: study::Progress,
         /// The answers to the stage that it left.
-        answers: Option<Answers>,
+        answers: Option<StageAnswers>,
         /// How long its participant has been there.
         attendance: Attendance,
         /// Its payment, once it has ended; the first one stands.
@@ -167,7 +167,7 @@ impl Event {
 
 /// A participant's answers to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
+pub struct StageAnswers {
     /// Index of the stage.
     pub stage: u16,
     /// Number of the visit among those of the participant.
@@ -284,7 +284,7 @@ pub struct PlaceRow {
     /// Pseudonym of the participant; empty for an AI partner.
     pub participant: String,
     /// Why the participant has left the group.
-    pub gone: Option<Gone>,
+    pub gone: Option<DepartureReason>,
 }
 
 /// A running episode as it is stored.
@@ -314,7 +314,7 @@ pub enum Work {
     /// Make its file.
     Open(Box<Header>),
     /// Append the new part of an upload.
-    Absorb(Seat, Box<Upload>),
+    Append(Seat, Box<Upload>),
     /// Append the end and close the file.
     End(EndReason),
     /// Take a seat from its person at the latest tick that any report or the file has inputs for.
@@ -356,7 +356,7 @@ impl Work {
     pub fn failure(&self, era: Era) -> Event {
         match self {
             Work::Open(_) => Event::Opened(era, false),
-            Work::Absorb(seat, _) => Event::Absorbed(era, *seat, Absorbed::Failed),
+            Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
             Work::End(_) => Event::Ended(era, None),
             Work::Take { seat, .. } => Event::Changed(era, *seat, None),
             Work::Give {

@@ -3,10 +3,10 @@
 use protocol::control::{ServerMessage, StageView};
 use study::{Episode, StageKind};
 
-use super::group::Seated;
-use super::{Hub, Place, SessionId, WaitedFor};
+use super::group::SeatAssignment;
+use super::{Arbiter, Place, SessionId, WaitedFor};
 
-impl Hub {
+impl Arbiter {
     /// Index of the stage at which a session is.
     pub(super) fn stage_of(&self, who: SessionId) -> u16 {
         let last = self.study.timeline.len().saturating_sub(1) as u16;
@@ -80,7 +80,7 @@ impl Hub {
         match self.kind(stage) {
             StageKind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
             kind if kind.is_together() => self.arrive(now_us, who),
-            StageKind::Env(_) => self.form(now_us, None, &[Seated::Person(who)]),
+            StageKind::Env(_) => self.form(now_us, None, &[SeatAssignment::Person(who)]),
             _ => {
                 self.note_shown(now_us, who);
                 self.give_ticket(who);

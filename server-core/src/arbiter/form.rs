@@ -9,13 +9,13 @@ use protocol::{Controller, Era, Life, Seat};
 use study::stage::{HudFacts, Mode, Player, names};
 use study::{Episode, Progress, StageKind, UnitAssignment};
 
-use super::absence_rules::Terms;
+use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
-use super::group::{GroupId, Seated};
+use super::group::{GroupId, SeatAssignment};
 use super::matches::{Match, Phase};
-use super::{Effect, Hub, Place, SessionId, Write};
+use super::{Arbiter, Effect, Place, SessionId, Write};
 
-impl Hub {
+impl Arbiter {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.kind(stage) {
@@ -27,21 +27,21 @@ impl Hub {
     }
 
     /// The rules for people who are away from an env stage.
-    pub(super) fn terms(&self, stage: u16, params: &str) -> Terms {
+    pub(super) fn terms(&self, stage: u16, params: &str) -> AbsenceRules {
         let playing = self.stages.get(&(stage, params.to_owned()));
         let horizon = playing.map(|stage| stage.facts.horizon);
         match self.kind(stage) {
-            StageKind::Env(env) => Terms::new(env, horizon.unwrap_or(0), &self.limits),
+            StageKind::Env(env) => AbsenceRules::new(env, horizon.unwrap_or(0), &self.limits),
             _ => unreachable!("episodes are played at env stages"),
         }
     }
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
     /// seat of people. Who plays alone has no group.
-    pub(super) fn form(&mut self, now_us: u64, group: Option<GroupId>, seated: &[Seated]) {
+    pub(super) fn form(&mut self, now_us: u64, group: Option<GroupId>, seated: &[SeatAssignment]) {
         let people = seated.iter().filter_map(|seated| match seated {
-            Seated::Person(who) => Some(*who),
-            Seated::Ai(_) => None,
+            SeatAssignment::Person(who) => Some(*who),
+            SeatAssignment::Ai(_) => None,
         });
         let people: Vec<SessionId> = people.collect();
         let Some(&first) = people.first() else {
@@ -114,7 +114,12 @@ impl Hub {
 
     /// The header of a new episode's file, without its participants, and without its time and input delay, which are
     /// fixed once its pages are ready.
-    fn header(&mut self, ahead: &Progress, seated: &[Seated], group: String) -> Option<Header> {
+    fn header(
+        &mut self,
+        ahead: &Progress,
+        seated: &[SeatAssignment],
+        group: String,
+    ) -> Option<Header> {
         let seed = ahead.seed(&self.study, self.seed);
         let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
@@ -132,8 +137,8 @@ impl Hub {
             Player::Bot(bot) => Some(ai(&bot.policy)),
             Player::Vacant => Some(Controller::Vacant),
             Player::Own | Player::Partner => seated.next().map(|seated| match seated {
-                Seated::Person(_) => Controller::Human,
-                Seated::Ai(policy) => ai(policy),
+                SeatAssignment::Person(_) => Controller::Human,
+                SeatAssignment::Ai(policy) => ai(policy),
             }),
         };
         if env.players.len() != usize::from(playing.facts.seats) {

@@ -12,7 +12,7 @@ use study::stage::AiPartner;
 use study::{Episode, GroupVisit, Outcome, Progress, StageKind, UnitAssignment};
 
 use super::chat::Talk;
-use super::{Effect, GroupRow, Hub, Place, PlaceRow, Room, SessionId, Write};
+use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, Room, SessionId, Write};
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,12 +54,12 @@ pub(super) struct Group {
 pub(super) struct Member {
     pub who: SessionId,
     /// Why they have left the group.
-    pub gone: Option<Gone>,
+    pub gone: Option<DepartureReason>,
 }
 
 /// The reason why somebody has left their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum DepartureReason {
     /// Their way has ended, or leads past what the group plays.
     Left,
     /// They were away from an episode for longer than the study grants.
@@ -70,14 +70,14 @@ pub enum Gone {
 
 /// The holder of a seat of people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Seated {
+pub(super) enum SeatAssignment {
     Person(SessionId),
     /// The policy of an AI partner.
     Ai(String),
 }
 
 /// Attendance of a group, as seen from the visit that is to be made next.
-struct Muster {
+struct GroupAttendance {
     /// The number of that visit.
     round: u16,
     /// The people who have come.
@@ -133,7 +133,7 @@ impl Group {
     }
 }
 
-impl Hub {
+impl Arbiter {
     /// A lobby has put people together; AI partners take the places that are left over.
     pub(super) fn matched(&mut self, now_us: u64, room: Room, people: &[SessionId]) {
         let Some(&first) = people.first() else {
@@ -286,7 +286,7 @@ impl Hub {
         }
         (group.since, group.wake_us) = (None, None);
         for &(_, who) in &muster.coming {
-            self.give_up(key, who, Gone::Late);
+            self.give_up(key, who, DepartureReason::Late);
         }
         self.play_on(now_us, key, &muster.here);
     }
@@ -300,7 +300,7 @@ impl Hub {
         let left = here.filter(|(_, member)| self.has_left(member.who));
         let left: Vec<SessionId> = left.map(|(_, member)| member.who).collect();
         left.into_iter()
-            .for_each(|who| self.give_up(key, who, Gone::Left));
+            .for_each(|who| self.give_up(key, who, DepartureReason::Left));
     }
 
     /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.
@@ -311,7 +311,7 @@ impl Hub {
     }
 
     /// Marks somebody as gone from their group for good.
-    pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: Gone) {
+    pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: DepartureReason) {
         let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
@@ -326,7 +326,7 @@ impl Hub {
     }
 
     /// The attendance at the visit that is to be made next; `None` if nobody waits.
-    fn muster(&self, key: GroupId) -> Option<Muster> {
+    fn muster(&self, key: GroupId) -> Option<GroupAttendance> {
         let group = self.groups.get(&key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());
         let left = left.filter_map(|(seat, member)| {
@@ -348,14 +348,14 @@ impl Hub {
                 _ => {}
             }
         }
-        Some(Muster {
+        Some(GroupAttendance {
             round,
             here,
             coming,
         })
     }
 
-    fn tell_missing(&mut self, key: GroupId, muster: &Muster, left_us: u64) {
+    fn tell_missing(&mut self, key: GroupId, muster: &GroupAttendance, left_us: u64) {
         let absent = |&(seat, who): &(Seat, SessionId)| Absent {
             seat,
             connected: self.sessions[who.0].conn.is_some(),
@@ -413,11 +413,11 @@ impl Hub {
             return;
         }
         let seated = |member: &Option<Member>| match member {
-            Some(member) if !is_missing(member) => Some(Seated::Person(member.who)),
-            Some(_) => Some(Seated::Ai(own.or(called)?.policy.clone())),
-            None => Some(Seated::Ai(called?.policy.clone())),
+            Some(member) if !is_missing(member) => Some(SeatAssignment::Person(member.who)),
+            Some(_) => Some(SeatAssignment::Ai(own.or(called)?.policy.clone())),
+            None => Some(SeatAssignment::Ai(called?.policy.clone())),
         };
-        let seated: Option<Vec<Seated>> = group.places.iter().map(seated).collect();
+        let seated: Option<Vec<SeatAssignment>> = group.places.iter().map(seated).collect();
         let Some(seated) = seated else {
             tracing::error!(
                 stage,

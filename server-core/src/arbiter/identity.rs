@@ -8,7 +8,7 @@ use std::fmt;
 use protocol::control::{Onward, Refusal, ServerMessage};
 use study::recruitment::{Provider, RecruiterAction};
 
-use super::{ConnId, Effect, Hub, SessionId, Write, completion_url};
+use super::{Arbiter, ConnId, Effect, SessionId, Write, completion_url};
 
 /// The most parameters of a link, and the most bytes of a name and of a value.
 const MOST: usize = 20;
@@ -53,7 +53,7 @@ enum Sent {
 /// The hosts of Mechanical Turk.
 const MTURK_HOSTS: [&str; 2] = ["https://www.mturk.com", "https://workersandbox.mturk.com"];
 
-impl Hub {
+impl Arbiter {
     /// A page comes by a link with these parameters.
     pub(super) fn handle_sent(
         &mut self,

@@ -9,8 +9,8 @@ use study::{Outcome, Progress};
 
 use super::group::GroupId;
 use super::matches::Match;
-use super::{Effect, Hub, Place, Room, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
-use crate::lobby::{self, Lobby, News, Refused, Rules, State, Terms};
+use super::{Arbiter, Effect, Place, Room, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
+use crate::lobby::{self, JoinRefused, Lobby, LobbyRules, MatchRules, News, WaitState};
 
 /// Waits that an estimate is made of.
 const RECENT: usize = 20;
@@ -21,11 +21,11 @@ const AGAIN_US: u64 = 30_000_000;
 
 /// A lobby's rules for the people that it puts together.
 struct Together<'a> {
-    hub: &'a Hub,
+    hub: &'a Arbiter,
     matching: &'a Matching,
 }
 
-impl Terms<SessionId> for Together<'_> {
+impl MatchRules<SessionId> for Together<'_> {
     fn may_meet(&self, one: SessionId, other: SessionId) -> bool {
         !self.matching.not_met_before || !self.hub.met.contains(&(one.min(other), one.max(other)))
     }
@@ -37,7 +37,7 @@ impl Terms<SessionId> for Together<'_> {
     }
 }
 
-impl Hub {
+impl Arbiter {
     /// The room of a lobby stage for those who may become a group; it is made when the first of them comes.
     fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
         let mut company = self.sessions[who.0].progress.company(&self.study);
@@ -52,7 +52,7 @@ impl Hub {
         }
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let next = Room(self.rooms.len());
-        let rules = Rules {
+        let rules = LobbyRules {
             group_size: u16::from(lobby.group_size),
             order: lobby.matching.order,
             timeout_us: us(lobby.timeout_s),
@@ -116,12 +116,12 @@ impl Hub {
         }
         let since_us = *session.since_us.get_or_insert(now_us);
         match lobby.join(now_us, who, since_us) {
-            Ok(()) | Err(Refused::Waiting) => {
+            Ok(()) | Err(JoinRefused::Waiting) => {
                 session.place = Place::Lobby(room);
                 self.crowd_changed.insert(room);
                 self.begin_wait(now_us, who, stage);
             }
-            Err(Refused::Full) => {
+            Err(JoinRefused::Full) => {
                 let Some(conn) = session.conn.take() else {
                     return;
                 };
@@ -229,9 +229,9 @@ impl Hub {
             return;
         };
         let choice = match choice {
-            Choice::Wait => lobby::Choice::Wait,
-            Choice::Ai => lobby::Choice::Bot,
-            Choice::Leave => lobby::Choice::Leave,
+            Choice::Wait => lobby::TimeoutChoice::Wait,
+            Choice::Ai => lobby::TimeoutChoice::Bot,
+            Choice::Leave => lobby::TimeoutChoice::Leave,
         };
         if let Some(lobby) = self.lobbies.get_mut(&room) {
             lobby.choose(now_us, who, choice);
@@ -342,11 +342,11 @@ impl Hub {
         let waiting: Vec<_> = lobby.waiting().collect();
         for (who, since_us, until_us, state) in waiting {
             let ask = match state {
-                State::Here => Ask::Nothing,
-                State::Prompted(until_us) => Ask::Presence {
+                WaitState::Here => Ask::Nothing,
+                WaitState::Prompted(until_us) => Ask::Presence {
                     left_ms: ms(until_us.saturating_sub(now_us)),
                 },
-                State::Asked => Ask::Choice,
+                WaitState::Asked => Ask::Choice,
             };
             self.tell_wait(now_us, room, who, ask, (since_us, until_us));
         }

@@ -1,6 +1,6 @@
 //! The arbiter: the sessions, the progress of each participant, groups, and the start and end of episodes.
 //!
-//! [`Hub`] is a state machine: events go in with the time, and effects come out, which the shell carries out in their
+//! [`Arbiter`] is a state machine: events go in with the time, and effects come out, which the shell carries out in their
 //! order. It must not know of sockets, files, databases or clocks. Its random numbers come from a given source.
 
 mod absence_rules;
@@ -43,10 +43,10 @@ use crate::lobby::Lobby;
 use bucket::Bucket;
 use chat::Saying;
 pub use events::{
-    Absorbed, Answers, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot,
+    Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot, StageAnswers,
     WaitEnd, WaitRow, WaitedFor, Work, Write,
 };
-pub use group::Gone;
+pub use group::DepartureReason;
 use group::{Group, GroupId};
 pub use identity::Identity;
 use matches::{Match, Ready};
@@ -157,7 +157,7 @@ pub struct EnvStage {
 }
 
 /// The arbiter.
-pub struct Hub {
+pub struct Arbiter {
     study: Arc<Study>,
     limits: Limits,
     stages: EnvStages,
@@ -203,7 +203,7 @@ pub struct Hub {
     effects: VecDeque<Effect>,
 }
 
-impl Hub {
+impl Arbiter {
     /// Takes an event.
     pub fn handle(&mut self, now_us: u64, event: Event) {
         let event = match event {
@@ -220,7 +220,7 @@ impl Hub {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
             Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
-            Event::Absorbed(era, seat, absorbed) => {
+            Event::Appended(era, seat, absorbed) => {
                 self.handle_absorbed(now_us, era, seat, absorbed)
             }
             Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
@@ -244,7 +244,7 @@ impl Hub {
         match event {
             Event::Message(conn, _) | Event::Closed(conn) => self.touch_match_of(*conn),
             Event::Opened(era, _)
-            | Event::Absorbed(era, ..)
+            | Event::Appended(era, ..)
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
             | Event::Given(era, ..) => self.touch_match(*era),

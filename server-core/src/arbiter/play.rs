@@ -6,15 +6,15 @@ use protocol::{Era, Seat};
 use study::stage::Mode;
 use study::{Episode, StageKind};
 
-use super::group::{Gone, GroupId};
+use super::group::{DepartureReason, GroupId};
 use super::matches::{Match, Phase, Play, Ready};
 use super::seats::Seats;
-use super::{Effect, EpisodeRow, Hub, Place, SessionId, Work, Write};
+use super::{Arbiter, Effect, EpisodeRow, Place, SessionId, Work, Write};
 
 /// So much time all pages need to hear of the start, microseconds.
 const LEAST_COUNTDOWN_US: u64 = 500_000;
 
-impl Hub {
+impl Arbiter {
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
     /// with the time already waited; people who fail too often move on.
     pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
@@ -284,7 +284,7 @@ impl Hub {
             self.note_ai(group);
         }
         for who in lost.iter().filter_map(|seat| game.at(*seat)) {
-            self.give_up(group, who, Gone::Away);
+            self.give_up(group, who, DepartureReason::Away);
         }
     }
 

@@ -2,9 +2,9 @@
 
 use protocol::control::{ServerMessage, StageView};
 
-use super::{Hub, Place, SessionId};
+use super::{Arbiter, Place, SessionId};
 
-impl Hub {
+impl Arbiter {
     /// True if a session rests between two episodes.
     pub(super) fn is_resting(&self, who: SessionId) -> bool {
         self.sessions[who.0].progress.rest(&self.study).is_some()

@@ -14,7 +14,7 @@ use super::datagram_paths::Routes;
 use super::matches::{Match, Phase, Play};
 use super::seats::Seats;
 use super::{
-    Attendance, EnvStages, EpisodeRow, GroupRow, Hub, Identity, MessageRow, Place, Random,
+    Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
     SessionId,
 };
 use crate::limits::Limits;
@@ -74,7 +74,7 @@ pub struct RestoredEpisode {
     pub ending: Option<Ending>,
 }
 
-impl Hub {
+impl Arbiter {
     /// Opens the arbiter with the contents of the data folder. `open` lets people in without a link. `stages` has one
     /// entry for each env stage.
     pub fn new(

@@ -2,11 +2,11 @@
 
 use study::{Outcome, ProgressEvent};
 
-use super::{Effect, Hub, Identity, SessionId, Write};
+use super::{Arbiter, Effect, Identity, SessionId, Write};
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 
-impl Hub {
+impl Arbiter {
     /// When the recorded data of a session are erased, if the study says so: a number of days after somebody was last
     /// there.
     fn fades_us(&self, who: SessionId) -> Option<u64> {

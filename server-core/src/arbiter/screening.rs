@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use protocol::control::Trial;
 
-use super::Hub;
+use super::Arbiter;
 
 /// The most worlds whose steps a page measures: it takes about a tenth of a second for each.
 const TRIALS: usize = 8;
 
-impl Hub {
+impl Arbiter {
     /// The worlds whose steps a page measures: one of each module, then those modules with other parameters.
     pub(super) fn trials(&self) -> Vec<Trial> {
         let worlds = self.stages.iter().map(|((_, params), stage)| Trial {

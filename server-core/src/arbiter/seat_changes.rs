@@ -9,9 +9,9 @@ use protocol::{Controller, Era, Life, Seat};
 use super::matches::{Phase, Play};
 use super::seat_transfer::Next;
 use super::seats::Page;
-use super::{Effect, Hub, Ice, Place, SessionId, Snapshot, Work};
+use super::{Arbiter, Effect, Ice, Place, SessionId, Snapshot, Work};
 
-impl Hub {
+impl Arbiter {
     /// Has the ICE servers of every plan from `ice`.
     pub fn with_ice(mut self, ice: Ice) -> Self {
         self.ice = ice;

@@ -8,7 +8,7 @@ use protocol::log::Header;
 use protocol::{Controller, Life, Seat, Tick};
 use study::disconnect::Then;
 
-use super::absence_rules::Terms;
+use super::absence_rules::AbsenceRules;
 use super::seat_transfer::Step;
 
 /// Now, and how far the episode is.
@@ -75,7 +75,7 @@ pub(super) struct SeatState {
 /// The seats of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
-    pub(super) terms: Terms,
+    pub(super) terms: AbsenceRules,
     pub list: Vec<SeatState>,
     pub changes: Vec<Change>,
     pub(super) step: Option<Step>,
@@ -83,7 +83,7 @@ pub(super) struct Seats {
 
 impl Seats {
     /// At the start: every person's page plays.
-    pub(super) fn new(terms: Terms, controllers: &[Controller]) -> Self {
+    pub(super) fn new(terms: AbsenceRules, controllers: &[Controller]) -> Self {
         let seat = |controller: &Controller| {
             let person = *controller == Controller::Human;
             SeatState {
@@ -118,7 +118,7 @@ impl Seats {
 
     /// The seats from a file: every page is away, and may come back until then.
     pub(super) fn restored(
-        terms: Terms,
+        terms: AbsenceRules,
         header: &Header,
         changes: Vec<Change>,
         until_us: u64,

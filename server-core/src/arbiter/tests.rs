@@ -77,17 +77,17 @@ impl Shelf {
         change
     }
 
-    fn absorb(&mut self, seat: Seat, upload: &Upload) -> Absorbed {
+    fn absorb(&mut self, seat: Seat, upload: &Upload) -> Appended {
         let (controller, life) = &self.seats[seat.index()];
         if upload.first > self.through {
-            return Absorbed::Gap(self.through);
+            return Appended::Gap(self.through);
         }
         let rows = (upload.rows.len() / self.seats.len()) as u32;
         if *controller == Controller::Human && *life == upload.life {
             self.through = self.through.max(Tick(upload.first.0 + rows));
         }
         let last = upload.ended.is_some();
-        Absorbed::Durable {
+        Appended::Durable {
             through: self.through,
             over: last,
             last,
@@ -99,7 +99,7 @@ impl Shelf {
     fn perform(&mut self, era: Era, work: Work) -> Event {
         match work {
             Work::Open(_) => unreachable!("it is open"),
-            Work::Absorb(seat, upload) => Event::Absorbed(era, seat, self.absorb(seat, &upload)),
+            Work::Append(seat, upload) => Event::Appended(era, seat, self.absorb(seat, &upload)),
             Work::End(reason) => {
                 let (ticks, score, digest) = (self.through, 1, 2);
                 let ending = Ending {
@@ -160,7 +160,7 @@ struct Stage {
     study: Arc<Study>,
     stages: EnvStages,
     limits: Limits,
-    hub: Hub,
+    hub: Arbiter,
     now_us: u64,
     sent: BTreeMap<ConnId, Vec<ServerMessage>>,
     closed: BTreeSet<ConnId>,
@@ -225,7 +225,7 @@ impl Stage {
         };
         let stages: EnvStages = facts.into_iter().map(stage).collect();
         let study = Arc::new(study);
-        let hub = Hub::new(
+        let hub = Arbiter::new(
             0,
             Arc::clone(&study),
             limits.clone(),

@@ -5,9 +5,9 @@ use protocol::{Era, Seat};
 
 use super::matches::Phase;
 use super::seats::Page;
-use super::{Absorbed, Effect, Hub, Place, SessionId, Work};
+use super::{Appended, Arbiter, Effect, Place, SessionId, Work};
 
-impl Hub {
+impl Arbiter {
     /// Passes an upload on, if its ticks are due and its page plays, or played until just now: of the latter the
     /// archive takes only the notes.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
@@ -41,7 +41,7 @@ impl Hub {
         *dropped |= *flying >= limits.uploads;
         if !*dropped {
             *flying += 1;
-            let work = Work::Absorb(seat, Box::new(upload));
+            let work = Work::Append(seat, Box::new(upload));
             self.effects.push_back(Effect::Archive(era, work));
         }
     }
@@ -74,7 +74,7 @@ impl Hub {
         now_us: u64,
         era: Era,
         seat: Seat,
-        absorbed: Absorbed,
+        absorbed: Appended,
     ) {
         let Some(game) = self.matches.get_mut(&era.0) else {
             return;
@@ -85,10 +85,10 @@ impl Hub {
         };
         let flying = &mut play.flying[seat.index()];
         *flying = flying.saturating_sub(1);
-        let is_durable = matches!(absorbed, Absorbed::Durable { .. });
+        let is_durable = matches!(absorbed, Appended::Durable { .. });
         let again = *flying == 0 && std::mem::take(&mut play.dropped[seat.index()]);
         match absorbed {
-            Absorbed::Durable {
+            Appended::Durable {
                 through,
                 over,
                 last,
@@ -112,9 +112,9 @@ impl Hub {
                     () => self.tell_player(era, seat, archived),
                 }
             }
-            Absorbed::Gap(_) => self.tell_running(era, seat),
-            Absorbed::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
-            Absorbed::Failed => self.end_episode(era, EndReason::Technical),
+            Appended::Gap(_) => self.tell_running(era, seat),
+            Appended::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
+            Appended::Failed => self.end_episode(era, EndReason::Technical),
         }
         if let Some(who) = who.filter(|_| is_durable && !again) {
             self.let_go(now_us, who);

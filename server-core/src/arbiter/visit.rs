@@ -4,7 +4,7 @@ use protocol::control::Farewell;
 use study::recruitment::{RecruiterAction, WayOut};
 use study::{Outcome, Payment, payment};
 
-use super::{Effect, Hub, Place, Session, SessionId, Write};
+use super::{Arbiter, Effect, Place, Session, SessionId, Write};
 
 /// How long somebody has been there, as the server measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Session {
     }
 }
 
-impl Hub {
+impl Arbiter {
     pub(super) fn pause_us(&self) -> u64 {
         self.limits.pause.as_micros() as u64
     }
@@ -149,7 +149,7 @@ impl Hub {
     }
 
     /// The row of a session that has another place.
-    pub(super) fn place_of(&self, who: SessionId, answers: Option<super::Answers>) -> Write {
+    pub(super) fn place_of(&self, who: SessionId, answers: Option<super::StageAnswers>) -> Write {
         let session = &self.sessions[who.0];
         Write::Place {
             participant: session.participant.clone(),
@@ -161,7 +161,7 @@ impl Hub {
     }
 
     /// Makes the place of a session durable, before anything that is sent from now on.
-    pub(super) fn store_place(&mut self, who: SessionId, answers: Option<super::Answers>) {
+    pub(super) fn store_place(&mut self, who: SessionId, answers: Option<super::StageAnswers>) {
         if self.sessions[who.0].conn.is_some() {
             let (now_us, pause_us) = (self.now_us, self.pause_us());
             self.sessions[who.0].see(now_us, pause_us);

@@ -13,7 +13,7 @@ struct Wanted {
     mixed: bool,
 }
 
-impl Terms<u32> for Wanted {
+impl MatchRules<u32> for Wanted {
     fn may_meet(&self, one: u32, other: u32) -> bool {
         !self.apart.contains(&(one.min(other), one.max(other)))
     }
@@ -24,8 +24,8 @@ impl Terms<u32> for Wanted {
     }
 }
 
-fn rules(on_timeout: OnTimeout) -> Rules {
-    Rules {
+fn rules(on_timeout: OnTimeout) -> LobbyRules {
+    LobbyRules {
         group_size: 2,
         order: MatchOrder::Fifo,
         timeout_us: 1_000,
@@ -56,7 +56,7 @@ fn formed(people: &[u32]) -> Option<News<u32>> {
     Some(News::Formed(people.to_vec()))
 }
 
-fn state(lobby: &Lobby<u32>, person: u32) -> Option<State> {
+fn state(lobby: &Lobby<u32>, person: u32) -> Option<WaitState> {
     let mut waiting = lobby.waiting();
     waiting
         .find(|(who, ..)| *who == person)
@@ -101,23 +101,23 @@ fn a_person_whose_time_is_up_may_have_to_leave() {
 #[test]
 fn a_person_whose_time_is_up_chooses_and_is_matched_until_then() {
     for (choice, news) in [
-        (Choice::Wait, None),
-        (Choice::Bot, formed(&[7])),
-        (Choice::Leave, Some(News::Left(7))),
+        (TimeoutChoice::Wait, None),
+        (TimeoutChoice::Bot, formed(&[7])),
+        (TimeoutChoice::Leave, Some(News::Left(7))),
     ] {
         let mut lobby = lobby(OnTimeout::Ask);
         join(&mut lobby, 0, 7);
         // Nobody is asked before.
-        lobby.choose(999, 7, Choice::Leave);
+        lobby.choose(999, 7, TimeoutChoice::Leave);
         assert_eq!(settle(&mut lobby, 1_000), None);
-        assert_eq!(state(&lobby, 7), Some(State::Asked));
+        assert_eq!(state(&lobby, 7), Some(WaitState::Asked));
         lobby.choose(1_200, 7, choice);
         assert_eq!(settle(&mut lobby, 1_200), news);
-        if choice == Choice::Wait {
+        if choice == TimeoutChoice::Wait {
             assert_eq!(settle(&mut lobby, 2_199), None);
-            assert_eq!(state(&lobby, 7), Some(State::Here));
+            assert_eq!(state(&lobby, 7), Some(WaitState::Here));
             settle(&mut lobby, 2_200);
-            assert_eq!(state(&lobby, 7), Some(State::Asked));
+            assert_eq!(state(&lobby, 7), Some(WaitState::Asked));
             assert_eq!(join(&mut lobby, 2_300, 8), formed(&[7, 8]));
         }
     }
@@ -125,7 +125,7 @@ fn a_person_whose_time_is_up_chooses_and_is_matched_until_then() {
 
 #[test]
 fn who_gives_no_sign_of_life_is_asked_and_loses_the_place() {
-    let mut lobby = Lobby::new(Rules {
+    let mut lobby = Lobby::new(LobbyRules {
         prompt_us: 300,
         ..rules(OnTimeout::Bot)
     });
@@ -133,7 +133,7 @@ fn who_gives_no_sign_of_life_is_asked_and_loses_the_place() {
     assert!(!lobby.seen(200, 7));
     assert_eq!(lobby.poll_timeout(), Some(500));
     assert_eq!(settle(&mut lobby, 500), None);
-    assert_eq!(state(&lobby, 7), Some(State::Prompted(550)));
+    assert_eq!(state(&lobby, 7), Some(WaitState::Prompted(550)));
     // Nobody is put together with somebody who may not be there.
     assert_eq!(join(&mut lobby, 510, 8), None);
     assert!(lobby.seen(520, 7));
@@ -184,7 +184,7 @@ fn people_who_were_too_far_apart_are_measured_again_a_few_times() {
 
 #[test]
 fn the_lobby_wakes_up_to_have_two_people_measured_again() {
-    let mut lobby = Lobby::new(Rules {
+    let mut lobby = Lobby::new(LobbyRules {
         prompt_us: 10 * AGAIN_US,
         ..rules(OnTimeout::Wait)
     });
@@ -231,7 +231,7 @@ fn a_group_is_as_the_study_wants_it() {
 fn places_are_drawn_if_the_study_wants_it() {
     let mut firsts = BTreeSet::new();
     for seed in 0..20 {
-        let rules = Rules {
+        let rules = LobbyRules {
             order: MatchOrder::Random,
             seed,
             ..rules(OnTimeout::Bot)
@@ -248,15 +248,15 @@ fn places_are_drawn_if_the_study_wants_it() {
 
 #[test]
 fn a_full_lobby_and_a_second_visit_are_refused() {
-    let rules = Rules {
+    let rules = LobbyRules {
         group_size: 9,
         capacity: 1,
         ..rules(OnTimeout::Wait)
     };
     let mut lobby = Lobby::new(rules);
     lobby.join(0, 1, 0).unwrap();
-    assert_eq!(lobby.join(0, 1, 0), Err(Refused::Waiting));
-    assert_eq!(lobby.join(0, 2, 0), Err(Refused::Full));
+    assert_eq!(lobby.join(0, 1, 0), Err(JoinRefused::Waiting));
+    assert_eq!(lobby.join(0, 2, 0), Err(JoinRefused::Full));
     assert!(lobby.leave(1));
     assert!(!lobby.leave(1));
 }
@@ -265,7 +265,7 @@ fn a_full_lobby_and_a_second_visit_are_refused() {
 fn a_hundred_people_at_once_are_all_in_groups() {
     for size in 2..=16_u16 {
         for order in [MatchOrder::Fifo, MatchOrder::Random] {
-            let rules = Rules {
+            let rules = LobbyRules {
                 group_size: size,
                 order,
                 ..rules(OnTimeout::Wait)
@@ -289,27 +289,31 @@ enum Step {
     Join(u32),
     Leave(u32),
     Seen(u32),
-    Choose(u32, Choice),
-    Apart(u32, u32),
+    Choose(u32, TimeoutChoice),
+    KeptApart(u32, u32),
     TooFar(u32, u32),
     Wait(u64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let choice = prop_oneof![Just(Choice::Wait), Just(Choice::Bot), Just(Choice::Leave)];
+    let choice = prop_oneof![
+        Just(TimeoutChoice::Wait),
+        Just(TimeoutChoice::Bot),
+        Just(TimeoutChoice::Leave)
+    ];
     let step = prop_oneof![
         6 => (0..12_u32).prop_map(Step::Join),
         1 => (0..12_u32).prop_map(Step::Leave),
         2 => (0..12_u32).prop_map(Step::Seen),
         2 => ((0..12_u32), choice).prop_map(|(who, choice)| Step::Choose(who, choice)),
-        1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::Apart(one, other)),
+        1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::KeptApart(one, other)),
         1 => ((0..12_u32), (0..12_u32)).prop_map(|(one, other)| Step::TooFar(one, other)),
         3 => (0..800_u64).prop_map(Step::Wait),
     ];
     prop::collection::vec(step, 0..200)
 }
 
-fn any_rules() -> impl Strategy<Value = Rules> {
+fn any_rules() -> impl Strategy<Value = LobbyRules> {
     let choice = prop_oneof![
         Just(OnTimeout::Bot),
         Just(OnTimeout::Wait),
@@ -318,7 +322,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
     ];
     let order = prop_oneof![Just(MatchOrder::Fifo), Just(MatchOrder::Random)];
     (1_u16..5, choice, order, 200..2_000_u64).prop_map(
-        |(group_size, on_timeout, order, prompt_us)| Rules {
+        |(group_size, on_timeout, order, prompt_us)| LobbyRules {
             group_size,
             order,
             prompt_us,
@@ -340,7 +344,7 @@ fn could_be(people: &[u32], size: usize, fits: &dyn Fn(&[u32]) -> bool) -> bool 
 /// A lobby, and what is known of it from outside.
 struct Model {
     lobby: Lobby<u32>,
-    rules: Rules,
+    rules: LobbyRules,
     wanted: Wanted,
     apart: BTreeSet<(u32, u32)>,
     /// How often people were too far apart, and until when they are not measured again.
@@ -353,7 +357,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(rules: Rules, wanted: Wanted) -> Self {
+    fn new(rules: LobbyRules, wanted: Wanted) -> Self {
         Self {
             lobby: Lobby::new(rules),
             rules,
@@ -390,7 +394,7 @@ impl Model {
                 self.lobby.choose(now, who, choice);
                 self.seen.insert(who, now);
             }
-            Step::Apart(one, other) => {
+            Step::KeptApart(one, other) => {
                 self.lobby.keep_apart(one, other);
                 self.apart.insert((one.min(other), one.max(other)));
             }
@@ -482,7 +486,7 @@ impl Model {
         prop_assert_eq!(waiting.len(), self.since.len());
         prop_assert!(waiting.iter().all(|(who, ..)| self.since.contains_key(who)));
         for (who, .., state) in &waiting {
-            if *state != State::Asked {
+            if *state != WaitState::Asked {
                 self.asked.remove(who);
             } else if self.asked.insert(*who) {
                 self.seen.insert(*who, self.now);
@@ -490,7 +494,7 @@ impl Model {
         }
         let there = waiting
             .iter()
-            .filter(|(.., state)| !matches!(state, State::Prompted(_)));
+            .filter(|(.., state)| !matches!(state, WaitState::Prompted(_)));
         let there: Vec<u32> = there.map(|(who, ..)| *who).collect();
         let fits = |group: &[u32]| self.may_all_meet(group) && self.wanted.is_wanted(group);
         let size = usize::from(self.rules.group_size);

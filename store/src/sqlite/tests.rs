@@ -374,7 +374,7 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
     store.save_group(&group).await.unwrap();
     group.has_ai = true;
     group.talk = Some((3, 1_700_000_000_000_000));
-    group.members[0].gone = Some(server_core::arbiter::Gone::Late);
+    group.members[0].gone = Some(server_core::arbiter::DepartureReason::Late);
     store.save_group(&group).await.unwrap();
     assert_eq!(store.groups().await.unwrap(), [group]);
     let mut wait = Wait {

@@ -10,7 +10,7 @@ use protocol::control::{
     self, Answer, ClientMessage, Entry, Link, Report, ServerMessage, Timing, Upload,
 };
 use protocol::{Era, Life, Seat, Tick, log};
-use server_core::arbiter::{ConnId, Effect, EnvStage, EnvStages, Event, Hub, Restored, Work};
+use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStage, EnvStages, Event, Restored, Work};
 use server_core::limits::Limits;
 use study::Study;
 
@@ -41,7 +41,7 @@ struct Page {
 }
 
 struct Server {
-    hub: Hub,
+    hub: Arbiter,
     now_us: u64,
     pages: [Page; PAGES],
     conns: u64,
@@ -111,7 +111,7 @@ impl Server {
         };
         let restored = Restored::default();
         Self {
-            hub: Hub::new(0, study, limits, stages, true, random, restored),
+            hub: Arbiter::new(0, study, limits, stages, true, random, restored),
             now_us: 0,
             pages: Default::default(),
             conns: 0,

@@ -507,10 +507,10 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
     // One page is away, and the replica has the end from the other.
     stage.hub.handle(
         stage.now_us,
-        Event::Absorbed(
+        Event::Appended(
             era,
             Seat(0),
-            Absorbed::Durable {
+            Appended::Durable {
                 through: Tick(7),
                 over: true,
                 last: false,

@@ -155,7 +155,7 @@ fn who_does_not_come_in_time_is_given_up_and_the_other_goes_on_as_the_stage_says
     stage.wait(60 * SECOND - 1);
     assert_eq!(group(&stage).places[1].gone, None);
     stage.wait(1);
-    assert_eq!(group(&stage).places[1].gone, Some(Gone::Late));
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Late));
     // The rounds that cannot be played are passed over with their forms.
     assert_eq!(outcome(&stage, 0), Some(Outcome::PartnerLeft));
     answer(&mut stage, 2);
@@ -195,7 +195,7 @@ fn who_leaves_between_two_rounds_is_not_waited_for() {
         stage.plan(1).unwrap().controllers,
         [Controller::Human, cook()]
     );
-    assert_eq!(group(&stage).places[1].gone, Some(Gone::Left));
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Left));
     assert_eq!(outcome(&stage, 1), Some(Outcome::Withdrew));
 }
 
@@ -212,7 +212,7 @@ fn who_was_away_from_an_episode_too_long_plays_no_more_with_the_group() {
     stage.report(1, era, 1, 0, 7);
     stage.wait(20 * SECOND);
     stage.say(1, upload(era, Some(Tick(7))));
-    assert_eq!(group(&stage).places[1].gone, Some(Gone::Away));
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Away));
     answer(&mut stage, 1);
     assert_eq!(
         stage.plan(1).unwrap().controllers,

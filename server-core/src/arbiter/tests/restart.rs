@@ -70,7 +70,7 @@ impl Stage {
             }
         }
         restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();
-        self.hub = Hub::new(
+        self.hub = Arbiter::new(
             self.now_us,
             Arc::clone(&self.study),
             self.limits.clone(),
@@ -312,7 +312,7 @@ fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_
             });
             assert_eq!(
                 rows.next(),
-                Some((true, Some(Gone::Away))),
+                Some((true, Some(DepartureReason::Away))),
                 "{meanwhile:?}, {durable} writes"
             );
             after - before
