@@ -339,7 +339,7 @@ fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
 /// `coplay rehearse`.
 async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
     let (study, json) = (args.study.clone(), args.json);
-    let options = rehearsal::Options {
+    let options = rehearsal::RehearsalOptions {
         program: std::env::current_exe().context("where this program is")?,
         study: args.study,
         data: args.data,

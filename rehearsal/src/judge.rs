@@ -11,10 +11,10 @@ use study::payment::written;
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
 use super::Played;
+use super::messages::Messages;
 use super::quota;
 use super::record::{Given, Phase, Record};
-use super::report::{Cell, Cost, Figures, Report, Stuck};
-use super::said::Messages;
+use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
 use dataset::pay;
 use store::{Group, Payment, Session, SqliteStore};
@@ -46,7 +46,11 @@ struct Data {
 ///
 /// # Errors
 /// The data folder cannot be read.
-pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Result<Report> {
+pub(super) async fn judge(
+    played: Played,
+    data: &Path,
+    out: &Path,
+) -> anyhow::Result<RehearsalReport> {
     let mut found = read(&played.options.program, data, out).await?;
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
@@ -110,7 +114,7 @@ pub(super) async fn judge(played: Played, data: &Path, out: &Path) -> anyhow::Re
         cost: costs(&found.ledger),
         warnings: found.ledger.warnings,
     };
-    Ok(Report::new(&played, sessions.collect(), figures))
+    Ok(RehearsalReport::new(&played, sessions.collect(), figures))
 }
 
 /// Exports and verifies the data, and reads the database and the tables.

@@ -13,12 +13,12 @@ mod hands;
 mod host;
 mod judge;
 mod line;
+mod messages;
 mod pacer;
 mod quiz;
 mod quota;
 mod record;
 mod report;
-mod said;
 mod tables;
 mod trace;
 mod wire;
@@ -49,11 +49,11 @@ use record::{Phase, Shared};
 use store::SqliteStore;
 
 pub use fault::{Fault, Faults};
-pub use report::Report;
+pub use report::RehearsalReport;
 
 /// How a rehearsal is run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RehearsalOptions {
     /// The program whose `serve` is the server.
     pub program: PathBuf,
     /// Study folder.
@@ -96,17 +96,17 @@ const OF_SESSION: u64 = 2;
 ///
 /// # Errors
 /// [`StartError::Study`] with the problems of the study, or the reason why it cannot be rehearsed here. Problems of the
-/// rehearsal itself are in the [`Report`].
-pub async fn rehearse(options: &Options) -> Result<Report, StartError> {
+/// rehearsal itself are in the [`RehearsalReport`].
+pub async fn rehearse(options: &RehearsalOptions) -> Result<RehearsalReport, StartError> {
     let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
     Ok(rehearsed(options, study, &facts).await?)
 }
 
 async fn rehearsed(
-    options: &Options,
+    options: &RehearsalOptions,
     study: Study,
     facts: &EnvFactsByStage,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<RehearsalReport> {
     can_be_rehearsed(&study)?;
     let scratch = tempfile::tempdir().context("a temporary folder")?;
     let data = match &options.data {
@@ -168,7 +168,7 @@ fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
 
 /// The findings of a rehearsal before the data are read.
 pub(crate) struct Played {
-    options: Options,
+    options: RehearsalOptions,
     study: Arc<Study>,
     /// The key of each session in the data, and its record here.
     sessions: Vec<(String, Shared)>,
@@ -187,7 +187,7 @@ pub(crate) struct Played {
 
 /// A running rehearsal.
 struct Rehearsal {
-    options: Options,
+    options: RehearsalOptions,
     study: Arc<Study>,
     place: Place,
     host: Host,
@@ -209,7 +209,7 @@ struct Rehearsal {
 
 impl Rehearsal {
     async fn open(
-        options: &Options,
+        options: &RehearsalOptions,
         study: Arc<Study>,
         facts: &EnvFactsByStage,
         place: Place,
@@ -467,7 +467,7 @@ impl Rehearsal {
 
 /// The arrival of each person, and the fault of each.
 fn tickets(
-    options: &Options,
+    options: &RehearsalOptions,
     study: &Study,
     links: &[String],
     began_us: u64,

@@ -11,7 +11,7 @@ use super::record::{Phase, Record, Waited};
 
 /// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct RehearsalReport {
     /// The study.
     pub study: String,
     /// Seed of every random number.
@@ -44,9 +44,9 @@ pub struct Report {
     /// Findings that a person should look at.
     pub warnings: Vec<String>,
     /// Waiting in lobbies.
-    pub lobby: Lobby,
+    pub lobby: LobbyWaits,
     /// The tables.
-    pub tables: Tables,
+    pub tables: TableCounts,
     /// The machine.
     pub machine: Machine,
     /// The last lines of the server's log, if something is wrong.
@@ -120,7 +120,7 @@ pub struct Spread {
 
 /// Waiting in lobbies.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Lobby {
+pub struct LobbyWaits {
     /// People who arrived in a minute, on average.
     pub arrivals_per_min: f64,
     /// Seconds of waiting.
@@ -135,7 +135,7 @@ pub struct Lobby {
 
 /// The tables.
 #[derive(Clone, Debug, Serialize)]
-pub struct Tables {
+pub struct TableCounts {
     /// Rows by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Answers that the server acknowledged; each is in the table.
@@ -165,7 +165,7 @@ pub(super) struct Figures {
     pub(super) warnings: Vec<String>,
 }
 
-impl Report {
+impl RehearsalReport {
     pub(super) fn new(
         played: &Played,
         sessions: Vec<(&Record, Option<String>)>,
@@ -207,8 +207,8 @@ impl Report {
             minutes: minutes(&sessions),
             cost: figures.cost,
             warnings: figures.warnings,
-            lobby: Lobby::new(played.options.arrivals_per_min, records()),
-            tables: Tables {
+            lobby: LobbyWaits::new(played.options.arrivals_per_min, records()),
+            tables: TableCounts {
                 rows: figures.rows,
                 acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
             },
@@ -245,7 +245,7 @@ fn minutes(sessions: &[(&Record, Option<String>)]) -> Option<Spread> {
     }))
 }
 
-impl Lobby {
+impl LobbyWaits {
     fn new<'a>(arrivals_per_min: f64, records: impl Iterator<Item = &'a Record>) -> Self {
         let waits: Vec<(u64, Waited)> = records.flat_map(|record| record.waits.clone()).collect();
         let count = |how| waits.iter().filter(|(_, of)| *of == how).count();
@@ -281,7 +281,7 @@ impl fmt::Display for Spread {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RehearsalReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -301,7 +301,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
+impl RehearsalReport {
     fn ends(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Outcomes")?;
         for (outcome, count) in &self.outcomes {
@@ -386,7 +386,7 @@ impl Report {
         for warning in &self.warnings {
             writeln!(f, "Warning: {warning}")?;
         }
-        let Lobby {
+        let LobbyWaits {
             arrivals_per_min,
             wait_s,
             matched,
@@ -400,7 +400,7 @@ impl Report {
                  {matched} times matched with people, {bots} times with AI partners alone, {left} times left unmatched"
             )?;
         }
-        let Tables { rows, acknowledged } = &self.tables;
+        let TableCounts { rows, acknowledged } = &self.tables;
         let rows: Vec<String> = rows
             .iter()
             .map(|(name, rows)| format!("{name} {rows}"))
