@@ -30,7 +30,7 @@ mod tests;
 mod uploads;
 mod visit;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
@@ -170,12 +170,12 @@ pub struct Arbiter {
     next_era: u16,
     sessions: Vec<Session>,
     /// By the hash of the token.
-    by_token: HashMap<String, SessionId>,
+    by_token: BTreeMap<String, SessionId>,
     /// Participant links by the hash of their token, and the session of each once it was used.
     links: BTreeMap<String, Option<SessionId>>,
-    by_conn: HashMap<ConnId, SessionId>,
+    by_conn: BTreeMap<ConnId, SessionId>,
     /// By the ticket of the way back from a page of another site.
-    by_ticket: HashMap<String, SessionId>,
+    by_ticket: BTreeMap<String, SessionId>,
     /// When sessions without a page end.
     expiring: BTreeSet<(u64, usize)>,
     /// When the recorded data of sessions are erased.

@@ -1,6 +1,6 @@
 //! The contents of a data folder, and an arbiter that continues from them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use protocol::change::Change;
@@ -97,14 +97,14 @@ impl Arbiter {
             ice: Box::new(|_, _, _| Vec::new()),
             next_era: restored.next_era,
             sessions: Vec::new(),
-            by_token: HashMap::new(),
+            by_token: BTreeMap::new(),
             links: restored
                 .links
                 .into_iter()
                 .map(|link| (link, None))
                 .collect(),
-            by_conn: HashMap::new(),
-            by_ticket: HashMap::new(),
+            by_conn: BTreeMap::new(),
+            by_ticket: BTreeMap::new(),
             by_identity: BTreeMap::new(),
             expiring: BTreeSet::new(),
             fading: BTreeSet::new(),
