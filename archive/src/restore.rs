@@ -34,7 +34,7 @@ pub fn restore_episode(
         episode: header.episode.clone(),
         era,
         group: header.group.clone(),
-        stage: stage,
+        stage,
         participants: header.participants.clone(),
         visits,
         draw,
