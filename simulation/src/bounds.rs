@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use client_core::OUTCOME_US;
 use client_core::connection::PAUSES_US;
 use protocol::control::SILENT_MS;
 
@@ -112,7 +113,8 @@ impl Scenario {
 
     /// The longest until everybody is at the end of the study: in each round the lobby, the time to get ready, the
     /// countdown, and an episode in which a slow machine sets the pace or every window waits for a round trip; and
-    /// what an episode may stand still for, those who are not there yet and the archive's end included.
+    /// what an episode may stand still for, those who are not there yet and the archive's end included; then its outcome
+    /// is read.
     pub fn ends_within_us(&self) -> u64 {
         let (limits, terms) = (server::limits(), &self.terms);
         let windows = u64::from(terms.horizon) / u64::from(terms.window) + 1;
@@ -121,7 +123,7 @@ impl Scenario {
         let stands_us = self.moves_within_us() + us(limits.restart) + us(limits.closing);
         // A rest of two seconds at most, and somebody who is waited for after it.
         let rested_us = if terms.rests { 2_000_000 } else { 0 } + 5_000_000;
-        let each_us = begun_us + played_us + stands_us + rested_us;
+        let each_us = begun_us + played_us + stands_us + rested_us + OUTCOME_US;
         u64::from(terms.rounds) * (u64::from(terms.episodes) * each_us + terms.pages.lasts_us())
     }
 }

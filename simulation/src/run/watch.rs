@@ -12,7 +12,11 @@ impl Run {
     pub(super) fn watch_progress(&mut self, at: usize) -> Result<(), String> {
         let (now_us, calm_us) = (self.now_us, self.scenario.calm_us());
         let page = &self.pages[at];
-        let is_able = page.page.is_welcomed() && !page.is_hidden && page.frozen_us <= now_us;
+        // While the outcome is read, nobody plays on.
+        let is_able = page.page.is_welcomed()
+            && !page.page.is_judged()
+            && !page.is_hidden
+            && page.frozen_us <= now_us;
         let session = page.peer().and_then(Peer::session);
         let playing = session.filter(|session| session.ended().is_none());
         let Some(session) = playing.filter(|_| is_able && now_us > calm_us) else {
