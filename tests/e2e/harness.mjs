@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe } from 'node:test';
 import { createInterface } from 'node:readline';
@@ -47,8 +47,9 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 /** Milliseconds within which something that needs no person happens, on a loaded machine. */
 export const SOON = 30_000;
 
-/** Runs the tests of a file side by side, this many at once: most of the time each of them waits. */
-export const sideBySide = (count, tests) => describe('side by side', { concurrency: count }, tests);
+/** Runs the tests of a file side by side, this many at once, and no more than there are cores: pages keep time. */
+export const sideBySide = (count, tests) =>
+  describe('side by side', { concurrency: Math.min(count, availableParallelism()) }, tests);
 
 /** Says how far a script is, out of the way of its result. */
 export const say = text => process.stderr.write(`    ${text}\n`);

@@ -21,7 +21,7 @@ cargo xtask test [--quick | --all]
 Format, house rules, unit tests, laws and simulated matches, 500 seeds of whole studies,
 recorded trajectories through library and module, the Python package, real matches of
 headless pages in Chromium and Firefox, also between network namespaces where root
-and /dev/net/tun are there, and lints for host and wasm beside them.
+and /dev/net/tun are there, and lints for host and wasm.
 Everything is compiled once, in the profile `checked`: as strict as a debug build.
 Stops at the first step that fails. The last line is `N passed, N failed`.
 
@@ -133,15 +133,16 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.step("Python package (pytest)", |count| {
         python::check(workspace, CHECKED, count)
     })?;
+    // Pages keep time: nothing else runs beside them.
+    tally.finish(lints)?;
     tally.step("matches in real browsers (node)", |count| {
         let mut node = workspace.node(&chromium);
         node.env("COPLAY_BIN", workspace.checked("coplay"));
         node.env("COPLAY_NET", workspace.checked("coplay-net"));
-        node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
+        node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
         node.current_dir(workspace.root.join("tests/e2e"));
         counted(&mut node, count)
     })?;
-    tally.finish(lints)?;
     Ok(chromium)
 }
 
