@@ -101,17 +101,12 @@ impl Oracle {
         self.typing.sent(person, page, message);
     }
 
-    /// A page of a person was told something of what they typed.
+    /// A page was told something of what its person typed.
     ///
     /// # Errors
     /// The check that fails.
-    pub fn promised(
-        &mut self,
-        person: usize,
-        page: usize,
-        message: &ServerMessage,
-    ) -> Result<(), String> {
-        self.typing.told(person, page, message)
+    pub fn promised(&mut self, page: usize, message: &ServerMessage) -> Result<(), String> {
+        self.typing.told(page, message)
     }
 
     /// Judges what the database has of what people typed.

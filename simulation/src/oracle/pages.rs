@@ -7,9 +7,14 @@ use protocol::control::{ClientMessage, Draft, ServerMessage, StageView};
 use crate::database::Database;
 use crate::tab::{ITEM, words};
 
-/// The drafts of one person for one stage.
+/// The stage of a session, by its token: a person who opens two tabs before the server knows them has two sessions.
+type Desks<T> = BTreeMap<(String, u16), T>;
+
+/// The drafts of one session for one stage.
 #[derive(Debug, Default)]
 struct Desk {
+    /// The person.
+    person: usize,
     /// All that were sent, in order, with their tab and number.
     sent: Vec<(usize, u32, Draft)>,
     /// The place of the last one that the server has promised to keep.
@@ -19,11 +24,11 @@ struct Desk {
 /// The promises of the server about what people type.
 #[derive(Debug, Default)]
 pub(super) struct Typing {
-    /// By person and stage.
-    desks: BTreeMap<(usize, u16), Desk>,
-    /// The stages that people are done with, and those of them that the server has taken.
-    done: BTreeSet<(usize, u16)>,
-    taken: BTreeSet<(usize, u16)>,
+    /// The session of each tab that was let in.
+    sessions: BTreeMap<usize, String>,
+    desks: Desks<Desk>,
+    /// The stages that sessions are done with, each with whether the server has taken it.
+    done: Desks<bool>,
     /// The messages that pages were shown.
     heard: BTreeSet<String>,
 }
@@ -31,20 +36,24 @@ pub(super) struct Typing {
 impl Typing {
     /// A page sends a message.
     pub(super) fn sent(&mut self, person: usize, tab: usize, message: &ClientMessage) {
+        let Some(session) = self.sessions.get(&tab).cloned() else {
+            return;
+        };
         match message {
             ClientMessage::Draft {
                 number,
                 stage,
                 draft,
             } => {
-                let desk = self.desks.entry((person, *stage)).or_default();
+                let desk = self.desks.entry((session, *stage)).or_default();
+                desk.person = person;
                 let mut sent = desk.sent.iter();
                 if !sent.any(|(of, known, _)| (*of, *known) == (tab, *number)) {
                     desk.sent.push((tab, *number, draft.clone()));
                 }
             }
             ClientMessage::StageDone { stage, .. } => {
-                self.done.insert((person, *stage));
+                self.done.entry((session, *stage)).or_default();
             }
             _ => {}
         }
@@ -54,14 +63,12 @@ impl Typing {
     ///
     /// # Errors
     /// The server has lost a draft that it promised to keep.
-    pub(super) fn told(
-        &mut self,
-        person: usize,
-        tab: usize,
-        message: &ServerMessage,
-    ) -> Result<(), String> {
+    pub(super) fn told(&mut self, tab: usize, message: &ServerMessage) -> Result<(), String> {
         match message {
-            ServerMessage::DraftKept { number } => self.kept(person, tab, *number),
+            ServerMessage::Welcome { session, .. } => {
+                self.sessions.insert(tab, session.clone());
+            }
+            ServerMessage::DraftKept { number } => self.kept(tab, *number),
             ServerMessage::Said { line, .. } => {
                 self.heard.insert(line.text.clone());
             }
@@ -71,15 +78,14 @@ impl Typing {
             }
             ServerMessage::Stage {
                 index, view, draft, ..
-            } => return self.shown(person, *index, view, draft.as_ref()),
+            } => return self.shown(tab, *index, view, draft.as_ref()),
             _ => {}
         }
         Ok(())
     }
 
-    fn kept(&mut self, person: usize, tab: usize, number: u32) {
-        let desks = self.desks.iter_mut();
-        for (_, desk) in desks.filter(|((of, _), _)| *of == person) {
+    fn kept(&mut self, tab: usize, number: u32) {
+        for desk in self.desks.values_mut() {
             let mut sent = desk.sent.iter();
             let place = sent.position(|(of, known, _)| (*of, *known) == (tab, number));
             desk.kept = desk.kept.max(place);
@@ -88,23 +94,24 @@ impl Typing {
 
     fn shown(
         &mut self,
-        person: usize,
+        tab: usize,
         index: u16,
         view: &StageView,
         draft: Option<&Draft>,
     ) -> Result<(), String> {
+        let Some(session) = self.sessions.get(&tab).cloned() else {
+            return Ok(());
+        };
         let is_cut =
             matches!(view, StageView::End { outcome, .. } if outcome.as_str() != "completed");
-        if !is_cut {
-            let done = self.done.iter().copied();
-            let taken = done.filter(|(of, stage)| *of == person && *stage < index);
-            self.taken.extend(taken);
+        for ((of, stage), is_taken) in &mut self.done {
+            *is_taken |= !is_cut && *of == session && *stage < index;
         }
         let has_field = matches!(
             view,
             StageView::Survey { .. } | StageView::Instructions { .. } | StageView::Chat { .. }
         );
-        let Some(desk) = self.desks.get(&(person, index)).filter(|_| has_field) else {
+        let Some(desk) = self.desks.get(&(session, index)).filter(|_| has_field) else {
             return Ok(());
         };
         let may_be = &desk.sent[desk.kept.unwrap_or(0)..];
@@ -112,7 +119,7 @@ impl Typing {
             None if desk.kept.is_none() => Ok(()),
             Some(draft) if may_be.iter().any(|(.., sent)| sent == draft) => Ok(()),
             _ => Err(format!(
-                "draft: person {person} finds {draft:?} at stage {index}, and is promised one of {may_be:?}"
+                "draft: page {tab} finds {draft:?} at stage {index}, and is promised one of {may_be:?}"
             )),
         }
     }
@@ -122,32 +129,30 @@ impl Typing {
     /// # Errors
     /// The text that is missing, there twice, or not as it was typed.
     pub(super) fn judge(&self, database: &Database) -> Result<(), String> {
-        let mut texts = BTreeSet::new();
+        let mut given = BTreeSet::new();
+        let mut texts: Vec<&str> = Vec::new();
         for (participant, visit, answers) in database.answers() {
-            for answer in answers.iter().filter(|answer| answer.name == ITEM) {
-                if !texts.insert(&answer.value) {
-                    let value = &answer.value;
-                    return Err(format!("answers: {value} is there twice"));
-                }
-            }
-            let same = database.answers().iter();
-            let same = same.filter(|(of, at, _)| (of, at) == (participant, visit));
-            if same.count() > 1 {
+            if !given.insert((participant, visit)) {
                 return Err(format!("answers: {participant} gave visit {visit} twice"));
             }
+            let own = answers.iter().filter(|answer| answer.name == ITEM);
+            texts.extend(own.map(|answer| answer.value.as_str()));
         }
-        let known = self.desks.iter().filter(|(_, desk)| {
+        for (key, desk) in &self.desks {
             let mut sent = desk.sent.iter();
             let is_form = |draft: &Draft| draft.answers.iter().any(|answer| answer.name == ITEM);
-            sent.any(|(.., draft)| is_form(draft))
-        });
-        for (&(person, stage), _) in known.filter(|(key, _)| self.taken.contains(key)) {
+            let is_taken = self.done.get(key) == Some(&true);
+            if !is_taken || !sent.any(|(.., draft)| is_form(draft)) {
+                continue;
+            }
+            let (person, stage) = (desk.person, key.1);
             let whole = serde_json::Value::from(words(person, stage)).to_string();
-            if !texts.remove(&whole) {
+            let Some(place) = texts.iter().position(|text| *text == whole) else {
                 return Err(format!(
                     "answers: person {person} typed {whole} at stage {stage}, and {texts:?} is there"
                 ));
-            }
+            };
+            texts.swap_remove(place);
         }
         self.judge_messages(database)
     }

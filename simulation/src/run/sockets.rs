@@ -164,7 +164,7 @@ impl Run {
         let plays = page
             .peer()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
-        self.oracle.promised(page.person, at, &message)?;
+        self.oracle.promised(at, &message)?;
         self.oracle.told(at, plays, &message)?;
         if let Some(peer) = page.peer() {
             self.oracle.tells(peer, &message)?;

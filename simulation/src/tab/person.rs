@@ -233,10 +233,12 @@ impl Reader {
         let (tab, said) = (self.tab, self.said);
         let whole = self
             .message
-            .get_or_insert_with(|| format!("tab {tab} says number {said}"));
+            .get_or_insert_with(|| format!("{tab}.{said}: somebody says this"));
         if self.typed.len() < whole.len() {
             let more = self.rng.between(3, 12) as usize;
-            let length = (self.typed.len() + more).min(whole.len());
+            // What is half typed when a page goes is sent as it is: it must be like no other message.
+            let head = whole.find(':').unwrap_or(0);
+            let length = (self.typed.len() + more).max(head).min(whole.len());
             whole[..length].clone_into(&mut self.typed);
             page.handle_typed(page_us, &self.typed);
             return now_us + self.rng.between(50_000, 500_000);
