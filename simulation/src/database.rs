@@ -27,7 +27,7 @@ pub struct Database {
     messages: Vec<MessageRow>,
     /// The answers that were given, by participant and visit.
     answers: Vec<(String, u16, Vec<Answer>)>,
-    /// Drafts are not stored, although the hub is told that they are.
+    /// Drafts are lost, although the arbiter hears that they are stored.
     loses_drafts: bool,
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,

@@ -41,7 +41,7 @@ pub enum Fault {
     Crash {
         /// The person.
         person: usize,
-        /// True if the server is told that the connection is gone.
+        /// True if the server learns that the connection is gone.
         told: bool,
         /// How long there is no page, microseconds; none if for good.
         away_us: Option<u64>,

@@ -30,7 +30,7 @@ fn opener() -> Option<Window> {
     (!opener.is_null()).then(|| opener.unchecked_into())
 }
 
-/// True if the frame that opened the window of this page hands the work in; it is told that the work is done.
+/// True if another frame opened this window and submits the work; this page then reports to it that the work is done.
 pub(crate) fn hands_work_in() -> bool {
     let Some(frame) = opener() else { return false };
     let origin = dom::window().location().origin().unwrap_or_default();

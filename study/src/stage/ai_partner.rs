@@ -1,4 +1,4 @@
-//! An AI partner: the script or the model that plays a seat, and whether people are told.
+//! An AI partner: the script or the model that plays a seat, and its disclosure.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct AiPartner {
     /// Name of the policy; of one that is a file the name of the file until the host has lowered it
     /// ([`crate::Study::call`]), and then the name under which it plays.
     pub policy: String,
-    /// True if people are told.
+    /// True if participants learn that the partner is an AI.
     pub disclose: bool,
     /// The model of a policy that is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
                    chooses each action with equal probability, `idle` does nothing. Or the file of an ONNX model in \
                    the study folder, at most 32 MiB ([agents.md](agents.md)).";
         let policy = fields.key("policy", doc).need("cook", |place| policy(source, &place));
-        let disclose = fields.key("disclose", "Whether participants are told that the partner is an AI.");
+        let disclose = fields.key("disclose", "Tells participants that the partner is an AI.");
         let disclose = disclose.or(true, |place| place.flag());
         let doc = "For models: the softmax temperature. Each action is drawn with a probability in proportion to \
                    exp(value / temperature). Without this key, the model takes the action with the greatest value.";

@@ -8,7 +8,7 @@ use crate::grid::tables::Tables;
 
 /// A feature that a world adds, or its own form of one of the toolkit's.
 ///
-/// What the toolkit writes itself stays compact and fast; `GridWorld::observe` writes the rest.
+/// Features of the toolkit are compact and fast; `GridWorld::observe` writes all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnFeature {
     /// A feature of each agent: its shape. The world writes it.
