@@ -13,8 +13,8 @@ use crate::read::Cursor;
 /// An AI partner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AiPartner {
-    /// Name of the policy; of one that is a file the name of the file until the host has lowered it
-    /// ([`crate::Study::call`]), and then the name under which it plays.
+    /// Name of the policy. For a model, the name of its file until the host has compiled it, and then the name under
+    /// which it plays.
     pub policy: String,
     /// True if participants learn that the partner is an AI.
     pub disclose: bool,
