@@ -85,7 +85,6 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
             "signaling-server",
             "store",
             "study",
-            "turn",
         ],
     ),
     (
