@@ -304,10 +304,9 @@ async fn an_export_is_flat_and_whole_while_the_study_runs_and_however_much_there
     }
     let out = host.dir.path().join("out");
     let summary = export(&host.data(), &out, false).await.unwrap();
-    assert_eq!(
-        (summary.sessions, summary.responses, summary.skipped.len()),
-        (8, 8 * 9 * 3, 0)
-    );
+    let rows = ["sessions", "responses"].map(|table| summary.count_rows(table));
+    assert_eq!(rows, [Some(8), Some(8 * 9 * 3)]);
+    assert_eq!(summary.skipped.len(), 0);
     let size = std::fs::metadata(out.join("responses.csv")).unwrap().len();
     assert!(size > 1_500_000, "{size} bytes");
     let mut table = csv::Reader::from_path(out.join("responses.csv")).unwrap();

@@ -190,7 +190,8 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     let tables = dataset::export::export(&host.data(), &out, false)
         .await
         .unwrap();
-    assert_eq!((tables.sessions, tables.responses, tables.steps), (2, 0, 0));
+    let rows = ["sessions", "responses", "steps"].map(|table| tables.count_rows(table));
+    assert_eq!(rows, [Some(2), Some(0), Some(0)]);
     let mut sessions = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
     let names = sessions.headers().unwrap().clone();
     let at = |name: &str| names.iter().position(|known| known == name).unwrap();

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{KEYS, Summary, Table};
+use super::ExportReport;
+use super::table::Table;
 use store::{SqliteStore, Withdrawn};
 
 /// One message. Its first columns are those of every table of episodes, but those of the episode may be empty.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ChatRow<'a> {
     study_id: &'a str,
     version: &'a str,
@@ -26,20 +27,17 @@ struct ChatRow<'a> {
     text: &'a str,
 }
 
-const CHAT_COLUMNS: [&str; 7] = [
-    "place", "visit", "number", "tick", "sent_us", "at_us", "text",
-];
-
 /// Writes the table; those who withdrew what was recorded of them, or their groups, are left out.
 ///
 /// # Errors
 /// What the disk or the database says.
-pub(super) async fn add(
+pub(super) async fn write_table(
     data: &Path,
+    out: &Path,
     withdrawn: &Withdrawn,
-    summary: &mut Summary,
+    report: &mut ExportReport,
 ) -> anyhow::Result<()> {
-    let mut table = Table::create(&summary.chat_path, &KEYS, &CHAT_COLUMNS)?;
+    let mut table = Table::create::<ChatRow<'_>>(out, "chat")?;
     let mut all = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         all = store.messages().await?;
@@ -69,6 +67,6 @@ pub(super) async fn add(
             text: &message.text,
         })?;
     }
-    summary.chat = table.finish()?;
+    report.tables.push(table.finish()?);
     Ok(())
 }

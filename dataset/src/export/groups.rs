@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Summary, Table};
+use super::ExportReport;
+use super::table::Table;
 use store::{SqliteStore, gone_name};
 
 /// One place of a group.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct GroupRow<'a> {
     group_id: &'a str,
     stage_id: &'a str,
@@ -19,18 +20,8 @@ struct GroupRow<'a> {
     has_ai: bool,
 }
 
-const GROUP_COLUMNS: [&str; 7] = [
-    "group_id",
-    "stage_id",
-    "place",
-    "participant_id",
-    "planned",
-    "gone",
-    "has_ai",
-];
-
 /// One wait.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct WaitRow<'a> {
     participant_id: &'a str,
     stage_id: &'a str,
@@ -44,30 +35,21 @@ struct WaitRow<'a> {
     loss: Option<f64>,
 }
 
-const WAIT_COLUMNS: [&str; 10] = [
-    "participant_id",
-    "stage_id",
-    "visit",
-    "joined_us",
-    "left_us",
-    "seconds",
-    "why",
-    "group_id",
-    "rtt_ms",
-    "loss",
-];
-
 /// Writes both tables.
 ///
 /// # Errors
 /// What the disk or the database says.
-pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
+pub(super) async fn write_tables(
+    data: &Path,
+    out: &Path,
+    report: &mut ExportReport,
+) -> anyhow::Result<()> {
     let (mut groups, mut waits) = (Vec::new(), Vec::new());
     if let Some(store) = SqliteStore::find(data).await? {
         (groups, waits) = (store.groups().await?, store.waits().await?);
         store.close().await;
     }
-    let mut table = Table::create(&summary.groups_path, &[], &GROUP_COLUMNS)?;
+    let mut table = Table::create::<GroupRow<'_>>(out, "groups")?;
     for group in &groups {
         for place in 0..group.size {
             let mut members = group.members.iter();
@@ -83,8 +65,8 @@ pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()
             })?;
         }
     }
-    summary.groups = table.finish()?;
-    let mut table = Table::create(&summary.lobby_path, &[], &WAIT_COLUMNS)?;
+    report.tables.push(table.finish()?);
+    let mut table = Table::create::<WaitRow<'_>>(out, "lobby")?;
     for wait in &waits {
         let waited_us = wait
             .left_us
@@ -104,6 +86,6 @@ pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()
             loss: wait.loss_permille.map(|loss| f64::from(loss) / 1_000.0),
         })?;
     }
-    summary.waits = table.finish()?;
+    report.tables.push(table.finish()?);
     Ok(())
 }

@@ -1,20 +1,21 @@
 //! The tables of keys, events, presence and routes, from the notes of pages and of the server.
 
-use std::collections::BTreeSet;
+use std::path::Path;
 
 use protocol::Seat;
 use protocol::change::Presence;
-use protocol::control::{Link, Timing};
+use protocol::control::{KeyEvent, Link, Timing};
 use protocol::log::{Log, Record};
 use serde::Serialize;
 
+use super::ExportReport;
+use super::episode_tables::{EpisodeTable, SimulatedEpisode};
 use super::steps::controller_name;
-use super::{KEYS, Keys, Summary, Table};
+use super::table::{EpisodeKeys, Table};
 
 /// A key event.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct KeyRow<'a> {
-    keys: Keys<'a>,
     life: u8,
     /// `None` if it entered no tick.
     tick: Option<u32>,
@@ -28,21 +29,9 @@ struct KeyRow<'a> {
     frame_us: Option<i64>,
 }
 
-const KEY_COLUMNS: [&str; 8] = [
-    "life",
-    "tick",
-    "action",
-    "action_name",
-    "down",
-    "at_us",
-    "shown_us",
-    "frame_us",
-];
-
 /// Something that happened beside the steps; what a kind does not have is empty.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct EventRow<'a> {
-    keys: Keys<'a>,
     life: u8,
     kind: &'a str,
     tick: Option<u32>,
@@ -54,34 +43,28 @@ struct EventRow<'a> {
     controller: &'a str,
 }
 
-const EVENT_COLUMNS: [&str; 9] = [
-    "life",
-    "kind",
-    "tick",
-    "count",
-    "ms",
-    "other_seat",
-    "predicted",
-    "actual",
-    "controller",
-];
+impl EventRow<'_> {
+    fn new(life: u8, kind: &'static str) -> Self {
+        Self {
+            life,
+            kind,
+            ..Self::default()
+        }
+    }
+}
 
 /// How a person is from a time on.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct PresenceRow<'a> {
-    keys: Keys<'a>,
     at_us: u64,
     /// Since tick 0 was due.
     at_ms: i64,
     presence: &'a str,
 }
 
-const PRESENCE_COLUMNS: [&str; 3] = ["at_us", "at_ms", "presence"];
-
 /// Which way the datagrams of a page to another travel from a time on.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct RouteRow<'a> {
-    keys: Keys<'a>,
     other_seat: u8,
     at_us: u64,
     /// Since tick 0 was due.
@@ -89,165 +72,157 @@ struct RouteRow<'a> {
     link: &'a str,
 }
 
-const ROUTE_COLUMNS: [&str; 4] = ["other_seat", "at_us", "at_ms", "link"];
-
 /// The tables of notes.
-pub(super) struct Notes {
+pub(super) struct NoteTables {
     keys: Table,
     events: Table,
     presence: Table,
     routes: Table,
 }
 
-impl Notes {
-    pub(super) fn create(summary: &Summary) -> anyhow::Result<Self> {
+impl NoteTables {
+    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
         Ok(Self {
-            keys: Table::create(&summary.keys_path, &KEYS, &KEY_COLUMNS)?,
-            events: Table::create(&summary.events_path, &KEYS, &EVENT_COLUMNS)?,
-            presence: Table::create(&summary.presence_path, &KEYS, &PRESENCE_COLUMNS)?,
-            routes: Table::create(&summary.routes_path, &KEYS, &ROUTE_COLUMNS)?,
+            keys: Table::create::<(EpisodeKeys<'_>, KeyRow<'_>)>(out, "keys")?,
+            events: Table::create::<(EpisodeKeys<'_>, EventRow<'_>)>(out, "events")?,
+            presence: Table::create::<(EpisodeKeys<'_>, PresenceRow<'_>)>(out, "presence")?,
+            routes: Table::create::<(EpisodeKeys<'_>, RouteRow<'_>)>(out, "routes")?,
         })
     }
 
-    pub(super) fn finish(self, summary: &mut Summary) -> anyhow::Result<()> {
-        summary.keys = self.keys.finish()?;
-        summary.events = self.events.finish()?;
-        summary.presence = self.presence.finish()?;
-        summary.routes = self.routes.finish()?;
-        Ok(())
-    }
-
-    /// Adds the notes of an episode, in the order of its log. `actions` are the names of its actions.
-    /// Of seats that are `left_out` there is nothing.
-    pub(super) fn add(
+    /// Adds a record of the log; `lives` are the lives of the seats by then.
+    fn add_record(
         &mut self,
         log: &Log,
         actions: &[String],
-        left_out: &BTreeSet<Seat>,
+        lives: &mut [u8],
+        record: &Record,
     ) -> anyhow::Result<()> {
+        let keys = |seat: Seat| EpisodeKeys::new(&log.header, seat);
+        match record {
+            Record::Timing { seat, life, timing } => {
+                for row in list_keys(timing, life.0, actions) {
+                    self.keys.add(&(keys(*seat), row))?;
+                }
+                for row in list_events(timing, life.0, actions) {
+                    self.events.add(&(keys(*seat), row))?;
+                }
+            }
+            Record::Change(change) => {
+                lives[change.seat.index()] = change.life.0;
+                let row = EventRow {
+                    tick: Some(change.tick.0),
+                    controller: controller_name(&change.controller),
+                    ..EventRow::new(change.life.0, "change")
+                };
+                self.events.add(&(keys(change.seat), row))?;
+            }
+            Record::Diverged { seat, tick, .. } => {
+                let row = EventRow {
+                    tick: Some(tick.0),
+                    ..EventRow::new(lives[seat.index()], "diverged")
+                };
+                self.events.add(&(keys(*seat), row))?;
+            }
+            Record::Equivocation {
+                seat,
+                tick,
+                by,
+                durable,
+                told,
+            } => {
+                let row = EventRow {
+                    tick: Some(tick.0),
+                    other_seat: Some(by.0),
+                    predicted: name(actions, *told),
+                    actual: name(actions, *durable),
+                    ..EventRow::new(lives[seat.index()], "equivocation")
+                };
+                self.events.add(&(keys(*seat), row))?;
+            }
+            Record::Presence {
+                seat,
+                at_us,
+                presence,
+            } => {
+                let row = PresenceRow {
+                    at_us: *at_us,
+                    at_ms: since_start_ms(log, *at_us),
+                    presence: presence_name(*presence),
+                };
+                self.presence.add(&(keys(*seat), row))?;
+            }
+            Record::Route {
+                seat,
+                other,
+                at_us,
+                link,
+            } => {
+                let row = RouteRow {
+                    other_seat: other.0,
+                    at_us: *at_us,
+                    at_ms: since_start_ms(log, *at_us),
+                    link: link_name(*link),
+                };
+                self.routes.add(&(keys(*seat), row))?;
+            }
+            Record::Actions { .. } | Record::Digest { .. } | Record::End(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl EpisodeTable for NoteTables {
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        _: &mut ExportReport,
+    ) -> anyhow::Result<()> {
+        let log = &episode.log;
         let mut lives = vec![0; log.seats()];
         let is_left_out = |record: &Record| match record {
             Record::Timing { seat, .. }
             | Record::Diverged { seat, .. }
             | Record::Equivocation { seat, .. }
             | Record::Presence { seat, .. }
-            | Record::Route { seat, .. } => left_out.contains(seat),
-            Record::Change(change) => left_out.contains(&change.seat),
+            | Record::Route { seat, .. } => episode.left_out.contains(seat),
+            Record::Change(change) => episode.left_out.contains(&change.seat),
             _ => false,
         };
-        for record in log.records.iter().filter(|record| !is_left_out(record)) {
-            let event = |seat: Seat, life: u8, kind: &'static str| EventRow {
-                keys: Keys::new(&log.header, seat),
-                life,
-                kind,
-                tick: None,
-                count: None,
-                ms: None,
-                other_seat: None,
-                predicted: "",
-                actual: "",
-                controller: "",
-            };
-            match record {
-                Record::Timing { seat, life, timing } => {
-                    self.add_keys(log, *seat, life.0, timing, actions)?;
-                    let event = |kind| event(*seat, life.0, kind);
-                    let rows = events(timing, actions, event);
-                    rows.iter().try_for_each(|row| self.events.add(row))?;
-                }
-                Record::Change(change) => {
-                    lives[change.seat.index()] = change.life.0;
-                    self.events.add(&EventRow {
-                        tick: Some(change.tick.0),
-                        controller: controller_name(&change.controller),
-                        ..event(change.seat, change.life.0, "change")
-                    })?;
-                }
-                Record::Diverged { seat, tick, .. } => self.events.add(&EventRow {
-                    tick: Some(tick.0),
-                    ..event(*seat, lives[seat.index()], "diverged")
-                })?,
-                Record::Equivocation {
-                    seat,
-                    tick,
-                    by,
-                    durable,
-                    told,
-                } => self.events.add(&EventRow {
-                    tick: Some(tick.0),
-                    other_seat: Some(by.0),
-                    predicted: name(actions, *told),
-                    actual: name(actions, *durable),
-                    ..event(*seat, lives[seat.index()], "equivocation")
-                })?,
-                Record::Presence {
-                    seat,
-                    at_us,
-                    presence,
-                } => self.presence.add(&PresenceRow {
-                    keys: Keys::new(&log.header, *seat),
-                    at_us: *at_us,
-                    at_ms: since_start_ms(log, *at_us),
-                    presence: presence_name(*presence),
-                })?,
-                Record::Route {
-                    seat,
-                    other,
-                    at_us,
-                    link,
-                } => self.routes.add(&RouteRow {
-                    keys: Keys::new(&log.header, *seat),
-                    other_seat: other.0,
-                    at_us: *at_us,
-                    at_ms: since_start_ms(log, *at_us),
-                    link: link_name(*link),
-                })?,
-                Record::Actions { .. } | Record::Digest { .. } | Record::End(_) => {}
-            }
+        let mut records = log.records.iter().filter(|record| !is_left_out(record));
+        records.try_for_each(|record| self.add_record(log, &episode.actions, &mut lives, record))
+    }
+
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
+        for table in [self.keys, self.events, self.presence, self.routes] {
+            report.tables.push(table.finish()?);
         }
         Ok(())
     }
+}
 
-    fn add_keys(
-        &mut self,
-        log: &Log,
-        seat: Seat,
-        life: u8,
-        timing: &Timing,
-        actions: &[String],
-    ) -> anyhow::Result<()> {
-        // Notes of before do not say it.
-        let frames_us = timing
-            .frames_us
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(None));
-        timing
-            .keys
-            .iter()
-            .zip(frames_us)
-            .try_for_each(|(key, frame_us)| {
-                self.keys.add(&KeyRow {
-                    keys: Keys::new(&log.header, seat),
-                    life,
-                    tick: key.tick.map(|tick| tick.0),
-                    action: key.action,
-                    action_name: name(actions, key.action),
-                    down: key.down,
-                    at_us: key.at_us,
-                    shown_us: Some(key.shown_us).filter(|shown_us| *shown_us != 0),
-                    frame_us,
-                })
-            })
-    }
+/// The key events of a note.
+fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<KeyRow<'a>> {
+    // Notes of before do not say it.
+    let frames_us = timing.frames_us.iter().copied();
+    let frames_us = frames_us.chain(std::iter::repeat(None));
+    let rows = timing.keys.iter().zip(frames_us);
+    let row = |(key, frame_us): (&KeyEvent, Option<i64>)| KeyRow {
+        life,
+        tick: key.tick.map(|tick| tick.0),
+        action: key.action,
+        action_name: name(actions, key.action),
+        down: key.down,
+        at_us: key.at_us,
+        shown_us: Some(key.shown_us).filter(|shown_us| *shown_us != 0),
+        frame_us,
+    };
+    rows.map(row).collect()
 }
 
 /// The events of a note, kind by kind.
-fn events<'a>(
-    timing: &Timing,
-    actions: &'a [String],
-    event: impl Fn(&'static str) -> EventRow<'a>,
-) -> Vec<EventRow<'a>> {
+fn list_events<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<EventRow<'a>> {
+    let event = |kind| EventRow::new(life, kind);
     let mut rows = Vec::new();
     rows.extend(timing.rollbacks.iter().map(|(tick, count)| EventRow {
         tick: Some(tick.0),

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Summary, Table};
+use super::ExportReport;
+use super::table::Table;
 use store::SqliteStore;
 
 /// One answer.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ResponseRow<'a> {
     study_id: &'a str,
     version: &'a str,
@@ -27,25 +28,8 @@ struct ResponseRow<'a> {
     at: &'a str,
 }
 
-pub(super) const RESPONSE_COLUMNS: [&str; 14] = [
-    "study_id",
-    "version",
-    "participant_id",
-    "session_id",
-    "stage_id",
-    "stage_index",
-    "visit",
-    "item",
-    "value",
-    "correct",
-    "flag",
-    "shown",
-    "elapsed_ms",
-    "at",
-];
-
 /// Time on one page of a stage.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct PageRow<'a> {
     study_id: &'a str,
     version: &'a str,
@@ -58,29 +42,21 @@ struct PageRow<'a> {
     elapsed_ms: u32,
 }
 
-pub(super) const PAGE_COLUMNS: [&str; 9] = [
-    "study_id",
-    "version",
-    "participant_id",
-    "session_id",
-    "stage_id",
-    "stage_index",
-    "visit",
-    "page",
-    "elapsed_ms",
-];
-
-/// Adds the tables of answers and of times.
-pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
-    let mut responses = Table::create(&summary.responses_path, &[], &RESPONSE_COLUMNS)?;
-    let mut pages = Table::create(&summary.pages_path, &[], &PAGE_COLUMNS)?;
+/// Writes the tables of answers and of times.
+pub(super) async fn write_tables(
+    data: &Path,
+    out: &Path,
+    report: &mut ExportReport,
+) -> anyhow::Result<()> {
+    let mut responses = Table::create::<ResponseRow<'_>>(out, "responses")?;
+    let mut pages = Table::create::<PageRow<'_>>(out, "pages")?;
     if let Some(store) = SqliteStore::find(data).await? {
         add_responses(&store, &mut responses).await?;
         add_pages(&store, &mut pages).await?;
         store.close().await;
     }
-    summary.responses = responses.finish()?;
-    summary.pages = pages.finish()?;
+    report.tables.push(responses.finish()?);
+    report.tables.push(pages.finish()?);
     Ok(())
 }
 

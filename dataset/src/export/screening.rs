@@ -3,27 +3,35 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use serde::Serialize;
 use serde_json::Value;
 use study::Progress;
 use study::screening::Measured;
 
-use super::{Summary, Table};
+use super::ExportReport;
+use super::table::Table;
 use store::SqliteStore;
 
-const COLUMNS: [&str; 5] = [
-    "study_id",
-    "version",
-    "participant_id",
-    "session_id",
-    "lacks",
-];
+/// One session. A column for each measure follows.
+#[derive(Default, Serialize)]
+struct ScreeningRow {
+    study_id: String,
+    version: String,
+    participant_id: String,
+    session_id: String,
+    lacks: String,
+}
 
 /// Writes `screening.csv`.
 ///
 /// # Errors
 /// What the disk or the database says.
-pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()> {
-    let mut table = Table::create(&summary.screening_path, &COLUMNS, &Measured::NAMES)?;
+pub(super) async fn write_table(
+    data: &Path,
+    out: &Path,
+    report: &mut ExportReport,
+) -> anyhow::Result<()> {
+    let mut table = Table::create_with::<ScreeningRow>(out, "screening", &Measured::NAMES)?;
     let mut sessions = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         sessions = store.sessions().await?;
@@ -37,23 +45,21 @@ pub(super) async fn add(data: &Path, summary: &mut Summary) -> anyhow::Result<()
             continue;
         }
         let lacks: Vec<&str> = progress.lacks().iter().map(|lack| lack.name()).collect();
-        let mut row = vec![
-            session.study,
-            session.study_version,
-            session.participant,
-            session.id,
-            lacks.join(" "),
-        ];
+        let row = ScreeningRow {
+            study_id: session.study,
+            version: session.study_version,
+            participant_id: session.participant,
+            session_id: session.id,
+            lacks: lacks.join(" "),
+        };
         let measured = measured.map(serde_json::to_value).transpose()?;
-        row.extend(
-            Measured::NAMES.map(|name| match measured.as_ref().map(|all| &all[name]) {
-                None | Some(Value::Null) => String::new(),
-                Some(Value::String(text)) => text.clone(),
-                Some(value) => value.to_string(),
-            }),
-        );
-        table.add(&row)?;
+        let cells = Measured::NAMES.map(|name| match measured.as_ref().map(|all| &all[name]) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+        });
+        table.add(&(row, cells))?;
     }
-    summary.screenings = table.finish()?;
+    report.tables.push(table.finish()?);
     Ok(())
 }

@@ -1,19 +1,19 @@
 //! One row an episode and seat.
 
+use std::path::Path;
+
 use protocol::control::EndReason;
-use protocol::log::Log;
 use protocol::{Controller, Seat};
 use serde::Serialize;
 
-use super::Keys;
-use super::steps::controller_name;
+use super::ExportReport;
+use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::steps::{Step, controller_name};
+use super::table::{EpisodeKeys, Table};
 
 /// An episode, as the participant of a seat went through it.
-#[derive(Serialize)]
-pub(super) struct SeatRow<'a> {
-    keys: Keys<'a>,
-    #[serde(skip)]
-    pub(super) seat: Seat,
+#[derive(Default, Serialize)]
+struct SeatRow<'a> {
     /// `None` for a seat without a person, and in files of earlier programs; so the next two.
     visit: Option<u16>,
     episode_index: Option<u16>,
@@ -34,47 +34,58 @@ pub(super) struct SeatRow<'a> {
     success: bool,
 }
 
-pub(super) const SEAT_COLUMNS: [&str; 14] = [
-    "visit",
-    "episode_index",
-    "episodes",
-    "env",
-    "env_version",
-    "params",
-    "seed",
-    "mode",
-    "tick_hz",
-    "controller",
-    "t0_us",
-    "ticks",
-    "score",
-    "success",
-];
+/// The table of seats.
+pub(super) struct SeatTable(Table);
 
-/// The rows of an episode with this score by now, and the reason of its end, if it has one.
-pub(super) fn rows(log: &Log, score: i64, reason: Option<EndReason>) -> Vec<SeatRow<'_>> {
-    let (header, course) = (&log.header, log.header.course.as_ref());
-    let seats = (0..).map(Seat).zip(&header.controllers);
-    let rows = seats.map(|(seat, controller)| {
-        let of_person = course.filter(|_| *controller == Controller::Human);
-        SeatRow {
-            keys: Keys::new(header, seat),
-            seat,
-            visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
-            episode_index: course.map(|course| course.episode),
-            episodes: course.map(|course| course.episodes),
-            env: &header.env,
-            env_version: &header.env_version,
-            params: &header.params,
-            seed: format!("{:016x}", header.seed),
-            mode: if header.rules.turns { "turns" } else { "ticks" },
-            tick_hz: header.tick_hz,
-            controller: controller_name(controller),
-            t0_us: header.t0_us,
-            ticks: log.through.0,
-            score,
-            success: reason == Some(EndReason::Played) && score > 0,
-        }
-    });
-    rows.collect()
+impl SeatTable {
+    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, SeatRow<'_>)>(out, "seats").map(Self)
+    }
+}
+
+impl EpisodeTable for SeatTable {
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        _: &mut ExportReport,
+    ) -> anyhow::Result<()> {
+        let seats = (0..).map(Seat).zip(&episode.log.header.controllers);
+        let mut seats = seats.filter(|(seat, _)| !episode.left_out.contains(seat));
+        seats.try_for_each(|(seat, controller)| {
+            let keys = EpisodeKeys::new(&episode.log.header, seat);
+            self.0.add(&(keys, seat_row(episode, seat, controller)))
+        })
+    }
+
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
+        report.tables.push(self.0.finish()?);
+        Ok(())
+    }
+}
+
+/// The row of a seat, with the score by now.
+fn seat_row<'a>(
+    episode: &'a SimulatedEpisode<'_>,
+    seat: Seat,
+    controller: &'a Controller,
+) -> SeatRow<'a> {
+    let (header, course) = (&episode.log.header, episode.log.header.course.as_ref());
+    let of_person = course.filter(|_| *controller == Controller::Human);
+    let score = episode.steps.last().map_or(0, Step::score);
+    SeatRow {
+        visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
+        episode_index: course.map(|course| course.episode),
+        episodes: course.map(|course| course.episodes),
+        env: &header.env,
+        env_version: &header.env_version,
+        params: &header.params,
+        seed: format!("{:016x}", header.seed),
+        mode: if header.rules.turns { "turns" } else { "ticks" },
+        tick_hz: header.tick_hz,
+        controller: controller_name(controller),
+        t0_us: header.t0_us,
+        ticks: episode.log.through.0,
+        score,
+        success: episode.reason == Some(EndReason::Played) && score > 0,
+    }
 }

@@ -1,72 +1,95 @@
 //! The table of frames that pages showed, one row for each.
 
-use std::collections::BTreeSet;
+use std::path::Path;
 
-use protocol::log::Log;
-use protocol::{Seat, Tick};
+use protocol::Tick;
 use serde::Serialize;
 
-use super::{Keys, Table};
-use archive::Shown;
+use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::table::{EpisodeKeys, Table};
+use super::{ExportReport, Skipped};
+use archive::{Screens, Shown};
 
-#[derive(Serialize)]
+/// One frame.
+#[derive(Default, Serialize)]
 struct SeenRow<'a> {
-    keys: Keys<'a>,
     life: u8,
     at_ms: u32,
     tick: u32,
     changes: u16,
-    have: &'a str,
+    have: String,
     ahead: u8,
     wish: &'a str,
     hidden: bool,
-    digest: &'a str,
+    digest: String,
 }
 
-pub(super) const SEEN_COLUMNS: [&str; 9] = [
-    "life", "at_ms", "tick", "changes", "have", "ahead", "wish", "hidden", "digest",
-];
+/// The table of frames.
+pub(super) struct SeenTable(Table);
 
-/// Adds the frames of an episode. Those of a page end where it noted what cannot be, and why is given.
-pub(super) fn add(
-    table: &mut Table,
-    log: &Log,
-    shown: Vec<Shown<'_>>,
-    actions: &[String],
-    left_out: &BTreeSet<Seat>,
-) -> anyhow::Result<Vec<String>> {
-    let mut wrong = Vec::new();
-    let is_there = |page: &Shown<'_>| !left_out.contains(&page.seat);
-    for page in shown.into_iter().filter(is_there) {
+impl SeenTable {
+    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, SeenRow<'_>)>(out, "seen").map(Self)
+    }
+
+    /// Adds the frames of a page. They end where the page noted what cannot be, and why is given.
+    fn add_page(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        page: Shown<'_>,
+    ) -> anyhow::Result<Option<String>> {
         for rebuilt in page.frames {
             let rebuilt = match rebuilt {
                 Ok(rebuilt) => rebuilt,
                 Err(error) => {
                     let (seat, life) = (page.seat.0, page.life.0);
-                    wrong.push(format!("what seat {seat} showed in life {life}: {error}"));
-                    break;
+                    let wrong = format!("what seat {seat} showed in life {life}: {error}");
+                    return Ok(Some(wrong));
                 }
             };
-            let (frame, digest) = (&rebuilt.frame, rebuilt.shown);
-            let have: Vec<_> = frame
-                .have
-                .iter()
-                .map(|Tick(tick)| tick.to_string())
-                .collect();
-            let wish = actions.get(usize::from(frame.wish));
-            table.add(&SeenRow {
-                keys: Keys::new(&log.header, page.seat),
+            let frame = &rebuilt.frame;
+            let have = frame.have.iter().map(|Tick(tick)| tick.to_string());
+            let wish = episode.actions.get(usize::from(frame.wish));
+            let row = SeenRow {
                 life: page.life.0,
                 at_ms: frame.at_ms,
                 tick: frame.tick.0,
                 changes: frame.changes,
-                have: &have.join(" "),
+                have: have.collect::<Vec<_>>().join(" "),
                 ahead: frame.ahead,
                 wish: wish.filter(|_| frame.ahead > 0).map_or("", String::as_str),
                 hidden: frame.hidden,
-                digest: &format!("{digest:016x}"),
-            })?;
+                digest: format!("{:016x}", rebuilt.shown),
+            };
+            let keys = EpisodeKeys::new(&episode.log.header, page.seat);
+            self.0.add(&(keys, row))?;
         }
+        Ok(None)
     }
-    Ok(wrong)
+}
+
+impl EpisodeTable for SeenTable {
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        report: &mut ExportReport,
+    ) -> anyhow::Result<()> {
+        let stored = archive::stored(&episode.data.join(archive::FOLDER));
+        let screens = Screens::new(&episode.log);
+        for page in screens.pages(stored)? {
+            if episode.left_out.contains(&page.seat) {
+                continue;
+            }
+            if let Some(reason) = self.add_page(episode, page)? {
+                let path = episode.path.clone();
+                report.skipped.push(Skipped { path, reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
+        report.tables.push(self.0.finish()?);
+        Ok(())
+    }
 }

@@ -8,13 +8,15 @@ use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
 
-use super::Keys;
+use super::ExportReport;
+use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::table::{EpisodeKeys, Table};
 use archive::{Replica, replay};
+use store::reason_name;
 
 /// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
-#[derive(Serialize)]
-pub(super) struct StepRow<'a> {
-    keys: Keys<'a>,
+#[derive(Default, Serialize)]
+struct StepRow<'a> {
     controller: &'a str,
     is_bot: bool,
     tick: u32,
@@ -28,19 +30,6 @@ pub(super) struct StepRow<'a> {
     /// Why the episode ended; empty while it runs.
     ended_on: &'a str,
 }
-
-pub(super) const STEP_COLUMNS: [&str; 10] = [
-    "controller",
-    "is_bot",
-    "tick",
-    "action",
-    "action_name",
-    "reward",
-    "score",
-    "terminated",
-    "truncated",
-    "ended_on",
-];
 
 /// A tick of a seat, before it has the names of its episode.
 pub(super) struct Step {
@@ -57,7 +46,7 @@ pub(super) struct Step {
 
 /// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
 /// Gives its log, the names of its actions and its steps.
-pub(super) fn simulated(path: &Path) -> anyhow::Result<(Log, Vec<String>, Vec<Step>)> {
+pub(super) fn simulate_steps(path: &Path) -> anyhow::Result<(Log, Vec<String>, Vec<Step>)> {
     let log = log::read(&fs::read(path)?)?;
     let changes: Vec<Change> = log.changes().cloned().collect();
     let mut steps = Vec::new();
@@ -104,9 +93,8 @@ impl Step {
         self.score
     }
 
-    pub(super) fn table<'a>(&'a self, log: &'a Log, ended_on: &'a str) -> StepRow<'a> {
+    fn row<'a>(&'a self, ended_on: &'a str) -> StepRow<'a> {
         StepRow {
-            keys: Keys::new(&log.header, self.seat),
             controller: controller_name(&self.controller),
             is_bot: matches!(self.controller, Controller::Ai { .. }),
             tick: self.tick.0,
@@ -118,5 +106,35 @@ impl Step {
             truncated: self.truncated,
             ended_on,
         }
+    }
+}
+
+/// The table of steps.
+pub(super) struct StepTable(Table);
+
+impl StepTable {
+    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, StepRow<'_>)>(out, "steps").map(Self)
+    }
+}
+
+impl EpisodeTable for StepTable {
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        _: &mut ExportReport,
+    ) -> anyhow::Result<()> {
+        let ended_on = episode.reason.map_or("", reason_name);
+        let steps = episode.steps.iter();
+        let mut steps = steps.filter(|step| !episode.left_out.contains(&step.seat));
+        steps.try_for_each(|step| {
+            let keys = EpisodeKeys::new(&episode.log.header, step.seat);
+            self.0.add(&(keys, step.row(ended_on)))
+        })
+    }
+
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
+        report.tables.push(self.0.finish()?);
+        Ok(())
     }
 }

@@ -1,16 +1,20 @@
+use std::collections::BTreeMap;
+
 use protocol::change::Presence;
 use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
-use protocol::log::Record;
+use protocol::log::{Header, Record};
 use protocol::rules::Course;
-use protocol::{Controller, Tick};
+use protocol::{Controller, Seat, Tick};
 
-use super::responses::{PAGE_COLUMNS, RESPONSE_COLUMNS};
 use super::*;
 use archive::fixtures::two_pages;
 use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
 use study::survey::{Mark, ShownOrder};
 
 use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
+
+/// The columns that every table of episodes begins with.
+const KEYS: &str = "study_id version stage_id group_id episode_id participant_id seat";
 
 fn place() -> Place {
     Place {
@@ -57,15 +61,18 @@ impl Cells {
 
     /// The cells of a row that are not empty, with their names, but for those that every table of episodes begins with.
     fn filled(&self, row: usize) -> String {
-        let own = self
-            .names
-            .iter()
-            .filter(|name| !KEYS.contains(&name.as_str()));
+        let is_key = |name: &str| KEYS.split(' ').any(|key| key == name);
+        let own = self.names.iter().filter(|name| !is_key(name));
         let cells = own.map(|name| (name, &self.rows[row][name]));
         let cells = cells.filter(|(_, cell)| !cell.is_empty());
         let cells = cells.map(|(name, cell)| format!("{name}={cell}"));
         cells.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The file of a table.
+fn path<'a>(report: &'a ExportReport, table: &str) -> &'a Path {
+    &report.find_table(table).unwrap().path
 }
 
 #[tokio::test]
@@ -94,17 +101,22 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         .await
         .unwrap();
     assert_eq!(
-        (summary.episodes, summary.running, summary.steps),
-        (2, 1, 34)
+        (
+            summary.episodes,
+            summary.running,
+            summary.count_rows("steps")
+        ),
+        (2, 1, Some(34))
     );
     assert_eq!(summary.skipped.len(), 1);
     assert!(summary.skipped[0].path.ends_with("e-3.coplay"));
-    let steps = Cells::read(&summary.steps_path);
-    assert_eq!(steps.names, [&KEYS[..], &STEP_COLUMNS].concat());
+    let steps = Cells::read(path(&summary, "steps"));
+    let own =
+        "controller is_bot tick action action_name reward score terminated truncated ended_on";
+    assert_eq!(steps.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(steps.rows.len(), 34);
-    let keys = "study_id version stage_id group_id episode_id participant_id seat";
     assert_eq!(
-        steps.cells(0, keys),
+        steps.cells(0, KEYS),
         ["overcooked-dyad", "1", "play", "G-1", "e-1", "P-A", "0"]
     );
     assert_eq!(
@@ -155,7 +167,7 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     ended.unwrap();
     let summary = export(data.path(), &out, false).await.unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 0));
-    let steps = Cells::read(&summary.steps_path);
+    let steps = Cells::read(path(&summary, "steps"));
     assert_eq!(steps.column("ended_on"), ["technical"; 10]);
 }
 
@@ -189,7 +201,7 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let steps = Cells::read(&summary.steps_path);
+    let steps = Cells::read(path(&summary, "steps"));
     let of = |seat: &'static str| {
         let rows = steps.rows.iter().filter(move |row| row["seat"] == seat);
         rows.map(|row| (row["controller"].as_str(), row["is_bot"].as_str()))
@@ -200,7 +212,7 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     assert_eq!(second[3..12], [("vacant", "false"); 9]);
     assert_eq!(second[12..], [("idle", "true"); 3]);
     assert_eq!(of("0"), [("human", "false"); 15]);
-    let events = Cells::read(&summary.events_path);
+    let events = Cells::read(path(&summary, "events"));
     assert_eq!(events.rows.len(), 2);
     assert_eq!(
         events.cells(0, "episode_id participant_id seat"),
@@ -236,9 +248,10 @@ async fn a_seat_has_its_place_in_the_study() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    assert_eq!(summary.seats, 2);
-    let seats = Cells::read(&summary.seats_path);
-    assert_eq!(seats.names, [&KEYS[..], &SEAT_COLUMNS].concat());
+    assert_eq!(summary.count_rows("seats"), Some(2));
+    let seats = Cells::read(path(&summary, "seats"));
+    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score success";
+    assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
         ["5", "2", "3", "turns", "4", "human"]
@@ -325,9 +338,10 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let keys = Cells::read(&summary.keys_path);
-    assert_eq!(keys.names[..7], KEYS);
-    assert_eq!((summary.keys, keys.rows.len()), (2, 2));
+    let keys = Cells::read(path(&summary, "keys"));
+    let own = "life tick action action_name down at_us shown_us frame_us";
+    assert_eq!(keys.names.join(" "), format!("{KEYS} {own}"));
+    assert_eq!((summary.count_rows("keys"), keys.rows.len()), (Some(2), 2));
     let action = keys.column("action_name")[0];
     assert!(!action.is_empty());
     let key = format!("life=0 tick=2 action=1 action_name={action}");
@@ -336,7 +350,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         format!("{key} down=true at_us=480000 shown_us=510000 frame_us=310000")
     );
     assert_eq!(keys.filled(1), format!("{key} down=false at_us=480000"));
-    let events = Cells::read(&summary.events_path);
+    let events = Cells::read(path(&summary, "events"));
     let found: Vec<String> = (0..events.rows.len())
         .map(|row| events.filled(row))
         .collect();
@@ -367,8 +381,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         ]
     );
     assert_eq!(events.column("seat")[11], "1");
-    assert_eq!(summary.events, 12);
-    let presence = Cells::read(&summary.presence_path);
+    assert_eq!(summary.count_rows("events"), Some(12));
+    let presence = Cells::read(path(&summary, "presence"));
     let whose = "episode_id participant_id seat";
     assert_eq!(presence.cells(0, whose), ["e-1", "P-B", "1"]);
     assert_eq!(
@@ -379,8 +393,11 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         ]
     );
     assert_eq!(presence.rows.len(), 2);
-    let routes = Cells::read(&summary.routes_path);
-    assert_eq!((summary.routes, routes.rows.len()), (2, 2));
+    let routes = Cells::read(path(&summary, "routes"));
+    assert_eq!(
+        (summary.count_rows("routes"), routes.rows.len()),
+        (Some(2), 2)
+    );
     assert_eq!(routes.cells(0, whose), ["e-1", "P-B", "1"]);
     assert_eq!(
         [routes.filled(0), routes.filled(1)],
@@ -405,12 +422,13 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     }
     let out = data.path().join("out");
     let summary = export(data.path(), &out, false).await.unwrap();
-    assert_eq!((summary.seen, summary.seen_path), (None, None));
+    assert_eq!(summary.find_table("seen"), None);
     assert!(!out.join("seen.csv").exists());
     let summary = export(data.path(), &out, true).await.unwrap();
-    let frames = Cells::read(&summary.seen_path.clone().unwrap());
-    assert_eq!(frames.names, [&KEYS[..], &SEEN_COLUMNS].concat());
-    assert_eq!(summary.seen, Some(frames.rows.len() as u64));
+    let frames = Cells::read(path(&summary, "seen"));
+    let own = "life at_ms tick changes have ahead wish hidden digest";
+    assert_eq!(frames.names.join(" "), format!("{KEYS} {own}"));
+    assert_eq!(summary.count_rows("seen"), Some(frames.rows.len() as u64));
     assert!(summary.to_string().contains("seen.csv"));
     let first = frames.rows.iter().filter(|row| row["seat"] == "0");
     let digests: Vec<_> = first.map(|row| row["digest"].clone()).collect();
@@ -444,14 +462,17 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
     }
     let out = data.path().join("out");
     let summary = export(data.path(), &out, true).await.unwrap();
-    assert_eq!(summary.seen, Some(other.shown.len() as u64));
+    assert_eq!(summary.count_rows("seen"), Some(other.shown.len() as u64));
     let reasons: Vec<_> = summary.skipped.iter().map(|left| &*left.reason).collect();
     assert_eq!(
         reasons,
         ["what seat 0 showed in life 0: malformed seen-log"]
     );
     // It is left out of this table alone.
-    assert_eq!((summary.episodes, summary.steps), (1, 24));
+    assert_eq!(
+        (summary.episodes, summary.count_rows("steps")),
+        (1, Some(24))
+    );
 }
 
 #[tokio::test]
@@ -508,9 +529,13 @@ async fn responses_have_a_row_for_each_item() {
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
-    let responses = Cells::read(&summary.responses_path);
-    assert_eq!((summary.responses, responses.rows.len()), (4, 4));
-    assert_eq!(responses.names, RESPONSE_COLUMNS);
+    let responses = Cells::read(path(&summary, "responses"));
+    assert_eq!(
+        (summary.count_rows("responses"), responses.rows.len()),
+        (Some(4), 4)
+    );
+    let names = "study_id version participant_id session_id stage_id stage_index visit item value correct flag shown elapsed_ms at";
+    assert_eq!(responses.names.join(" "), names);
     assert_eq!(
         responses.column("value"),
         [
@@ -535,13 +560,39 @@ async fn responses_have_a_row_for_each_item() {
         "the order that was drawn"
     );
     assert_eq!(first["elapsed_ms"], "1500", "the time on all pages");
-    let pages = Cells::read(&summary.pages_path);
-    assert_eq!(pages.names, PAGE_COLUMNS);
-    assert_eq!((summary.pages, pages.rows.len()), (2, 2));
+    let pages = Cells::read(path(&summary, "pages"));
+    let names =
+        "study_id version participant_id session_id stage_id stage_index visit page elapsed_ms";
+    assert_eq!(pages.names.join(" "), names);
+    assert_eq!(
+        (summary.count_rows("pages"), pages.rows.len()),
+        (Some(2), 2)
+    );
     assert_eq!(pages.cells(0, "page elapsed_ms"), ["0", "1000"]);
     assert_eq!(pages.cells(1, "page elapsed_ms"), ["1", "500"]);
-    let bytes = fs::read_to_string(&summary.responses_path).unwrap();
+    let bytes = fs::read_to_string(path(&summary, "responses")).unwrap();
     assert!(!bytes.contains("secret"));
+}
+
+#[tokio::test]
+async fn a_table_without_rows_has_its_columns() {
+    let data = tempfile::tempdir().unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
+    let out = data.path().join("out");
+    let report = export(data.path(), &out, true).await.unwrap();
+    let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
+    assert_eq!(
+        names.join(" "),
+        "episodes steps seats keys events presence routes seen responses pages sessions screening groups lobby chat"
+    );
+    for table in &report.tables {
+        assert_eq!(table.rows, 0);
+        let columns = Cells::read(&table.path).names;
+        assert!(columns.len() > 6, "{}: {columns:?}", table.name);
+    }
+    let chat = Cells::read(path(&report, "chat"));
+    let own = "place visit number tick sent_us at_us text";
+    assert_eq!(chat.names.join(" "), format!("{KEYS} {own}"));
 }
 
 #[tokio::test]

@@ -6,55 +6,62 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use study::payment::written;
 use study::{Progress, UnitAssignment};
 
-use super::{Summary, Table};
+use super::table::Table;
+use super::{ExportReport, WrittenTable};
+use protocol::control::EndReason;
 use protocol::hash::sha256_hex;
 use store::{Episode, Payment, Session, SqliteStore, reason_name};
 
-const SESSION_COLUMNS: [&str; 19] = [
-    "study_id",
-    "version",
-    "participant_id",
-    "session_id",
-    "language",
-    "outcome",
-    "started_at",
-    "ended_at",
-    "time_s",
-    "groups",
-    "currency",
-    "base",
-    "bonus",
-    "time_pay",
-    "total",
-    "pay_state",
-    "receipt",
-    "erased_at",
-    "treatment",
-];
+/// One session.
+#[derive(Default, Serialize)]
+struct SessionRow {
+    study_id: String,
+    version: String,
+    participant_id: String,
+    session_id: String,
+    language: String,
+    outcome: String,
+    started_at: String,
+    ended_at: String,
+    time_s: String,
+    groups: String,
+    currency: String,
+    base: String,
+    bonus: String,
+    time_pay: String,
+    total: String,
+    pay_state: String,
+    receipt: String,
+    erased_at: String,
+    treatment: String,
+}
 
-const EPISODE_COLUMNS: [&str; 10] = [
-    "study_id",
-    "version",
-    "stage_id",
-    "group_id",
-    "episode_id",
-    "started_at",
-    "ended_at",
-    "ended_on",
-    "ticks",
-    "score",
-];
+/// One episode.
+#[derive(Default, Serialize)]
+struct EpisodeRow {
+    study_id: String,
+    version: String,
+    stage_id: String,
+    group_id: String,
+    episode_id: String,
+    started_at: String,
+    ended_at: String,
+    ended_on: &'static str,
+    ticks: Option<u32>,
+    score: Option<i64>,
+}
 
-/// A row: its fixed columns, and those of the study by their name.
-type Row = (Vec<String>, BTreeMap<String, String>);
+/// The cells of a row in the columns of the study, by their names.
+type StudyCells = BTreeMap<String, String>;
 
 /// Names of the columns of the studies that a data folder has seen: those of the design, whether drawn by now or not.
 #[derive(Default)]
-pub(super) struct Designs {
+struct Designs {
     /// Of the factors between participants.
     between: BTreeSet<String>,
     /// Of the factors within them.
@@ -65,7 +72,7 @@ pub(super) struct Designs {
 
 impl Designs {
     /// Those of a data folder.
-    pub(super) async fn read(data: &Path) -> anyhow::Result<Self> {
+    async fn read(data: &Path) -> anyhow::Result<Self> {
         let Some(store) = SqliteStore::find(data).await? else {
             return Ok(Self::default());
         };
@@ -112,11 +119,12 @@ fn names(factors: &Value) -> impl Iterator<Item = String> {
 }
 
 /// Writes `sessions.csv`.
-pub(super) async fn sessions(
+pub(super) async fn write_sessions(
     data: &Path,
-    designs: &Designs,
-    summary: &mut Summary,
+    out: &Path,
+    report: &mut ExportReport,
 ) -> anyhow::Result<()> {
+    let designs = Designs::read(data).await?;
     let mut rows = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         let payments = store.payments().await?.into_iter();
@@ -132,13 +140,14 @@ pub(super) async fn sessions(
                 &session,
                 payments.get(&session.id),
                 joined,
-                designs,
+                &designs,
             )?);
         }
         store.close().await;
     }
-    let path = &summary.sessions_path;
-    summary.sessions = write(path, &SESSION_COLUMNS, designs.of_sessions(), &rows)?;
+    let own = designs.of_sessions();
+    let table = write_rows(out, "sessions", own, &rows)?;
+    report.tables.push(table);
     Ok(())
 }
 
@@ -147,7 +156,7 @@ fn session_row(
     payment: Option<&Payment>,
     groups: &[String],
     designs: &Designs,
-) -> anyhow::Result<Row> {
+) -> anyhow::Result<(SessionRow, StudyCells)> {
     let damaged = || format!("the place of {} is damaged", session.participant);
     let progress: Progress = serde_json::from_str(&session.position).with_context(damaged)?;
     let assignment = progress.assignment();
@@ -166,34 +175,34 @@ fn session_row(
         amount.map_or(String::new(), |amount| written(amount, &currency))
     };
     let treatment = draw.map(|draw| designs.treatment_name(session, draw));
-    let fixed = vec![
-        session.study.clone(),
-        session.study_version.clone(),
-        session.participant.clone(),
-        session.id.clone(),
-        progress.chosen_language().unwrap_or_default().to_owned(),
-        session.outcome.clone().unwrap_or_default(),
-        session.created_at.clone(),
-        session.ended_at.clone().unwrap_or_default(),
-        format!("{time_s:.1}"),
-        groups.join(" "),
-        currency.clone(),
-        money(|what| what.base),
-        money(|what| what.bonus),
-        money(|what| what.time),
-        money(|what| what.total),
-        payment
+    let row = SessionRow {
+        study_id: session.study.clone(),
+        version: session.study_version.clone(),
+        participant_id: session.participant.clone(),
+        session_id: session.id.clone(),
+        language: progress.chosen_language().unwrap_or_default().to_owned(),
+        outcome: session.outcome.clone().unwrap_or_default(),
+        started_at: session.created_at.clone(),
+        ended_at: session.ended_at.clone().unwrap_or_default(),
+        time_s: format!("{time_s:.1}"),
+        groups: groups.join(" "),
+        base: money(|what| what.base),
+        bonus: money(|what| what.bonus),
+        time_pay: money(|what| what.time),
+        total: money(|what| what.total),
+        currency,
+        pay_state: payment
             .map_or("", |payment| payment.state.name())
             .to_owned(),
-        ended.map_or(String::new(), |what| what.receipt.clone()),
-        session.erased_at.clone().unwrap_or_default(),
-        treatment.unwrap_or_default(),
-    ];
-    Ok((fixed, draw.map(columns).unwrap_or_default()))
+        receipt: ended.map_or(String::new(), |what| what.receipt.clone()),
+        erased_at: session.erased_at.clone().unwrap_or_default(),
+        treatment: treatment.unwrap_or_default(),
+    };
+    Ok((row, draw.map(columns).unwrap_or_default()))
 }
 
 /// The columns of a draw: each level, and each order as a list in JSON.
-fn columns(draw: &UnitAssignment) -> BTreeMap<String, String> {
+fn columns(draw: &UnitAssignment) -> StudyCells {
     let levels = draw.levels.iter();
     let levels = levels.map(|(name, level)| (format!("level_{name}"), level.clone()));
     let orders = draw.orders.iter();
@@ -206,36 +215,40 @@ fn columns(draw: &UnitAssignment) -> BTreeMap<String, String> {
     levels.chain(orders).collect()
 }
 
-/// Writes `episodes.csv`.
-pub(super) fn episodes(
-    episodes: &[Episode],
-    designs: &Designs,
-    summary: &Summary,
-) -> anyhow::Result<()> {
-    let rows: Vec<Row> = episodes.iter().map(episode_row).collect::<Result<_, _>>()?;
-    let path = &summary.episodes_path;
-    write(path, &EPISODE_COLUMNS, designs.of_episodes(), &rows)?;
-    Ok(())
+/// Writes `episodes.csv`. Gives the episodes that the database has, with the reasons of their ends.
+pub(super) async fn write_episodes(
+    data: &Path,
+    out: &Path,
+    report: &mut ExportReport,
+) -> anyhow::Result<BTreeMap<String, Option<EndReason>>> {
+    let episodes = store::episodes(data).await?;
+    let own = Designs::read(data).await?.of_episodes();
+    let rows: Vec<_> = episodes.iter().map(episode_row).collect::<Result<_, _>>()?;
+    let table = write_rows(out, "episodes", own, &rows)?;
+    report.tables.push(table);
+    let reasons = episodes
+        .into_iter()
+        .map(|episode| (episode.id, episode.reason));
+    Ok(reasons.collect())
 }
 
-fn episode_row(episode: &Episode) -> anyhow::Result<Row> {
+fn episode_row(episode: &Episode) -> anyhow::Result<(EpisodeRow, StudyCells)> {
     let damaged = || format!("what {} was played with is damaged", episode.id);
     let bindings: Map<String, Value> =
         serde_json::from_str(&episode.bindings).with_context(damaged)?;
     let (study, version) = episode.study.clone().unwrap_or_default();
-    let ending = episode.ending;
-    let fixed = vec![
-        study,
+    let row = EpisodeRow {
+        study_id: study,
         version,
-        episode.stage.clone(),
-        episode.group.clone(),
-        episode.id.clone(),
-        episode.created_at.clone(),
-        episode.ended_at.clone().unwrap_or_default(),
-        episode.reason.map_or("", reason_name).to_owned(),
-        ending.map_or(String::new(), |ending| ending.ticks.0.to_string()),
-        ending.map_or(String::new(), |ending| ending.score.to_string()),
-    ];
+        stage_id: episode.stage.clone(),
+        group_id: episode.group.clone(),
+        episode_id: episode.id.clone(),
+        started_at: episode.created_at.clone(),
+        ended_at: episode.ended_at.clone().unwrap_or_default(),
+        ended_on: episode.reason.map_or("", reason_name),
+        ticks: episode.ending.map(|ending| ending.ticks.0),
+        score: episode.ending.map(|ending| ending.score),
+    };
     let value = |value: &Value| match value {
         Value::String(text) => text.clone(),
         // A block of parameters has a name.
@@ -248,24 +261,21 @@ fn episode_row(episode: &Episode) -> anyhow::Result<Row> {
     let columns = bindings
         .iter()
         .map(|(name, of)| (format!("level_{name}"), value(of)));
-    Ok((fixed, columns.collect()))
+    Ok((row, columns.collect()))
 }
 
-fn write(
-    path: &Path,
-    fixed: &[&str],
+fn write_rows<R: Default + Serialize>(
+    out: &Path,
+    name: &'static str,
     mut names: BTreeSet<String>,
-    rows: &[Row],
-) -> anyhow::Result<u64> {
+    rows: &[(R, StudyCells)],
+) -> anyhow::Result<WrittenTable> {
     names.extend(rows.iter().flat_map(|(_, own)| own.keys().cloned()));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut table = Table::create(path, fixed, &names)?;
-    for (cells, own) in rows {
-        let own = names
-            .iter()
-            .map(|name| own.get(*name).map_or("", String::as_str));
-        let cells: Vec<&str> = cells.iter().map(String::as_str).chain(own).collect();
-        table.add(&cells)?;
+    let mut table = Table::create_with::<R>(out, name, &names)?;
+    for (row, own) in rows {
+        let own = names.iter().map(|name| own.get(*name).map(String::as_str));
+        table.add(&(row, own.collect::<Vec<_>>()))?;
     }
     table.finish()
 }

@@ -1,0 +1,117 @@
+//! The tables of episodes: each episode is simulated again once, and every table takes its rows from that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use protocol::Seat;
+use protocol::control::EndReason;
+use protocol::log::{Header, Log};
+
+use super::notes::NoteTables;
+use super::seats::SeatTable;
+use super::seen::SeenTable;
+use super::steps::{Step, StepTable, simulate_steps};
+use super::{ExportReport, Skipped};
+use crate::progress::Progress;
+use store::Withdrawn;
+
+/// An episode as it was simulated again.
+pub(super) struct SimulatedEpisode<'a> {
+    pub(super) data: &'a Path,
+    pub(super) path: PathBuf,
+    pub(super) log: Log,
+    /// The names of its actions.
+    pub(super) actions: Vec<String>,
+    pub(super) steps: Vec<Step>,
+    /// The reason of its end; `None` while it runs.
+    pub(super) reason: Option<EndReason>,
+    /// The seats of those who withdrew what was recorded of them: no table has their rows.
+    pub(super) left_out: BTreeSet<Seat>,
+}
+
+/// A table, or several, with rows of each episode.
+pub(super) trait EpisodeTable {
+    /// Adds the rows of an episode; what cannot be a row is put into the report.
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        report: &mut ExportReport,
+    ) -> anyhow::Result<()>;
+
+    /// Finishes the files, and puts them into the report.
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()>;
+}
+
+/// Every table of episodes; that of frames only if `seen` asks for it.
+fn create_tables(out: &Path, seen: bool) -> anyhow::Result<Vec<Box<dyn EpisodeTable>>> {
+    let mut tables: Vec<Box<dyn EpisodeTable>> = vec![
+        Box::new(StepTable::create(out)?),
+        Box::new(SeatTable::create(out)?),
+        Box::new(NoteTables::create(out)?),
+    ];
+    if seen {
+        tables.push(Box::new(SeenTable::create(out)?));
+    }
+    Ok(tables)
+}
+
+/// Writes the tables of episodes. `known` are the episodes that the database has, with the ends that it knows, whatever
+/// their files could take.
+pub(super) fn write_tables(
+    data: &Path,
+    out: &Path,
+    seen: bool,
+    known: &BTreeMap<String, Option<EndReason>>,
+    withdrawn: &Withdrawn,
+    report: &mut ExportReport,
+) -> anyhow::Result<()> {
+    let files = archive::files(data)
+        .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
+    let mut tables = create_tables(out, seen)?;
+    let mut progress = Progress::new(files.len());
+    for path in files {
+        match simulate_steps(&path) {
+            // The server died when it had the file, and not yet the episode: nobody has played it.
+            Ok((log, ..)) if log.through.0 == 0 && !known.contains_key(&log.header.episode) => {}
+            Ok((log, ..)) if withdrawn.groups.contains(&log.header.group) => {
+                let reason = "somebody of the group withdrew what was recorded".to_owned();
+                report.skipped.push(Skipped { path, reason });
+            }
+            Ok((log, actions, steps)) => {
+                let reason = log.ending.map(|ending| ending.reason);
+                let reason = reason.or(known.get(&log.header.episode).copied().flatten());
+                let left_out = list_withdrawn_seats(&log.header, withdrawn);
+                report.episodes += 1;
+                report.running += usize::from(reason.is_none());
+                let episode = SimulatedEpisode {
+                    data,
+                    path,
+                    log,
+                    actions,
+                    steps,
+                    reason,
+                    left_out,
+                };
+                for table in &mut tables {
+                    table.add_episode(&episode, report)?;
+                }
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                report.skipped.push(Skipped { path, reason });
+            }
+        }
+        progress.step("episodes");
+    }
+    tables
+        .into_iter()
+        .try_for_each(|table| table.finish(report))
+}
+
+/// The seats of those who withdrew what was recorded of them.
+fn list_withdrawn_seats(header: &Header, withdrawn: &Withdrawn) -> BTreeSet<Seat> {
+    let seats = (0..).map(Seat).zip(&header.participants);
+    let gone = seats.filter(|(_, name)| withdrawn.participants.contains(*name));
+    gone.map(|(seat, _)| seat).collect()
+}
