@@ -36,6 +36,15 @@ struct Frame {
     top: f64,
 }
 
+/// A picture as it stands on the canvas.
+struct Drawing {
+    list: DrawList,
+    /// The items' places on the canvas, device pixels.
+    places: Vec<[f64; 4]>,
+    /// Sprites that were there.
+    loaded: usize,
+}
+
 /// The canvas of an episode.
 pub(crate) struct View {
     canvas: HtmlCanvasElement,
@@ -48,6 +57,10 @@ pub(crate) struct View {
     size: (u32, u32),
     /// The item that stands for the person at this page.
     own: u32,
+    /// The last drawing; `None` if the canvas is empty.
+    drawing: Option<Drawing>,
+    /// True if the browser took the picture away.
+    is_lost: Rc<Cell<bool>>,
 }
 
 impl View {
@@ -66,16 +79,20 @@ impl View {
             .ok_or("this canvas has no 2D context")?
             .unchecked_into();
         let pictures = sprites.iter().map(picture).collect::<Result<_, _>>()?;
-        let (rasters, list, tween) = (BTreeMap::new(), DrawList::default(), Tween::default());
+        let is_lost = Rc::new(Cell::new(false));
+        let lost = Rc::clone(&is_lost);
+        dom::add_listener(&canvas, "contextrestored", move |_: Event| lost.set(true));
         Ok(Self {
             canvas,
             context,
             pictures,
-            rasters,
-            list,
-            tween,
+            rasters: BTreeMap::new(),
+            list: DrawList::default(),
+            tween: Tween::default(),
             size: (0, 0),
             own: seat as u32 + 1,
+            drawing: None,
+            is_lost,
         })
     }
 
@@ -94,27 +111,47 @@ impl View {
         self.pictures.iter().all(|picture| picture.loaded.get())
     }
 
-    /// Draws the picture as of `now_ms`.
+    /// Draws the picture as of `now_ms`, unless it stands on the canvas already.
     pub(crate) fn draw_frame(&mut self, now_ms: f64) {
         let frame = self.fit();
         if frame.scale <= 0.0 || !frame.scale.is_finite() {
             return;
         }
+        let (items, tween) = (&self.list.items, &self.tween);
+        let place = |item: &DrawItem| place(tween.at(item, now_ms), frame);
+        let places: Vec<_> = items.iter().map(place).collect();
+        let loaded = self.pictures.iter().filter(|picture| picture.loaded.get());
+        let loaded = loaded.count();
+        let is_same = self.drawing.as_ref().is_some_and(|old| {
+            old.places == places && old.loaded == loaded && old.list == self.list
+        });
+        if is_same && !self.is_lost.take() {
+            return;
+        }
+        let drawing = Drawing {
+            list: self.list.clone(),
+            places,
+            loaded,
+        };
+        self.draw_picture(&drawing, frame);
+        self.drawing = Some(drawing);
+    }
+
+    /// Draws everything anew.
+    fn draw_picture(&mut self, drawing: &Drawing, frame: Frame) {
+        let list = &drawing.list;
         self.context
             .clear_rect(0.0, 0.0, f64::from(self.size.0), f64::from(self.size.1));
-        let [x, y, w, h] = place([0.0, 0.0, self.list.width, self.list.height], frame);
-        self.context
-            .set_fill_style_str(&color(self.list.background));
+        let [x, y, w, h] = place([0.0, 0.0, list.width, list.height], frame);
+        self.context.set_fill_style_str(&color(list.background));
         self.context.fill_rect(x, y, w, h);
-        let list = std::mem::take(&mut self.list);
-        for item in &list.items {
-            self.draw(item, place(self.tween.at(item, now_ms), frame));
+        for (item, place) in list.items.iter().zip(&drawing.places) {
+            self.draw(item, *place);
         }
-        if let Some(item) = list.items.iter().find(|item| item.id == self.own) {
-            let [x, y, w, _] = place(self.tween.at(item, now_ms), frame);
-            self.point_at(x + w / 2.0, y, frame.scale * 0.11);
+        let mut items = list.items.iter().zip(&drawing.places);
+        if let Some((_, [x, y, w, _])) = items.find(|(item, _)| item.id == self.own) {
+            self.point_at(x + w / 2.0, *y, frame.scale * 0.11);
         }
-        self.list = list;
     }
 
     /// Makes the canvas as fine as the screen, and the world as large as the canvas.
@@ -130,6 +167,7 @@ impl View {
             self.canvas.set_width(size.0);
             self.canvas.set_height(size.1);
             self.rasters.clear();
+            self.drawing = None;
         }
         let (width, height) = (f64::from(self.list.width), f64::from(self.list.height));
         // Whole pixels a cell, so that neighbouring tiles meet.
