@@ -3,22 +3,21 @@
 use protocol::control::Upload;
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
-use server_core::arbiter::{Appended, Event, Work};
+use server_core::arbiter::{Appended, Event, RecordWork, Work};
 
 use crate::Episode;
 use crate::OpenError;
 use crate::Refused;
 
 /// Does a piece of work of an episode and reports the result; `create` makes the file.
-pub fn perform(
+pub fn perform_work(
     era: Era,
     episode: &mut Option<Episode>,
     work: Work,
     create: impl FnOnce(Header) -> Result<Episode, OpenError>,
 ) -> Event {
-    let failed = work.failure(era);
-    match (work, episode) {
-        (Work::Open(header), episode) => {
+    match work {
+        Work::Open(header) => {
             let made = create(*header);
             if let Err(error) = &made {
                 tracing::error!(%error, era = era.0, "an episode file cannot be made");
@@ -26,45 +25,53 @@ pub fn perform(
             *episode = made.ok();
             Event::Opened(era, episode.is_some())
         }
-        (_, None) => failed,
-        (Work::Append(seat, upload), Some(episode)) => {
-            Event::Appended(era, seat, absorb(episode, seat, &upload))
+        Work::Append(seat, upload) => {
+            let appended = match episode {
+                Some(episode) => append(episode, seat, &upload),
+                None => Appended::Failed,
+            };
+            Event::Appended(era, seat, appended)
         }
-        (work, Some(episode)) => write(era, episode, work).unwrap_or_else(|error| {
-            tracing::error!(%error, era = era.0, "an episode file lacks what was to be added");
-            failed
-        }),
+        Work::Record(record) => {
+            let failed = record.failure(era);
+            let Some(episode) = episode else {
+                return failed;
+            };
+            append_record(era, episode, record).unwrap_or_else(|error| {
+                tracing::error!(%error, era = era.0, "an episode file lacks what was to be added");
+                failed
+            })
+        }
     }
 }
 
-/// Does work that adds a record of the server's own.
-fn write(era: Era, episode: &mut Episode, work: Work) -> Result<Event, Refused> {
-    Ok(match work {
-        Work::Open(_) | Work::Append(..) => unreachable!("not a record of the server's own"),
-        Work::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
-        Work::Take {
+/// Appends a record of the server's own.
+fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<Event, Refused> {
+    Ok(match record {
+        RecordWork::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
+        RecordWork::Take {
             seat,
             controller,
             reports,
         } => Event::Changed(era, seat, Some(episode.take(seat, controller, &reports)?)),
-        Work::Give {
+        RecordWork::Give {
             seat,
             controller: Controller::Human,
         } => {
             let change = episode.give(seat, Controller::Human)?;
             Event::Given(era, seat, Some(Box::new((change, episode.snapshot()))))
         }
-        Work::Give { seat, controller } => {
+        RecordWork::Give { seat, controller } => {
             Event::Changed(era, seat, Some(episode.give(seat, controller)?))
         }
-        Work::Note(record) => {
+        RecordWork::Note(record) => {
             episode.note(*record)?;
             Event::Noted
         }
     })
 }
 
-fn absorb(episode: &mut Episode, seat: Seat, upload: &Upload) -> Appended {
+fn append(episode: &mut Episode, seat: Seat, upload: &Upload) -> Appended {
     match episode.absorb(seat, upload) {
         Ok(taken) if taken.stopped => Appended::Failed,
         Ok(taken) => Appended::Durable {
@@ -100,7 +107,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut episode = None;
         let report = |work| {
-            perform(Era(7), &mut episode, work, |header| {
+            perform_work(Era(7), &mut episode, work, |header| {
                 Episode::create(dir.path(), header)
             })
         };
@@ -111,12 +118,14 @@ mod tests {
     fn every_piece_of_work_is_answered_by_its_event() {
         let header = header([PERSON, PERSON], 20);
         let all = played(&header);
-        let take = |seat| Work::Take {
-            seat,
-            controller: Controller::Vacant,
-            reports: Vec::new(),
+        let take = |seat| {
+            Work::from(RecordWork::Take {
+                seat,
+                controller: Controller::Vacant,
+                reports: Vec::new(),
+            })
         };
-        let give = |seat, controller| Work::Give { seat, controller };
+        let give = |seat, controller| Work::from(RecordWork::Give { seat, controller });
         let one = Seat(1);
         let presence = Record::Presence {
             seat: one,
@@ -127,14 +136,14 @@ mod tests {
             Work::Open(Box::new(header)),
             Work::Append(ZERO, Box::new(part(&all, 0, 4))),
             take(one),
-            Work::Note(Box::new(presence)),
+            RecordWork::Note(Box::new(presence)).into(),
             give(one, ai("idle")),
             give(one, PERSON),
             give(one, PERSON),
             take(Seat(9)),
             give(Seat(9), ai("idle")),
             Work::Append(ZERO, Box::new(part(&all, 9, 12))),
-            Work::End(EndReason::PartnerLeft),
+            RecordWork::End(EndReason::PartnerLeft).into(),
         ]);
         let [
             Event::Opened(Era(7), true),
@@ -168,12 +177,12 @@ mod tests {
     #[test]
     fn without_a_file_every_piece_of_work_fails_with_its_event() {
         let seat = ZERO;
-        let give = |controller| Work::Give { seat, controller };
+        let give = |controller| Work::from(RecordWork::Give { seat, controller });
         let events = reports(vec![
             Work::Append(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
             give(PERSON),
             give(Controller::Vacant),
-            Work::End(EndReason::Played),
+            RecordWork::End(EndReason::Played).into(),
         ]);
         assert!(
             matches!(

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
 use clock::Clock;
-use server_core::arbiter::{Arbiter, Effect, Event, Work};
+use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work};
 use store::persistence::Persistence;
 
 /// Effects that may wait to be carried out.
@@ -66,13 +66,11 @@ pub async fn run(
             Some(event) = results.recv() => hub.handle(clock.now_us(), event),
             () = wake => hub.handle_timeout(clock.now_us()),
         }
+        while let Some((conn, message)) = hub.poll_relay() {
+            connections.relay(conn, &message, waiting_datagrams);
+        }
         while let Some(effect) = hub.poll_effect() {
-            match effect {
-                Effect::Relay(conn, message) => {
-                    connections.relay(conn, &message, waiting_datagrams)
-                }
-                effect => stop |= effects.send(effect).await.is_err(),
-            }
+            stop |= effects.send(effect).await.is_err();
         }
     }
     drop(effects);
@@ -83,14 +81,13 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
     while let Some(effect) = todo.recv().await {
         match effect {
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
-            Effect::Relay(..) => unreachable!("the hub's task relays"),
             Effect::Close(conn) => executor.connections.close(conn),
             Effect::Store(write) => executor.persistence.write(write).await?,
             Effect::Archive(era, work) => executor.archive(era, work),
         }
     }
     let writers = std::mem::take(&mut executor.writers);
-    tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish))
+    tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish_work))
         .await?;
     executor.persistence.close().await;
     Ok(())
@@ -105,11 +102,11 @@ impl Executor {
                 Err(error) => tracing::error!(%error, "no thread for an episode"),
             }
         }
-        let is_end = matches!(work, Work::End(_));
+        let is_end = matches!(work, Work::Record(RecordWork::End(_)));
         let handed = self
             .writers
             .get(&era)
-            .is_some_and(|writer| writer.hand(work));
+            .is_some_and(|writer| writer.hand_work(work));
         if !handed {
             // The driver's own loop holds the receiving end until this task is done.
             let _ = self.results.send(failed);

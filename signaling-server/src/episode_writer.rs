@@ -8,7 +8,7 @@ use protocol::Era;
 use tokio::sync::mpsc::UnboundedSender;
 
 use archive::Episode;
-use archive::work::perform;
+use archive::work::perform_work;
 use server_core::arbiter::{Event, Work};
 
 /// To the thread of an episode.
@@ -36,7 +36,7 @@ impl EpisodeWriter {
             let mut episode = open();
             for work in todo {
                 let result = guarded(era, &mut episode, work, |episode, work| {
-                    perform(era, episode, work, |header| Episode::create(&dir, header))
+                    perform_work(era, episode, work, |header| Episode::create(&dir, header))
                 });
                 let is_end = matches!(result, Event::Ended(..));
                 // The driver drops its end only when the server has stopped.
@@ -49,12 +49,12 @@ impl EpisodeWriter {
     }
 
     /// Hands over work; false if the thread is gone.
-    pub fn hand(&self, work: Work) -> bool {
+    pub fn hand_work(&self, work: Work) -> bool {
         self.work.send(work).is_ok()
     }
 
     /// Waits until all work is done.
-    pub fn finish(self) {
+    pub fn finish_work(self) {
         drop(self.work);
         if self.thread.join().is_err() {
             tracing::error!("the thread of an episode panicked");
@@ -82,12 +82,13 @@ fn guarded<E>(
 #[cfg(test)]
 mod tests {
     use protocol::control::EndReason;
+    use server_core::arbiter::RecordWork;
 
     use super::*;
 
     #[test]
     fn a_panic_is_reported_as_a_failure_of_the_episode() {
-        let work = Work::End(EndReason::Played);
+        let work = RecordWork::End(EndReason::Played).into();
         let mut episode = Some(());
         let event = guarded(Era(7), &mut episode, work, |_, _| {
             panic!("a fault of the environment")

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use archive::work::perform;
+use archive::work::perform_work;
 use archive::{Episode, OpenError};
 use protocol::Era;
 use protocol::change::Change;
 use protocol::control::{Report, ServerMessage};
 use protocol::log::Header;
-use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, Work, Write};
+use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, RecordWork, Work, Write};
 use server_core::limits::Limits;
 use study::Study;
 
@@ -296,13 +296,12 @@ impl Server {
             return Ok(());
         };
         loop {
+            // Datagrams wait for no disk.
+            while let Some((conn, message)) = process.hub.poll_relay() {
+                self.outgoing.push_back(Outgoing::Relay(conn, message));
+            }
             while let Some(effect) = process.hub.poll_effect() {
                 let todo = match effect {
-                    // Datagrams wait for no disk.
-                    Effect::Relay(conn, message) => {
-                        self.outgoing.push_back(Outgoing::Relay(conn, message));
-                        continue;
-                    }
                     Effect::Send(conn, message) => Todo::Send(Outgoing::Send(conn, message)),
                     Effect::Close(conn) => Todo::Send(Outgoing::Close(conn)),
                     Effect::Store(write) => Todo::Store(write),
@@ -380,7 +379,7 @@ impl EpisodeWriter {
         }
         let mut work = self.queue.pop_front()?;
         let reports = match &work {
-            Work::Take { reports, .. } => {
+            Work::Record(RecordWork::Take { reports, .. }) => {
                 Some(reports.iter().map(|(_, report)| report.clone()).collect())
             }
             _ => None,
@@ -389,7 +388,7 @@ impl EpisodeWriter {
             cut_at_least(&mut work);
         }
         let before = disk.open(&self.name).map_or(0, |file| file.len());
-        let event = perform(era, &mut self.episode, work, |header| create(disk, header));
+        let event = perform_work(era, &mut self.episode, work, |header| create(disk, header));
         let taken = match (&event, reports) {
             (Event::Changed(_, _, Some(change)), Some(reports)) => Some(Taken {
                 era,
@@ -420,7 +419,7 @@ fn create(disk: &mut Disk, header: Header) -> Result<Episode, OpenError> {
 
 /// Keeps the report that has least.
 fn cut_at_least(work: &mut Work) {
-    if let Work::Take { reports, .. } = work
+    if let Work::Record(RecordWork::Take { reports, .. }) = work
         && let Some(least) = reports
             .iter()
             .min_by_key(|(_, report)| report.have)

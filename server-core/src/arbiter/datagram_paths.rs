@@ -7,7 +7,7 @@ use protocol::log::Record;
 use protocol::{Era, Seat};
 
 use super::matches::{Match, Phase};
-use super::{Arbiter, Effect, SessionId, Work};
+use super::{Arbiter, Effect, RecordWork, SessionId};
 
 /// The paths between pages, as the pages report them.
 #[derive(Debug, Default)]
@@ -77,5 +77,5 @@ fn note(era: Era, at_us: u64, seat: Seat, other: Seat, link: Link) -> Effect {
         at_us,
         link,
     };
-    Effect::Archive(era, Work::Note(Box::new(record)))
+    Effect::Archive(era, RecordWork::Note(Box::new(record)).into())
 }

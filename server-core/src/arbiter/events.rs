@@ -63,8 +63,6 @@ pub enum Appended {
 pub enum Effect {
     /// Send a message to a page.
     Send(ConnId, ServerMessage),
-    /// Send a datagram to a page, or drop it if the page is slow.
-    Relay(ConnId, ServerMessage),
     /// Close a connection once everything is sent.
     Close(ConnId),
     /// Make a change durable before anything that follows.
@@ -315,6 +313,13 @@ pub enum Work {
     Open(Box<Header>),
     /// Append the new part of an upload.
     Append(Seat, Box<Upload>),
+    /// Append a record of the server's own.
+    Record(RecordWork),
+}
+
+/// Work that appends a record of the server's own to the file of an episode.
+#[derive(Clone, Debug)]
+pub enum RecordWork {
     /// Append the end and close the file.
     End(EndReason),
     /// Take a seat from its person at the latest tick that any report or the file has inputs for.
@@ -357,14 +362,29 @@ impl Work {
         match self {
             Work::Open(_) => Event::Opened(era, false),
             Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
-            Work::End(_) => Event::Ended(era, None),
-            Work::Take { seat, .. } => Event::Changed(era, *seat, None),
-            Work::Give {
+            Work::Record(record) => record.failure(era),
+        }
+    }
+}
+
+impl RecordWork {
+    /// The event that reports that this record could not be appended.
+    pub fn failure(&self, era: Era) -> Event {
+        match self {
+            Self::End(_) => Event::Ended(era, None),
+            Self::Take { seat, .. } => Event::Changed(era, *seat, None),
+            Self::Give {
                 seat,
                 controller: Controller::Human,
             } => Event::Given(era, *seat, None),
-            Work::Give { seat, .. } => Event::Changed(era, *seat, None),
-            Work::Note(_) => Event::Noted,
+            Self::Give { seat, .. } => Event::Changed(era, *seat, None),
+            Self::Note(_) => Event::Noted,
         }
+    }
+}
+
+impl From<RecordWork> for Work {
+    fn from(record: RecordWork) -> Self {
+        Self::Record(record)
     }
 }

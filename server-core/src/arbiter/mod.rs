@@ -43,8 +43,8 @@ use crate::lobby::Lobby;
 use bucket::Bucket;
 use chat::Saying;
 pub use events::{
-    Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, Snapshot, StageAnswers,
-    WaitEnd, WaitRow, WaitedFor, Work, Write,
+    Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, RecordWork, Snapshot,
+    StageAnswers, WaitEnd, WaitRow, WaitedFor, Work, Write,
 };
 pub use group::DepartureReason;
 use group::{Group, GroupId};
@@ -201,6 +201,8 @@ pub struct Arbiter {
     /// When the rest of a session is over, microseconds.
     rests: BTreeMap<SessionId, u64>,
     effects: VecDeque<Effect>,
+    /// Datagrams to pages, which wait for no effect.
+    relays: VecDeque<(ConnId, ServerMessage)>,
 }
 
 impl Arbiter {
@@ -290,6 +292,11 @@ impl Arbiter {
     /// Takes the next effect.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
+    }
+
+    /// Takes the next datagram for a page. It waits for no effect, and is dropped if the page is slow.
+    pub fn poll_relay(&mut self) -> Option<(ConnId, ServerMessage)> {
+        self.relays.pop_front()
     }
 
     fn handle_message(&mut self, now_us: u64, conn: ConnId, message: ClientMessage) {

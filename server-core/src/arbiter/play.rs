@@ -9,7 +9,7 @@ use study::{Episode, StageKind};
 use super::group::{DepartureReason, GroupId};
 use super::matches::{Match, Phase, Play, Ready};
 use super::seats::Seats;
-use super::{Arbiter, Effect, EpisodeRow, Place, SessionId, Work, Write};
+use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Write};
 
 /// So much time all pages need to hear of the start, microseconds.
 const LEAST_COUNTDOWN_US: u64 = 500_000;
@@ -78,8 +78,8 @@ impl Arbiter {
             return;
         }
         if let Some((from, conn)) = self.peers(who, to) {
-            self.effects
-                .push_back(Effect::Relay(conn, ServerMessage::Relay { from, bytes }));
+            self.relays
+                .push_back((conn, ServerMessage::Relay { from, bytes }));
         }
     }
 
@@ -198,7 +198,7 @@ impl Arbiter {
             let (open, lost) = (play.open, play.lost());
             game.phase = Phase::Ending { reason, open, lost };
             self.effects
-                .push_back(Effect::Archive(era, Work::End(reason)));
+                .push_back(Effect::Archive(era, RecordWork::End(reason).into()));
         }
     }
 

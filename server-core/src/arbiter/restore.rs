@@ -119,6 +119,7 @@ impl Arbiter {
             matches: BTreeMap::new(),
             rests: BTreeMap::new(),
             effects: VecDeque::new(),
+            relays: VecDeque::new(),
         };
         hub.settle_seed(restored.seed);
         for mut session in restored.sessions {

@@ -9,7 +9,7 @@ use protocol::{Controller, Era, Life, Seat};
 use super::matches::{Phase, Play};
 use super::seat_transfer::Next;
 use super::seats::Page;
-use super::{Arbiter, Effect, Ice, Place, SessionId, Snapshot, Work};
+use super::{Arbiter, Effect, Ice, Place, RecordWork, SessionId, Snapshot};
 
 impl Arbiter {
     /// Has the ICE servers of every plan from `ice`.
@@ -88,14 +88,14 @@ impl Arbiter {
                 return;
             }
             Next::Plan(seat) => return self.send_plan(now_us, era, seat),
-            Next::Take(seat, controller, reports) => Work::Take {
+            Next::Take(seat, controller, reports) => RecordWork::Take {
                 seat,
                 controller,
                 reports,
             },
-            Next::Give(seat, controller) => Work::Give { seat, controller },
+            Next::Give(seat, controller) => RecordWork::Give { seat, controller },
         };
-        self.effects.push_back(Effect::Archive(era, work));
+        self.effects.push_back(Effect::Archive(era, work.into()));
     }
 
     /// A page that comes back gets the plan of the running episode.
@@ -137,8 +137,8 @@ impl Arbiter {
                 at_us: now_us,
                 presence,
             };
-            let work = Work::Note(Box::new(note));
-            self.effects.push_back(Effect::Archive(era, work));
+            let work = RecordWork::Note(Box::new(note));
+            self.effects.push_back(Effect::Archive(era, work.into()));
             let message = peer(now_us, era, seat, presence, until_us);
             self.tell_players(era, Some(seat), &message);
         }

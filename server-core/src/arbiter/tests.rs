@@ -98,9 +98,15 @@ impl Shelf {
 
     fn perform(&mut self, era: Era, work: Work) -> Event {
         match work {
-            Work::Open(_) => unreachable!("it is open"),
+            Work::Open(_) => Event::Opened(era, true),
             Work::Append(seat, upload) => Event::Appended(era, seat, self.absorb(seat, &upload)),
-            Work::End(reason) => {
+            Work::Record(record) => self.record(era, record),
+        }
+    }
+
+    fn record(&mut self, era: Era, work: RecordWork) -> Event {
+        match work {
+            RecordWork::End(reason) => {
                 let (ticks, score, digest) = (self.through, 1, 2);
                 let ending = Ending {
                     ticks,
@@ -111,7 +117,7 @@ impl Shelf {
                 self.ending = Some(ending);
                 Event::Ended(era, self.ending)
             }
-            Work::Take {
+            RecordWork::Take {
                 seat,
                 controller,
                 reports,
@@ -122,7 +128,7 @@ impl Shelf {
                 assert_eq!(self.seats[seat.index()].0, Controller::Human);
                 Event::Changed(era, seat, Some(self.change(seat, cut, controller)))
             }
-            Work::Give { seat, controller } => {
+            RecordWork::Give { seat, controller } => {
                 let tick = Tick(self.through.0 + LEASE_S * HZ + 1);
                 let human = controller == Controller::Human;
                 let change = self.change(seat, tick, controller);
@@ -137,7 +143,7 @@ impl Shelf {
                     false => Event::Changed(era, seat, Some(change)),
                 }
             }
-            Work::Note(note) => {
+            RecordWork::Note(note) => {
                 match *note {
                     Record::Route { .. } => self.routes.push(*note),
                     note => self.notes.push(note),
@@ -259,9 +265,12 @@ impl Stage {
 
     fn drain(&mut self) {
         loop {
+            while let Some((conn, message)) = self.hub.poll_relay() {
+                self.sent.entry(conn).or_default().push(message);
+            }
             while let Some(effect) = self.hub.poll_effect() {
                 match effect {
-                    Effect::Send(conn, message) | Effect::Relay(conn, message) => {
+                    Effect::Send(conn, message) => {
                         self.sent.entry(conn).or_default().push(message);
                     }
                     Effect::Close(conn) => drop(self.closed.insert(conn)),
@@ -288,7 +297,7 @@ impl Stage {
                 Event::Opened(era, self.disk)
             }
             work => {
-                if let Work::End(reason) = work {
+                if let Work::Record(RecordWork::End(reason)) = work {
                     self.ended.push(reason);
                 }
                 match self.shelves.get_mut(&era.0) {

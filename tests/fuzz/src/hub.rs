@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use archive::Episode;
-use archive::work::perform;
+use archive::work::perform_work;
 use protocol::control::{
     self, Answer, ClientMessage, Entry, Link, Report, ServerMessage, Timing, Upload,
 };
@@ -210,7 +210,7 @@ impl Server {
                 work.failure(era)
             } else {
                 let (episode, file) = self.episodes.entry(era.0).or_default();
-                perform(era, episode, work, |header| {
+                perform_work(era, episode, work, |header| {
                     Episode::create_in(Box::new(file.clone()), header, no_module)
                 })
             };
@@ -238,20 +238,25 @@ impl Server {
 
     fn drain(&mut self) {
         let mut effects = 0;
+        while let Some((conn, message)) = self.hub.poll_relay() {
+            self.send(conn, message);
+        }
         while let Some(effect) = self.hub.poll_effect() {
             effects += 1;
             assert!(effects <= EFFECTS, "an event has no end of effects");
             match effect {
-                Effect::Send(conn, message) | Effect::Relay(conn, message) => {
-                    assert!(!self.closed.contains(&conn), "sent to a closed connection");
-                    if let Some(page) = self.pages.iter_mut().find(|page| page.conn == Some(conn)) {
-                        page.hear(message);
-                    }
-                }
+                Effect::Send(conn, message) => self.send(conn, message),
                 Effect::Close(conn) => drop(self.closed.insert(conn)),
                 Effect::Store(_) => {}
                 Effect::Archive(era, work) => self.work.push_back((era, work)),
             }
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, message: ServerMessage) {
+        assert!(!self.closed.contains(&conn), "sent to a closed connection");
+        if let Some(page) = self.pages.iter_mut().find(|page| page.conn == Some(conn)) {
+            page.hear(message);
         }
     }
 }

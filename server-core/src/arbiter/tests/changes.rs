@@ -314,7 +314,7 @@ fn a_change_that_comes_after_the_end_takes_nobody_the_time_to_upload() {
     assert!(stage.work_once());
     stage.work.clear();
     stage.handle(Event::Changed(era, Seat(2), None));
-    let is_end = |(_, work): &(Era, Work)| matches!(work, Work::End(_));
+    let is_end = |(_, work): &(Era, Work)| matches!(work, Work::Record(RecordWork::End(_)));
     assert!(!stage.work.iter().any(is_end), "{:?}", stage.work);
     stage.wait(3 * SECOND);
     assert!(stage.work.iter().any(is_end));
