@@ -112,7 +112,7 @@ pub fn log_of(episode: &mut Episode) -> protocol::log::Log {
 }
 
 /// The uploads of a seat's page over a whole episode, and the digest of every frame that it showed.
-pub struct Page {
+pub struct PlayedPage {
     /// The upload.
     pub upload: Upload,
     /// Digests of the frames shown.
@@ -124,7 +124,7 @@ pub struct Page {
 struct Peer {
     session: Session<Box<dyn World + Send>>,
     frames: Vec<Frame>,
-    page: Page,
+    page: PlayedPage,
 }
 
 fn peer(header: &Header, seat: Seat) -> Peer {
@@ -151,7 +151,7 @@ fn peer(header: &Header, seat: Seat) -> Peer {
     Peer {
         session: Session::new(config, world, partners),
         frames: Vec::new(),
-        page: Page {
+        page: PlayedPage {
             upload: part(&played(header), 0, 0),
             shown: Vec::new(),
             simulated: Vec::new(),
@@ -167,7 +167,7 @@ impl Peer {
         self.frames.push(self.session.seen(at_ms, false));
     }
 
-    fn finish(mut self, seats: usize) -> Page {
+    fn finish(mut self, seats: usize) -> PlayedPage {
         let (mut seen, upload) = (Vec::new(), &mut self.page.upload);
         seen::encode(&self.frames, seats, &mut seen);
         upload.timing = Some(Timing {
@@ -182,7 +182,7 @@ impl Peer {
 }
 
 /// Two people whose packets take 0.6 s play a whole episode and change their actions all the time.
-pub fn two_pages(header: &Header) -> [Page; 2] {
+pub fn two_pages(header: &Header) -> [PlayedPage; 2] {
     let mut peers = [ZERO, Seat(1)].map(|seat| peer(header, seat));
     let mut flying: VecDeque<(u32, Seat, Vec<u8>)> = VecDeque::new();
     for at_ms in (0..).step_by(50) {

@@ -32,7 +32,7 @@ pub use file::{DiskFile, LogFile};
 pub use handover::lease;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 pub use restore::{StageGone, restore_episode};
-pub use shown::{Frames, Rebuilt, Screens, Shown};
+pub use shown::{Frames, Rebuilt, Screens, ShownPage};
 pub use upload::AppendedUpload;
 
 /// Folder of the episode files in a data folder.

@@ -21,7 +21,7 @@ pub struct Screens<'a> {
 }
 
 /// The frames that one page showed in one life of its seat.
-pub struct Shown<'a> {
+pub struct ShownPage<'a> {
     /// The seat.
     pub seat: Seat,
     /// The life.
@@ -71,7 +71,7 @@ impl<'a> Screens<'a> {
     pub fn pages(
         &self,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
-    ) -> Result<Vec<Shown<'_>>, ReplicaError> {
+    ) -> Result<Vec<ShownPage<'_>>, ReplicaError> {
         let mut partners = policy::Partners::default();
         let changes = self.changes.iter().map(|change| &change.controller);
         for controller in self.log.header.controllers.iter().chain(changes) {
@@ -88,7 +88,7 @@ impl<'a> Screens<'a> {
                 frames: Vec::new().into_iter(),
                 rebuilder: Some(self.rebuilder(seat, world, partners.clone())),
             };
-            Ok(Shown { seat, life, frames })
+            Ok(ShownPage { seat, life, frames })
         };
         self.chunks().into_iter().map(page).collect()
     }
@@ -127,7 +127,7 @@ impl<'a> Screens<'a> {
             t0_us: header.t0_us,
             rules: header.rules.clone(),
         };
-        let record = rollback::Record {
+        let record = rollback::EpisodeRecord {
             changes: &self.changes,
             rows: &self.rows,
         };

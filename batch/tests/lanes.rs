@@ -4,7 +4,7 @@
 use batch::{Arrays, Autoreset, BatchOptions, Infos, Observations, Vector};
 use env_core::contract::ParamError;
 use env_core::grid::{
-    Act, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, Reward, Tables, Use, When,
+    Act, Draws, Grid, GridWorld, Kind, Layout, Names, Recipe, Reward, Tables, Use, When, WorldPlan,
 };
 use env_core::rng::Rng;
 use env_core::{Action, Environment};
@@ -83,7 +83,7 @@ impl GridWorld for Kitchen {
         "{}"
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let does = |act, item: &[&str], at: Names| When::Does {
             act,
             item: Names::of(item),
@@ -117,12 +117,12 @@ impl GridWorld for Kitchen {
         rewards
             .iter_mut()
             .for_each(|reward| reward.common &= params.common);
-        Ok(Plan {
+        Ok(WorldPlan {
             horizon: params.horizon,
             kinds: kinds(params),
             layout: Layout::Fixed(params.layout.clone()),
             rewards,
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use archive::{self, Episode};
 use catalog::read_study;
-use dataset::verify::{Module, verify};
+use dataset::verify::{StoredModule, verify};
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat, Tick};
@@ -152,7 +152,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     assert!(report.is_fine(), "{report:?}");
     assert_eq!(
         (report.episodes[0].module, report.episodes[0].score),
-        (Module::Present, 20)
+        (StoredModule::Present, 20)
     );
 
     fs::write(

@@ -25,7 +25,7 @@ pub use order::{DivergedPage, Equivocation};
 
 /// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// Every episode file, by name.
     pub episodes: Vec<Verified>,
     /// Episodes that the database knows with an end, and that have no file.
@@ -60,16 +60,16 @@ pub struct Verified {
     /// True if the file ends in the torn record of a crash.
     pub torn: bool,
     /// The state of the module that was played.
-    pub module: Module,
+    pub module: StoredModule,
     /// The verdict, with the reason in `because` unless everything is equal.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: EpisodeVerdict,
 }
 
 /// The result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict", content = "because")]
-pub enum Verdict {
+pub enum EpisodeVerdict {
     /// Re-simulation gives every recorded digest and the recorded end.
     Equal,
     /// Something differs.
@@ -81,7 +81,7 @@ pub enum Verdict {
 /// The module of an episode in the data folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Module {
+pub enum StoredModule {
     /// It is there, with the recorded hash.
     Present,
     /// It is not there.
@@ -92,7 +92,7 @@ pub enum Module {
     Unnamed,
 }
 
-impl Report {
+impl VerifyReport {
     /// Tells if everything was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
         self.missing.is_empty() && self.episodes.iter().all(Verified::is_fine)
@@ -102,15 +102,16 @@ impl Report {
 impl Verified {
     /// Tells if it was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
-        self.verdict == Verdict::Equal && matches!(self.module, Module::Present | Module::Unnamed)
+        self.verdict == EpisodeVerdict::Equal
+            && matches!(self.module, StoredModule::Present | StoredModule::Unnamed)
     }
 }
 
 /// Simulates everything in a data folder again.
 ///
 /// # Errors
-/// What the disk or the database says, or that the data folder is not there. What differs is in the [`Report`].
-pub async fn verify(data: &Path) -> anyhow::Result<Report> {
+/// What the disk or the database says, or that the data folder is not there. What differs is in the [`VerifyReport`].
+pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     anyhow::ensure!(
         data_folder::is_there(data),
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
@@ -119,7 +120,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<Report> {
     let known = store::episodes(data).await?;
     let files = archive::files(data)?;
     let mut progress = Progress::new(files.len());
-    let mut report = Report::default();
+    let mut report = VerifyReport::default();
     for path in files {
         report.episodes.push(check(data, path)?);
         progress.step("episodes");
@@ -129,7 +130,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<Report> {
 }
 
 /// Holds the database against the file of an episode.
-fn compare(report: &mut Report, known: &store::Episode) {
+fn compare(report: &mut VerifyReport, known: &store::Episode) {
     let mut episodes = report.episodes.iter_mut();
     let (found, ending) = match (
         episodes.find(|found| found.episode == known.id),
@@ -151,10 +152,10 @@ fn compare(report: &mut Report, known: &store::Episode) {
         Some(reason_name(ending.reason)),
     );
     let in_file = (found.ticks, found.score, found.digest.clone(), found.reason);
-    if found.verdict == Verdict::Equal && in_database != in_file {
+    if found.verdict == EpisodeVerdict::Equal && in_database != in_file {
         let because =
             format!("the database has another end: {in_database:?}; the file has {in_file:?}");
-        found.verdict = Verdict::Differs(because);
+        found.verdict = EpisodeVerdict::Differs(because);
     }
 }
 
@@ -178,15 +179,15 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         equivocations: Vec::new(),
         frames: 0,
         torn: false,
-        module: Module::Unnamed,
-        verdict: Verdict::Equal,
+        module: StoredModule::Unnamed,
+        verdict: EpisodeVerdict::Equal,
     };
     match log::read(&bytes) {
         Ok(log) => found.simulate(data, &log)?,
         Err(error @ log::LogError::Version { .. }) => {
-            found.verdict = Verdict::Unverified(error.to_string())
+            found.verdict = EpisodeVerdict::Unverified(error.to_string())
         }
-        Err(error) => found.verdict = Verdict::Differs(error.to_string()),
+        Err(error) => found.verdict = EpisodeVerdict::Differs(error.to_string()),
     }
     Ok(found)
 }
@@ -212,8 +213,8 @@ impl Verified {
                 self.score = ending.score;
                 self.digest = format!("{:016x}", ending.digest);
                 self.verdict = match self.compare(log, &replica, archive::stored(&episodes)) {
-                    Ok(()) => Verdict::Equal,
-                    Err(because) => Verdict::Differs(because),
+                    Ok(()) => EpisodeVerdict::Equal,
+                    Err(because) => EpisodeVerdict::Differs(because),
                 };
             }
             Err(ReplayError::Replica(
@@ -223,9 +224,9 @@ impl Verified {
                 | error @ ReplicaError::Network { .. }
                 | error @ ReplicaError::Policy { .. },
             )) => {
-                self.verdict = Verdict::Unverified(error.to_string());
+                self.verdict = EpisodeVerdict::Unverified(error.to_string());
             }
-            Err(error) => self.verdict = Verdict::Differs(error.to_string()),
+            Err(error) => self.verdict = EpisodeVerdict::Differs(error.to_string()),
         }
         Ok(())
     }
@@ -252,26 +253,26 @@ impl Verified {
     }
 }
 
-fn module(data: &Path, hash: &str) -> anyhow::Result<Module> {
+fn module(data: &Path, hash: &str) -> anyhow::Result<StoredModule> {
     if hash.is_empty() {
-        return Ok(Module::Unnamed);
+        return Ok(StoredModule::Unnamed);
     }
     // The name comes from a file: nothing but a hash may become a path.
     if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(Module::Missing);
+        return Ok(StoredModule::Missing);
     }
     let path = data.join("modules").join(hash).with_extension("wasm");
     if !path.try_exists()? {
-        return Ok(Module::Missing);
+        return Ok(StoredModule::Missing);
     }
     Ok(if sha256_hex(&fs::read(path)?) == hash {
-        Module::Present
+        StoredModule::Present
     } else {
-        Module::Altered
+        StoredModule::Altered
     })
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for VerifyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for episode in &self.episodes {
             writeln!(f, "{episode}")?;
@@ -328,15 +329,15 @@ impl fmt::Display for Verified {
             write!(f, ", last write cut short by a crash")?;
         }
         match &self.verdict {
-            Verdict::Equal => write!(f, ": equal")?,
-            Verdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
-            Verdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
+            EpisodeVerdict::Equal => write!(f, ": equal")?,
+            EpisodeVerdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
+            EpisodeVerdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
         }
         match self.module {
-            Module::Present => write!(f, ", module stored"),
-            Module::Missing => write!(f, ", MODULE MISSING"),
-            Module::Altered => write!(f, ", MODULE ALTERED"),
-            Module::Unnamed => write!(f, ", no module named"),
+            StoredModule::Present => write!(f, ", module stored"),
+            StoredModule::Missing => write!(f, ", MODULE MISSING"),
+            StoredModule::Altered => write!(f, ", MODULE ALTERED"),
+            StoredModule::Unnamed => write!(f, ", no module named"),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use env_core::digest::digest;
-use env_core::envs::overcooked::{Overcooked, Params, Rules};
+use env_core::envs::overcooked::{Overcooked, Params, RuleSet};
 use env_core::rng::Rng;
 use env_core::{BatchObserver, Environment, Instance, StepOutcome, World};
 
@@ -24,7 +24,7 @@ const EPISODES: u32 = 16;
 const HORIZON: u32 = 1000;
 const CALLS: u32 = 10_000;
 
-fn env(rules: Rules) -> Overcooked {
+fn env(rules: RuleSet) -> Overcooked {
     Overcooked::new(Params {
         rules,
         horizon: HORIZON,
@@ -58,7 +58,7 @@ fn report(name: &str, value: f64, unit: &str) {
 }
 
 /// Steps with actions that no round repeats, so that no branch predictor knows them.
-fn steps(name: &str, rules: Rules, expected: u64) {
+fn steps(name: &str, rules: RuleSet, expected: u64) {
     let env = env(rules);
     let episodes: Vec<_> = (0..u64::from(ROUNDS * EPISODES)).map(rows).collect();
     let mut digests = 0;
@@ -82,7 +82,7 @@ fn steps(name: &str, rules: Rules, expected: u64) {
 
 /// A world in the middle of an episode.
 fn world() -> Instance<Overcooked> {
-    let mut world = Instance::new(env(Rules::Corrected));
+    let mut world = Instance::new(env(RuleSet::Corrected));
     rows(1)
         .iter()
         .take(200)
@@ -125,7 +125,7 @@ fn observations() {
 }
 
 /// Steps with what both cooks observe: written anew or brought up to date, as `f32` or a byte a value.
-fn observed(name: &str, rules: Rules) {
+fn observed(name: &str, rules: RuleSet) {
     let wide: [(&str, Look<f32>); 2] = [
         ("observed", Overcooked::observe),
         ("refreshed", Overcooked::refresh),
@@ -149,7 +149,7 @@ fn observed(name: &str, rules: Rules) {
 
 fn observed_as<V: Copy + Default + PartialEq>(
     name: &str,
-    rules: Rules,
+    rules: RuleSet,
     look: Look<V>,
     anew: Look<V>,
 ) {
@@ -176,10 +176,10 @@ fn observed_as<V: Copy + Default + PartialEq>(
 }
 
 fn main() {
-    steps("overcooked", Rules::Corrected, 0x574a_2904_c5c3_d527);
-    steps("overcooked_cogrid", Rules::Cogrid, 0x4221_2541_8a9b_9a99);
+    steps("overcooked", RuleSet::Corrected, 0x574a_2904_c5c3_d527);
+    steps("overcooked_cogrid", RuleSet::Cogrid, 0x4221_2541_8a9b_9a99);
     snapshots();
     observations();
-    observed("overcooked", Rules::Corrected);
-    observed("overcooked_cogrid", Rules::Cogrid);
+    observed("overcooked", RuleSet::Corrected);
+    observed("overcooked_cogrid", RuleSet::Cogrid);
 }

@@ -311,13 +311,13 @@ impl<E: Environment> Default for Host<E> {
 
 /// The one host of a module, made by the first call.
 #[derive(Debug)]
-pub struct Module<E: Environment>(UnsafeCell<Option<Host<E>>>);
+pub struct ModuleHost<E: Environment>(UnsafeCell<Option<Host<E>>>);
 
 // SAFETY: a module of WebAssembly without threads has one; elsewhere `with` is unsafe and says so.
 #[allow(unsafe_code, reason = "the exports of a module share one instance")]
-unsafe impl<E: Environment> Sync for Module<E> {}
+unsafe impl<E: Environment> Sync for ModuleHost<E> {}
 
-impl<E: Environment> Module<E> {
+impl<E: Environment> ModuleHost<E> {
     /// A module that nobody called yet.
     pub const fn new() -> Self {
         Self(UnsafeCell::new(None))
@@ -335,7 +335,7 @@ impl<E: Environment> Module<E> {
     }
 }
 
-impl<E: Environment> Default for Module<E> {
+impl<E: Environment> Default for ModuleHost<E> {
     fn default() -> Self {
         Self::new()
     }
@@ -346,7 +346,7 @@ impl<E: Environment> Default for Module<E> {
 #[macro_export]
 macro_rules! export_env {
     ($environment:ty) => {
-        static MODULE: $crate::abi::Module<$environment> = $crate::abi::Module::new();
+        static MODULE: $crate::abi::ModuleHost<$environment> = $crate::abi::ModuleHost::new();
 
         $crate::export_env! { @exports
             coplay_inbox(len: u32) -> *mut u8 = |host| host.inbox(len);
@@ -391,7 +391,7 @@ mod tests {
     use super::*;
     use crate::contract::ParamError;
     use crate::envs::overcooked::Overcooked;
-    use crate::grid::{Draws, Grid, GridWorld, Layout, Plan, Tables};
+    use crate::grid::{Draws, Grid, GridWorld, Layout, Tables, WorldPlan};
 
     fn host() -> Host<Overcooked> {
         Host::new()
@@ -510,11 +510,11 @@ mod tests {
         type Params = Features;
         type Extra = ();
 
-        fn plan(params: &Features) -> Result<Plan, ParamError> {
-            Ok(Plan {
+        fn plan(params: &Features) -> Result<WorldPlan, ParamError> {
+            Ok(WorldPlan {
                 layout: Layout::fixed(&["   "]),
                 features: params.features.clone(),
-                ..Plan::default()
+                ..WorldPlan::default()
             })
         }
 

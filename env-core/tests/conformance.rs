@@ -5,13 +5,13 @@ use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::goal_seeking::{self, GoalSeeking};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
-    self, Earning, KitchenReward, OrderParams, Overcooked, Rules, Spawn,
+    self, Earning, KitchenReward, OrderParams, Overcooked, RuleSet, Spawn,
 };
 use env_core::envs::overcooked_v2::{self, OvercookedV2};
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{self, Chart};
 
-const RULES: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
+const RULES: [RuleSet; 2] = [RuleSet::Cogrid, RuleSet::Corrected];
 
 #[test]
 fn overcooked_keeps_the_laws() {
@@ -108,7 +108,7 @@ fn overcooked_v2_keeps_the_laws() {
 
 #[test]
 fn goal_finding_keeps_the_laws() {
-    let kinds = [grid::Rules::Cogrid, grid::Rules::Corrected]
+    let kinds = [grid::RuleSet::Cogrid, grid::RuleSet::Corrected]
         .into_iter()
         .flat_map(|rules| [(rules, 0), (rules, 3)]);
     check_batch::<GoalFinding>(kinds.map(|(rules, goal_moves_every)| goal_finding::Params {
@@ -132,10 +132,10 @@ fn goal_seeking_keeps_the_laws() {
 #[test]
 fn search_rescue_keeps_the_laws() {
     let kinds = [
-        (grid::Rules::Cogrid, "test", 2),
-        (grid::Rules::Corrected, "test", 2),
-        (grid::Rules::Corrected, "two_rooms", 3),
-        (grid::Rules::Corrected, search_rescue::GENERATED, 4),
+        (grid::RuleSet::Cogrid, "test", 2),
+        (grid::RuleSet::Corrected, "test", 2),
+        (grid::RuleSet::Corrected, "two_rooms", 3),
+        (grid::RuleSet::Corrected, search_rescue::GENERATED, 4),
     ];
     check_batch::<SearchRescue>(kinds.map(|(rules, layout, seats)| search_rescue::Params {
         rules,

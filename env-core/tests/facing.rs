@@ -2,14 +2,14 @@
 
 use env_core::contract::ParamError;
 use env_core::grid::{
-    Act, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Reward, Rules, Tables, Use, When,
+    Act, Draws, Grid, GridWorld, Kind, Layout, Names, Reward, RuleSet, Tables, Use, When, WorldPlan,
 };
 use env_core::{Environment, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Params {
-    rules: Rules,
+    rules: RuleSet,
 }
 
 #[derive(Debug)]
@@ -22,17 +22,17 @@ impl GridWorld for Shelf {
     type Params = Params;
     type Extra = ();
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let taken = When::Does {
             act: Act::Take,
             // By the rules of CoGrid it is the hand before the step that counts.
             item: match params.rules {
-                Rules::Cogrid => Names::EmptyHand,
-                Rules::Corrected => Names::Any,
+                RuleSet::Cogrid => Names::EmptyHand,
+                RuleSet::Corrected => Names::Any,
             },
             at: Names::Any,
         };
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats: 1,
             kinds: vec![
@@ -45,7 +45,7 @@ impl GridWorld for Shelf {
             rewards: vec![
                 Reward::new("right", 2.0, taken).facing(env_core::grid::Direction::Right),
             ],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 
@@ -61,7 +61,7 @@ fn only_an_agent_that_looks_there_is_paid() {
     const LEFT: u16 = 2;
     const RIGHT: u16 = 3;
     const TAKE: u16 = 4;
-    for rules in [Rules::Corrected, Rules::Cogrid] {
+    for rules in [RuleSet::Corrected, RuleSet::Cogrid] {
         let env = Grid::<Shelf>::new(Params { rules }).unwrap();
         for (turn, paid) in [(LEFT, 0.0), (RIGHT, 2.0)] {
             let (mut state, mut outcome) = (env.reset(1), StepOutcome::default());

@@ -4,10 +4,10 @@
 mod story;
 
 use env_core::envs::goal_finding::{GoalFinding, Params, Rewards, World};
-use env_core::grid::{Chart, Rules};
+use env_core::grid::{Chart, RuleSet};
 use env_core::{Environment, StepOutcome};
 
-const BOTH: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
+const BOTH: [RuleSet; 2] = [RuleSet::Cogrid, RuleSet::Corrected];
 
 fn rows(rows: &[&str]) -> Chart {
     Chart::Rows(rows.iter().map(|&row| row.into()).collect())
@@ -91,7 +91,7 @@ fn there_is_one_goal_and_it_is_on_free_floor() {
         // There a goal is added at a place that only the clock decides, agents or not, and none is taken away.
         assert_eq!(
             (most > 1, under),
-            (rules == Rules::Cogrid, rules == Rules::Cogrid),
+            (rules == RuleSet::Cogrid, rules == RuleSet::Cogrid),
             "{rules:?}"
         );
     }
@@ -112,8 +112,8 @@ fn the_way_of_the_goal_comes_from_the_seed() {
         let kinds = state.kinds(env.tables()).iter();
         kinds.map(|&kind| kind == goal).collect::<Vec<_>>()
     };
-    assert_eq!(places(Rules::Cogrid, 1), places(Rules::Cogrid, 2));
-    assert_ne!(places(Rules::Corrected, 1), places(Rules::Corrected, 2));
+    assert_eq!(places(RuleSet::Cogrid, 1), places(RuleSet::Cogrid, 2));
+    assert_ne!(places(RuleSet::Corrected, 1), places(RuleSet::Corrected, 2));
 }
 
 #[test]

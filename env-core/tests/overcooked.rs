@@ -7,7 +7,7 @@ use env_core::draw::{DrawItem, DrawList, Shape};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
     Chart, Earning, KitchenOrder, KitchenReward, MOVE_LEFT, MOVE_RIGHT, NOOP, OrderParams,
-    Overcooked, PICK_UP_OR_DROP, Params, Rules, Spawn,
+    Overcooked, PICK_UP_OR_DROP, Params, RuleSet, Spawn,
 };
 use env_core::grid::{ActionSet, Direction};
 use env_core::rng::Rng;
@@ -346,7 +346,7 @@ fn a_pot_cooks_as_long_as_it_is_told() {
         ..layout("cramped_room")
     };
     let cogrid = Params {
-        rules: Rules::Cogrid,
+        rules: RuleSet::Cogrid,
         ..corrected.clone()
     };
     let refused = Overcooked::new(cogrid).err().unwrap();

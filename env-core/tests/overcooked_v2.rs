@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use env_core::Environment as _;
 use env_core::draw::{DrawList, Shape};
 use env_core::envs::kitchen::params::Second;
-use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, Rules, TOGGLE};
+use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, RuleSet, TOGGLE};
 use env_core::envs::overcooked_v2::{Chart, Earning, KitchenReward, OvercookedV2, Params};
 use env_core::grid::Direction;
 use kitchen::{Scene, both, event};
@@ -192,7 +192,7 @@ fn a_display_shows_what_is_wanted_without_lag() {
 #[test]
 fn what_is_wanted_comes_from_the_seed() {
     // In CoGrid it comes from a generator that no seed fixes; a recording says it here.
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         let env = OvercookedV2::new(Params {
             rules,
             ..Params::default()

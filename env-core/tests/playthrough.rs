@@ -9,7 +9,7 @@ use env_core::digest::digest;
 use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
 use env_core::envs::{overcooked, overcooked_v2};
-use env_core::grid::{self, Rules};
+use env_core::grid::{self, RuleSet};
 use env_core::{Environment, StepOutcome};
 
 type State = grid::State<Extra>;
@@ -159,7 +159,7 @@ fn check(name: &str, played: &str) {
     assert_eq!(recorded, played);
 }
 
-const RULES: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
+const RULES: [RuleSet; 2] = [RuleSet::Cogrid, RuleSet::Corrected];
 
 #[test]
 fn overcooked_is_played_as_recorded() {

@@ -4,10 +4,10 @@
 mod story;
 
 use env_core::envs::search_rescue::{GENERATED, Params, Rewards, Role, SearchRescue, World};
-use env_core::grid::{Chart, Rules};
+use env_core::grid::{Chart, RuleSet};
 use env_core::{Environment, StepOutcome};
 
-const BOTH: [Rules; 2] = [Rules::Cogrid, Rules::Corrected];
+const BOTH: [RuleSet; 2] = [RuleSet::Cogrid, RuleSet::Corrected];
 
 /// A corridor with agents at both ends, and the course of an episode in it.
 struct Corridor {
@@ -17,7 +17,7 @@ struct Corridor {
 }
 
 impl Corridor {
-    fn new(rules: Rules, row: &str, change: impl FnOnce(&mut Params)) -> Self {
+    fn new(rules: RuleSet, row: &str, change: impl FnOnce(&mut Params)) -> Self {
         let wall = "#".repeat(row.len());
         let mut params = Params {
             rules,
@@ -77,7 +77,7 @@ fn victims_are_rescued() {
             let wait = ".".repeat(play.len() + 1);
             let play = format!(">{play}");
             let earned = corridor.play(&[&play, &wait]);
-            if rules == Rules::Corrected {
+            if rules == RuleSet::Corrected {
                 assert_eq!(earned, [worth; 2], "{row}");
                 assert!(corridor.outcome.over, "nobody is left");
             } else {
@@ -89,9 +89,9 @@ fn victims_are_rescued() {
 
 #[test]
 fn a_yellow_victim_takes_a_medkit_or_a_medic() {
-    let mut plain = Corridor::new(Rules::Corrected, "#+Y  +#", |_| ());
+    let mut plain = Corridor::new(RuleSet::Corrected, "#+Y  +#", |_| ());
     assert_eq!(plain.play(&[">tt", "..."]), [0.0; 2]);
-    let mut medic = Corridor::new(Rules::Corrected, "#+Y  +#", |params| {
+    let mut medic = Corridor::new(RuleSet::Corrected, "#+Y  +#", |params| {
         params.roles = vec![Role::Medic]
     });
     assert_eq!(medic.play(&[">tt", "..."]), [3.0; 2]);
@@ -100,7 +100,7 @@ fn a_yellow_victim_takes_a_medkit_or_a_medic() {
 #[test]
 fn a_red_victim_takes_two_agents_in_time() {
     let alone = |time| {
-        let mut corridor = Corridor::new(Rules::Corrected, "#+R+ G#", |params| {
+        let mut corridor = Corridor::new(RuleSet::Corrected, "#+R+ G#", |params| {
             params.help_time = time;
             params.rewards = Rewards {
                 common: false,
@@ -117,17 +117,17 @@ fn a_red_victim_takes_two_agents_in_time() {
 
 #[test]
 fn rubble_takes_a_pickaxe_or_an_engineer() {
-    let mut tool = Corridor::new(Rules::Corrected, "#+TX +#", |params| {
+    let mut tool = Corridor::new(RuleSet::Corrected, "#+TX +#", |params| {
         params.layout = Chart::Rows(["#######", "#+TXG+#", "#######"].map(Into::into).into())
     });
     tool.play(&[">x>t", "...."]);
     assert_eq!(tool.row(), "#   G #");
-    let mut engineer = Corridor::new(Rules::Corrected, "#+XG +#", |params| {
+    let mut engineer = Corridor::new(RuleSet::Corrected, "#+XG +#", |params| {
         params.roles = vec![Role::Engineer]
     });
     engineer.play(&[">t", ".."]);
     assert_eq!(engineer.row(), "#  G  #");
-    let mut cogrid = Corridor::new(Rules::Cogrid, "#+TXG+#", |_| ());
+    let mut cogrid = Corridor::new(RuleSet::Cogrid, "#+TXG+#", |_| ());
     cogrid.play(&[">x>tt", "....."]);
     assert_eq!(cogrid.row(), "#  XG #");
 }
@@ -142,7 +142,7 @@ fn a_key_opens_a_door() {
     assert_eq!(cogrid, ("#  D G  #".into(), 2));
     assert_eq!(corrected, ("#  / G  #".into(), 4));
     // What is not locked needs no key, and can be shut again.
-    let mut closed = Corridor::new(Rules::Corrected, "#+d G +#", |_| ());
+    let mut closed = Corridor::new(RuleSet::Corrected, "#+d G +#", |_| ());
     closed.play(&[">t", ".."]);
     assert_eq!(closed.row(), "# / G  #");
     closed.play(&["t", "."]);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use protocol::control::{ClientMessage, Link, Plan, SILENT_MS};
-use protocol::datagram::Layout;
+use protocol::datagram::DatagramLayout;
 use protocol::{Controller, Era, Life, Seat};
 
 use crate::effects::{Effect, Now};
@@ -133,7 +133,7 @@ impl Net {
     }
 
     /// Begins to measure the ways, once the layout of datagrams is known.
-    pub(crate) fn probe(&mut self, layout: Layout) {
+    pub(crate) fn probe(&mut self, layout: DatagramLayout) {
         // What the server would not take would look lost.
         let least_pause_us = self.others.len() as u64 * 1_000_000 / RELAYED_PER_S;
         for other in &mut self.others {

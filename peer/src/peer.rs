@@ -13,9 +13,9 @@ use protocol::change::Presence;
 use protocol::control::{
     ClientMessage, EndReason, Link, Misprediction, Plan, Return, ServerMessage,
 };
-use protocol::datagram::Layout;
+use protocol::datagram::DatagramLayout;
 use protocol::{Controller, Era, Life, Seat, Tick};
-use rollback::{Config, Event, Session};
+use rollback::{Config, Session, SessionEvent};
 
 use crate::effects::{Effect, Now, Verdict};
 use crate::net::Net;
@@ -187,7 +187,7 @@ impl<W: World> Peer<W> {
             let message = format!("the module has {} seats, the plan {seats}", spec.seats);
             return self.stop(message);
         }
-        self.net.probe(Layout {
+        self.net.probe(DatagramLayout {
             seats: spec.seats,
             actions: spec.actions.len() as u16,
         });
@@ -342,8 +342,10 @@ impl<W: World> Peer<W> {
         let mut is_lost = false;
         while let Some(event) = session.poll_event() {
             match event {
-                Event::RolledBack { at, depth } => recorder.timing().rollbacks.push((at, depth)),
-                Event::Mispredicted {
+                SessionEvent::RolledBack { at, depth } => {
+                    recorder.timing().rollbacks.push((at, depth))
+                }
+                SessionEvent::Mispredicted {
                     seat,
                     tick,
                     predicted,
@@ -360,16 +362,16 @@ impl<W: World> Peer<W> {
                         (shown_us / 1_000) as u32
                     },
                 }),
-                Event::Held { .. } => self.held_us = Some(now.page_us),
-                Event::Resumed { since, held_ms } => {
+                SessionEvent::Held { .. } => self.held_us = Some(now.page_us),
+                SessionEvent::Resumed { since, held_ms } => {
                     self.held_us = None;
                     recorder.timing().holds.push((since, held_ms));
                 }
-                Event::Delayed { tick, delay_ms } => {
+                SessionEvent::Delayed { tick, delay_ms } => {
                     recorder.timing().delays.push((tick, delay_ms))
                 }
-                Event::Lost { .. } => is_lost = true,
-                Event::Over { ticks } => {
+                SessionEvent::Lost { .. } => is_lost = true,
+                SessionEvent::Over { ticks } => {
                     self.person.show(&mut recorder, ticks);
                     self.over_us = Some(now.page_us);
                 }

@@ -5,7 +5,7 @@
 //! missing. A session takes nothing from it, as a probe has no receipts.
 //! This module must not know how packets travel.
 
-use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::{Era, Life, Seat, Tick};
 
 /// Pause between probes, microseconds.
@@ -25,7 +25,7 @@ pub struct Probe {
     era: Era,
     own: Seat,
     life: Life,
-    layout: Layout,
+    layout: DatagramLayout,
     pause_us: u64,
     due_us: u64,
     /// The number of the next probe.
@@ -63,7 +63,7 @@ impl Count {
 
 impl Probe {
     /// Probes from the seat `own` in this life.
-    pub fn new(era: Era, own: Seat, life: Life, layout: Layout) -> Self {
+    pub fn new(era: Era, own: Seat, life: Life, layout: DatagramLayout) -> Self {
         Self {
             pause_us: PAUSE_US,
             number: 0,
@@ -178,7 +178,7 @@ fn clock_ms(now_us: u64) -> u16 {
 mod tests {
     use super::*;
 
-    const LAYOUT: Layout = Layout {
+    const LAYOUT: DatagramLayout = DatagramLayout {
         seats: 2,
         actions: 7,
     };

@@ -8,7 +8,7 @@ use protocol::change::{LEASE_S, Presence};
 use protocol::control::{ClientMessage, EndReason, Link, ServerMessage};
 use protocol::{Controller, Era, Life, Seat, Tick};
 
-use rollback::{Record, rebuild};
+use rollback::{EpisodeRecord, rebuild};
 use support::server::HZ;
 use support::{DIRECT_US, OPENS_US, Rig};
 
@@ -636,7 +636,7 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
         assert_eq!(told, rows);
     }
     let config = rig.tab(0).page.session().unwrap().config().clone();
-    let record = Record {
+    let record = EpisodeRecord {
         changes: &[],
         rows: &rig.server.rows,
     };

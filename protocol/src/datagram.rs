@@ -46,14 +46,14 @@ const FAR: i8 = i8::MIN;
 
 /// Facts of an episode that both ends know, and the packet therefore leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct DatagramLayout {
     /// Number of seats, 1 to [`MAX_SEATS`].
     pub seats: u8,
     /// Number of actions, at least 1.
     pub actions: u16,
 }
 
-impl Layout {
+impl DatagramLayout {
     /// Bits of one action.
     fn action_bits(self) -> u32 {
         u16::BITS - self.actions.saturating_sub(1).leading_zeros()
@@ -102,7 +102,7 @@ impl Datagram {
     ///
     /// Beyond the layout nothing travels: more than [`MAX_INPUTS`] inputs are cut, missing receipts are sent as 0,
     /// ticks from [`TICK_LIMIT`] on are sent as the last one before it.
-    pub fn encode(&self, layout: Layout, out: &mut Vec<u8>) {
+    pub fn encode(&self, layout: DatagramLayout, out: &mut Vec<u8>) {
         out.clear();
         let inputs = &self.inputs[..self.inputs.len().min(MAX_INPUTS)];
         let first = self.first.0.min(TICK_LIMIT - 1);
@@ -145,7 +145,7 @@ impl Datagram {
     /// # Errors
     /// [`DecodeError`] for another version, a packet over [`MAX_DATAGRAM`], and anything that [`Datagram::encode`]
     /// would not have written: an action or seat out of range, more than [`MAX_INPUTS`] inputs, bytes left over.
-    pub fn decode(bytes: &[u8], layout: Layout) -> Result<Self, DecodeError> {
+    pub fn decode(bytes: &[u8], layout: DatagramLayout) -> Result<Self, DecodeError> {
         let mut datagram = Self::default();
         datagram.decode_into(bytes, layout)?;
         Ok(datagram)
@@ -155,7 +155,7 @@ impl Datagram {
     ///
     /// # Errors
     /// As [`Datagram::decode`].
-    pub fn decode_into(&mut self, bytes: &[u8], layout: Layout) -> Result<(), DecodeError> {
+    pub fn decode_into(&mut self, bytes: &[u8], layout: DatagramLayout) -> Result<(), DecodeError> {
         if bytes.len() > MAX_DATAGRAM {
             return Err(DecodeError::TooLong {
                 len: bytes.len(),
@@ -224,7 +224,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn datagram(&mut self, layout: Layout, out: &mut Datagram) -> Result<(), DecodeError> {
+    fn datagram(&mut self, layout: DatagramLayout, out: &mut Datagram) -> Result<(), DecodeError> {
         let [head] = self.take()?;
         if head & 0x0f != VERSION {
             return Err(DecodeError::Version { found: head & 0x0f });
@@ -300,7 +300,12 @@ impl Reader<'_> {
     }
 
     /// The inputs are all that is left, zero bits at the end included.
-    fn inputs(&self, count: usize, layout: Layout, out: &mut Vec<u16>) -> Result<(), DecodeError> {
+    fn inputs(
+        &self,
+        count: usize,
+        layout: DatagramLayout,
+        out: &mut Vec<u16>,
+    ) -> Result<(), DecodeError> {
         let (mut at, mut last) = (0, 0);
         out.clear();
         for _ in 0..count {
@@ -343,13 +348,14 @@ mod tests {
 
     use super::*;
 
-    fn layouts() -> impl Strategy<Value = Layout> {
+    fn layouts() -> impl Strategy<Value = DatagramLayout> {
         (1u8..=16, 1u16..=u16::MAX).prop_flat_map(|(seats, wide)| {
-            prop_oneof![Just(wide), 1u16..=20].prop_map(move |actions| Layout { seats, actions })
+            prop_oneof![Just(wide), 1u16..=20]
+                .prop_map(move |actions| DatagramLayout { seats, actions })
         })
     }
 
-    fn datagrams() -> impl Strategy<Value = (Layout, Datagram)> {
+    fn datagrams() -> impl Strategy<Value = (DatagramLayout, Datagram)> {
         layouts().prop_flat_map(|layout| {
             let tick = 0..TICK_LIMIT - MAX_INPUTS as u32;
             let seats = usize::from(layout.seats);
@@ -454,7 +460,7 @@ mod tests {
         }
     }
 
-    const PAIR: Layout = Layout {
+    const PAIR: DatagramLayout = DatagramLayout {
         seats: 2,
         actions: 6,
     };

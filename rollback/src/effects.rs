@@ -15,7 +15,7 @@ pub struct Transmit<'a> {
 
 /// Something that happened in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SessionEvent {
     /// Predictions were wrong and their ticks were simulated again.
     RolledBack {
         /// Ticks simulated when it happened.

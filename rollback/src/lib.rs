@@ -72,7 +72,9 @@ mod schedule;
 mod session;
 
 pub use config::{Config, Predictor};
-pub use effects::{ChangeError, DatagramError, Event, Refusals, ResumeError, Stats, Transmit};
+pub use effects::{
+    ChangeError, DatagramError, Refusals, ResumeError, SessionEvent, Stats, Transmit,
+};
 pub use live::Live;
-pub use rebuild::{RebuildError, Rebuilder, Record, rebuild};
+pub use rebuild::{EpisodeRecord, RebuildError, Rebuilder, rebuild};
 pub use session::Session;

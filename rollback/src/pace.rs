@@ -5,7 +5,7 @@
 use env_core::World;
 use protocol::Tick;
 
-use crate::effects::Event;
+use crate::effects::SessionEvent;
 use crate::session::Session;
 
 /// A stop longer than this is not made up for, microseconds.
@@ -83,7 +83,7 @@ impl<W: World> Session<W> {
 
     fn put_off(&mut self, delay_ms: u32) {
         if self.set_delay(delay_ms) {
-            self.report(Event::Delayed {
+            self.report(SessionEvent::Delayed {
                 tick: Tick(self.current().0),
                 delay_ms: self.delay_ms(),
             });

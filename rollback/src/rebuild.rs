@@ -14,7 +14,7 @@ use crate::session::Session;
 
 /// The record of an episode.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
+pub struct EpisodeRecord<'a> {
     /// The changes of seats, in order.
     pub changes: &'a [Change],
     /// All actions from tick 0, `[tick, seat]`, row-major.
@@ -54,7 +54,7 @@ pub fn rebuild<W: World>(
     config: Config,
     world: W,
     partner: impl FnMut(&str) -> Option<Box<dyn Policy>>,
-    record: Record<'_>,
+    record: EpisodeRecord<'_>,
     frames: &[Frame],
 ) -> Result<Vec<u64>, RebuildError> {
     let mut rebuilder = Rebuilder::new(config, world, partner, record);
@@ -66,7 +66,7 @@ pub struct Rebuilder<'a, W: World, P> {
     session: Session<W>,
     local: Option<Seat>,
     partner: P,
-    record: Record<'a>,
+    record: EpisodeRecord<'a>,
     seats: usize,
     /// Frames so far.
     shown: usize,
@@ -74,7 +74,7 @@ pub struct Rebuilder<'a, W: World, P> {
 
 impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P> {
     /// As for [`rebuild`].
-    pub fn new(config: Config, world: W, mut partner: P, record: Record<'a>) -> Self {
+    pub fn new(config: Config, world: W, mut partner: P, record: EpisodeRecord<'a>) -> Self {
         let local = config.local;
         let seats = usize::from(world.spec().seats);
         let partners = config.controllers.iter().map(|c| policy(c, &mut partner));

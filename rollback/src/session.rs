@@ -11,12 +11,12 @@ mod simulate;
 use std::collections::VecDeque;
 
 use env_core::{Action, Policy, Spec, World};
-use protocol::datagram::{Datagram, Layout, MAX_INPUTS, TICK_LIMIT};
+use protocol::datagram::{Datagram, DatagramLayout, MAX_INPUTS, TICK_LIMIT};
 use protocol::{Controller, Life, MAX_SEATS, Seat, Tick, digest_ticks};
 
 use self::guesses::Guesses;
 use crate::config::{Config, Predictor};
-use crate::effects::{Event, Stats};
+use crate::effects::{SessionEvent, Stats};
 use crate::inputs::Inputs;
 use crate::link::Link;
 use crate::pace::Pace;
@@ -36,7 +36,7 @@ const EVENTS: usize = 1 << 10;
 pub struct Session<W: World> {
     config: Config,
     spec: Spec,
-    layout: Layout,
+    layout: DatagramLayout,
     world: W,
     roster: Roster,
     predictor: Predictor,
@@ -77,7 +77,7 @@ pub struct Session<W: World> {
     cursor: [u32; MAX_SEATS],
     /// The first input of each seat that no frame has told of.
     told: [u32; MAX_SEATS],
-    events: VecDeque<Event>,
+    events: VecDeque<SessionEvent>,
     stats: Stats,
     incoming: Datagram,
     outgoing: Datagram,
@@ -121,7 +121,7 @@ impl<W: World> Session<W> {
         inputs.reserve(spec.horizon, 3 * MAX_INPUTS);
         let digests = (spec.horizon / digest_ticks(config.tick_hz)).min(1 << 14) as usize;
         Self {
-            layout: Layout {
+            layout: DatagramLayout {
                 seats: seats as u8,
                 actions: spec.actions.len().try_into().unwrap_or(u16::MAX),
             },
@@ -247,7 +247,7 @@ impl<W: World> Session<W> {
     }
 
     /// The next event, if any.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.events.pop_front()
     }
 
@@ -419,25 +419,25 @@ impl<W: World> Session<W> {
             let held_us = self.now_us.saturating_sub(since_us);
             self.held = None;
             self.stats.held_us += held_us;
-            self.report(Event::Resumed {
+            self.report(SessionEvent::Resumed {
                 since: Tick(tick),
                 held_ms: (held_us / 1_000) as u32,
             });
         }
         if waits && self.held.is_none() {
             self.held = Some((self.current, self.now_us));
-            self.report(Event::Held {
+            self.report(SessionEvent::Held {
                 since: Tick(self.current),
             });
         }
     }
 
-    pub(crate) fn report(&mut self, event: Event) {
+    pub(crate) fn report(&mut self, event: SessionEvent) {
         report(&mut self.events, event);
     }
 }
 
-fn report(events: &mut VecDeque<Event>, event: Event) {
+fn report(events: &mut VecDeque<SessionEvent>, event: SessionEvent) {
     if events.len() == EVENTS {
         events.pop_front();
     }

@@ -4,7 +4,7 @@ mod support;
 
 use env_core::Action;
 use env_core::rng::Rng;
-use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Session};
 use support::network::{Conditions, Network};
@@ -14,7 +14,7 @@ const HZ: u64 = 60;
 const TICKS: u32 = 60 * HZ as u32;
 const WINDOW: u8 = 16;
 const INPUT_DELAY: u8 = 3;
-const LAYOUT: Layout = Layout {
+const LAYOUT: DatagramLayout = DatagramLayout {
     seats: 2,
     actions: ACTIONS as u16,
 };

@@ -8,9 +8,9 @@ mod support;
 use env_core::contract::{ActionSpec, Environment, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Sprite};
 use env_core::{Action, Instance, Spec, StepOutcome, World};
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat, Tick};
-use rollback::{DatagramError, Event, Session};
+use rollback::{DatagramError, Session, SessionEvent};
 use serde::{Deserialize, Serialize};
 use support::network::{Conditions, Partition};
 use support::play::{Mischief, Report, config, play, play_in};
@@ -133,7 +133,7 @@ fn run(peers: &mut [Session<Toy>; 2], ticks: std::ops::Range<u64>, pass: bool) {
 fn overs(session: &mut Session<Toy>) -> Vec<Tick> {
     let events = std::iter::from_fn(|| session.poll_event());
     let overs = events.filter_map(|event| match event {
-        Event::Over { ticks } => Some(ticks),
+        SessionEvent::Over { ticks } => Some(ticks),
         _ => None,
     });
     overs.collect()
@@ -159,7 +159,7 @@ fn defect_4_an_end_that_was_only_predicted_ends_nothing() {
 
 #[test]
 fn defect_5_packets_of_the_episode_before_change_nothing() {
-    let layout = Layout {
+    let layout = DatagramLayout {
         seats: 2,
         actions: 6,
     };

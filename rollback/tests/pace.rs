@@ -2,9 +2,9 @@
 
 mod support;
 
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat, Tick};
-use rollback::{Config, Event, Session};
+use rollback::{Config, Session, SessionEvent};
 use support::network::Conditions;
 use support::play::{Mischief, Report, config, play};
 use support::scenario::{Pause, READY_US, Scenario};
@@ -120,7 +120,7 @@ fn packet(inputs: u32, has: u32, delay_ms: u32) -> Vec<u8> {
         have: vec![Tick(has), Tick(inputs)],
         ..Datagram::default()
     };
-    let layout = Layout {
+    let layout = DatagramLayout {
         seats: 2,
         actions: 6,
     };
@@ -132,7 +132,7 @@ fn packet(inputs: u32, has: u32, delay_ms: u32) -> Vec<u8> {
 fn delayed(session: &mut Session<Toy>) -> Vec<(Tick, u32)> {
     std::iter::from_fn(|| session.poll_event())
         .filter_map(|event| match event {
-            Event::Delayed { tick, delay_ms } => Some((tick, delay_ms)),
+            SessionEvent::Delayed { tick, delay_ms } => Some((tick, delay_ms)),
             _ => None,
         })
         .collect()
@@ -154,7 +154,7 @@ fn the_greatest_delay_is_adopted_and_told() {
     session.handle_timeout(due(3) + 299_000);
     assert_eq!(session.current(), Tick(4));
     let sent = session.poll_transmit().expect("ticks ran").bytes.to_vec();
-    let layout = Layout {
+    let layout = DatagramLayout {
         seats: 2,
         actions: 6,
     };
@@ -262,11 +262,11 @@ fn duel(off_us: [u64; 2], way_us: u64, seconds: u64) -> Duel {
             }
             while let Some(event) = session.poll_event() {
                 match event {
-                    Event::Held { .. } => {
+                    SessionEvent::Held { .. } => {
                         duel.holds[i].0 += 1;
                         since[i] = Some(now_us);
                     }
-                    Event::Resumed { .. } => {
+                    SessionEvent::Resumed { .. } => {
                         duel.holds[i].1 += 1;
                         since[i] = None;
                     }

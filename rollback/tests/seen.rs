@@ -6,7 +6,7 @@ use env_core::rng::Rng;
 use env_core::{Action, World};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Seat};
-use rollback::{RebuildError, Record, Session, rebuild};
+use rollback::{EpisodeRecord, RebuildError, Session, rebuild};
 use support::network::{Conditions, Network};
 use support::play::config;
 use support::scenario::{READY_US, Scenario};
@@ -86,7 +86,7 @@ fn play(people: u8) -> Shown {
 }
 
 fn again(shown: &Shown, frames: &[Frame]) -> Result<Vec<u64>, RebuildError> {
-    let record = Record {
+    let record = EpisodeRecord {
         changes: &[],
         rows: &shown.rows,
     };

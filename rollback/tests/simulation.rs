@@ -6,7 +6,7 @@ mod support;
 use env_core::envs::overcooked::Overcooked;
 use env_core::{Instance, envs};
 use protocol::Controller;
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use rollback::Config;
 use support::network::Packet;
 use support::play::{Mischief, Report, play, play_in};
@@ -139,8 +139,8 @@ mod mischief {
             .unwrap_or_default()
     }
 
-    fn layout(config: &Config) -> Layout {
-        Layout {
+    fn layout(config: &Config) -> DatagramLayout {
+        DatagramLayout {
             seats: config.controllers.len() as u8,
             actions: ACTIONS as u16,
         }

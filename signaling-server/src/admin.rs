@@ -32,7 +32,7 @@ pub struct Admin {
 
 /// How a study stands.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct StudyStatus {
     /// The study that runs.
     pub study: RunningStudy,
     /// Every session, the newest first.
@@ -108,7 +108,7 @@ impl Admin {
     ///
     /// # Errors
     /// The database failed.
-    pub async fn status(&self) -> anyhow::Result<Status> {
+    pub async fn status(&self) -> anyhow::Result<StudyStatus> {
         let store = SqliteStore::read(&self.data).await?;
         let sessions = store.sessions().await;
         store.close().await;
@@ -127,7 +127,7 @@ impl Admin {
             .filter(|episode| episode.reason.is_some())
             .count();
         let study = &self.study;
-        Ok(Status {
+        Ok(StudyStatus {
             study: RunningStudy {
                 id: study.id.clone(),
                 version: study.version.clone(),

@@ -261,7 +261,8 @@ async fn start_turn(
     };
     let secret = data_folder::secret(data.path(), "turn.secret").context("the secret of TURN")?;
     let secret = Secret::new(secret);
-    let turn = turn_sockets::start(listen, secret.clone(), clock, turn::Limits::default()).await;
+    let turn =
+        turn_sockets::start(listen, secret.clone(), clock, turn::RelayLimits::default()).await;
     let turn = turn.with_context(|| {
         format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
     })?;

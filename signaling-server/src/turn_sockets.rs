@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 
 use clock::Clock;
-use turn::{Client, Limits, Relay, Secret, Transmit, measure};
+use turn::{Client, Relay, RelayLimits, Secret, Transmit, measure};
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,7 @@ pub async fn start(
     listen: SocketAddr,
     secret: Secret,
     clock: Clock,
-    limits: Limits,
+    limits: RelayLimits,
 ) -> io::Result<Turn> {
     let (udp, tcp) = bind(listen).await?;
     let port = tcp.local_addr()?.port();
@@ -118,7 +118,7 @@ async fn run(
     udp: UdpSocket,
     mut opening: mpsc::Receiver<Happened>,
     clock: Clock,
-    limits: Limits,
+    limits: RelayLimits,
 ) {
     let (happened, mut happening) = mpsc::channel(FRAMES);
     let mut streams: BTreeMap<Client, Stream> = BTreeMap::new();
@@ -213,7 +213,7 @@ async fn converse(
     stream: TcpStream,
     waiting: mpsc::Receiver<Vec<u8>>,
     happened: &mpsc::Sender<Happened>,
-    limits: &Limits,
+    limits: &RelayLimits,
 ) {
     // A frame that waits for the next one is late.
     let _ = stream.set_nodelay(true);

@@ -1,7 +1,7 @@
 //! Faults that are injected on purpose, so that the oracles are seen to find them.
 
 use protocol::Seat;
-use protocol::datagram::Layout;
+use protocol::datagram::DatagramLayout;
 
 /// The parts that are broken on purpose.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,4 +19,4 @@ pub struct FaultInjection {
 }
 
 /// Rewrites a datagram, given its layout, the seat of the page that gets it, and datagrams sent before.
-pub type Tamper = fn(&mut Vec<u8>, Layout, Seat, &[Vec<u8>]);
+pub type Tamper = fn(&mut Vec<u8>, DatagramLayout, Seat, &[Vec<u8>]);

@@ -11,7 +11,7 @@ use client_core::{
     Credentials, Now, Page, PageEffect, PageEvent, Peer, SocketId, StopReason, World as _,
 };
 use protocol::control::{ClientMessage, ServerMessage};
-use protocol::datagram::Layout;
+use protocol::datagram::DatagramLayout;
 use protocol::{Era, Life, Seat};
 
 use crate::agent;
@@ -28,7 +28,7 @@ pub struct Sender {
     /// The episode.
     pub era: Era,
     /// The layout of its datagrams.
-    pub layout: Layout,
+    pub layout: DatagramLayout,
     /// How many changes of seats the session knows.
     pub changes: u16,
 }
@@ -39,7 +39,7 @@ impl Sender {
         let session = peer.session_mut()?;
         let changes = session.changes();
         let spec = session.world().spec();
-        let layout = Layout {
+        let layout = DatagramLayout {
             seats: spec.seats,
             actions: spec.actions.len() as u16,
         };
@@ -314,7 +314,7 @@ impl Tab {
     }
 
     /// The layout of datagrams of the page's episode, once its session runs.
-    pub fn layout(&mut self) -> Option<Layout> {
+    pub fn layout(&mut self) -> Option<DatagramLayout> {
         Sender::of(self.page.peer_mut()?).map(|sender| sender.layout)
     }
 

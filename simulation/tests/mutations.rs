@@ -1,7 +1,7 @@
 //! The oracles see what they are for: each test breaks one thing, and the oracle whose matter it is says so.
 
 use env_core::World as _;
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat};
 use rollback::Session;
 use simulation::fault_injection::{FaultInjection, Tamper};
@@ -28,7 +28,7 @@ fn tampered(datagrams: Tamper) -> String {
     })
 }
 
-fn rewrite(bytes: &mut Vec<u8>, layout: Layout, change: impl FnOnce(&mut Datagram)) {
+fn rewrite(bytes: &mut Vec<u8>, layout: DatagramLayout, change: impl FnOnce(&mut Datagram)) {
     // What only measures, before the start, is left alone.
     if let Ok(mut datagram) = Datagram::decode(bytes, layout) {
         change(&mut datagram);
@@ -136,7 +136,12 @@ fn a_tick_that_is_confirmed_beyond_the_lease_is_seen() {
 }
 
 /// Has a datagram say that its sender has three more inputs of everybody but the two, whose own inputs they know.
-fn forge(bytes: &mut Vec<u8>, layout: Layout, to: Seat, only: impl FnOnce(&Datagram) -> bool) {
+fn forge(
+    bytes: &mut Vec<u8>,
+    layout: DatagramLayout,
+    to: Seat,
+    only: impl FnOnce(&Datagram) -> bool,
+) {
     rewrite(bytes, layout, |datagram| {
         if only(datagram) {
             let from = datagram.from;

@@ -17,8 +17,8 @@ use protocol::control::EndReason;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
-    Answers, Episode, Group, Identifier, Link, Member, Message, NewEpisode, NewSession, PageTime,
-    PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
+    Answers, Episode, Group, Identifier, Member, Message, NewEpisode, NewSession, PageTime,
+    ParticipantLink, PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};
 

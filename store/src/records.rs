@@ -12,7 +12,7 @@ use server_core::arbiter::{DepartureReason, Identity};
 
 /// A participant link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ParticipantLink {
     /// [`token_hash`] of its token.
     pub token_hash: String,
     /// The participant who came by it.

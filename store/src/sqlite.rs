@@ -20,7 +20,7 @@ use sqlx::{Row as _, raw_sql};
 
 use server_core::token::token_hash;
 
-use super::{Link, StoreError};
+use super::{ParticipantLink, StoreError};
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
@@ -127,12 +127,12 @@ impl SqliteStore {
     }
 
     /// All participant links, oldest first.
-    pub async fn links(&self) -> Result<Vec<Link>, StoreError> {
+    pub async fn links(&self) -> Result<Vec<ParticipantLink>, StoreError> {
         let sql = "SELECT links.token_hash, participant, links.created_at FROM links \
                    LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         let link = |row: &SqliteRow| {
-            Ok(Link {
+            Ok(ParticipantLink {
                 token_hash: row.try_get(0)?,
                 participant: row.try_get(1)?,
                 created_at: row.try_get(2)?,

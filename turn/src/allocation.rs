@@ -11,7 +11,7 @@ use turn_types::stun::message::{
     Message, MessageWrite as _, MessageWriteExt as _, MessageWriteVec,
 };
 
-use super::Limits;
+use super::RelayLimits;
 
 /// How long an allocation lasts unless it is renewed, seconds. Source: RFC 8656 §3.2.
 pub(super) const LIFE_S: u32 = 600;
@@ -42,7 +42,7 @@ impl Allocation {
         made_by: u128,
         username: &str,
         port: u16,
-        limits: &Limits,
+        limits: &RelayLimits,
     ) -> Self {
         Self {
             username: username.into(),
@@ -104,7 +104,7 @@ impl Allocation {
     }
 
     /// Takes bytes out of the budget, which fills steadily.
-    pub(super) fn affords(&mut self, now_us: u64, bytes: usize, limits: &Limits) -> bool {
+    pub(super) fn affords(&mut self, now_us: u64, bytes: usize, limits: &RelayLimits) -> bool {
         let filled = now_us.saturating_sub(self.filled_us) as f64 / 1e6;
         self.budget = (self.budget + filled * f64::from(limits.bytes_per_s))
             .min(f64::from(limits.bytes_burst));

@@ -4,7 +4,7 @@
 
 /// How long a frame is, bytes, with its first four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct StreamFrame {
     /// The message, or the channel data.
     pub body: usize,
     /// All that the stream brings of it: the body and its padding.
@@ -13,7 +13,7 @@ pub struct Frame {
 
 /// Measures a frame by its first four bytes; `None` if it is neither a STUN message nor channel data, or longer than
 /// `most`.
-pub fn measure(head: [u8; 4], most: usize) -> Option<Frame> {
+pub fn measure(head: [u8; 4], most: usize) -> Option<StreamFrame> {
     let len = usize::from(u16::from_be_bytes([head[2], head[3]]));
     let body = match head[0] >> 6 {
         0 => 20 + len,
@@ -26,5 +26,5 @@ pub fn measure(head: [u8; 4], most: usize) -> Option<Frame> {
     } else {
         body
     };
-    (whole <= most).then_some(Frame { body, whole })
+    (whole <= most).then_some(StreamFrame { body, whole })
 }

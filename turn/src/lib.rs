@@ -21,12 +21,12 @@ use protocol::Seat;
 use protocol::control::IceServer;
 
 pub use credentials::Secret;
-pub use framing::{Frame, measure};
+pub use framing::{StreamFrame, measure};
 pub use relay::{Client, Relay, Transmit};
 
-/// Limits of the relay.
+/// RelayLimits of the relay.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct RelayLimits {
     /// Allocations at once.
     pub allocations: usize,
     /// Allocations of one seat of an episode at once: its page has one for each peer, transport and network interface.
@@ -47,7 +47,7 @@ pub struct Limits {
     pub hello: Duration,
 }
 
-impl Default for Limits {
+impl Default for RelayLimits {
     fn default() -> Self {
         Self {
             allocations: 8_192,

@@ -22,7 +22,7 @@ use turn_types::stun::message::{
 
 use super::allocation::{Allocation, LIFE_S, put};
 use super::credentials::{group, hex, holder};
-use super::{Limits, Secret};
+use super::{RelayLimits, Secret};
 
 /// The realm in which clients authenticate.
 const REALM: &str = "coplay";
@@ -84,7 +84,7 @@ type Answer = Result<MessageWriteVec, u16>;
 pub struct Relay {
     secret: Secret,
     address: IpAddr,
-    limits: Limits,
+    limits: RelayLimits,
     random: Box<dyn FnMut() -> u16 + Send>,
     allocations: BTreeMap<Client, Allocation>,
     ports: BTreeMap<u16, Client>,
@@ -95,7 +95,7 @@ impl Relay {
     pub fn new(
         secret: Secret,
         address: IpAddr,
-        limits: Limits,
+        limits: RelayLimits,
         random: Box<dyn FnMut() -> u16 + Send>,
     ) -> Self {
         Self {

@@ -34,7 +34,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: RelayLimits) -> Self {
         let mut next = 0;
         let random = move || {
             next += 1;
@@ -160,7 +160,7 @@ impl Bench {
 
 #[test]
 fn data_passes_between_the_pages_of_a_match() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let [(a, at_a), (b, at_b)] = bench.pair();
     assert_eq!(bench.send(a, at_b, b"tick 1"), [(b, b"tick 1".to_vec())]);
     let now = bench.now();
@@ -178,7 +178,7 @@ fn data_passes_between_the_pages_of_a_match() {
 
 #[test]
 fn nobody_is_spoken_to_without_their_permission() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let (a, b) = (bench.join("e1", 0), bench.join("e1", 1));
     let at_b = bench.relayed(b).unwrap();
     assert!(bench.permit(a, at_b));
@@ -187,7 +187,7 @@ fn nobody_is_spoken_to_without_their_permission() {
 
 #[test]
 fn another_match_is_out_of_reach() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let (a, b) = (bench.join("e1", 0), bench.join("e2", 0));
     let (at_a, at_b) = (bench.relayed(a).unwrap(), bench.relayed(b).unwrap());
     assert!(bench.permit(a, at_b) && bench.permit(b, at_a));
@@ -196,7 +196,7 @@ fn another_match_is_out_of_reach() {
 
 #[test]
 fn no_other_machine_is_in_reach() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let a = bench.join("e1", 0);
     for peer in [
         "127.0.0.1:80",
@@ -211,7 +211,7 @@ fn no_other_machine_is_in_reach() {
 
 #[test]
 fn a_permission_ends_and_so_does_an_allocation() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let [(a, _), (_, at_b)] = bench.pair();
     bench.wait(297);
     assert_eq!(bench.send(a, at_b, b"x").len(), 1);
@@ -226,7 +226,7 @@ fn a_permission_ends_and_so_does_an_allocation() {
 
 #[test]
 fn clients_that_renew_speak_for_hours() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let [(a, _), (_, at_b)] = bench.pair();
     // Nonces go stale on the way.
     for _ in 0..(5 * 3_600 / 60) {
@@ -243,7 +243,7 @@ fn clients_that_renew_speak_for_hours() {
 
 #[test]
 fn wrong_and_expired_credentials_are_refused() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let now_s = bench.now_ms / 1_000;
     let (username, password) = secret().issue(now_s + 60, "x.0");
     let (expired, of_expired) = secret().issue(now_s - 1, "x.0");
@@ -269,9 +269,9 @@ fn wrong_and_expired_credentials_are_refused() {
 
 #[test]
 fn a_seat_has_so_many_allocations_whatever_credentials_it_was_given() {
-    let limits = Limits {
+    let limits = RelayLimits {
         allocations_each: 2,
-        ..Limits::default()
+        ..RelayLimits::default()
     };
     let mut bench = Bench::new(limits);
     let visit = |_| {
@@ -296,10 +296,10 @@ fn a_seat_has_so_many_allocations_whatever_credentials_it_was_given() {
 
 #[test]
 fn an_allocation_sends_so_much() {
-    let limits = Limits {
+    let limits = RelayLimits {
         bytes_burst: 1_000,
         bytes_per_s: 100,
-        ..Limits::default()
+        ..RelayLimits::default()
     };
     let mut bench = Bench::new(limits);
     let [(a, _), (_, at_b)] = bench.pair();
@@ -334,7 +334,7 @@ proptest::proptest! {
         bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
         method in 0_u16..16,
     ) {
-        let mut bench = Bench::new(Limits::default());
+        let mut bench = Bench::new(RelayLimits::default());
         let from = Client { addr: "198.51.100.77:9".parse().unwrap(), stream: None };
         let mut out = Vec::new();
         bench.relay.handle(0, from, &bytes, &mut out);
@@ -350,7 +350,7 @@ proptest::proptest! {
 
 #[test]
 fn a_request_without_a_signature_is_challenged() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(RelayLimits::default());
     let from = Client {
         addr: "198.51.100.77:9".parse().unwrap(),
         stream: None,

@@ -1,7 +1,7 @@
 //! Finds the grids that lanes can play, and lays their tables out as lanes read them.
 
 use env_core::grid::{
-    Act, CompiledWhen, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, Rules, Tables,
+    Act, CompiledWhen, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, RuleSet, Tables,
 };
 use env_core::grid::{state::Direction, tables::Hand};
 
@@ -102,7 +102,7 @@ impl Plan {
         let tables = grid.tables();
         let ground = &tables.ground.as_ref()?.kinds;
         let walks = WALKS.map(Motion::Walk);
-        if tables.rules != Rules::Corrected
+        if tables.rules != RuleSet::Corrected
             || tables.seats != 2
             || tables.cells > 255
             || tables.rewards.len() > 32

@@ -119,12 +119,12 @@ fn nearest(name: &str) -> Option<&'static str> {
 #[derive(Debug, Serialize)]
 pub struct Listed {
     /// One for each id.
-    pub environments: Vec<Line>,
+    pub environments: Vec<ListedEnvironment>,
 }
 
 /// An environment in a list.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct ListedEnvironment {
     /// Its id.
     pub id: String,
     /// Version of its rules.
@@ -146,7 +146,7 @@ pub struct Line {
 pub fn list() -> anyhow::Result<Listed> {
     let line = |id: &&str| {
         let spec = envs::open(id, "")?.spec().clone();
-        Ok(Line {
+        Ok(ListedEnvironment {
             observation: spec.observation_len(),
             id: spec.id,
             version: spec.version,
@@ -180,7 +180,7 @@ impl fmt::Display for Listed {
 
 /// The description that an environment gives of itself.
 #[derive(Debug, Serialize)]
-pub struct Shown {
+pub struct EnvironmentDescription {
     /// The facts that its parameters fix.
     pub spec: Spec,
     /// JSON Schema of its parameters.
@@ -193,11 +193,11 @@ pub struct Shown {
 ///
 /// # Errors
 /// There is no such environment or file, the file is no sound module, or the parameters are refused.
-pub fn show(name: &str, params: &str) -> anyhow::Result<Shown> {
+pub fn show(name: &str, params: &str) -> anyhow::Result<EnvironmentDescription> {
     let facts = Source::find(name)?
         .facts(params)
         .with_context(|| name.to_owned())?;
-    Ok(Shown {
+    Ok(EnvironmentDescription {
         spec: facts.spec,
         params_schema: facts.params_schema,
         sprites: facts
@@ -208,7 +208,7 @@ pub fn show(name: &str, params: &str) -> anyhow::Result<Shown> {
     })
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for EnvironmentDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spec = &self.spec;
         writeln!(f, "{} ({} {})", spec.title, spec.id, spec.version)?;
@@ -244,7 +244,7 @@ impl fmt::Display for Shown {
     }
 }
 
-impl Shown {
+impl EnvironmentDescription {
     fn observation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = match self.spec.compact {
             true => ", whole numbers from -128 to 127",

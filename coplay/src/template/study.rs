@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 
 /// A study to begin with.
 #[derive(Debug)]
-pub struct Template {
+pub struct StudyTemplate {
     /// Its name.
     pub name: &'static str,
     /// Its description, in a line.
@@ -18,7 +18,7 @@ pub struct Template {
 
 macro_rules! template {
     ($name:literal, $about:literal, [$($file:literal),+]) => {
-        Template {
+        StudyTemplate {
             name: $name,
             about: $about,
             files: &[$(($file, include_str!(concat!("../../templates/study/", $name, "/", $file)))),+],
@@ -27,7 +27,7 @@ macro_rules! template {
 }
 
 /// The studies that there are.
-pub const STUDIES: [Template; 3] = [
+pub const STUDIES: [StudyTemplate; 3] = [
     template!(
         "overcooked",
         "two people cook together: consent, quiz, waiting room, a round, questions, debriefing",
@@ -62,7 +62,7 @@ pub struct Written {
 ///
 /// # Errors
 /// The folder has files, or writing fails.
-pub fn write(template: &Template, dir: &Path) -> anyhow::Result<Written> {
+pub fn write(template: &StudyTemplate, dir: &Path) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
         !dir.exists() || (dir.is_dir() && entries.next().is_none()),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::episode_tables::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 use super::{ExportReport, Skipped};
-use archive::{Screens, Shown};
+use archive::{Screens, ShownPage};
 
 /// One frame.
 #[derive(Default, Serialize)]
@@ -36,7 +36,7 @@ impl SeenTable {
     fn add_page(
         &mut self,
         episode: &SimulatedEpisode<'_>,
-        page: Shown<'_>,
+        page: ShownPage<'_>,
     ) -> anyhow::Result<Option<String>> {
         for rebuilt in page.frames {
             let rebuilt = match rebuilt {

@@ -8,14 +8,14 @@ use protocol::seen::Frame;
 use protocol::{Controller, Seat, Tick};
 
 use super::{DivergedPage, Equivocation};
-use archive::{Replica, Shown};
+use archive::{Replica, ShownPage};
 
 /// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
 /// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.
 pub(super) fn frames(
     log: &Log,
     replica: &Replica,
-    shown: Vec<Shown<'_>>,
+    shown: Vec<ShownPage<'_>>,
     named: &[DivergedPage],
     excused: &[Equivocation],
 ) -> Result<u64, String> {

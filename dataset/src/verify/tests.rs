@@ -48,7 +48,7 @@ async fn a_played_episode_is_equal() {
         (found.ticks, &found.digest, found.reason),
         (12, &format!("{digest:016x}"), Some("played"))
     );
-    assert_eq!((&found.path, found.module), (&path, Module::Present));
+    assert_eq!((&found.path, found.module), (&path, StoredModule::Present));
     assert!(report.to_string().ends_with("1 of 1 episodes verified"));
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["episodes"][0]["verdict"], "equal");
@@ -72,7 +72,7 @@ async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
     let found = &report.episodes[1];
     assert_eq!(
         (found.ticks, found.reason, found.torn, &found.verdict),
-        (5, None, true, &Verdict::Equal)
+        (5, None, true, &EpisodeVerdict::Equal)
     );
     assert_eq!(
         fs::read(&second).unwrap(),
@@ -90,7 +90,7 @@ async fn damage_and_forgery_are_found() {
     fs::write(&path, damaged).unwrap();
     let report = verify(data.path()).await.unwrap();
     assert!(
-        matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.starts_with("byte 8")),
+        matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.starts_with("byte 8")),
         "{report}"
     );
 
@@ -122,7 +122,7 @@ async fn damage_and_forgery_are_found() {
         fs::write(&path, forged).unwrap();
         let report = verify(data.path()).await.unwrap();
         assert!(
-            matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains(word)),
+            matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains(word)),
             "{report}"
         );
         assert!(!report.is_fine());
@@ -143,7 +143,7 @@ async fn another_version_is_not_called_equal() {
     .unwrap();
     let report = verify(data.path()).await.unwrap();
     assert!(
-        matches!(&report.episodes[0].verdict, Verdict::Unverified(because) if because.contains("0.9.0"))
+        matches!(&report.episodes[0].verdict, EpisodeVerdict::Unverified(because) if because.contains("0.9.0"))
     );
     assert!(!report.is_fine());
     assert!(report.to_string().contains("NOT VERIFIED"));
@@ -160,11 +160,11 @@ async fn a_missing_or_altered_module_is_found() {
     fs::write(&module, b"other").unwrap();
     assert_eq!(
         verify(data.path()).await.unwrap().episodes[0].module,
-        Module::Altered
+        StoredModule::Altered
     );
     fs::remove_file(&module).unwrap();
     let report = verify(data.path()).await.unwrap();
-    assert_eq!(report.episodes[0].module, Module::Missing);
+    assert_eq!(report.episodes[0].module, StoredModule::Missing);
     assert!(!report.is_fine());
 }
 
@@ -190,13 +190,13 @@ async fn the_database_is_held_against_the_files() {
     let report = verify(data.path()).await.unwrap();
     assert_eq!(
         (report.episodes[0].verdict.clone(), report.missing.clone()),
-        (Verdict::Equal, vec!["e-9".to_owned()])
+        (EpisodeVerdict::Equal, vec!["e-9".to_owned()])
     );
     assert!(!report.is_fine());
     fs::write(&path, log::begin(&header).unwrap()).unwrap();
     let report = verify(data.path()).await.unwrap();
     assert!(
-        matches!(&report.episodes[0].verdict, Verdict::Differs(because) if because.contains("database"))
+        matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains("database"))
     );
 }
 
@@ -294,9 +294,9 @@ async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     let mut report = verify(data.path()).await.unwrap();
     let found = report.episodes.remove(0);
     let because = match &found.verdict {
-        Verdict::Differs(because) => because.clone(),
-        Verdict::Equal => String::new(),
-        Verdict::Unverified(because) => panic!("not verified: {because}"),
+        EpisodeVerdict::Differs(because) => because.clone(),
+        EpisodeVerdict::Equal => String::new(),
+        EpisodeVerdict::Unverified(because) => panic!("not verified: {because}"),
     };
     (found, because)
 }

@@ -5,7 +5,7 @@ use crate::contract::Action;
 pub use super::kitchen::params::{Earning, KitchenReward, OrderParams, Spawn};
 pub use super::kitchen::{Extra, KitchenOrder};
 pub use crate::grid::Chart;
-pub use crate::grid::Rules;
+pub use crate::grid::RuleSet;
 
 /// Parameters; each has a default.
 pub type Params = super::kitchen::params::Params<super::kitchen::params::First>;

@@ -1,6 +1,6 @@
 //! The rules of CoGrid where a world has its own: acts that the declared uses do not say, and pay by what was tried.
 //!
-//! Only a world that plays recordings of CoGrid needs this. Its environment is `Grid<World, Rules>`; a `Grid<World>`
+//! Only a world that plays recordings of CoGrid needs this. Its environment is `Grid<World, RuleSet>`; a `Grid<World>`
 //! plays what it declares by either set of rules.
 
 use core::fmt::Debug;
@@ -13,7 +13,7 @@ use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{Action, MAX_SEATS};
 
-/// The rules of a world by [`super::Rules::Cogrid`] that its plan does not declare.
+/// The rules of a world by [`super::RuleSet::Cogrid`] that its plan does not declare.
 pub trait CogridRules<W: GridWorld>: Debug + Send + Sync + 'static {
     /// Lets an agent act, before the declared uses; true if nothing else is to be tried. Nobody stands in `cell`.
     fn act(

@@ -2,8 +2,8 @@
 //!
 //! A world implements [`GridWorld`]: it declares kinds of thing with what a hand can do with them, a layout,
 //! features and rewards; [`Grid`] is then its [`Environment`]. What the declarations cannot say, a world adds
-//! through the methods that have a default. Two sets of rules: [`Rules::Cogrid`] plays field for field like
-//! CoGrid 0.3.2, [`Rules::Corrected`] mends its artefacts.
+//! through the methods that have a default. Two sets of rules: [`RuleSet::Cogrid`] plays field for field like
+//! CoGrid 0.3.2, [`RuleSet::Corrected`] mends its artefacts.
 
 pub mod cogrid;
 pub mod describe;
@@ -42,7 +42,7 @@ pub use layout::{Chart, GridGround};
 pub use motion::{ActionSet, Motion};
 use observe::Observer;
 pub use observe::{ContainerSet, OwnFeature, ViewWindow};
-pub use plan::{Layout, Plan, Rules};
+pub use plan::{Layout, RuleSet, WorldPlan};
 pub use random_draws::{Draws, Injected, StepDraws};
 pub use reward::{Act, CompiledWhen, Interaction, Pay, Reward, When};
 pub use state::{Agent, Direction, Fixture, State};
@@ -81,7 +81,7 @@ pub trait GridWorld: Sized + Debug {
     ///
     /// # Errors
     /// [`ParamError`] with the field that is wrong.
-    fn plan(params: &Self::Params) -> Result<Plan, ParamError>;
+    fn plan(params: &Self::Params) -> Result<WorldPlan, ParamError>;
 
     /// Builds the world, once its plan is compiled.
     ///

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::Rules;
+use super::plan::RuleSet;
 use super::state::Direction;
 use crate::contract::ActionSpec;
 
@@ -51,13 +51,13 @@ impl Move {
     const STEPS: u8 = 1 << 4;
     const ACTS: u8 = 1 << 5;
 
-    pub(super) fn of(motion: Motion, rules: Rules) -> Self {
+    pub(super) fn of(motion: Motion, rules: RuleSet) -> Self {
         match motion {
             Motion::Stay => Self::STAY,
             Motion::Walk(direction) => Self(direction as u8 | Self::STEPS),
             Motion::Forward => Self(Self::STAY.0 | Self::STEPS),
             // CoGrid: turning does nothing.
-            Motion::Turn(_) if rules == Rules::Cogrid => Self::STAY,
+            Motion::Turn(_) if rules == RuleSet::Cogrid => Self::STAY,
             Motion::Turn(quarters) => Self(Self::STAY.0 | quarters & 3),
             Motion::Reach | Motion::Toggle => Self(Self::STAY.0 | Self::ACTS),
         }

@@ -14,7 +14,7 @@ use crate::contract::{MAX_SEATS, ParamError};
 
 /// Which rules hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rules {
+pub enum RuleSet {
     /// CoGrid 0.3.2, field for field, seeds included.
     #[serde(rename = "cogrid-0.3.2")]
     Cogrid,
@@ -49,9 +49,9 @@ impl Layout {
 
 /// The declaration of a grid world.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct WorldPlan {
     /// Which rules hold.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// Number of seats, 1 to [`MAX_SEATS`].
     pub seats: usize,
     /// How agents move.
@@ -72,10 +72,10 @@ pub struct Plan {
     pub rewards: Vec<Reward>,
 }
 
-impl Default for Plan {
+impl Default for WorldPlan {
     fn default() -> Self {
         Self {
-            rules: Rules::default(),
+            rules: RuleSet::default(),
             seats: 2,
             actions: ActionSet::default(),
             horizon: 1000,
@@ -104,7 +104,7 @@ pub(super) fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
 }
 
 /// Refuses what no world can be.
-pub(super) fn check_plan(plan: &Plan) -> Result<(), ParamError> {
+pub(super) fn check_plan(plan: &WorldPlan) -> Result<(), ParamError> {
     if !(1..=MAX_SEATS).contains(&plan.seats) {
         return refuse("seats", format!("must be 1 to {MAX_SEATS}"));
     }

@@ -1,6 +1,6 @@
 //! One step: timers, the world's own tick, movement, hands, rewards, ends.
 //!
-//! Source: CoGrid 0.3.2, `core/pipeline/step.py:122-244`; what [`super::Rules::Corrected`] mends is marked "CoGrid:".
+//! Source: CoGrid 0.3.2, `core/pipeline/step.py:122-244`; what [`super::RuleSet::Corrected`] mends is marked "CoGrid:".
 
 use super::cogrid::{self, CogridRules};
 use super::kind::KindSet;

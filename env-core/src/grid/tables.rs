@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
 use super::layout::GridGround;
 use super::motion::{MOVES, Motion, Move, describe_action, list_motions};
-use super::plan::{Layout, Plan, Rules, check_plan, refuse};
+use super::plan::{Layout, RuleSet, WorldPlan, check_plan, refuse};
 use super::reward::{CompiledReward, CompiledWhen};
 use super::state::{Direction, FIXTURE_HEAD};
 use crate::contract::{Action, ActionSpec, ParamError};
@@ -75,7 +75,7 @@ pub enum Hand {
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Which rules hold.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// Number of seats.
     pub seats: usize,
     /// Number of rows.
@@ -123,7 +123,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`ParamError`] with what is wrong in it.
-    pub fn new(plan: &Plan) -> Result<Self, ParamError> {
+    pub fn new(plan: &WorldPlan) -> Result<Self, ParamError> {
         check_plan(plan)?;
         let ground = match &plan.layout {
             Layout::Fixed(rows) => Some(GridGround::read(rows, &plan.kinds)?),
@@ -250,7 +250,7 @@ impl Tables {
     /// Checks whether the rules of CoGrid hold.
     #[inline]
     pub fn is_cogrid(&self) -> bool {
-        self.rules == Rules::Cogrid
+        self.rules == RuleSet::Cogrid
     }
 
     /// The effect of a seat's action; one that is out of range or missing does nothing.

@@ -4,7 +4,7 @@
 
 use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
-use env_core::grid::{self, Direction, Rules};
+use env_core::grid::{self, Direction, RuleSet};
 use env_core::{Environment, StepOutcome};
 
 pub(crate) type State = grid::State<Extra>;
@@ -20,7 +20,7 @@ pub(crate) struct Scene<V: Variant> {
 
 /// The same scene by both rules: CoGrid's first.
 pub(crate) fn both<V: Variant>(params: &Params<V>) -> [Scene<V>; 2] {
-    [Rules::Cogrid, Rules::Corrected].map(|rules| {
+    [RuleSet::Cogrid, RuleSet::Corrected].map(|rules| {
         Scene::new(Params {
             rules,
             ..params.clone()

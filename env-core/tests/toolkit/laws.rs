@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use env_core::conformance::check_batch;
 use env_core::grid::tables::Hand;
-use env_core::grid::{Agent, KindId, Motion, Rules, State, Tables};
+use env_core::grid::{Agent, KindId, Motion, RuleSet, State, Tables};
 use env_core::rng::Rng;
 use env_core::{Action, Environment as _, Spec, StepEvent, StepOutcome};
 
@@ -78,7 +78,7 @@ impl Episode {
 fn any_world_keeps_the_laws_of_environments() {
     check_batch::<Anything>(Params::many(24)).unwrap();
     let cogrid = |params: Params| Params {
-        rules: Rules::Cogrid,
+        rules: RuleSet::Cogrid,
         generated: false,
         ..params
     };

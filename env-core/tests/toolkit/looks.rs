@@ -6,7 +6,7 @@ use env_core::conformance::sane;
 use env_core::contract::ParamError;
 use env_core::draw::{DrawList, Shape, Sprite};
 use env_core::grid::{
-    Direction, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, State, Tables, Use,
+    Direction, Draws, Grid, GridWorld, Kind, Layout, Names, Recipe, State, Tables, Use, WorldPlan,
 };
 use env_core::{Environment as _, MAX_SEATS, StepOutcome};
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(params: &Seats) -> Result<Plan, ParamError> {
+    fn plan(params: &Seats) -> Result<WorldPlan, ParamError> {
         let recipe = Recipe {
             ingredients: ["onion", "onion"].map(Into::into).into(),
             result: "soup".into(),
@@ -76,7 +76,7 @@ impl GridWorld for World {
             recipes: vec![recipe],
         };
         let on = |name: &str, symbol| Kind::new(name).symbol(symbol).on("counter");
-        Ok(Plan {
+        Ok(WorldPlan {
             seats: params.seats,
             kinds: vec![
                 on("counter", 'C').usage(Use::Surface(Names::Any)),
@@ -101,7 +101,7 @@ impl GridWorld for World {
                 Kind::new("exit").symbol('E').words("the exit"),
             ],
             layout: Layout::fixed(&["#CUB#", "C++oE", "C   C", "CCCCC"]),
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

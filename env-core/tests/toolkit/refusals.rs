@@ -4,8 +4,8 @@ use env_core::conformance::check_batch;
 use env_core::contract::{Environment as _, ParamError};
 use env_core::envs::{build, open};
 use env_core::grid::{
-    Act, Chart, Draws, Grid, GridWorld, Kind, Layout, Names, Plan, Recipe, Reward, Tables, Use,
-    When,
+    Act, Chart, Draws, Grid, GridWorld, Kind, Layout, Names, Recipe, Reward, Tables, Use, When,
+    WorldPlan,
 };
 use env_core::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -42,8 +42,8 @@ impl GridWorld for World {
     type Params = Params;
     type Extra = ();
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
-        let mut plan = Plan {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
+        let mut plan = WorldPlan {
             kinds: vec![
                 Kind::new("wall").symbol('W').wall(),
                 Kind::new("crate")
@@ -53,7 +53,7 @@ impl GridWorld for World {
                 Kind::new("lamp").symbol('L').usage(Use::Switch { time: 3 }),
             ],
             layout: Layout::fixed(&["WWW", "W  ", "WWW"]),
-            ..Plan::default()
+            ..WorldPlan::default()
         };
         if let Some(chart) = &params.layout {
             plan.layout = Layout::Fixed(chart.rows(&[("small", &["  ", "  "])])?);
@@ -88,7 +88,7 @@ impl GridWorld for World {
     }
 }
 
-fn flaw(plan: &mut Plan, flaw: &str) {
+fn flaw(plan: &mut WorldPlan, flaw: &str) {
     let makes = |capacity, ingredients: &[&str], result: &str| Use::Container {
         capacity,
         with: Names::EmptyHand,

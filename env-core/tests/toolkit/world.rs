@@ -3,8 +3,8 @@
 use env_core::conformance::SEEDS;
 use env_core::contract::ParamError;
 use env_core::grid::{
-    Act, ActionSet, Draws, Grid, GridWorld, Kind, KindId, Layout, Names, Plan, Recipe, Reward,
-    Rules, State, Tables, Use, When,
+    Act, ActionSet, Draws, Grid, GridWorld, Kind, KindId, Layout, Names, Recipe, Reward, RuleSet,
+    State, Tables, Use, When, WorldPlan,
 };
 use env_core::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub(crate) struct Params {
     pub seed: u64,
     /// 0 for as many as the seed says.
     pub seats: usize,
-    pub rules: Rules,
+    pub rules: RuleSet,
     pub actions: ActionSet,
     /// True if the ground is made anew for each episode.
     pub generated: bool,
@@ -113,7 +113,7 @@ fn kinds(rng: &mut Rng) -> Vec<Kind> {
 }
 
 /// How many things an event makes; those that it takes away are less than none.
-pub(crate) fn change(plan: &Plan, event: &str) -> i64 {
+pub(crate) fn change(plan: &WorldPlan, event: &str) -> i64 {
     let usage = |name: &str| {
         plan.kinds
             .iter()
@@ -179,7 +179,7 @@ fn ground(rng: &mut Rng, symbols: &[char]) -> Vec<String> {
 }
 
 impl Params {
-    pub(crate) fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> WorldPlan {
         let mut rng = Rng::new(self.seed);
         let kinds = kinds(&mut rng);
         let symbols: Vec<char> = kinds.iter().filter_map(|kind| kind.symbol).collect();
@@ -188,7 +188,7 @@ impl Params {
         } else {
             self.seats
         };
-        Plan {
+        WorldPlan {
             rules: self.rules,
             seats,
             actions: self.actions,
@@ -203,7 +203,7 @@ impl Params {
             },
             rewards: rewards(&kinds),
             kinds,
-            ..Plan::default()
+            ..WorldPlan::default()
         }
     }
 
@@ -229,7 +229,7 @@ impl GridWorld for World {
     type Params = Params;
     type Extra = ();
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         Ok(params.plan())
     }
 

@@ -17,7 +17,7 @@ impl GridWorld for World {
     type Params = NoParams;
     type Extra = ();
 
-    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<WorldPlan, ParamError> {
         let on_goal = When::Stands(Names::of(&["goal"]));
         #[rustfmt::skip]
         let layout = Layout::fixed(&[
@@ -29,7 +29,7 @@ impl GridWorld for World {
             "#+ + +#",
             "#######",
         ]);
-        Ok(Plan {
+        Ok(WorldPlan {
             horizon: 50,
             kinds: vec![
                 Kind::new("goal")
@@ -41,7 +41,7 @@ impl GridWorld for World {
             ],
             layout,
             rewards: vec![Reward::new("goal", 1.0, on_goal).scored()],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

@@ -39,7 +39,7 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<WorldPlan, ParamError> {
         let goal = || Names::of(&["goal"]);
         let (act, item, at) = (Act::Take, goal(), goal());
         #[rustfmt::skip]
@@ -52,7 +52,7 @@ impl GridWorld for World {
             "#+ + +#",
             "#######",
         ]);
-        Ok(Plan {
+        Ok(WorldPlan {
             horizon: 200,
             kinds: vec![
                 Kind::new("goal")
@@ -70,7 +70,7 @@ impl GridWorld for World {
                     .own()
                     .scored(),
             ],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

@@ -29,7 +29,7 @@ impl GridWorld for World {
     type Params = NoParams;
     type Extra = ();
 
-    fn plan(_: &NoParams) -> Result<Plan, ParamError> {
+    fn plan(_: &NoParams) -> Result<WorldPlan, ParamError> {
         let goal = Kind::new("goal")
             .symbol('g')
             .color(0x2e9e_58ff)
@@ -37,7 +37,7 @@ impl GridWorld for World {
             .terminal()
             .usage(Use::Collect);
         let on_goal = When::Stands(Names::of(&["goal"]));
-        Ok(Plan {
+        Ok(WorldPlan {
             seats: 2,
             actions: ActionSet::Cardinal,
             horizon: 50,
@@ -52,7 +52,7 @@ impl GridWorld for World {
             .map(Into::into)
             .into(),
             rewards: vec![Reward::new("goal", 1.0, on_goal).scored()],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

@@ -147,7 +147,7 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let layout = match &params.layout {
             Chart::Name(name) if name == "maze" => Layout::Generated {
                 rows: SIDE,
@@ -157,13 +157,13 @@ impl GridWorld for World {
             chart => Layout::Fixed(chart.rows(&LAYOUTS)?),
         };
         let on_goal = When::Stands(Names::of(&["goal"]));
-        Ok(Plan {
+        Ok(WorldPlan {
             seats: params.seats,
             horizon: 300,
             kinds: kinds(),
             layout,
             rewards: vec![Reward::new("goal", 1.0, on_goal).scored()],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

@@ -104,7 +104,7 @@ impl GridWorld for World {
     type Params = Params;
     type Extra = ();
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let does = |act, item: &str, at: &str| When::Does {
             act,
             item: Names::of(&[item]),
@@ -117,7 +117,7 @@ impl GridWorld for World {
             "c + + ==",
             "##=t####",
         ]);
-        Ok(Plan {
+        Ok(WorldPlan {
             seats: params.seats,
             actions: params.actions,
             horizon: 400,
@@ -128,7 +128,7 @@ impl GridWorld for World {
                 Reward::new("steel", 3.0, does(Act::Deliver, "steel", "chest")).scored(),
                 Reward::new("ore_added", 0.1, does(Act::Add, "ore", "furnace")).own(),
             ],
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 

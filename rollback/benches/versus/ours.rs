@@ -6,7 +6,7 @@ use peer::clock::Clock;
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Seat};
 
-use rollback::{Config, Event, Record, Session};
+use rollback::{Config, EpisodeRecord, Session, SessionEvent};
 
 use super::arena::{Contestant, Marks};
 use crate::support::toy::Toy;
@@ -85,7 +85,7 @@ impl Player {
         let seconds = frames
             .last()
             .map_or(1.0, |frame| f64::from(frame.at_ms) / 1e3);
-        let record = Record {
+        let record = EpisodeRecord {
             changes: &[],
             rows: self.session.rows(),
         };
@@ -158,8 +158,8 @@ impl Contestant for Player {
         }
         while let Some(event) = self.session.poll_event() {
             match event {
-                Event::Held { .. } => self.marks.stalls += 1,
-                Event::Delayed { .. } => self.marks.waits += 1,
+                SessionEvent::Held { .. } => self.marks.stalls += 1,
+                SessionEvent::Delayed { .. } => self.marks.waits += 1,
                 _ => {}
             }
         }

@@ -45,7 +45,7 @@ use protocol::change::LEASE_S;
 use protocol::{Seat, Tick};
 
 use super::Session;
-use crate::effects::Event;
+use crate::effects::SessionEvent;
 
 impl<W: World> Session<W> {
     /// Ticks that the server has made durable: those of a seat that lost its person count up to `LEASE_S` beyond.
@@ -100,7 +100,7 @@ impl<W: World> Session<W> {
         }
         if !self.over && self.end == Some(self.confirmed) {
             self.over = true;
-            self.report(Event::Over {
+            self.report(SessionEvent::Over {
                 ticks: Tick(self.confirmed),
             });
         }

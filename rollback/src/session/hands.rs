@@ -11,7 +11,7 @@ use protocol::{Controller, Life, Seat, Tick};
 
 use super::Session;
 use crate::config::Config;
-use crate::effects::{ChangeError, Event, ResumeError};
+use crate::effects::{ChangeError, ResumeError, SessionEvent};
 use crate::link::Link;
 use crate::roster::Seats;
 
@@ -89,7 +89,7 @@ impl<W: World> Session<W> {
     }
 
     /// A seat changes hands. A change that is known already is ignored; an AI partner comes with it. If it is the local
-    /// seat that another page or nobody plays from now on, this session stands still: [`Event::Lost`].
+    /// seat that another page or nobody plays from now on, this session stands still: [`SessionEvent::Lost`].
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -107,7 +107,7 @@ impl<W: World> Session<W> {
             // Where its inputs end is not for this page to say, not even if it has confirmed more alone.
             self.lost = true;
             self.send_to(Seats(0));
-            self.report(Event::Lost { tick: change.tick });
+            self.report(SessionEvent::Lost { tick: change.tick });
             return Ok(());
         }
         if change.tick.0 < self.confirmed {

@@ -5,7 +5,7 @@ use protocol::datagram::MAX_INPUTS;
 use protocol::{Seat, Tick};
 
 use super::Session;
-use crate::effects::{DatagramError, Event, Transmit};
+use crate::effects::{DatagramError, SessionEvent, Transmit};
 use crate::inputs::Received;
 use crate::link::clock_ms;
 use crate::roster::Seats;
@@ -185,7 +185,7 @@ impl<W: World> Session<W> {
                 stats.mispredicted[from] += u32::from(number == 0);
                 super::report(
                     events,
-                    Event::Mispredicted {
+                    SessionEvent::Mispredicted {
                         seat: Seat(from as u8),
                         tick: Tick(tick),
                         predicted,

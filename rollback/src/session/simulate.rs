@@ -4,7 +4,7 @@ use env_core::{Action, World};
 use protocol::{Seat, Tick, digest_ticks};
 
 use super::Session;
-use crate::effects::Event;
+use crate::effects::SessionEvent;
 use crate::live::Live;
 use crate::roster::Hand;
 
@@ -131,7 +131,7 @@ impl<W: World> Session<W> {
         self.stats.rollbacks += 1;
         self.stats.max_depth = self.stats.max_depth.max(depth);
         self.stats.resimulated += u64::from(self.current - tick);
-        self.report(Event::RolledBack {
+        self.report(SessionEvent::RolledBack {
             at: Tick(target),
             depth,
         });

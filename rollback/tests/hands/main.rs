@@ -7,9 +7,9 @@ mod support;
 use env_core::{Policy, World};
 use protocol::change::{Change, LEASE_S};
 use protocol::control::{Report, Return};
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Controller, Era, Life, Seat, Tick};
-use rollback::{ChangeError, Config, DatagramError, Event, ResumeError, Session};
+use rollback::{ChangeError, Config, DatagramError, ResumeError, Session, SessionEvent};
 use support::toy::{NOOP, Partner, Toy};
 
 const HZ: u16 = 10;
@@ -110,7 +110,7 @@ impl Packet {
             have: vec![Tick(self.have); usize::from(self.seats)],
             ..Datagram::default()
         };
-        let layout = Layout {
+        let layout = DatagramLayout {
             seats: self.seats,
             actions: 6,
         };
@@ -122,7 +122,7 @@ impl Packet {
     }
 }
 
-fn events(session: &mut Session<Toy>) -> Vec<Event> {
+fn events(session: &mut Session<Toy>) -> Vec<SessionEvent> {
     std::iter::from_fn(|| session.poll_event()).collect()
 }
 
@@ -168,7 +168,7 @@ fn a_taken_seat_is_filled_up_to_the_cut_and_played_by_the_partner_from_there() {
     session.handle_change(due(5), &change, partner()).unwrap();
     let seen = events(&mut session);
     assert!(
-        seen.contains(&Event::Mispredicted {
+        seen.contains(&SessionEvent::Mispredicted {
             seat: Seat(1),
             tick: Tick(1),
             predicted: UP,
@@ -178,7 +178,7 @@ fn a_taken_seat_is_filled_up_to_the_cut_and_played_by_the_partner_from_there() {
         }),
         "{seen:?}"
     );
-    assert!(seen.contains(&Event::RolledBack {
+    assert!(seen.contains(&SessionEvent::RolledBack {
         at: Tick(6),
         depth: 5
     }));
@@ -377,7 +377,7 @@ fn packets_of_another_life_era_or_channel_are_refused_and_counted() {
     );
     let mut bytes = Vec::new();
     let (layout, mut datagram) = (
-        Layout {
+        DatagramLayout {
             seats: 2,
             actions: 6,
         },

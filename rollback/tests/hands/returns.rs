@@ -21,7 +21,7 @@ fn a_person_who_comes_back_is_awaited_from_their_tick_on_and_told_everything_fro
     run(&mut session, 70..120);
     assert_eq!(session.confirmed(), Tick(55));
     assert_eq!(session.current(), Tick(63), "the window beyond");
-    let layout = Layout {
+    let layout = DatagramLayout {
         seats: 2,
         actions: 6,
     };
@@ -101,7 +101,7 @@ fn a_page_that_loses_its_seat_stands_still() {
     session
         .handle_change(due(2), &take(0, 0, 1, ai(), &[NOOP]), partner())
         .unwrap();
-    assert_eq!(events(&mut session), [Event::Lost { tick: Tick(1) }]);
+    assert_eq!(events(&mut session), [SessionEvent::Lost { tick: Tick(1) }]);
     run(&mut session, 3..9);
     assert_eq!(session.current(), Tick(3));
     assert!(session.poll_transmit().is_none());

@@ -9,16 +9,16 @@ mod rules;
 mod support;
 
 use env_core::{Action, Spec, World};
-use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::rules::Rules;
 use protocol::{Controller, Era, Seat, Tick};
-use rollback::{Config, DatagramError, Event, Session};
+use rollback::{Config, DatagramError, Session, SessionEvent};
 use support::toy::{NOOP, PRESS, Partner, Toy};
 
 const HZ: u16 = 10;
 const TICK_US: u64 = 100_000;
 const T0_US: u64 = 1_000_000;
-const LAYOUT: Layout = Layout {
+const LAYOUT: DatagramLayout = DatagramLayout {
     seats: 2,
     actions: 6,
 };
@@ -72,7 +72,7 @@ fn packets(session: &mut Session<Toy>) -> Vec<Vec<u8>> {
     .collect()
 }
 
-fn events(session: &mut Session<Toy>) -> Vec<Event> {
+fn events(session: &mut Session<Toy>) -> Vec<SessionEvent> {
     std::iter::from_fn(|| session.poll_event()).collect()
 }
 
@@ -146,14 +146,14 @@ fn late_input_rolls_back_to_its_tick() {
     assert_eq!(
         events(&mut session),
         [
-            Event::Mispredicted {
+            SessionEvent::Mispredicted {
                 seat: Seat(1),
                 tick: Tick(1),
                 predicted: NOOP,
                 actual: UP,
                 shown_us: TICK_US
             },
-            Event::RolledBack {
+            SessionEvent::RolledBack {
                 at: Tick(3),
                 depth: 2
             }
@@ -223,7 +223,7 @@ fn who_waits_goes_on_as_soon_as_a_packet_allows_it() {
 fn mispredictions(session: &mut Session<impl World>) -> Vec<(u32, Action, Action, u64)> {
     let events = std::iter::from_fn(|| session.poll_event());
     let wrong = events.filter_map(|event| match event {
-        Event::Mispredicted {
+        SessionEvent::Mispredicted {
             seat: Seat(1),
             tick,
             predicted,
@@ -311,7 +311,10 @@ fn the_window_holds_and_the_hold_is_told() {
         (peers[0].current(), peers[0].confirmed()),
         (Tick(4), Tick(0))
     );
-    assert_eq!(events(&mut peers[0]), [Event::Held { since: Tick(4) }]);
+    assert_eq!(
+        events(&mut peers[0]),
+        [SessionEvent::Held { since: Tick(4) }]
+    );
     (0..4).for_each(|_| peers[1].handle_timeout(due(6)));
     exchange(&mut peers, due(6));
     exchange(&mut peers, due(6));
@@ -322,7 +325,7 @@ fn the_window_holds_and_the_hold_is_told() {
     assert_eq!(peers[0].current(), Tick(7), "no due tick is left out");
     assert_eq!(
         events(&mut peers[0]),
-        [Event::Resumed {
+        [SessionEvent::Resumed {
             since: Tick(4),
             held_ms: 200
         }]
@@ -435,7 +438,10 @@ fn partners_play_alone_with_one_person_and_are_confirmed_at_once() {
             .collect::<Vec<_>>(),
         (1..=15).map(|k| 2 * k).collect::<Vec<_>>()
     );
-    assert_eq!(events(&mut session), [Event::Over { ticks: Tick(30) }]);
+    assert_eq!(
+        events(&mut session),
+        [SessionEvent::Over { ticks: Tick(30) }]
+    );
     assert_eq!(session.poll_timeout(), u64::MAX);
 }
 

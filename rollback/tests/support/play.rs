@@ -11,10 +11,10 @@ use env_core::rng::Rng;
 use env_core::{Action, MAX_SEATS, Policy, World};
 use protocol::change::Change;
 use protocol::control::Report as Answer;
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
-use rollback::{ChangeError, Config, Event, Record, Session, Stats, rebuild};
+use rollback::{ChangeError, Config, EpisodeRecord, Session, SessionEvent, Stats, rebuild};
 
 use super::arbiter::{Arbiter, Replica, Word};
 use super::network::{Network, Packet};
@@ -84,7 +84,7 @@ struct Match<'a, W: World> {
     scenario: &'a Scenario,
     mischief: &'a Mischief,
     world: Box<dyn Fn(Option<usize>) -> W + 'a>,
-    layout: Layout,
+    layout: DatagramLayout,
     network: Network,
     arbiter: Arbiter,
     post: BinaryHeap<Reverse<Post>>,
@@ -162,7 +162,7 @@ impl<'a, W: World> Match<'a, W> {
         world: impl Fn(Option<usize>) -> W + 'a,
     ) -> Self {
         let spec = world(None).spec().clone();
-        let layout = Layout {
+        let layout = DatagramLayout {
             seats: spec.seats,
             actions: spec.actions.len() as u16,
         };
@@ -415,7 +415,7 @@ impl<'a, W: World> Match<'a, W> {
         let mut lost = false;
         while let Some(event) = session.poll_event() {
             match event {
-                Event::Over { ticks } => {
+                SessionEvent::Over { ticks } => {
                     peer.over_events += 1;
                     peer.over_us = now_us;
                     if session.ended() != Some(ticks) {
@@ -425,7 +425,7 @@ impl<'a, W: World> Match<'a, W> {
                         ));
                     }
                 }
-                Event::Lost { .. } => lost = true,
+                SessionEvent::Lost { .. } => lost = true,
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clock::Clock;
 use protocol::Seat;
-use turn::{Issuer, Limits, Secret};
+use turn::{Issuer, RelayLimits, Secret};
 use turn_client_proto::api::{TurnClientApi as _, TurnConfig, TurnEvent, TurnRecvRet};
 use turn_client_proto::client::TurnClient;
 use turn_client_proto::tcp::TurnClientTcp;
@@ -25,11 +25,11 @@ fn secret() -> Secret {
 
 /// A real server, asked by blocking sockets from other threads.
 async fn serving<T: Send + 'static>(work: impl FnOnce(SocketAddr) -> T + Send + 'static) -> T {
-    serving_within(Limits::default(), work).await
+    serving_within(RelayLimits::default(), work).await
 }
 
 async fn serving_within<T: Send + 'static>(
-    limits: Limits,
+    limits: RelayLimits,
     work: impl FnOnce(SocketAddr) -> T + Send + 'static,
 ) -> T {
     let listen = "127.0.0.1:0".parse().unwrap();
@@ -241,9 +241,9 @@ async fn a_stream_that_speaks_something_else_is_closed() {
 
 #[tokio::test]
 async fn a_stream_without_an_allocation_does_not_keep_its_place() {
-    let limits = Limits {
+    let limits = RelayLimits {
         hello: Duration::from_secs(1),
-        ..Limits::default()
+        ..RelayLimits::default()
     };
     serving_within(limits, |server| {
         let mut page = Page::open(server, 0, true);

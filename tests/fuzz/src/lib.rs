@@ -15,7 +15,7 @@ mod survey;
 mod turn;
 
 use protocol::control::{self, ClientMessage, ServerMessage};
-use protocol::datagram::{Datagram, Layout};
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{DecodeError, log, seen as seen_log, signal as signals};
 
 pub use self::survey::{answers, form};
@@ -81,7 +81,7 @@ pub fn datagram(bytes: &[u8]) {
     let [seats, actions, packet @ ..] = bytes else {
         return;
     };
-    let layout = Layout {
+    let layout = DatagramLayout {
         seats: seats % 16 + 1,
         actions: u16::from(*actions) + 1,
     };

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use protocol::Seat;
-use turn::{Client, Issuer, Limits, Relay, Secret, Transmit, measure};
+use turn::{Client, Issuer, Relay, RelayLimits, Secret, Transmit, measure};
 use turn_types::attribute::RequestedTransport;
 use turn_types::channel::ChannelData;
 use turn_types::message::ALLOCATE;
@@ -46,7 +46,7 @@ struct Source {
 
 struct Bench {
     relay: Relay,
-    limits: Limits,
+    limits: RelayLimits,
     now_us: u64,
     sources: Vec<Source>,
     /// How often data went from a client to another one.
@@ -75,13 +75,13 @@ fn play(bytes: &[u8]) -> Bench {
 impl Bench {
     fn new() -> Self {
         let now_us = START_S * 1_000_000;
-        let limits = Limits {
+        let limits = RelayLimits {
             allocations: 3,
             allocations_each: 1,
             channels: 2,
             bytes_per_s: 100,
             bytes_burst: 1_000,
-            ..Limits::default()
+            ..RelayLimits::default()
         };
         let mut port = 0;
         let random = move || {

@@ -51,7 +51,7 @@ fn the_seeds_are_those_of_the_wire_types() {
 #[test]
 fn the_seeds_reach_what_they_are_for() {
     use protocol::control::{ClientMessage, ServerMessage, decode};
-    use protocol::datagram::{Datagram, Layout};
+    use protocol::datagram::{Datagram, DatagramLayout};
     assert!(
         fuzz::seeds("control_client")
             .iter()
@@ -63,7 +63,7 @@ fn the_seeds_reach_what_they_are_for() {
             .all(|(_, bytes)| decode::<ServerMessage>(bytes).is_ok())
     );
     for (name, bytes) in fuzz::seeds("datagram") {
-        let layout = Layout {
+        let layout = DatagramLayout {
             seats: bytes[0] + 1,
             actions: u16::from(bytes[1]) + 1,
         };

@@ -11,7 +11,7 @@ use env_core::envs::kitchen::params::{
     Earning, First, KitchenReward, OrderParams, Params, Second, Spawn, Variant,
 };
 use env_core::envs::search_rescue::{self, SearchRescue};
-use env_core::grid::{ActionSet, Chart, Rules};
+use env_core::grid::{ActionSet, Chart, RuleSet};
 use serde::de::DeserializeOwned;
 
 use crate::recording::{Header, Reward};
@@ -161,7 +161,7 @@ fn goal(header: &Header) -> Result<goal_finding::Params> {
     // The tutorial that counts goals is the one whose goal moves.
     let moves = header.reset.x.contains_key("goals_collected");
     Ok(goal_finding::Params {
-        rules: Rules::Cogrid,
+        rules: RuleSet::Cogrid,
         layout: Chart::Rows(header.layout.clone()),
         seats: header.agents as u8,
         actions: actions(header)?,
@@ -186,7 +186,7 @@ fn rescue(header: &Header) -> Result<search_rescue::Params> {
         ));
     }
     Ok(search_rescue::Params {
-        rules: Rules::Cogrid,
+        rules: RuleSet::Cogrid,
         layout: Chart::Rows(header.layout.clone()),
         seats: header.agents as u8,
         actions: actions(header)?,
@@ -215,7 +215,7 @@ fn kitchen<V: Variant>(header: &Header) -> Result<Params<V>> {
         .map(|reward| payment(reward, &targets));
     Ok(Params {
         layout: layout::<V>(header)?,
-        rules: Rules::Cogrid,
+        rules: RuleSet::Cogrid,
         seats: header.agents as u8,
         actions: actions(header)?,
         horizon: header.max_steps,

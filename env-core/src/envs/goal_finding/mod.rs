@@ -14,7 +14,8 @@ use crate::contract::ParamError;
 use crate::draw::Sprite;
 use crate::grid::{
     Act, ActionSet, Chart, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId,
-    Layout, Motion, Names, OwnFeature, Pay, Plan, Reward, Rules, State, StepDraws, Tables, When,
+    Layout, Motion, Names, OwnFeature, Pay, Reward, RuleSet, State, StepDraws, Tables, When,
+    WorldPlan,
 };
 
 /// The environment.
@@ -41,7 +42,7 @@ pub const LAYOUTS: [(&str, &[&str]); 2] = [
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// Which rules hold.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// Name of a layout, or its rows: `g` goal, `#` wall, `+` start.
     pub layout: Chart,
     /// Number of agents.
@@ -86,14 +87,14 @@ impl Default for Rewards {
 
 impl Default for Params {
     fn default() -> Self {
-        let Plan {
+        let WorldPlan {
             features,
             view_radius,
             tick_hz,
             ..
-        } = Plan::default();
+        } = WorldPlan::default();
         Self {
-            rules: Rules::default(),
+            rules: RuleSet::default(),
             layout: Chart::named("simple"),
             seats: 2,
             actions: ActionSet::default(),
@@ -183,14 +184,14 @@ impl World {
 }
 
 /// The kinds, by the rules of CoGrid with the numbers that they have there.
-fn kinds(rules: Rules) -> Vec<Kind> {
+fn kinds(rules: RuleSet) -> Vec<Kind> {
     let goal = Kind::new("goal")
         .symbol('g')
         .walkable()
         .terminal()
         .sprite("goal");
     let wall = Kind::new("wall").symbol('#').wall().sprite("wall");
-    if rules == Rules::Corrected {
+    if rules == RuleSet::Corrected {
         return vec![goal, wall];
     }
     vec![
@@ -232,7 +233,7 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let Rewards {
             goal,
             collect,
@@ -245,11 +246,11 @@ impl GridWorld for World {
             at: goals(),
         };
         let mut rewards = vec![Reward::new("goal", goal, When::Stands(goals())).scored()];
-        if params.rules == Rules::Corrected {
+        if params.rules == RuleSet::Corrected {
             rewards.push(Reward::new("collect", collect, took).scored());
         }
         rewards.iter_mut().for_each(|reward| reward.common = common);
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats: params.seats.into(),
             actions: params.actions,

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::{Action, ParamError};
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, OwnFeature, Pay, Plan,
-    Reward, Rules, State, Tables, When,
+    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, OwnFeature, Pay, Reward,
+    RuleSet, State, Tables, When, WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -35,7 +35,7 @@ pub const MAX_TARGETS: usize = 8;
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// Which rules hold; CoGrid has none that run.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// `generated`, or rows: `A` to `H` targets, `#` wall, `+` start.
     pub layout: Chart,
     /// The contents of a generated layout.
@@ -83,7 +83,7 @@ impl Default for Rewards {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            rules: Rules::default(),
+            rules: RuleSet::default(),
             layout: Chart::named(GENERATED),
             map: MapParams::default(),
             values: vec![1.0, 0.75, 0.5, 0.25],
@@ -127,7 +127,7 @@ fn check(params: &Params) -> Result<(), ParamError> {
             reason,
         })
     };
-    if params.rules == Rules::Cogrid {
+    if params.rules == RuleSet::Cogrid {
         let reason = "CoGrid 0.3.2 cannot build this environment: take `corrected`";
         return refuse("rules", reason.into());
     }
@@ -170,7 +170,7 @@ impl GridWorld for World {
         !matches!(motion, Motion::Reach | Motion::Toggle)
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         check(params)?;
         let (seats, targets) = (usize::from(params.seats), params.values.len());
         let layout = if params.layout == Chart::named(GENERATED) {
@@ -206,7 +206,7 @@ impl GridWorld for World {
                 ..Reward::new(&name, value, at).scored()
             }
         }));
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats,
             actions: params.actions,

@@ -8,7 +8,7 @@ use super::params::{Earning, KitchenReward, OrderParams, Params, Variant};
 use super::{Cooking, Extra, KitchenOrder, MAX_ORDERS, Target, kinds, layouts};
 use crate::contract::ParamError;
 use crate::grid::Chart;
-use crate::grid::{KindId, Rules, State, Tables, tell_unknown};
+use crate::grid::{KindId, RuleSet, State, Tables, tell_unknown};
 
 fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
     Err(ParamError {
@@ -22,7 +22,7 @@ pub(super) fn check_params<V: Variant>(params: &Params<V>) -> Result<(), ParamEr
     if params.cook_time == Some(0) {
         return refuse("cook_time", "must be 1 to 255 steps");
     }
-    if params.rules == Rules::Cogrid && params.cook_time.is_some() {
+    if params.rules == RuleSet::Cogrid && params.cook_time.is_some() {
         return refuse(
             "cook_time",
             format!(
@@ -86,7 +86,7 @@ fn check_payment<V: Variant>(
         ExpiredOrder,
     ];
     // CoGrid: without orders it pays as if every soup were ordered.
-    let corrected = params.rules == Rules::Corrected;
+    let corrected = params.rules == RuleSet::Corrected;
     if corrected && ordered.contains(&kind) && params.orders.is_none() {
         return refuse(
             field,
@@ -162,7 +162,7 @@ fn names(v2: bool) -> String {
 /// The number of the layout: that of the named one with the same rows, else the one past the last.
 pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
     let known = layouts::of(V::V2);
-    if let (Rules::Cogrid, layout) = (params.rules, &params.layout) {
+    if let (RuleSet::Cogrid, layout) = (params.rules, &params.layout) {
         // CoGrid numbers the five classic kitchens by their names, and gives every other the number of the first.
         let named = |&(name, _): &(&str, _)| *layout == Chart::from(name);
         let number = known.iter().take(5).position(named);
@@ -175,10 +175,10 @@ pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
 }
 
 /// How many layouts there are to tell apart.
-pub(super) fn layout_count(v2: bool, rules: Rules) -> u8 {
+pub(super) fn layout_count(v2: bool, rules: RuleSet) -> u8 {
     match rules {
-        Rules::Cogrid => 7,
-        Rules::Corrected => layouts::of(v2).len() as u8 + 1,
+        RuleSet::Cogrid => 7,
+        RuleSet::Corrected => layouts::of(v2).len() as u8 + 1,
     }
 }
 

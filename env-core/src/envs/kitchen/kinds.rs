@@ -7,7 +7,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::draw::Sprite;
-use crate::grid::{Kind, Names, Recipe, Rules, Use};
+use crate::grid::{Kind, Names, Recipe, RuleSet, Use};
 
 /// Steps that a full pot cooks, and a full open pot.
 ///
@@ -112,7 +112,7 @@ pub fn sprites(v2: bool) -> &'static [Sprite] {
 }
 
 /// The kinds of one of the two environments.
-pub fn kinds(v2: bool, rules: Rules, cook_time: Option<u8>) -> Vec<Kind> {
+pub fn kinds(v2: bool, rules: RuleSet, cook_time: Option<u8>) -> Vec<Kind> {
     let mut kinds = common(rules, v2, cook_time.unwrap_or(COOK_TIMES[0]));
     if v2 {
         kinds.extend(second(cook_time.unwrap_or(COOK_TIMES[1])));
@@ -145,9 +145,9 @@ fn loose(name: &str, symbol: Option<char>) -> Kind {
     kind
 }
 
-fn common(rules: Rules, v2: bool, cook_time: u8) -> Vec<Kind> {
+fn common(rules: RuleSet, v2: bool, cook_time: u8) -> Vec<Kind> {
     // CoGrid: a delivery zone takes the two soups of the pot, whatever else can be cooked.
-    let accepts = if v2 && rules == Rules::Corrected {
+    let accepts = if v2 && rules == RuleSet::Corrected {
         soups().into_iter().map(|soup| soup.name).collect()
     } else {
         Vec::from(["onion_soup".to_string(), "tomato_soup".to_string()])

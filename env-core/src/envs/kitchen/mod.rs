@@ -1,7 +1,7 @@
 //! Kitchens: cooks, pots, plates, soups, orders, recipes that are wanted; what `overcooked` and `overcooked_v2` share.
 //!
-//! Two sets of rules: [`Rules::Cogrid`] equals CoGrid 0.3.2 field for field, its oddities included;
-//! [`Rules::Corrected`], the default, mends what the pages of the two environments list.
+//! Two sets of rules: [`RuleSet::Cogrid`] equals CoGrid 0.3.2 field for field, its oddities included;
+//! [`RuleSet::Corrected`], the default, mends what the pages of the two environments list.
 
 mod check;
 mod describe;
@@ -23,7 +23,7 @@ use crate::draw::{DrawList, Sprite};
 use crate::grid::random_draws::MAX_ROLLS;
 use crate::grid::{
     self, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, KindId, KindSet, Motion,
-    OwnFeature, Pay, Plan, Sight, State, StepDraws, Tables,
+    OwnFeature, Pay, Sight, State, StepDraws, Tables, WorldPlan,
 };
 use features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
 use params::{KitchenReward, Params, Variant};
@@ -211,9 +211,9 @@ impl<V: Variant> GridWorld for Cooking<V> {
         kinds::sprites(V::V2)
     }
 
-    fn plan(params: &Params<V>) -> Result<Plan, ParamError> {
+    fn plan(params: &Params<V>) -> Result<WorldPlan, ParamError> {
         check::check_params(params)?;
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats: usize::from(params.seats),
             actions: params.actions,

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{ActionSet, Chart, Rules};
+use crate::grid::{ActionSet, Chart, RuleSet};
 
 /// Orders: soups that are asked for, each for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ pub struct Params<V: Variant> {
     /// The kitchen.
     pub layout: Chart,
     /// The rules.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// How many cooks, 1 to 16.
     pub seats: u8,
     /// How they move.
@@ -179,7 +179,7 @@ impl<V: Variant> Default for Params<V> {
             } else {
                 "cramped_room"
             }),
-            rules: Rules::default(),
+            rules: RuleSet::default(),
             seats: 2,
             actions: ActionSet::default(),
             horizon: if V::V2 { 400 } else { 1000 },

@@ -17,7 +17,7 @@ use crate::contract::ParamError;
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
     Act, Chart, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId, KindSet, Layout, Motion,
-    Names, Pay, Plan, Reward, Rules, State, StepDraws, Tables, Use, When,
+    Names, Pay, Reward, RuleSet, State, StepDraws, Tables, Use, When, WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -153,7 +153,7 @@ fn kinds() -> Vec<Kind> {
 }
 
 fn rewards(params: &Params) -> Vec<Reward> {
-    if params.rules == Rules::Cogrid {
+    if params.rules == RuleSet::Cogrid {
         return Vec::new();
     }
     let Rewards {
@@ -247,8 +247,8 @@ impl GridWorld for World {
         ]
     }
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
-        let cogrid = params.rules == Rules::Cogrid;
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
+        let cogrid = params.rules == RuleSet::Cogrid;
         if params.roles.len() > usize::from(params.seats) {
             let (roles, seats) = (params.roles.len(), params.seats);
             return refuse(
@@ -267,7 +267,7 @@ impl GridWorld for World {
         } else {
             Layout::Fixed(params.layout.rows(&LAYOUTS)?)
         };
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats: params.seats.into(),
             actions: params.actions,

@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::MapParams;
-use crate::grid::{ActionSet, Chart, Plan, Rules};
+use crate::grid::{ActionSet, Chart, RuleSet, WorldPlan};
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// Which rules hold.
-    pub rules: Rules,
+    pub rules: RuleSet,
     /// Name of a layout, or its rows.
     pub layout: Chart,
     /// The contents of a generated layout.
@@ -81,9 +81,9 @@ impl Default for Rewards {
 
 impl Default for Params {
     fn default() -> Self {
-        let plan = Plan::default();
+        let plan = WorldPlan::default();
         Self {
-            rules: Rules::default(),
+            rules: RuleSet::default(),
             layout: Chart::named("test"),
             map: MapParams::default(),
             seats: 2,

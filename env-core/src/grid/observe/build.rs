@@ -17,7 +17,7 @@ use super::{ingredients, map};
 use crate::contract::ParamError;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
-use crate::grid::plan::{Plan, refuse};
+use crate::grid::plan::{WorldPlan, refuse};
 use crate::grid::tables::{Hand, Tables};
 use crate::grid::{GridWorld, tell_unknown};
 
@@ -41,14 +41,19 @@ const BYTE: u8 = 127;
 pub(super) struct Builder<'a, W> {
     world: &'a W,
     tables: &'a Tables,
-    plan: &'a Plan,
+    plan: &'a WorldPlan,
     facts: &'a Facts,
 }
 
 type Found = (Feature, Reach, Vec<usize>, bool);
 
 impl<'a, W: GridWorld> Builder<'a, W> {
-    pub(super) fn new(world: &'a W, tables: &'a Tables, plan: &'a Plan, facts: &'a Facts) -> Self {
+    pub(super) fn new(
+        world: &'a W,
+        tables: &'a Tables,
+        plan: &'a WorldPlan,
+        facts: &'a Facts,
+    ) -> Self {
         Self {
             world,
             tables,

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use super::GridWorld;
 use super::kind::KindId;
-use super::plan::{Plan, refuse};
+use super::plan::{WorldPlan, refuse};
 use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
@@ -67,7 +67,11 @@ impl Observer {
     ///
     /// # Errors
     /// [`ParamError`] for a feature that does not exist, that the world has no use for, or that is there twice.
-    pub fn new<W: GridWorld>(world: &W, tables: &Tables, plan: &Plan) -> Result<Self, ParamError> {
+    pub fn new<W: GridWorld>(
+        world: &W,
+        tables: &Tables,
+        plan: &WorldPlan,
+    ) -> Result<Self, ParamError> {
         let facts = Facts::new(tables, W::CHANGES_GROUND);
         let builder = Builder::new(world, tables, plan, &facts);
         let mut names = BTreeSet::new();

@@ -12,8 +12,8 @@ use crate::envs::kitchen::features::{KitchenFacts, KitchenFeatures, KitchenNow, 
 use crate::grid::state::{COUNT, TIMER};
 use crate::grid::step::SLOTS;
 use crate::grid::{
-    Direction, Draws, Grid, GridWorld, Kind, KindId, KindSet, Layout, Names, OwnFeature, Plan,
-    Recipe, Rules, State, Tables, Use,
+    Direction, Draws, Grid, GridWorld, Kind, KindId, KindSet, Layout, Names, OwnFeature, Recipe,
+    RuleSet, State, Tables, Use, WorldPlan,
 };
 use crate::observer::BatchObserver as _;
 use crate::rng::Rng;
@@ -73,7 +73,7 @@ const ROOM: [&str; 4] = ["CUCC", "O  @", "C= C", "CLRC"];
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Params {
-    rules: Rules,
+    rules: RuleSet,
     seats: usize,
     rows: Vec<String>,
     /// True if the ground counts as made anew for each episode.
@@ -87,7 +87,7 @@ struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            rules: Rules::Corrected,
+            rules: RuleSet::Corrected,
             seats: 2,
             rows: ROOM.map(Into::into).into(),
             generated: false,
@@ -157,10 +157,10 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
     type Params = Params;
     type Extra = Extra;
 
-    fn plan(params: &Params) -> Result<Plan, ParamError> {
+    fn plan(params: &Params) -> Result<WorldPlan, ParamError> {
         let names = KINDS.into_iter().chain(["button", "indicator"]);
         let (rows, cols) = (params.rows.len(), params.rows[0].len());
-        Ok(Plan {
+        Ok(WorldPlan {
             rules: params.rules,
             seats: params.seats,
             horizon: 60,
@@ -176,7 +176,7 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
             },
             features: params.features.clone(),
             view_radius: params.radius,
-            ..Plan::default()
+            ..WorldPlan::default()
         })
     }
 
@@ -237,7 +237,7 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
 
 type Env = Grid<World<false>>;
 
-fn params(rules: Rules, features: &[&str]) -> Params {
+fn params(rules: RuleSet, features: &[&str]) -> Params {
     Params {
         rules,
         features: features.iter().map(|&name| name.into()).collect(),
@@ -284,7 +284,7 @@ fn nothing(_: &Env, _: &mut State<Extra>) {}
 
 /// Both sets of rules show the same, to both seats.
 fn both(name: &str, shape: &[u32], first: &[f32], second: &[f32]) {
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         for (seat, expected) in [first, second].into_iter().enumerate() {
             let (seen_shape, seen) = see(params(rules, &[name]), seat, nothing);
             assert_eq!(seen_shape, shape, "{name}");
@@ -317,7 +317,7 @@ fn an_agent_sees_itself() {
 
 #[test]
 fn what_lies_on_the_floor_is_in_the_way() {
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         let (_, seen) = see(params(rules, &["can_move_direction"]), 0, |_, state| {
             state.set_kind(6, ONION);
         });
@@ -333,7 +333,7 @@ fn the_stage_of_a_pot_is_seen_beside_it() {
         (&[ONION; 3], 7, 2),
         (&[ONION; 3], 0, 3),
     ];
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         for (contents, timer, stage) in stages {
             let change = |env: &Env, state: &mut State<Extra>| fill(env, state, 0, contents, timer);
             let (shape, seen) = see(params(rules, &["next_to_pot"]), 0, change);
@@ -360,23 +360,23 @@ fn pots_are_told_in_order() {
     let second = [1., 0., 0., 1., 0., 3., 0., 7., 1., -1., 0., 2.];
     let third = [1., 0., 1., 0., 0., 0., 0., -1., -1., 1., 2., 0.];
     let rows = ["CUUC", "O  @", "U= C"];
-    let (shape, seen) = see(pots(Rules::Cogrid, &rows), 0, change);
+    let (shape, seen) = see(pots(RuleSet::Cogrid, &rows), 0, change);
     assert_eq!((shape, seen), (vec![2, 12], [first, second].concat()));
-    let (shape, seen) = see(pots(Rules::Corrected, &rows), 0, change);
+    let (shape, seen) = see(pots(RuleSet::Corrected, &rows), 0, change);
     assert_eq!(
         (shape, seen),
         (vec![3, 12], [first, second, third].concat())
     );
     // CoGrid: room for two, whatever there is.
-    let (_, seen) = see(pots(Rules::Cogrid, &ROOM), 0, nothing);
+    let (_, seen) = see(pots(RuleSet::Cogrid, &ROOM), 0, nothing);
     assert_eq!(seen[12..], [0.; 12]);
-    let (shape, _) = see(pots(Rules::Corrected, &ROOM), 0, nothing);
+    let (shape, _) = see(pots(RuleSet::Corrected, &ROOM), 0, nothing);
     assert_eq!(shape, [1, 12]);
 }
 
 #[test]
 fn the_nearest_come_first_and_of_equals_the_first_in_reading_order() {
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         let (shape, seen) = see(params(rules, &["closest_onion"]), 0, |env, state| {
             state.set_kind(6, ONION);
             state.set_value(env.tables(), 3, ONION);
@@ -403,22 +403,30 @@ fn masks_have_the_shape_of_the_grid() {
         let mask = &seen[mask * rows * cols..][..rows * cols];
         (0..mask.len()).filter(|&cell| mask[cell] > 0.0).collect()
     };
-    let (shape, seen) = see(params(Rules::Corrected, &["object_type_masks"]), 0, change);
+    let (shape, seen) = see(
+        params(RuleSet::Corrected, &["object_type_masks"]),
+        0,
+        change,
+    );
     assert_eq!(shape, [10, 4, 4]);
     assert_eq!(cells(&seen, 0, 4, 4), [0, 2, 3, 8, 11, 12, 15], "counters");
     assert_eq!(cells(&seen, 1, 4, 4), [7], "delivery zone");
     assert_eq!(cells(&seen, 2, 4, 4), [3], "the onion on the counter");
     assert_eq!(cells(&seen, 7, 4, 4), [6], "the tomato on the floor");
     assert_eq!(seen.iter().sum::<f32>(), 12.0);
-    let (shape, seen) = see(params(Rules::Cogrid, &["object_type_masks"]), 0, change);
+    let (shape, seen) = see(params(RuleSet::Cogrid, &["object_type_masks"]), 0, change);
     assert_eq!(shape, [10, 7, 11]);
     assert_eq!(cells(&seen, 2, 7, 11), [3]);
     assert_eq!(cells(&seen, 7, 7, 11), [11 + 2]);
     // CoGrid: rows of 7 for columns up to 11.
-    let (shape, seen) = see(params(Rules::Cogrid, &["environment_layout"]), 0, change);
+    let (shape, seen) = see(params(RuleSet::Cogrid, &["environment_layout"]), 0, change);
     assert_eq!(shape, [6, 11, 7]);
     assert_eq!(cells(&seen, 5, 11, 7), [2 * 7 + 1], "plates");
-    let (shape, seen) = see(params(Rules::Corrected, &["environment_layout"]), 0, change);
+    let (shape, seen) = see(
+        params(RuleSet::Corrected, &["environment_layout"]),
+        0,
+        change,
+    );
     assert_eq!(shape, [6, 4, 4]);
     assert_eq!(cells(&seen, 1, 4, 4), [1], "the pot");
     assert_eq!(cells(&seen, 2, 4, 4), [0; 0], "no onion stands in a cell");
@@ -434,13 +442,13 @@ fn only_cogrid_takes_a_number_for_a_thing() {
         let (_, closest) = see(params(rules, &["closest_tomato"]), 0, change);
         (masks[7 * plane + 1], closest[..2].to_vec())
     };
-    assert_eq!(tomato(Rules::Cogrid), (1.0, vec![1., 0.]));
-    assert_eq!(tomato(Rules::Corrected), (0.0, vec![0., 0.]));
+    assert_eq!(tomato(RuleSet::Cogrid), (1.0, vec![1., 0.]));
+    assert_eq!(tomato(RuleSet::Corrected), (0.0, vec![0., 0.]));
     // Even a number of what never moves: two items and no time left show 2, which is a counter.
     let change = |env: &Env, state: &mut State<Extra>| state.set_value(env.tables(), 1, COUNTER);
     let counter = |rules| see(params(rules, &["object_type_masks"]), 0, change).1[1];
-    assert_eq!(counter(Rules::Cogrid), 1.0);
-    assert_eq!(counter(Rules::Corrected), 0.0);
+    assert_eq!(counter(RuleSet::Cogrid), 1.0);
+    assert_eq!(counter(RuleSet::Corrected), 0.0);
 }
 
 #[test]
@@ -448,22 +456,22 @@ fn orders_tell_recipe_and_time() {
     let change = |_: &Env, state: &mut State<Extra>| {
         state.extra.orders = vec![Some((1, 25)), None];
     };
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         let (shape, seen) = see(params(rules, &["order_observation"]), 0, change);
         assert_eq!((shape, seen), (vec![2, 3], vec![0., 1., 0.25, 0., 0., 0.]));
     }
     let none = Params {
         orders: 0,
-        ..params(Rules::Cogrid, &["order_observation"])
+        ..params(RuleSet::Cogrid, &["order_observation"])
     };
     assert_eq!(see(none, 0, nothing), (vec![3, 3], vec![0.; 9]));
 }
 
 #[test]
 fn a_layout_is_one_of_many() {
-    let (_, seen) = see(params(Rules::Cogrid, &["layout_id"]), 0, nothing);
+    let (_, seen) = see(params(RuleSet::Cogrid, &["layout_id"]), 0, nothing);
     assert_eq!(seen, [0., 0., 0., 1., 0., 0., 0.]);
-    let (_, seen) = see(params(Rules::Corrected, &["layout_id"]), 0, nothing);
+    let (_, seen) = see(params(RuleSet::Corrected, &["layout_id"]), 0, nothing);
     assert_eq!(seen, [0., 0., 0., 1., 0.]);
 }
 
@@ -474,7 +482,11 @@ fn a_map_tells_everything() {
         state.set_value(env.tables(), 1, 24);
         state.set_value(env.tables(), 3, ONION);
     };
-    let (shape, seen) = see(params(Rules::Corrected, &["full_map_encoding"]), 0, change);
+    let (shape, seen) = see(
+        params(RuleSet::Corrected, &["full_map_encoding"]),
+        0,
+        change,
+    );
     assert_eq!(shape, [4, 4, 6]);
     assert_eq!(seen[6..12], [14., 0., 3., 7., 0., 0.], "the pot");
     assert_eq!(
@@ -483,7 +495,7 @@ fn a_map_tells_everything() {
         "an onion on a counter"
     );
     assert_eq!(seen[30..36], [0., 0., 0., 0., 4., 8.], "seat 0");
-    let (shape, seen) = see(params(Rules::Cogrid, &["full_map_encoding"]), 0, change);
+    let (shape, seen) = see(params(RuleSet::Cogrid, &["full_map_encoding"]), 0, change);
     assert_eq!(shape, [12, 12, 3]);
     assert_eq!(seen[3..6], [14., 0., 24.], "the pot");
     // 20 kinds: agents that look up, right, down, left have the numbers 21 to 24.
@@ -502,7 +514,7 @@ fn a_view_has_channels_for_what_is_in_a_cell() {
         radius,
         ..params(rules, &["local_view"])
     };
-    let (shape, seen) = see(view(Rules::Corrected, None), 0, change);
+    let (shape, seen) = see(view(RuleSet::Corrected, None), 0, change);
     assert_eq!(shape, [4, 4, 27]);
     let cell = |cell: usize| &seen[cell * 27..][..27];
     let third = 1.0 / 3.0;
@@ -524,12 +536,12 @@ fn a_view_has_channels_for_what_is_in_a_cell() {
     );
     assert_eq!(cell(13)[22..26], [0.; 4], "the button is dark");
     // A window of 3 by 3 around row 1, column 1 begins at the corner.
-    let (shape, window) = see(view(Rules::Corrected, Some(1)), 0, change);
+    let (shape, window) = see(view(RuleSet::Corrected, Some(1)), 0, change);
     assert_eq!(shape, [3, 3, 27]);
     assert_eq!(window[4 * 27..5 * 27], *cell(5));
     assert_eq!(window[27..2 * 27], *cell(1));
     // CoGrid: two empty slots, or one, are the ingredients that the kitchen does not have, idle pots have a time.
-    let (shape, seen) = see(view(Rules::Cogrid, None), 0, change);
+    let (shape, seen) = see(view(RuleSet::Cogrid, None), 0, change);
     assert_eq!(shape, [4, 4, 35]);
     let pot = &seen[35..70];
     assert_eq!(pot[0], 14. / 21.);
@@ -543,7 +555,7 @@ fn a_view_has_channels_for_what_is_in_a_cell() {
 #[test]
 fn a_lit_button_shows_what_is_wanted() {
     let (_, seen) = see(
-        params(Rules::Corrected, &["local_view"]),
+        params(RuleSet::Corrected, &["local_view"]),
         0,
         |env, state| {
             fill(env, state, 1, &[], 3);
@@ -559,7 +571,7 @@ fn any_number_of_agents_is_seen() {
         rows: ["C   C", "U   @"].map(Into::into).into(),
         ..params(rules, &["agent_position", "dist_to_other_players"])
     };
-    let env = Env::new(many(Rules::Corrected)).unwrap();
+    let env = Env::new(many(RuleSet::Corrected)).unwrap();
     let mut state = env.reset(0);
     for (agent, cell) in state.agents.iter_mut().zip([1, 7, 3]) {
         agent.cell = cell;
@@ -588,7 +600,7 @@ fn any_number_of_agents_is_seen() {
     assert_eq!(seen[6..12], [0., 1., -1., -1., 0., -2.]);
     assert_eq!(seen[12..], [0., 3., 0., 2., -1., 1.]);
     // CoGrid: everyone tells of the first two, so that those tell of one.
-    let env = Env::new(many(Rules::Cogrid)).unwrap();
+    let env = Env::new(many(RuleSet::Cogrid)).unwrap();
     let mut state = env.reset(0);
     for (agent, cell) in state.agents.iter_mut().zip([1, 7, 3]) {
         agent.cell = cell;
@@ -613,7 +625,7 @@ fn what_does_not_fit_together_is_refused() {
         let error = Env::new(params).unwrap_err();
         (error.field, error.reason)
     };
-    let of = |names: &[&str]| params(Rules::Corrected, names);
+    let of = |names: &[&str]| params(RuleSet::Corrected, names);
     let cases: [(Params, &str, &str); 8] = [
         (
             of(&["agent_pos1tion"]),
@@ -674,7 +686,7 @@ fn what_does_not_fit_together_is_refused() {
     }
     let wide = Params {
         rows: vec!["C          C".into(); 3],
-        ..params(Rules::Cogrid, &["object_type_masks"])
+        ..params(RuleSet::Cogrid, &["object_type_masks"])
     };
     assert!(refused(wide).1.contains("corrected rules"));
 }
@@ -753,7 +765,7 @@ fn an_observation_that_is_brought_up_to_date_is_the_observation() {
         "object_type_masks",
         "layout_id",
     ];
-    for rules in [Rules::Cogrid, Rules::Corrected] {
+    for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         for (index, rows) in layouts.into_iter().enumerate() {
             for features in [&ALL[..], &compact] {
                 let params = Params {
@@ -777,7 +789,7 @@ fn an_observation_that_is_brought_up_to_date_is_the_observation() {
 #[test]
 fn only_what_a_byte_holds_is_compact() {
     let compact = |params: Params| Env::new(params).unwrap().spec().compact;
-    let of = |names: &[&str]| params(Rules::Corrected, names);
+    let of = |names: &[&str]| params(RuleSet::Corrected, names);
     assert!(compact(of(&[
         "agent_dir",
         "ordered_pot_features",

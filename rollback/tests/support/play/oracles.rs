@@ -199,7 +199,7 @@ impl<'a, W: World> Match<'a, W> {
                 let decoded = seen::decode(&bytes, seats);
                 frames.extend(decoded.map_err(|error| format!("seen: {error}"))?);
             }
-            let record = Record {
+            let record = EpisodeRecord {
                 changes: &self.arbiter.changes,
                 rows: &self.log,
             };

@@ -11,7 +11,7 @@ use protocol::control::{
     Report, Return, ServerMessage, StageView, Talk, Talker, Timing, Trial, Unsaid, Upload, Waiting,
     encode,
 };
-use protocol::datagram::{Datagram, Echo, Layout};
+use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::log::{self, Ending, Header, Record};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
@@ -517,7 +517,7 @@ fn datagrams() -> Vec<(String, Vec<u8>)> {
         ..steady.clone()
     };
     let packet = |name: &str, [seats, actions]: [u8; 2], datagram: &Datagram| {
-        let layout = Layout {
+        let layout = DatagramLayout {
             seats: seats + 1,
             actions: u16::from(actions) + 1,
         };
