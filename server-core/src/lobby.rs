@@ -2,7 +2,7 @@
 //!
 //! It owns the people who wait, since when, and whether they are there. It must not know of connections, sessions,
 //! episodes or clocks: every call takes `now_us`, a [`MatchRules`] decides who may be together, and results come out of
-//! [`Lobby::poll_news`].
+//! [`Lobby::poll_event`].
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +32,7 @@ pub struct LobbyRules {
     pub seed: u64,
 }
 
-/// LobbyRules about which people may be together.
+/// Rules about which people may be together.
 pub trait MatchRules<P> {
     /// True if two people may be in one group.
     fn may_meet(&self, one: P, other: P) -> bool;
@@ -64,7 +64,7 @@ pub enum TimeoutChoice {
 
 /// A result for people who wait or waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News<P> {
+pub enum LobbyEvent<P> {
     /// These are a group, in the order of their places; AI partners take the places that are left over.
     Formed(Vec<P>),
     /// Somebody gave no sign of life in time, and has lost the place.
@@ -108,8 +108,36 @@ const MOST_MEASURED: u8 = 3;
 struct KeptApart {
     /// How often they were found too far apart.
     measured: u8,
-    /// Until then, microseconds; afterwards they are put together if nobody else can be found for either.
-    until_us: u64,
+    /// When they may be put together, if nobody else can be found for either.
+    again: MeasureAgain,
+}
+
+/// When the path between two people is measured again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum MeasureAgain {
+    /// From this time on, microseconds.
+    At(u64),
+    Never,
+}
+
+impl Default for MeasureAgain {
+    fn default() -> Self {
+        Self::At(0)
+    }
+}
+
+impl MeasureAgain {
+    fn is_due(self, now_us: u64) -> bool {
+        self <= Self::At(now_us)
+    }
+
+    /// The time of it, if it is still to come, microseconds.
+    fn after(self, now_us: u64) -> Option<u64> {
+        match self {
+            Self::At(at_us) if at_us > now_us => Some(at_us),
+            Self::At(_) | Self::Never => None,
+        }
+    }
 }
 
 /// The rules of one search for a group, with or without pairs whose path is to be measured again.
@@ -129,7 +157,7 @@ pub struct Lobby<P> {
     /// When it was last looked who can be put together, microseconds.
     settled_us: u64,
     drawn: u64,
-    news: VecDeque<News<P>>,
+    events: VecDeque<LobbyEvent<P>>,
 }
 
 impl<P: Copy + Ord> Lobby<P> {
@@ -141,7 +169,7 @@ impl<P: Copy + Ord> Lobby<P> {
             apart: BTreeMap::new(),
             settled_us: 0,
             drawn: 0,
-            news: VecDeque::new(),
+            events: VecDeque::new(),
         }
     }
 
@@ -149,7 +177,12 @@ impl<P: Copy + Ord> Lobby<P> {
     ///
     /// # Errors
     /// [`JoinRefused`]; the lobby is then unchanged.
-    pub fn join(&mut self, now_us: u64, person: P, since_us: u64) -> Result<(), JoinRefused> {
+    pub fn handle_join(
+        &mut self,
+        now_us: u64,
+        person: P,
+        since_us: u64,
+    ) -> Result<(), JoinRefused> {
         if self.find(person).is_some() {
             return Err(JoinRefused::Waiting);
         }
@@ -170,13 +203,13 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// Takes a person out; true if they waited here.
-    pub fn leave(&mut self, person: P) -> bool {
+    pub fn handle_leave(&mut self, person: P) -> bool {
         let found = self.find(person);
         found.is_some_and(|at| self.waiting.remove(at).is_some())
     }
 
     /// A person gives a sign of life; true if they were asked for one.
-    pub fn seen(&mut self, now_us: u64, person: P) -> bool {
+    pub fn handle_presence(&mut self, now_us: u64, person: P) -> bool {
         let Some(at) = self.find(person) else {
             return false;
         };
@@ -190,8 +223,8 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// Takes the choice of a person whose time is up; does nothing if they were not asked.
-    pub fn choose(&mut self, now_us: u64, person: P, choice: TimeoutChoice) {
-        self.seen(now_us, person);
+    pub fn handle_choice(&mut self, now_us: u64, person: P, choice: TimeoutChoice) {
+        self.handle_presence(now_us, person);
         let Some(at) = self.find(person) else {
             return;
         };
@@ -205,29 +238,32 @@ impl<P: Copy + Ord> Lobby<P> {
             }
             TimeoutChoice::Bot => {
                 self.waiting.remove(at);
-                self.news.push_back(News::Formed(vec![person]));
+                self.events.push_back(LobbyEvent::Formed(vec![person]));
             }
             TimeoutChoice::Leave => {
                 self.waiting.remove(at);
-                self.news.push_back(News::Left(person));
+                self.events.push_back(LobbyEvent::Left(person));
             }
         }
     }
 
     /// Two people are never put together here any more.
     pub fn keep_apart(&mut self, one: P, other: P) {
-        self.apart_of(one, other).until_us = u64::MAX;
+        self.apart_of(one, other).again = MeasureAgain::Never;
     }
 
     /// Two people were measured, and are too far apart: they are put together again after a while, to be measured
     /// again, if nobody else can be found for either by then; never any more if that was the last time.
-    pub fn too_far(&mut self, now_us: u64, one: P, other: P) {
+    pub fn handle_too_far(&mut self, now_us: u64, one: P, other: P) {
         let wait_us = self.rules.again_us;
         let apart = self.apart_of(one, other);
         apart.measured = apart.measured.saturating_add(1);
         let is_last = apart.measured >= MOST_MEASURED;
-        let again_us = if is_last { u64::MAX } else { wait_us };
-        apart.until_us = apart.until_us.max(now_us.saturating_add(again_us));
+        let again = match is_last {
+            true => MeasureAgain::Never,
+            false => MeasureAgain::At(now_us.saturating_add(wait_us)),
+        };
+        apart.again = apart.again.max(again);
     }
 
     fn apart_of(&mut self, one: P, other: P) -> &mut KeptApart {
@@ -236,13 +272,13 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// Nobody else can come: the time of everybody is up.
-    pub fn expire(&mut self, now_us: u64) {
+    pub fn expire_waits(&mut self, now_us: u64) {
         let waiting = self.waiting.iter_mut();
         waiting.for_each(|w| w.until_us = w.until_us.min(now_us));
     }
 
     /// Does what is due by time alone, and forms the groups that are possible.
-    pub fn settle(&mut self, now_us: u64, terms: &dyn MatchRules<P>) {
+    pub fn handle_timeout(&mut self, now_us: u64, terms: &dyn MatchRules<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
         while let Some(at) = self.waiting.iter().position(|w| !w.is_tried) {
@@ -273,15 +309,16 @@ impl<P: Copy + Ord> Lobby<P> {
             |w: &Waiting<P>| matches!(w.state, WaitState::Prompted(until) if until <= now_us);
         while let Some(at) = self.waiting.iter().position(is_lost) {
             let lost = self.waiting.remove(at);
-            self.news
-                .extend(lost.map(|waiting| News::GaveUp(waiting.person)));
+            self.events
+                .extend(lost.map(|waiting| LobbyEvent::GaveUp(waiting.person)));
         }
     }
 
     /// Searches again for a group for those who may be measured again.
     fn try_again(&mut self, now_us: u64) {
         let before_us = std::mem::replace(&mut self.settled_us, now_us);
-        let is_due = |apart: &KeptApart| before_us < apart.until_us && apart.until_us <= now_us;
+        let is_due =
+            |apart: &KeptApart| !apart.again.is_due(before_us) && apart.again.is_due(now_us);
         let due = self.apart.iter().filter(|(_, apart)| is_due(apart));
         for (&(one, other), _) in due {
             let pair = self.waiting.iter_mut();
@@ -312,8 +349,8 @@ impl<P: Copy + Ord> Lobby<P> {
             }
             OnTimeout::Leave => {
                 let left = self.waiting.remove(at);
-                self.news
-                    .extend(left.map(|waiting| News::Left(waiting.person)));
+                self.events
+                    .extend(left.map(|waiting| LobbyEvent::Left(waiting.person)));
             }
             // AI partners take the places that are empty; others who may be with this person need not wait either.
             OnTimeout::Bot => {
@@ -396,7 +433,7 @@ impl<P: Copy + Ord> Lobby<P> {
     fn may_meet(&self, one: usize, other: usize, near: MatchPolicy<'_, P>) -> bool {
         let (one, other) = (self.waiting[one].person, self.waiting[other].person);
         let apart = self.apart.get(&(one.min(other), one.max(other)));
-        let is_over = |apart: &KeptApart| near.again && apart.until_us <= self.settled_us;
+        let is_over = |apart: &KeptApart| near.again && apart.again.is_due(self.settled_us);
         apart.is_none_or(is_over) && near.terms.may_meet(one, other)
     }
 
@@ -410,7 +447,7 @@ impl<P: Copy + Ord> Lobby<P> {
         if self.rules.order == MatchOrder::Random {
             self.rng().shuffle(&mut people);
         }
-        self.news.push_back(News::Formed(people));
+        self.events.push_back(LobbyEvent::Formed(people));
     }
 
     fn rng(&mut self) -> Rng {
@@ -426,28 +463,30 @@ impl<P: Copy + Ord> Lobby<P> {
         self.waiting.iter().position(|w| w.person == person)
     }
 
-    /// When [`Self::settle`] must be called even if nothing happens, microseconds.
-    pub fn poll_timeout(&self) -> Option<u64> {
+    /// The time at which [`Self::handle_timeout`] must be called even if nothing happens, microseconds, and its reason.
+    pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let follows = self.follows();
-        let next = |w: &Waiting<P>| match w.state {
-            WaitState::Prompted(until_us) => until_us,
-            WaitState::Here if follows => w
-                .until_us
-                .min(w.seen_us.saturating_add(self.rules.prompt_us)),
-            WaitState::Here | WaitState::Asked => w.seen_us.saturating_add(self.rules.prompt_us),
+        let next = |w: &Waiting<P>| {
+            let prompt = (w.seen_us.saturating_add(self.rules.prompt_us), "prompt");
+            match w.state {
+                WaitState::Prompted(until_us) => (until_us, "no answer to the prompt"),
+                WaitState::Here if follows => prompt.min((w.until_us, "end of the wait")),
+                WaitState::Here | WaitState::Asked => prompt,
+            }
         };
         let is_here = |person: P| self.find(person).is_some();
-        let again = self.apart.iter().filter(|((one, other), apart)| {
-            let is_to_come = self.settled_us < apart.until_us && apart.until_us < u64::MAX;
-            is_to_come && is_here(*one) && is_here(*other)
+        let apart = self.apart.iter();
+        let apart = apart.filter(|((one, other), _)| is_here(*one) && is_here(*other));
+        let again = apart.filter_map(|(_, apart)| {
+            let at_us = apart.again.after(self.settled_us)?;
+            Some((at_us, "second measurement"))
         });
-        let again = again.map(|(_, apart)| apart.until_us);
         self.waiting.iter().map(next).chain(again).min()
     }
 
     /// Takes the next result.
-    pub fn poll_news(&mut self) -> Option<News<P>> {
-        self.news.pop_front()
+    pub fn poll_event(&mut self) -> Option<LobbyEvent<P>> {
+        self.events.pop_front()
     }
 
     /// The people who wait, since when and until when, microseconds, and their states.

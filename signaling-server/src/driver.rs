@@ -50,10 +50,13 @@ pub async fn run(
     let carrying = tokio::spawn(carry_out(executor, todo));
     let mut stop = false;
     while !stop {
-        let at_us = hub.poll_timeout();
+        let timeout = hub.poll_timeout();
         let wake = async {
-            match at_us {
-                Some(at_us) => clock.sleep_until(at_us).await,
+            match timeout {
+                Some((at_us, reason)) => {
+                    clock.sleep_until(at_us).await;
+                    tracing::trace!(reason, "the arbiter's time has come");
+                }
                 None => std::future::pending().await,
             }
         };

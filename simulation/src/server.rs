@@ -241,7 +241,7 @@ impl Server {
     pub fn next_us(&self) -> Option<u64> {
         let process = self.process.as_ref()?;
         let hub = process.hub.poll_timeout();
-        let hub = hub.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
+        let hub = hub.map(|(at_us, _)| at_us.saturating_sub(EPOCH_US + self.skew_us));
         let storing = process.storing.as_ref().map(|(until_us, _)| *until_us);
         let writers = process.writers.values();
         let busy = writers.filter_map(|writer| writer.busy.as_ref().map(|busy| busy.0));

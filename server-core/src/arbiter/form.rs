@@ -12,7 +12,7 @@ use study::{Episode, Progress, StageKind, UnitAssignment};
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
 use super::group::{GroupId, SeatAssignment};
-use super::matches::{Match, Phase};
+use super::matches::{AT_ONCE, Match, Phase};
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
 impl Arbiter {
@@ -87,7 +87,7 @@ impl Arbiter {
             delay,
             phase,
             routes: Routes::default(),
-            wake_us: 0,
+            timeout: AT_ONCE,
         };
         for (seat, who) in game.people() {
             self.sessions[who.0].place = Place::Episode(era, true);

@@ -10,7 +10,7 @@ use study::{Outcome, Progress};
 use super::group::GroupId;
 use super::matches::Match;
 use super::{Arbiter, Effect, Place, Room, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
-use crate::lobby::{self, JoinRefused, Lobby, LobbyRules, MatchRules, News, WaitState};
+use crate::lobby::{self, JoinRefused, Lobby, LobbyEvent, LobbyRules, MatchRules, WaitState};
 
 /// Waits that an estimate is made of.
 const RECENT: usize = 20;
@@ -115,7 +115,7 @@ impl Arbiter {
             session.since_us = None;
         }
         let since_us = *session.since_us.get_or_insert(now_us);
-        match lobby.join(now_us, who, since_us) {
+        match lobby.handle_join(now_us, who, since_us) {
             Ok(()) | Err(JoinRefused::Waiting) => {
                 session.place = Place::Lobby(room);
                 self.crowd_changed.insert(room);
@@ -135,7 +135,7 @@ impl Arbiter {
     pub(super) fn leave_lobby(&mut self, room: Room, who: SessionId) {
         self.sessions[who.0].place = Place::Page;
         let lobby = self.lobbies.get_mut(&room);
-        if lobby.is_some_and(|lobby| lobby.leave(who)) {
+        if lobby.is_some_and(|lobby| lobby.handle_leave(who)) {
             self.crowd_changed.insert(room);
         }
     }
@@ -211,7 +211,7 @@ impl Arbiter {
         match self.sessions[who.0].place {
             Place::Lobby(room) => {
                 let lobby = self.lobbies.get_mut(&room);
-                if lobby.is_some_and(|lobby| lobby.seen(now_us, who)) {
+                if lobby.is_some_and(|lobby| lobby.handle_presence(now_us, who)) {
                     self.crowd_changed.insert(room);
                 }
             }
@@ -234,7 +234,7 @@ impl Arbiter {
             Choice::Leave => lobby::TimeoutChoice::Leave,
         };
         if let Some(lobby) = self.lobbies.get_mut(&room) {
-            lobby.choose(now_us, who, choice);
+            lobby.handle_choice(now_us, who, choice);
             self.crowd_changed.insert(room);
         }
     }
@@ -243,7 +243,7 @@ impl Arbiter {
     pub(super) fn settle_lobbies(&mut self, now_us: u64) {
         let is_due = |lobby: &Lobby<SessionId>| {
             let next = lobby.poll_timeout();
-            next.is_some_and(|at_us| at_us <= now_us)
+            next.is_some_and(|(at_us, _)| at_us <= now_us)
         };
         let due = self.lobbies.iter().filter(|(_, lobby)| is_due(lobby));
         let due: Vec<Room> = due.map(|(room, _)| *room).collect();
@@ -264,15 +264,15 @@ impl Arbiter {
         };
         if let Some((stage, rules)) = self.stage_of_room(room) {
             if rules.matching.reunite.is_some() && self.is_complete(stage, &lobby) {
-                lobby.expire(now_us);
+                lobby.expire_waits(now_us);
             }
             let terms = Together {
                 hub: self,
                 matching: &rules.matching,
             };
-            lobby.settle(now_us, &terms);
+            lobby.handle_timeout(now_us, &terms);
         }
-        let news: Vec<News<SessionId>> = std::iter::from_fn(|| lobby.poll_news()).collect();
+        let news: Vec<LobbyEvent<SessionId>> = std::iter::from_fn(|| lobby.poll_event()).collect();
         self.lobbies.insert(room, lobby);
         for news in news {
             self.take_news(now_us, room, news);
@@ -293,19 +293,19 @@ impl Arbiter {
         all && here.len() < usize::from(lobby.rules().group_size)
     }
 
-    fn take_news(&mut self, now_us: u64, room: Room, news: News<SessionId>) {
+    fn take_news(&mut self, now_us: u64, room: Room, news: LobbyEvent<SessionId>) {
         match news {
-            News::Formed(mut people) => {
+            LobbyEvent::Formed(mut people) => {
                 self.in_old_places(room, &mut people);
                 self.matched(now_us, room, &people);
             }
-            News::GaveUp(who) => {
+            LobbyEvent::GaveUp(who) => {
                 self.sessions[who.0].place = Place::Aside;
                 self.sessions[who.0].since_us = None;
                 self.end_wait(now_us, who, WaitedFor::GaveUp, None);
                 self.tell_wait(now_us, room, who, Ask::Return, (now_us, now_us));
             }
-            News::Left(who) => {
+            LobbyEvent::Left(who) => {
                 let outcome = self.stage_of_room(room).map(|(_, lobby)| lobby.or_else);
                 self.sessions[who.0].place = Place::Page;
                 self.end_wait(now_us, who, WaitedFor::TimedOut, None);
@@ -456,7 +456,7 @@ impl Arbiter {
         if let Some(lobby) = self.lobbies.get_mut(&room) {
             distant
                 .iter()
-                .for_each(|(one, other)| lobby.too_far(now_us, *one, *other));
+                .for_each(|(one, other)| lobby.handle_too_far(now_us, *one, *other));
         }
         tracing::info!(
             pairs = distant.len(),

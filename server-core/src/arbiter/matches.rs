@@ -15,6 +15,9 @@ use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::seats::{Moment, Page, Seats};
 
+/// An episode that something has happened to is settled at once.
+pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
+
 /// A page's report when it was ready to play.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ready {
@@ -47,8 +50,8 @@ pub(super) struct Match {
     pub phase: Phase,
     /// Which ways datagrams travel between its pages.
     pub routes: Routes,
-    /// When it is to be settled next, microseconds; 0 for at once.
-    pub wake_us: u64,
+    /// When it is to be settled next, microseconds, and why; `None` if only an event does that.
+    pub timeout: Option<(u64, &'static str)>,
 }
 
 /// Where an episode stands.
@@ -263,21 +266,21 @@ impl Match {
 
     /// Records that it is settled, and when it must decide next even if nothing comes in.
     pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
-        let times = match &self.phase {
-            Phase::Linking { until_us, .. } => vec![*until_us],
+        let is_to_come = |(at_us, _): &(u64, &'static str)| *at_us > now_us;
+        self.timeout = match &self.phase {
+            Phase::Linking { until_us, .. } => Some((*until_us, "pages that are not ready")),
             Phase::Playing(play) => match play.closing_us {
-                Some(closing_us) => vec![closing_us],
+                Some(closing_us) => Some((closing_us, "last uploads")),
                 None => {
-                    let mut all = play.seats.poll_timeout(play.moved_us);
-                    all.push(play.stalls_at(stalled_us));
-                    all
+                    let stalls = Some((play.stalls_at(stalled_us), "no progress"));
+                    let seats = play.seats.poll_timeout(play.moment(now_us));
+                    seats.into_iter().chain(stalls.filter(is_to_come)).min()
                 }
             },
-            Phase::Ending { .. } => Vec::new(),
-        };
-        // What was due by now is done.
-        let next = times.into_iter().filter(|at_us| *at_us > now_us).min();
-        self.wake_us = next.unwrap_or(u64::MAX);
+            Phase::Ending { .. } => None,
+        }
+        // All that was due by now is done.
+        .filter(is_to_come);
     }
 
     /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,

@@ -49,7 +49,7 @@ pub use events::{
 pub use group::DepartureReason;
 use group::{Group, GroupId};
 pub use identity::Identity;
-use matches::{Match, Ready};
+use matches::{AT_ONCE, Match, Ready};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use visit::{Attendance, completion_url};
 
@@ -263,7 +263,7 @@ impl Arbiter {
 
     fn touch_match(&mut self, era: Era) {
         if let Some(game) = self.matches.get_mut(&era.0) {
-            game.wake_us = 0;
+            game.timeout = AT_ONCE;
         }
     }
 
@@ -274,18 +274,19 @@ impl Arbiter {
         self.settle(now_us);
     }
 
-    /// When [`Self::handle_timeout`] wants to be called, microseconds.
-    pub fn poll_timeout(&self) -> Option<u64> {
+    /// The time at which [`Self::handle_timeout`] wants to be called, microseconds, and its reason.
+    pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
         let groups = self.groups.values().filter_map(|group| group.wake_us);
-        let matches = self.matches.values().map(|game| game.wake_us);
+        let matches = self.matches.values().filter_map(|game| game.timeout);
+        let expires_us = self.expiring.first().map(|(at_us, _)| *at_us);
         lobbies
-            .chain(groups)
-            .chain(matches.filter(|at_us| *at_us < u64::MAX))
-            .chain(self.rests.values().copied())
-            .chain(self.chat_due_us())
-            .chain(self.expiring.first().map(|(at_us, _)| *at_us))
-            .chain(self.next_fading_us())
+            .chain(groups.map(|at_us| (at_us, "end of the wait for a group")))
+            .chain(matches)
+            .chain(self.rests.values().map(|at_us| (*at_us, "end of a rest")))
+            .chain(self.chat_due_us().map(|at_us| (at_us, "end of a chat")))
+            .chain(expires_us.map(|at_us| (at_us, "end of an absent session")))
+            .chain(self.next_fading_us().map(|at_us| (at_us, "retention")))
             .min()
     }
 

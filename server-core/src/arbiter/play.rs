@@ -306,7 +306,7 @@ impl Arbiter {
 
     fn settle_matches(&mut self, now_us: u64) {
         let due = self.matches.iter();
-        let due = due.filter(|(_, game)| game.wake_us <= now_us);
+        let due = due.filter(|(_, game)| game.timeout.is_some_and(|(at_us, _)| at_us <= now_us));
         let eras: Vec<u16> = due.map(|(era, _)| *era).collect();
         for era in eras.into_iter().map(Era) {
             self.settle_match(now_us, era);

@@ -11,7 +11,7 @@ use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
 use super::datagram_paths::Routes;
-use super::matches::{Match, Phase, Play};
+use super::matches::{AT_ONCE, Match, Phase, Play};
 use super::seats::Seats;
 use super::{
     Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
@@ -194,7 +194,7 @@ impl Arbiter {
             delay: self.input_delays(stage),
             phase,
             routes: Routes::default(),
-            wake_us: 0,
+            timeout: AT_ONCE,
         };
         self.matches.insert(era.0, game);
         if ending.is_some() {

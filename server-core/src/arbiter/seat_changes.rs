@@ -7,7 +7,7 @@ use protocol::log::Record;
 use protocol::{Controller, Era, Life, Seat};
 
 use super::matches::{Phase, Play};
-use super::seat_transfer::Next;
+use super::seat_transfer::SeatEffect;
 use super::seats::Page;
 use super::{Arbiter, Effect, Ice, Place, RecordWork, SessionId, Snapshot};
 
@@ -67,11 +67,11 @@ impl Arbiter {
                 return;
             };
             let at = play.moment(now_us);
-            play.seats.update(at);
+            play.seats.handle_timeout(at);
             if !play.open || play.closing_us.is_some() {
                 return;
             }
-            let Some(next) = play.seats.poll_next(at) else {
+            let Some(next) = play.seats.poll_effect(at) else {
                 break;
             };
             self.carry_out(now_us, era, next);
@@ -79,21 +79,21 @@ impl Arbiter {
         self.tell_presence(now_us, era);
     }
 
-    fn carry_out(&mut self, now_us: u64, era: Era, next: Next) {
+    fn carry_out(&mut self, now_us: u64, era: Era, next: SeatEffect) {
         let work = match next {
-            Next::Fence(seat, life, pages) => {
+            SeatEffect::Fence(seat, life, pages) => {
                 for page in pages {
                     self.tell_seat(era, page, ServerMessage::Fence { era, seat, life });
                 }
                 return;
             }
-            Next::Plan(seat) => return self.send_plan(now_us, era, seat),
-            Next::Take(seat, controller, reports) => RecordWork::Take {
+            SeatEffect::Plan(seat) => return self.send_plan(now_us, era, seat),
+            SeatEffect::Take(seat, controller, reports) => RecordWork::Take {
                 seat,
                 controller,
                 reports,
             },
-            Next::Give(seat, controller) => RecordWork::Give { seat, controller },
+            SeatEffect::Give(seat, controller) => RecordWork::Give { seat, controller },
         };
         self.effects.push_back(Effect::Archive(era, work.into()));
     }

@@ -23,9 +23,9 @@ pub(super) enum Step {
     Give(Seat),
 }
 
-/// The next step for a seat.
+/// Work that follows for a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum SeatEffect {
     /// These seats must fence it.
     Fence(Seat, Life, Vec<Seat>),
     /// The archive takes it.
@@ -37,8 +37,8 @@ pub(super) enum Next {
 }
 
 impl Seats {
-    /// Takes the next step, unless it is in progress already.
-    pub(super) fn poll_next(&mut self, at: Moment) -> Option<Next> {
+    /// Takes the next work, unless a step is in progress already.
+    pub(super) fn poll_effect(&mut self, at: Moment) -> Option<SeatEffect> {
         match &self.step {
             Some(Step::Fence { .. }) => self.report_all(at),
             Some(Step::Take(_) | Step::Give(_)) => None,
@@ -47,7 +47,7 @@ impl Seats {
     }
 
     /// Begins the next step for a seat.
-    fn begin(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+    fn begin(&mut self, at: Moment, seat: Seat) -> Option<SeatEffect> {
         let state = &self.list[seat.index()];
         if !state.person {
             return None;
@@ -58,23 +58,23 @@ impl Seats {
         match state.page {
             Page::Waiting => {
                 self.list[seat.index()].page = Page::Loading;
-                Some(Next::Plan(seat))
+                Some(SeatEffect::Plan(seat))
             }
             Page::Ready => {
                 self.step = Some(Step::Give(seat));
-                Some(Next::Give(seat, Controller::Human))
+                Some(SeatEffect::Give(seat, Controller::Human))
             }
             Page::Away | Page::Lost
                 if self.is_for_a_partner(seat) && state.controller != self.terms.partner() =>
             {
                 self.step = Some(Step::Give(seat));
-                Some(Next::Give(seat, self.terms.partner()))
+                Some(SeatEffect::Give(seat, self.terms.partner()))
             }
             _ => None,
         }
     }
 
-    fn begin_fence(&mut self, at: Moment, seat: Seat) -> Option<Next> {
+    fn begin_fence(&mut self, at: Moment, seat: Seat) -> Option<SeatEffect> {
         let controller = self.successor(seat)?;
         let fencers: Vec<Seat> = self.others_live(seat).collect();
         let (since_us, reports) = (at.now_us, vec![None; self.list.len()]);
@@ -85,7 +85,7 @@ impl Seats {
             reports,
         });
         let life = self.list[seat.index()].life;
-        Some(Next::Fence(seat, life, fencers))
+        Some(SeatEffect::Fence(seat, life, fencers))
     }
 
     /// True if a person's time is up and an AI partner is to play for the others.
@@ -107,7 +107,7 @@ impl Seats {
     /// Passes the reports on once there are enough. A page that may have confirmed inputs of the seat and cannot be
     /// asked must not continue: others may receive other inputs. As long as nobody waits for the seat, it can be asked
     /// later: if everybody lost the connection at once, they may well continue peer to peer.
-    fn report_all(&mut self, at: Moment) -> Option<Next> {
+    fn report_all(&mut self, at: Moment) -> Option<SeatEffect> {
         let Some(Step::Fence {
             seat,
             controller,
@@ -139,7 +139,7 @@ impl Seats {
         let mute: Vec<Seat> = mute.collect();
         let told = (0..).map(Seat).zip(reports);
         let told = told.filter_map(|(from, report)| Some((from, report.clone()?)));
-        let next = Next::Take(seat, controller.clone(), told.collect());
+        let next = SeatEffect::Take(seat, controller.clone(), told.collect());
         self.step = Some(Step::Take(seat));
         mute.into_iter()
             .for_each(|other| self.list[other.index()].doomed = true);

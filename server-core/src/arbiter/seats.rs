@@ -235,7 +235,7 @@ impl Seats {
     }
 
     /// Updates who is gone, until when that is granted, and what follows for those whose time is up.
-    pub(super) fn update(&mut self, at: Moment) {
+    pub(super) fn handle_timeout(&mut self, at: Moment) {
         for index in 0..self.list.len() {
             if self.list[index].person {
                 self.update_seat(at, Seat(index as u8));
@@ -415,22 +415,34 @@ impl Seats {
         owed.collect()
     }
 
-    /// When something is to be decided although nothing came in, microseconds.
-    pub(super) fn poll_timeout(&self, moved_us: u64) -> Vec<u64> {
+    /// The time at which something is to be decided next although nothing came in, microseconds, and its reason. All
+    /// that was due by now is done.
+    pub(super) fn poll_timeout(&self, at: Moment) -> Option<(u64, &'static str)> {
         let terms = &self.terms;
         let mut all = Vec::new();
         for (seat, state) in self.people() {
-            all.extend(state.gone);
-            all.extend(self.frozen_since(seat).map(|since| since + terms.frozen_us));
-            all.extend(state.hidden_us.map(|since| since + terms.warn_us));
-            all.extend(state.hidden_us.map(|since| since + terms.drop_us));
-            let away = state.page == Page::Away;
-            all.extend(away.then(|| self.stands_still_at(moved_us, seat)));
+            let frozen_us = self.frozen_since(seat).map(|since| since + terms.frozen_us);
+            let warned_us = state.hidden_us.map(|since| since + terms.warn_us);
+            let dropped_us = state.hidden_us.map(|since| since + terms.drop_us);
+            let is_away = state.page == Page::Away;
+            let still_us = is_away.then(|| self.stands_still_at(at.moved_us, seat));
+            all.extend([
+                (state.gone, "end of an absence"),
+                (frozen_us, "silence of a page"),
+                (warned_us, "warning of a hidden page"),
+                (dropped_us, "drop of a hidden page"),
+                (still_us, "no progress without a page"),
+            ]);
         }
         if let Some(Step::Fence { since_us, .. }) = &self.step {
-            all.extend([since_us + terms.fence_us, since_us + terms.witness_us]);
+            all.extend([
+                (Some(since_us + terms.fence_us), "reports for a fence"),
+                (Some(since_us + terms.witness_us), "witnesses of a fence"),
+            ]);
         }
-        all
+        let all = all.into_iter();
+        let all = all.filter_map(|(at_us, reason)| Some((at_us?, reason)));
+        all.filter(|(at_us, _)| *at_us > at.now_us).min()
     }
 }
 

@@ -317,7 +317,7 @@ impl Stage {
     /// Lets time pass, with every timeout on the way.
     fn wait(&mut self, us: u64) {
         let until = self.now_us + us;
-        while let Some(at) = self.hub.poll_timeout().filter(|at| *at <= until) {
+        while let Some((at, _)) = self.hub.poll_timeout().filter(|(at, _)| *at <= until) {
             assert!(
                 at >= self.now_us || self.now_us == until,
                 "a timeout that is due is dealt with at once"

@@ -42,18 +42,18 @@ fn lobby(on_timeout: OnTimeout) -> Lobby<u32> {
     Lobby::new(rules(on_timeout))
 }
 
-fn join(lobby: &mut Lobby<u32>, now_us: u64, person: u32) -> Option<News<u32>> {
-    lobby.join(now_us, person, now_us).unwrap();
-    settle(lobby, now_us)
+fn join(lobby: &mut Lobby<u32>, now_us: u64, person: u32) -> Option<LobbyEvent<u32>> {
+    lobby.handle_join(now_us, person, now_us).unwrap();
+    handle_timeout(lobby, now_us)
 }
 
-fn settle(lobby: &mut Lobby<u32>, now_us: u64) -> Option<News<u32>> {
-    lobby.settle(now_us, &Wanted::default());
-    lobby.poll_news()
+fn handle_timeout(lobby: &mut Lobby<u32>, now_us: u64) -> Option<LobbyEvent<u32>> {
+    lobby.handle_timeout(now_us, &Wanted::default());
+    lobby.poll_event()
 }
 
-fn formed(people: &[u32]) -> Option<News<u32>> {
-    Some(News::Formed(people.to_vec()))
+fn formed(people: &[u32]) -> Option<LobbyEvent<u32>> {
+    Some(LobbyEvent::Formed(people.to_vec()))
 }
 
 fn state(lobby: &Lobby<u32>, person: u32) -> Option<WaitState> {
@@ -75,17 +75,17 @@ fn two_people_make_a_group_in_the_order_of_arrival() {
 fn a_lone_person_gets_a_partner_exactly_at_the_timeout() {
     let mut lobby = lobby(OnTimeout::Bot);
     join(&mut lobby, 10, 7);
-    assert_eq!(lobby.poll_timeout(), Some(1_010));
-    assert_eq!(settle(&mut lobby, 1_009), None);
-    assert_eq!(settle(&mut lobby, 1_010), formed(&[7]));
+    assert_eq!(lobby.poll_timeout(), Some((1_010, "end of the wait")));
+    assert_eq!(handle_timeout(&mut lobby, 1_009), None);
+    assert_eq!(handle_timeout(&mut lobby, 1_010), formed(&[7]));
 }
 
 #[test]
 fn a_person_who_waits_on_is_still_matched() {
     let mut lobby = lobby(OnTimeout::Wait);
     join(&mut lobby, 0, 7);
-    assert_eq!(settle(&mut lobby, 1_000), None);
-    assert_eq!(lobby.poll_timeout(), Some(100_000));
+    assert_eq!(handle_timeout(&mut lobby, 1_000), None);
+    assert_eq!(lobby.poll_timeout(), Some((100_000, "prompt")));
     assert_eq!(join(&mut lobby, 5_000, 8), formed(&[7, 8]));
 }
 
@@ -93,8 +93,8 @@ fn a_person_who_waits_on_is_still_matched() {
 fn a_person_whose_time_is_up_may_have_to_leave() {
     let mut lobby = lobby(OnTimeout::Leave);
     join(&mut lobby, 0, 7);
-    assert_eq!(settle(&mut lobby, 999), None);
-    assert_eq!(settle(&mut lobby, 1_000), Some(News::Left(7)));
+    assert_eq!(handle_timeout(&mut lobby, 999), None);
+    assert_eq!(handle_timeout(&mut lobby, 1_000), Some(LobbyEvent::Left(7)));
     assert_eq!(lobby.waiting().count(), 0);
 }
 
@@ -103,20 +103,20 @@ fn a_person_whose_time_is_up_chooses_and_is_matched_until_then() {
     for (choice, news) in [
         (TimeoutChoice::Wait, None),
         (TimeoutChoice::Bot, formed(&[7])),
-        (TimeoutChoice::Leave, Some(News::Left(7))),
+        (TimeoutChoice::Leave, Some(LobbyEvent::Left(7))),
     ] {
         let mut lobby = lobby(OnTimeout::Ask);
         join(&mut lobby, 0, 7);
         // Nobody is asked before.
-        lobby.choose(999, 7, TimeoutChoice::Leave);
-        assert_eq!(settle(&mut lobby, 1_000), None);
+        lobby.handle_choice(999, 7, TimeoutChoice::Leave);
+        assert_eq!(handle_timeout(&mut lobby, 1_000), None);
         assert_eq!(state(&lobby, 7), Some(WaitState::Asked));
-        lobby.choose(1_200, 7, choice);
-        assert_eq!(settle(&mut lobby, 1_200), news);
+        lobby.handle_choice(1_200, 7, choice);
+        assert_eq!(handle_timeout(&mut lobby, 1_200), news);
         if choice == TimeoutChoice::Wait {
-            assert_eq!(settle(&mut lobby, 2_199), None);
+            assert_eq!(handle_timeout(&mut lobby, 2_199), None);
             assert_eq!(state(&lobby, 7), Some(WaitState::Here));
-            settle(&mut lobby, 2_200);
+            handle_timeout(&mut lobby, 2_200);
             assert_eq!(state(&lobby, 7), Some(WaitState::Asked));
             assert_eq!(join(&mut lobby, 2_300, 8), formed(&[7, 8]));
         }
@@ -130,26 +130,28 @@ fn who_gives_no_sign_of_life_is_asked_and_loses_the_place() {
         ..rules(OnTimeout::Bot)
     });
     join(&mut lobby, 0, 7);
-    assert!(!lobby.seen(200, 7));
-    assert_eq!(lobby.poll_timeout(), Some(500));
-    assert_eq!(settle(&mut lobby, 500), None);
+    assert!(!lobby.handle_presence(200, 7));
+    assert_eq!(lobby.poll_timeout(), Some((500, "prompt")));
+    assert_eq!(handle_timeout(&mut lobby, 500), None);
     assert_eq!(state(&lobby, 7), Some(WaitState::Prompted(550)));
+    let answer = Some((550, "no answer to the prompt"));
+    assert_eq!(lobby.poll_timeout(), answer);
     // Nobody is put together with somebody who may not be there.
     assert_eq!(join(&mut lobby, 510, 8), None);
-    assert!(lobby.seen(520, 7));
-    assert_eq!(settle(&mut lobby, 520), formed(&[7, 8]));
+    assert!(lobby.handle_presence(520, 7));
+    assert_eq!(handle_timeout(&mut lobby, 520), formed(&[7, 8]));
     join(&mut lobby, 600, 9);
-    settle(&mut lobby, 900);
-    assert_eq!(settle(&mut lobby, 949), None);
-    assert_eq!(settle(&mut lobby, 950), Some(News::GaveUp(9)));
+    handle_timeout(&mut lobby, 900);
+    assert_eq!(handle_timeout(&mut lobby, 949), None);
+    assert_eq!(handle_timeout(&mut lobby, 950), Some(LobbyEvent::GaveUp(9)));
     assert_eq!(lobby.poll_timeout(), None);
 }
 
 #[test]
 fn a_returning_person_keeps_the_time_already_waited() {
     let mut lobby = lobby(OnTimeout::Bot);
-    lobby.join(2_000, 7, 900).unwrap();
-    assert_eq!(settle(&mut lobby, 2_000), formed(&[7]));
+    lobby.handle_join(2_000, 7, 900).unwrap();
+    assert_eq!(handle_timeout(&mut lobby, 2_000), formed(&[7]));
 }
 
 #[test]
@@ -161,25 +163,25 @@ fn people_who_are_kept_apart_wait_for_others() {
     assert_eq!(join(&mut lobby, 2, 9), formed(&[7, 9]));
     assert_eq!(join(&mut lobby, 3, 7), None);
     // An AI partner for the one is none for the other.
-    assert_eq!(settle(&mut lobby, 1_001), formed(&[8]));
+    assert_eq!(handle_timeout(&mut lobby, 1_001), formed(&[8]));
 }
 
 #[test]
 fn people_who_were_too_far_apart_are_measured_again_a_few_times() {
     let mut lobby = lobby(OnTimeout::Wait);
     let mut now_us = 0;
-    lobby.join(now_us, 7, 0).unwrap();
+    lobby.handle_join(now_us, 7, 0).unwrap();
     for _ in 0..MOST_MEASURED {
         assert_eq!(join(&mut lobby, now_us, 8), formed(&[7, 8]));
-        lobby.too_far(now_us, 8, 7);
-        lobby.join(now_us, 7, 0).unwrap();
+        lobby.handle_too_far(now_us, 8, 7);
+        lobby.handle_join(now_us, 7, 0).unwrap();
         assert_eq!(join(&mut lobby, now_us, 8), None);
         now_us += AGAIN_US;
-        assert_eq!(settle(&mut lobby, now_us - 1), None);
-        lobby.leave(8);
+        assert_eq!(handle_timeout(&mut lobby, now_us - 1), None);
+        lobby.handle_leave(8);
     }
     assert_eq!(join(&mut lobby, now_us, 8), None, "that was the last time");
-    assert_eq!(settle(&mut lobby, now_us + 10 * AGAIN_US), None);
+    assert_eq!(handle_timeout(&mut lobby, now_us + 10 * AGAIN_US), None);
 }
 
 #[test]
@@ -188,23 +190,25 @@ fn the_lobby_wakes_up_to_have_two_people_measured_again() {
         prompt_us: 10 * AGAIN_US,
         ..rules(OnTimeout::Wait)
     });
-    lobby.too_far(5, 8, 7);
+    lobby.handle_too_far(5, 8, 7);
     join(&mut lobby, 5, 7);
-    assert_eq!(lobby.poll_timeout(), Some(5 + 10 * AGAIN_US), "alone");
+    let alone = Some((5 + 10 * AGAIN_US, "prompt"));
+    assert_eq!(lobby.poll_timeout(), alone);
     assert_eq!(join(&mut lobby, 6, 8), None);
-    assert_eq!(lobby.poll_timeout(), Some(5 + AGAIN_US));
-    assert_eq!(settle(&mut lobby, 5 + AGAIN_US), formed(&[7, 8]));
+    let both = Some((5 + AGAIN_US, "second measurement"));
+    assert_eq!(lobby.poll_timeout(), both);
+    assert_eq!(handle_timeout(&mut lobby, 5 + AGAIN_US), formed(&[7, 8]));
 }
 
 #[test]
 fn who_is_measured_again_waits_for_nobody_better() {
     let mut lobby = lobby(OnTimeout::Wait);
-    lobby.too_far(0, 7, 8);
+    lobby.handle_too_far(0, 7, 8);
     for person in [7, 8, 9] {
-        lobby.join(AGAIN_US, person, AGAIN_US).unwrap();
+        lobby.handle_join(AGAIN_US, person, AGAIN_US).unwrap();
     }
-    assert_eq!(settle(&mut lobby, AGAIN_US), formed(&[7, 9]));
-    assert_eq!(lobby.poll_news(), None);
+    assert_eq!(handle_timeout(&mut lobby, AGAIN_US), formed(&[7, 9]));
+    assert_eq!(lobby.poll_event(), None);
     // Whose page answers nobody is not called again.
     lobby.keep_apart(7, 8);
     assert_eq!(join(&mut lobby, 2 * AGAIN_US, 7), None);
@@ -218,13 +222,13 @@ fn a_group_is_as_the_study_wants_it() {
     };
     let mut lobby = lobby(OnTimeout::Bot);
     for person in [2, 4, 6] {
-        lobby.join(0, person, 0).unwrap();
-        lobby.settle(0, &wanted);
+        lobby.handle_join(0, person, 0).unwrap();
+        lobby.handle_timeout(0, &wanted);
     }
-    assert_eq!(lobby.poll_news(), None);
-    lobby.join(5, 3, 5).unwrap();
-    lobby.settle(5, &wanted);
-    assert_eq!(lobby.poll_news(), formed(&[2, 3]));
+    assert_eq!(lobby.poll_event(), None);
+    lobby.handle_join(5, 3, 5).unwrap();
+    lobby.handle_timeout(5, &wanted);
+    assert_eq!(lobby.poll_event(), formed(&[2, 3]));
 }
 
 #[test]
@@ -238,7 +242,7 @@ fn places_are_drawn_if_the_study_wants_it() {
         };
         let mut lobby = Lobby::new(rules);
         join(&mut lobby, 0, 1);
-        let Some(News::Formed(people)) = join(&mut lobby, 0, 2) else {
+        let Some(LobbyEvent::Formed(people)) = join(&mut lobby, 0, 2) else {
             panic!("a group")
         };
         firsts.insert(people[0]);
@@ -254,11 +258,11 @@ fn a_full_lobby_and_a_second_visit_are_refused() {
         ..rules(OnTimeout::Wait)
     };
     let mut lobby = Lobby::new(rules);
-    lobby.join(0, 1, 0).unwrap();
-    assert_eq!(lobby.join(0, 1, 0), Err(JoinRefused::Waiting));
-    assert_eq!(lobby.join(0, 2, 0), Err(JoinRefused::Full));
-    assert!(lobby.leave(1));
-    assert!(!lobby.leave(1));
+    lobby.handle_join(0, 1, 0).unwrap();
+    assert_eq!(lobby.handle_join(0, 1, 0), Err(JoinRefused::Waiting));
+    assert_eq!(lobby.handle_join(0, 2, 0), Err(JoinRefused::Full));
+    assert!(lobby.handle_leave(1));
+    assert!(!lobby.handle_leave(1));
 }
 
 #[test]
@@ -271,10 +275,10 @@ fn a_hundred_people_at_once_are_all_in_groups() {
                 ..rules(OnTimeout::Wait)
             };
             let mut lobby = Lobby::new(rules);
-            (0..100).for_each(|person| lobby.join(3, person, 3).unwrap());
-            lobby.settle(3, &Wanted::default());
+            (0..100).for_each(|person| lobby.handle_join(3, person, 3).unwrap());
+            lobby.handle_timeout(3, &Wanted::default());
             let mut seen = BTreeSet::new();
-            while let Some(News::Formed(people)) = lobby.poll_news() {
+            while let Some(LobbyEvent::Formed(people)) = lobby.poll_event() {
                 assert_eq!(people.len(), usize::from(size));
                 assert!(people.into_iter().all(|person| seen.insert(person)));
             }
@@ -376,7 +380,7 @@ impl Model {
         match step {
             Step::Join(who) => {
                 let is_free = self.since.len() < 8 && !self.since.contains_key(&who);
-                prop_assert_eq!(self.lobby.join(now, who, now).is_ok(), is_free);
+                prop_assert_eq!(self.lobby.handle_join(now, who, now).is_ok(), is_free);
                 if is_free {
                     self.since.insert(who, now);
                     self.seen.insert(who, now);
@@ -384,14 +388,14 @@ impl Model {
             }
             Step::Leave(who) => {
                 let waited = self.since.remove(&who).is_some();
-                prop_assert_eq!(self.lobby.leave(who), waited);
+                prop_assert_eq!(self.lobby.handle_leave(who), waited);
             }
             Step::Seen(who) => {
-                self.lobby.seen(now, who);
+                self.lobby.handle_presence(now, who);
                 self.seen.insert(who, now);
             }
             Step::Choose(who, choice) => {
-                self.lobby.choose(now, who, choice);
+                self.lobby.handle_choice(now, who, choice);
                 self.seen.insert(who, now);
             }
             Step::KeptApart(one, other) => {
@@ -399,7 +403,7 @@ impl Model {
                 self.apart.insert((one.min(other), one.max(other)));
             }
             Step::TooFar(one, other) => {
-                self.lobby.too_far(now, one, other);
+                self.lobby.handle_too_far(now, one, other);
                 let (measured, until) = self
                     .far
                     .entry((one.min(other), one.max(other)))
@@ -414,19 +418,19 @@ impl Model {
             Step::Wait(us) => {
                 // As a driver does: whenever the lobby wants it.
                 let until = now + us;
-                while let Some(at) = self.lobby.poll_timeout().filter(|at| *at <= until) {
+                while let Some((at, _)) = self.lobby.poll_timeout().filter(|due| due.0 <= until) {
                     self.now = at;
-                    self.settle()?;
+                    self.handle_timeout()?;
                 }
                 self.now = until;
             }
         }
-        self.settle()
+        self.handle_timeout()
     }
 
-    fn settle(&mut self) -> Result<(), TestCaseError> {
-        self.lobby.settle(self.now, &self.wanted);
-        while let Some(news) = self.lobby.poll_news() {
+    fn handle_timeout(&mut self) -> Result<(), TestCaseError> {
+        self.lobby.handle_timeout(self.now, &self.wanted);
+        while let Some(news) = self.lobby.poll_event() {
             self.news(news)?;
         }
         self.look()
@@ -438,10 +442,10 @@ impl Model {
         self.since.remove(&who)
     }
 
-    fn news(&mut self, news: News<u32>) -> Result<(), TestCaseError> {
+    fn news(&mut self, news: LobbyEvent<u32>) -> Result<(), TestCaseError> {
         let (now, rules) = (self.now, self.rules);
         match news {
-            News::Formed(people) => {
+            LobbyEvent::Formed(people) => {
                 let size = usize::from(rules.group_size);
                 prop_assert!((1..=size).contains(&people.len()));
                 let is_whole = people.len() == size && rules.on_timeout != OnTimeout::Bot;
@@ -453,11 +457,11 @@ impl Model {
                     prop_assert!(now - self.seen[&who] < rules.prompt_us + rules.grace_us);
                 }
             }
-            News::GaveUp(who) => {
+            LobbyEvent::GaveUp(who) => {
                 prop_assert!(self.gone(who).is_some());
                 prop_assert_eq!(now - self.seen[&who], rules.prompt_us + rules.grace_us);
             }
-            News::Left(who) => {
+            LobbyEvent::Left(who) => {
                 let came = self.gone(who);
                 prop_assert!(came.is_some_and(|came| now - came >= 1_000));
             }
@@ -502,7 +506,11 @@ impl Model {
             !could_be(&there, size, &fits),
             "{there:?} wait, and could be a group"
         );
-        prop_assert!(self.lobby.poll_timeout().is_none_or(|at| at > self.now));
+        prop_assert!(
+            self.lobby
+                .poll_timeout()
+                .is_none_or(|(at, _)| at > self.now)
+        );
         Ok(())
     }
 }

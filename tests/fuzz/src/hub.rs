@@ -221,7 +221,7 @@ impl Server {
     fn wait(&mut self, us: u64) {
         let until_us = self.now_us + us;
         let mut due = 0;
-        while let Some(at_us) = self.hub.poll_timeout().filter(|at_us| *at_us <= until_us) {
+        while let Some((at_us, _)) = self.hub.poll_timeout().filter(|due| due.0 <= until_us) {
             due = if at_us > self.now_us { 0 } else { due + 1 };
             assert!(due < TIMEOUTS, "a timeout that is due stays due");
             self.now_us = at_us.max(self.now_us);

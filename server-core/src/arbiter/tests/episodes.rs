@@ -523,7 +523,7 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
     let due = stage.hub.poll_timeout().unwrap();
     assert_eq!(
         due,
-        stage.now_us + 30 * SECOND,
+        (stage.now_us + 30 * SECOND, "last uploads"),
         "not the time of the page that is away"
     );
 }
