@@ -3,6 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use super::record::Phase;
+
 /// Reports progress: one line that overwrites the one before on a terminal, and a line now and then elsewhere.
 pub(super) struct Line {
     is_terminal: bool,
@@ -39,4 +41,25 @@ impl Drop for Line {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
     }
+}
+
+/// How far the sessions are after a time of the study, microseconds.
+pub(super) fn standing(since_us: u64, phases: &[Phase]) -> String {
+    let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
+    let (over, stuck) = (
+        count(&|p| p.is_over()),
+        count(&|p| matches!(p, Phase::Stuck(_))),
+    );
+    let (play, coming) = (count(&|p| p.is_playing()), count(&|p| *p == Phase::Coming));
+    let (all, here) = (phases.len(), phases.len() - over - coming);
+    let s = since_us / 1_000_000;
+    let (min, s) = (s / 60, s % 60);
+    let stuck = match stuck {
+        0 => String::new(),
+        stuck => format!(", {stuck} STUCK"),
+    };
+    format!(
+        "{min:02}:{s:02} of study time: {over} of {all} done, {here} here, {play} of them playing, {coming} to \
+         come{stuck}"
+    )
 }

@@ -1,52 +1,77 @@
-//! Half-finished forms: the server stores the answers so far, and they are still there after a reload.
+//! Half-finished stages: the server stores the answers so far, and they are still there after a reload.
 
-use protocol::control::{Answer, ClientMessage, Draft, StageView};
+use client_core::ShownStage;
+use protocol::control::{Draft, StageView};
 
-use super::Bot;
 use super::person::Act;
-use super::stage::Stage;
+use super::talk::WORDS;
+use super::{Bot, S};
 
-/// Drafts of a form, and what the server has promised to store.
+/// Drafts of a stage, and what the server has promised to store.
 #[derive(Debug, Default)]
 pub(super) struct Drafts {
     /// The stage that they belong to.
-    of: Option<Stage>,
-    /// All drafts that were sent, by their number.
-    sent: Vec<Draft>,
-    /// The number of the last one that is durable.
+    of: Option<ShownStage>,
+    /// All drafts that were sent, by tab and number.
+    sent: Vec<((u32, u32), Draft)>,
+    /// The index of the last one that is durable.
     kept: Option<usize>,
-    /// When the next one is sent.
+    /// When the next one is made.
     due_us: Option<u64>,
 }
 
 impl Drafts {
-    /// When the next one is sent.
+    /// When the next one is made.
     pub(super) fn due_us(&self) -> Option<u64> {
         self.due_us
     }
 
-    /// Notes that the server has made a draft durable.
-    pub(super) fn kept(&mut self, number: u32) {
-        self.kept = self.kept.max(Some(number as usize));
+    /// Notes that a page sends a draft.
+    pub(super) fn sent(&mut self, tab: u32, number: u32, draft: &Draft) {
+        let key = (tab, number);
+        // One that the server has not answered is sent again.
+        if self.sent.iter().all(|(known, _)| *known != key) {
+            self.sent.push((key, draft.clone()));
+        }
     }
 
-    /// Notes that a form is shown, to be answered within some time: a draft of it is sent halfway.
+    /// Notes that the server has made a draft durable.
+    pub(super) fn kept(&mut self, tab: u32, number: u32) {
+        let mut known = self.sent.iter();
+        let at = known.position(|(known, _)| *known == (tab, number));
+        self.kept = self.kept.max(at);
+    }
+
+    /// Notes that a form is shown, to be answered within some time: a draft of it is made halfway.
     pub(super) fn begin(&mut self, now_us: u64, within_us: u64) {
         self.due_us = Some(now_us + within_us / 2);
+    }
+
+    /// Forgets the draft that was to be made.
+    pub(super) fn stop(&mut self) {
+        self.due_us = None;
     }
 
     /// Checks that a stage from the server comes with the draft that was promised.
     ///
     /// # Errors
     /// A sentence, if it does not.
-    pub(super) fn check(&mut self, stage: &Stage, draft: Option<&Draft>) -> Result<(), String> {
+    pub(super) fn check(
+        &mut self,
+        stage: &ShownStage,
+        draft: Option<&Draft>,
+    ) -> Result<(), String> {
         // A participant who is away while others of the group are gone finds the draft on returning.
         if stage.view == StageView::Regroup {
             return Ok(());
         }
         if self.of.as_ref() != Some(stage) {
+            let is_here = (self.of.as_ref()).is_some_and(|before| before.index == stage.index);
+            let before = std::mem::take(self);
             *self = Self {
                 of: Some(stage.clone()),
+                // Another attempt begins without a draft, and a rest has that of its stage.
+                sent: if is_here { before.sent } else { Vec::new() },
                 ..Self::default()
             };
         }
@@ -58,7 +83,7 @@ impl Drafts {
         };
         // A draft that was sent after the last one that is known to be durable may be durable too.
         let mut known = self.sent.iter().skip(self.kept.unwrap_or(0));
-        match known.any(|known| known.answers == draft.answers) {
+        match known.any(|(_, known)| known.answers == draft.answers) {
             true => Ok(()),
             false => Err(format!("nobody has answered so far: {:?}", draft.answers)),
         }
@@ -66,46 +91,46 @@ impl Drafts {
 }
 
 impl Bot {
-    /// Sends the answers so far to the server, when it is time.
+    /// Types the answers so far into the page, when it is time.
     pub(super) fn draft(&mut self, now_us: u64) {
         if self
             .drafts
             .due_us
             .take_if(|at_us| *at_us <= now_us)
             .is_none()
-            || !self.is_welcome
         {
             return;
         }
-        let (Some((_, Act::Done(answers))), Some(stage)) = (&self.act, &self.stage) else {
+        let Some((_, Act::Done(answers))) = &self.act else {
             return;
         };
-        let half: Vec<Answer> = match self.talking.unsent() {
-            Some(unsent) => unsent,
-            None => answers[..answers.len().div_ceil(2)].to_vec(),
-        };
-        let draft = Draft {
-            page: 0,
-            pages_ms: vec![((now_us - self.since_us) / 1_000) as u32],
-            answers: half,
-        };
-        let message = ClientMessage::Draft {
-            number: self.drafts.sent.len() as u32,
-            stage: stage.index,
-            draft: draft.clone(),
-        };
-        self.drafts.sent.push(draft);
-        self.say(message);
+        let half = answers[..answers.len().div_ceil(2)].to_vec();
+        let Some(tab) = &mut self.tab else { return };
+        let is_chat = (tab.stage()).is_some_and(|of| matches!(of.view, StageView::Chat { .. }));
+        tab.call(now_us, |page, page_us| match is_chat {
+            true => page.handle_typed(page_us, WORDS[0]),
+            false => {
+                let here_ms = page_us.saturating_sub(page.stage_since_us()) / (S / 1_000);
+                let draft = Draft {
+                    page: 0,
+                    pages_ms: vec![here_ms as u32],
+                    answers: half,
+                };
+                page.handle_draft(page_us, draft);
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use protocol::control::Answer;
+
     use super::*;
 
     #[test]
     fn a_draft_that_was_promised_must_be_there_and_a_later_one_may_be() {
-        let stage = |index| Stage {
+        let stage = |index| ShownStage {
             index,
             count: 3,
             id: "form".to_owned(),
@@ -122,18 +147,20 @@ mod tests {
         };
         let mut drafts = Drafts::default();
         assert!(drafts.check(&stage(1), None).is_ok());
-        drafts.sent = vec![draft("1"), draft("2"), draft("3")];
+        for (number, value) in ["1", "2", "3"].into_iter().enumerate() {
+            drafts.sent(0, number as u32, &draft(value));
+        }
         assert!(drafts.check(&stage(1), None).is_ok(), "none was promised");
-        drafts.kept(1);
+        drafts.kept(0, 1);
         assert!(drafts.check(&stage(1), None).is_err());
         assert!(drafts.check(&stage(1), Some(&draft("1"))).is_err());
         assert!(drafts.check(&stage(1), Some(&draft("2"))).is_ok());
         assert!(drafts.check(&stage(1), Some(&draft("3"))).is_ok());
         assert!(drafts.check(&stage(2), None).is_ok());
         assert!(drafts.check(&stage(2), Some(&draft("3"))).is_err());
-        drafts.sent = vec![draft("4")];
-        drafts.kept(0);
-        let regroup = Stage {
+        drafts.sent(1, 0, &draft("4"));
+        drafts.kept(1, 0);
+        let regroup = ShownStage {
             view: StageView::Regroup,
             ..stage(2)
         };

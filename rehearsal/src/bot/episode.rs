@@ -1,15 +1,15 @@
-//! The episode on the page: the native peer, its datagrams through the server, and the hands that play.
+//! The episode on the page: its environment, its datagrams through the server, and the hands that play.
 
 use std::collections::VecDeque;
 
-use peer::{Effect, Now, Peer, Status};
-use protocol::Controller;
-use protocol::Seat;
+use client_core::Peer;
+use client_core::Verdict;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
+use protocol::{Controller, Seat};
 use study::StageKind;
 use study::assign::Rng;
 
-use super::Bot;
+use super::{Bot, BotEffect};
 use crate::hands::{Hands, Native};
 use crate::record::Waited;
 
@@ -46,19 +46,18 @@ impl Late {
         self.waiting.iter().map(|(at_us, _)| *at_us).min()
     }
 
-    /// Takes a datagram; gives it back if the network is not slow.
-    fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) -> Option<Way> {
-        if !self.is_slow {
-            return Some(way);
-        }
+    /// Takes a datagram, or loses it.
+    fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) {
         if rng.below(100) >= LOST {
             let at_us = now_us + 40_000 + rng.below(140_000) as u64;
             self.waiting.push_back((at_us, way));
         }
-        None
     }
 
     fn due(&mut self, now_us: u64) -> Vec<Way> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
         let (due, waiting) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|(at_us, _)| *at_us <= now_us);
@@ -69,132 +68,124 @@ impl Late {
 }
 
 impl Bot {
-    /// Calls the peer, and carries out its effects.
-    pub(super) fn with_peer(&mut self, now_us: u64, with: impl FnOnce(&mut Peer<Native>, Now)) {
-        let now = self.now(now_us);
-        let Some(mut peer) = self.peer.take() else {
+    /// Sends a message of the page.
+    pub(super) fn send(&mut self, now_us: u64, message: ClientMessage) {
+        let message = match message {
+            ClientMessage::Relay { to, bytes } if self.late.is_slow => {
+                return self.late.take(now_us, Way::Out(to, bytes), &mut self.rng);
+            }
+            message => message,
+        };
+        match &message {
+            // The token is a secret: the trace does not have it.
+            ClientMessage::Hello { .. } => self.note(
+                now_us,
+                if self.token.is_some() {
+                    "> Hello again"
+                } else {
+                    "> Hello by a link"
+                },
+            ),
+            message => self.record.lock().trace.said(now_us, message),
+        }
+        let Some(tab) = &self.tab else { return };
+        if let ClientMessage::Draft { number, draft, .. } = &message {
+            self.drafts.sent(tab.number, *number, draft);
+        }
+        if let Some((_, wire)) = tab.wire {
+            self.effects.push_back(BotEffect::Send(wire, message));
+        }
+    }
+
+    /// Holds a datagram back if the network is slow; gives everything else back.
+    pub(super) fn take_late(
+        &mut self,
+        now_us: u64,
+        message: ServerMessage,
+    ) -> Option<ServerMessage> {
+        match message {
+            ServerMessage::Relay { from, bytes } if self.late.is_slow => {
+                self.late.take(now_us, Way::In(from, bytes), &mut self.rng);
+                None
+            }
+            message => Some(message),
+        }
+    }
+
+    /// Runs whatever is due on the page, and in its episode.
+    ///
+    /// # Errors
+    /// As [`Self::drain`].
+    pub(super) fn play(&mut self, now_us: u64) -> Result<(), String> {
+        for way in self.late.due(now_us) {
+            let Some(tab) = &mut self.tab else { break };
+            let Some((socket, wire)) = tab.wire else {
+                break;
+            };
+            match way {
+                Way::Out(to, bytes) => {
+                    let message = ClientMessage::Relay { to, bytes };
+                    self.effects.push_back(BotEffect::Send(wire, message));
+                }
+                Way::In(from, bytes) => tab.call(now_us, |page, at_us| {
+                    let message = ServerMessage::Relay { from, bytes };
+                    page.handle_socket_message(at_us, socket, message);
+                }),
+            }
+        }
+        if let Some(tab) = &mut self.tab {
+            let is_episode_due = tab.is_episode_due(now_us);
+            if tab
+                .poll_timeout(now_us)
+                .is_some_and(|at_us| at_us <= now_us)
+            {
+                tab.call(now_us, |page, at_us| page.handle_timeout(at_us));
+            }
+            if is_episode_due {
+                let hands = &mut self.hands;
+                tab.call(now_us, |page, at_us| {
+                    page.with_peer(at_us, |peer, now| hands.play(peer, now));
+                });
+            }
+        }
+        self.drain(now_us)
+    }
+
+    /// An episode is on the page, or the same one again.
+    pub(super) fn handle_episode(&mut self, now_us: u64) {
+        let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
+        let Some(plan) = peer.map(|peer| peer.plan().clone()) else {
             return;
         };
-        with(&mut peer, now);
-        while let Some(effect) = peer.poll_effect() {
-            match effect {
-                Effect::Send(ClientMessage::Relay { to, bytes }) => {
-                    let way = Way::Out(to, bytes);
-                    if let Some(Way::Out(to, bytes)) = self.late.take(now_us, way, &mut self.rng) {
-                        self.say(ClientMessage::Relay { to, bytes });
-                    }
-                }
-                Effect::Send(message) => self.say(message),
-                // There is no WebRTC here: the way is through the server.
-                Effect::Connect { seat } => peer.handle_channel(now, seat, false),
-                Effect::Datagram { .. } | Effect::Disconnect { .. } => {}
-            }
-        }
-        self.peer = Some(peer);
-    }
-
-    /// When the peer wants to be called, or the hands want to look.
-    pub(super) fn peer_due_us(&mut self, now_us: u64) -> u64 {
-        let now = self.now(now_us);
-        match &self.peer {
-            Some(peer) => self.opened_us + peer.poll_timeout(now),
-            None => u64::MAX,
-        }
-    }
-
-    /// Runs whatever is due in the episode.
-    pub(super) fn play(&mut self, now_us: u64) {
-        for way in self.late.due(now_us) {
-            match way {
-                Way::Out(to, bytes) => self.say(ClientMessage::Relay { to, bytes }),
-                Way::In(from, bytes) => {
-                    let message = ServerMessage::Relay { from, bytes };
-                    self.with_peer(now_us, |peer, now| peer.handle_message(now, message));
-                }
-            }
-        }
-        if self.peer_due_us(now_us) > now_us {
-            return;
-        }
-        self.with_peer(now_us, |peer, now| peer.handle_timeout(now));
-        let mut hands = std::mem::replace(&mut self.hands, Hands::new(Rng::of(0, &[])));
-        self.with_peer(now_us, |peer, now| hands.play(peer, now));
-        self.hands = hands;
-    }
-
-    /// Returns true if the server's verdict has arrived.
-    pub(super) fn is_judged(&mut self, now_us: u64) -> bool {
-        let now = self.now(now_us);
-        let peer = self.peer.as_ref();
-        peer.is_some_and(|peer| matches!(peer.status(now), Status::Over(_)))
-    }
-
-    pub(super) fn leave_play(&mut self) {
-        (self.peer, self.outcome_us, self.next) = (None, None, None);
+        let horizon_s = self.horizon_s(&plan);
+        self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
         self.late.clear();
+        self.outcome_us = None;
+        self.doing("playing");
+        self.act = None;
+        self.expect(now_us, 2 * horizon_s + 400, "for an episode to end");
+        self.tempt_play(now_us, horizon_s);
     }
 
-    /// Handles a message about an episode.
-    pub(super) fn of_episode(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
-        match message {
-            ServerMessage::Match(plan) => self.matched(now_us, plan)?,
-            ServerMessage::Relay { from, bytes } => {
-                let way = Way::In(from, bytes);
-                if let Some(Way::In(from, bytes)) = self.late.take(now_us, way, &mut self.rng) {
-                    let message = ServerMessage::Relay { from, bytes };
-                    self.with_peer(now_us, |peer, now| peer.handle_message(now, message));
-                }
-            }
-            message => {
-                let begins = matches!(
-                    message,
-                    ServerMessage::Start { .. } | ServerMessage::Return(_)
-                );
-                self.with_peer(now_us, |peer, now| peer.handle_message(now, message));
-                if begins {
-                    self.begins(now_us)?;
-                }
-                self.judge(now_us);
-            }
-        }
-        Ok(())
-    }
-
-    fn matched(&mut self, now_us: u64, plan: Plan) -> Result<(), String> {
-        self.with_peer(now_us, |peer, now| peer.flush(now));
-        // A person who still reads an outcome is not asked.
-        let next = self.next.take();
-        self.leave_play();
-        if let Some(stage) = next {
-            self.show(now_us, stage)?;
-        }
-        let world = self.open(&plan)?;
-        let spec = world.spec();
+    /// About how long an episode lasts, seconds.
+    fn horizon_s(&self, plan: &Plan) -> u64 {
+        // One that does not open ends the bot when it is loaded.
+        let Ok(world) = self.open_world(plan) else {
+            return 0;
+        };
+        let spec = env_core::World::spec(&world);
         // A turn takes as long as the person thinks.
         let hz = if plan.rules.turns {
             1
         } else {
             spec.tick_hz.max(1)
         };
-        let horizon_s = u64::from(spec.horizon) / u64::from(hz);
-        self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
-        let now = self.now(now_us);
-        self.peer = Some(Peer::new(plan, now));
-        let partners = self.around.partners.clone();
-        self.with_peer(now_us, |peer, now| {
-            peer.handle_partners(partners);
-            peer.handle_world(now, world);
-        });
-        self.doing("playing");
-        self.act = None;
-        self.expect(2 * horizon_s + 400, "for an episode to end");
-        self.tempt_play(now_us, horizon_s);
-        Ok(())
+        u64::from(spec.horizon) / u64::from(hz)
     }
 
     /// The environment of a plan; a custom one from its module.
-    fn open(&self, plan: &Plan) -> Result<Native, String> {
-        let mut stages = self.around.study.timeline.iter();
+    pub(super) fn open_world(&self, plan: &Plan) -> Result<Native, String> {
+        let mut stages = self.info.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
             StageKind::Env(env) => env
                 .module
@@ -213,9 +204,13 @@ impl Bot {
         world.map_err(|error| format!("the environment `{}` does not open: {error}", plan.env))
     }
 
-    /// Begins the episode, or continues it on this page.
-    fn begins(&mut self, now_us: u64) -> Result<(), String> {
-        let Some(plan) = self.peer.as_ref().map(Peer::plan) else {
+    /// The episode begins, or continues on this page.
+    ///
+    /// # Errors
+    /// The way has changed.
+    pub(super) fn begin_episode(&mut self, now_us: u64) -> Result<(), String> {
+        let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
+        let Some(plan) = peer.map(Peer::plan) else {
             return Ok(());
         };
         let people = plan
@@ -232,24 +227,20 @@ impl Bot {
                 Waited::Bot
             },
         );
-        match self.stage.as_ref().map(|stage| stage.index) {
+        match self.stage().map(|stage| stage.index) {
             Some(position) => (self.record.lock()).stand_at(position, format!("{env} {params}")),
             None => Ok(()),
         }
     }
 
     /// Records the server's verdict, which the person reads for a while.
-    fn judge(&mut self, now_us: u64) {
-        let now = self.now(now_us);
-        let Some(peer) = &self.peer else { return };
-        if let Status::Over(verdict) = peer.status(now)
-            && self.outcome_us.is_none()
-        {
-            let episode = peer.plan().episode.clone();
+    pub(super) fn handle_verdict(&mut self, now_us: u64, verdict: Verdict) {
+        let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
+        if let Some(episode) = peer.map(|peer| peer.plan().episode.clone()) {
             self.record.lock().verdicts.insert(episode, verdict);
-            self.outcome_us = Some(now_us + self.some(1, 6));
-            self.expect(60, "for the stage after an episode");
-            self.mishap_us = None;
         }
+        self.outcome_us = Some(now_us + self.some(1, 6));
+        self.expect(now_us, 60, "for the stage after an episode");
+        self.mishap_us = None;
     }
 }

@@ -1,15 +1,12 @@
 //! The faults of one session, and their times: the scripts of [`Fault`].
 
-use std::time::Instant;
-
-use peer::clock::Clock as Times;
 use protocol::control::{Answer, ClientMessage, MAX_MESSAGE, StageView, encode};
 use protocol::{Era, Seat};
-use tokio_tungstenite::tungstenite::Message;
 
-use super::stage::Stage;
+use client_core::{PageEffect, ShownStage};
+
 use super::talk::Talking;
-use super::{Bot, S};
+use super::{Bot, BotEffect, RawFrame, S, TOLD_WITHIN_S};
 use crate::fault::Fault;
 use crate::record::Phase;
 
@@ -18,10 +15,10 @@ const WITHDRAW: &str = "withdraw";
 
 impl Bot {
     /// Draws whether a fault happens on a stage, and when.
-    pub(super) fn tempt(&mut self, now_us: u64, stage: &Stage) {
+    pub(super) fn tempt(&mut self, now_us: u64, stage: &ShownStage) {
         let view = &stage.view;
         let Some(fault) = self.fault else { return };
-        let study = &self.around.study;
+        let study = &self.info.study;
         let chance = fault.chance_at(view, &stage.id, study, self.mishaps);
         if self.rng.below(100) >= chance {
             return;
@@ -32,10 +29,10 @@ impl Bot {
             _ => self.some(0, 8),
         };
         if fault == Fault::Idle {
-            self.note("does nothing any more");
+            self.note(now_us, "does nothing any more");
             self.act = None;
             self.mishap_us = Some(now_us + self.some(30, 300));
-            return self.expect(400, "for an idle participant to go");
+            return self.expect(now_us, 400, "for an idle participant to go");
         }
         self.mishap_us = Some(now_us + after_us);
     }
@@ -43,8 +40,8 @@ impl Bot {
     /// Draws whether a fault happens in an episode of `horizon_s` seconds, and when.
     pub(super) fn tempt_play(&mut self, now_us: u64, horizon_s: u64) {
         let Some(fault) = self.fault else { return };
-        let id = self.stage.as_ref().map_or("", |stage| &stage.id);
-        let chance = fault.chance_in_play(id, &self.around.study, self.mishaps);
+        let id = self.stage().map_or("", |stage| &stage.id);
+        let chance = fault.chance_in_play(id, &self.info.study, self.mishaps);
         if self.rng.below(100) < chance {
             self.mishap_us = Some(now_us + self.some(4, 4 + horizon_s));
         }
@@ -60,85 +57,109 @@ impl Bot {
         self.record.lock().happened = true;
         match fault {
             Fault::DropLobby | Fault::DropPlay | Fault::CloseSurvey | Fault::Idle => {
-                return Some(self.go(fault));
+                return Some(self.go(now_us, fault));
             }
             Fault::Return => {
                 let away_us = self.some(1, 20);
-                self.come_back(now_us + away_us);
+                self.come_back(now_us, now_us + away_us);
             }
             Fault::Reload => {
-                self.note("reloads");
+                self.note(now_us, "reloads");
                 let back_us = now_us + 200_000 + self.some(0, 2);
-                self.reload(back_us);
+                self.reload(now_us, back_us);
             }
             Fault::SecondTab => self.second_tab(now_us),
             Fault::Withdraw => self.withdraw(now_us),
-            Fault::Malformed => self.malform(),
+            Fault::Malformed => self.malform(now_us),
             Fault::Refuse | Fault::FailQuiz | Fault::SlowNetwork | Fault::Server => {}
         }
         None
     }
 
     /// Leaves for good: the page is closed, or the computer switched off.
-    fn go(&mut self, fault: Fault) -> Phase {
-        self.note("goes for good");
-        if let Some(wire) = self.wire.take() {
-            match fault {
-                Fault::DropPlay | Fault::DropLobby if self.rng.below(2) == 1 => wire.cut(),
-                _ => wire.send(&ClientMessage::Unloading),
-            }
+    fn go(&mut self, now_us: u64, fault: Fault) -> Phase {
+        self.note(now_us, "goes for good");
+        match fault {
+            Fault::DropPlay | Fault::DropLobby if self.rng.below(2) == 1 => self.cut(),
+            _ => self.close_tab(now_us),
         }
         Phase::Gone
     }
 
-    /// Loses the network, with the page still open; or the page, which is opened again.
-    fn come_back(&mut self, at_us: u64) {
-        self.record.lock().returns += 1;
-        if self.rng.below(2) == 1 {
-            self.note("loses the network");
-            if let Some(wire) = self.wire.take() {
-                wire.cut();
+    /// Cuts the connection, as a computer that is switched off does.
+    fn cut(&mut self) {
+        if let Some((_, wire)) = self.tab.as_mut().and_then(|tab| tab.wire.take()) {
+            self.effects.push_back(BotEffect::Cut(wire));
+        }
+    }
+
+    /// Closes the tab, which says so to the server.
+    fn close_tab(&mut self, now_us: u64) {
+        let Some(mut tab) = self.tab.take() else {
+            return;
+        };
+        tab.call(now_us, |page, at_us| page.handle_leaving(at_us));
+        let Some((_, wire)) = tab.wire else { return };
+        while let Some(effect) = tab.page.poll_effect() {
+            if let PageEffect::Send(message) = effect {
+                self.record.lock().trace.said(now_us, &message);
+                if let ClientMessage::Draft { number, draft, .. } = &message {
+                    self.drafts.sent(tab.number, *number, draft);
+                }
+                self.effects.push_back(BotEffect::Send(wire, message));
             }
-            let now_us = self.now_us();
-            self.lost(now_us);
-            self.dial_us = Some(at_us);
+        }
+        self.effects.push_back(BotEffect::Close(wire));
+    }
+
+    /// Loses the network, with the page still open; or the page, which is opened again.
+    fn come_back(&mut self, now_us: u64, at_us: u64) {
+        self.record.lock().returns += 1;
+        let wire = self.tab.as_ref().and_then(|tab| tab.wire);
+        if self.rng.below(2) == 1 {
+            self.note(now_us, "loses the network");
+            self.offline_us = Some(at_us);
+            if let Some((_, wire)) = wire {
+                self.effects.push_back(BotEffect::Cut(wire));
+                self.lose(now_us, wire);
+            }
         } else {
-            self.note("closes the page, and opens it again");
-            self.reload(at_us);
+            self.note(now_us, "closes the page, and opens it again");
+            self.reload(now_us, at_us);
         }
     }
 
     /// Opens a new page of the same session at a time.
-    pub(super) fn reload(&mut self, at_us: u64) {
-        if let Some(wire) = self.wire.take() {
-            wire.send(&ClientMessage::Unloading);
-        }
-        self.new_page(at_us);
+    pub(super) fn reload(&mut self, now_us: u64, at_us: u64) {
+        self.close_tab(now_us);
+        self.new_page(now_us, at_us);
     }
 
-    /// Forgets what a page forgets that is opened again.
-    fn new_page(&mut self, at_us: u64) {
+    /// Forgets what a person forgets whose page is opened again.
+    fn new_page(&mut self, now_us: u64, at_us: u64) {
         self.record.lock().returns += 1;
-        self.leave_play();
+        self.tab = None;
+        self.late.clear();
         self.talking = Talking::default();
-        self.is_welcome = false;
-        (self.stage, self.act, self.done, self.is_done_sent) = (None, None, None, false);
-        (self.times, self.failures) = (Times::default(), 0);
-        self.asked.clear();
-        self.opened_us = at_us.saturating_sub(S);
-        self.dial_us = Some(at_us);
-        let away_s = at_us.saturating_sub(self.now_us()) / S;
-        self.expect(away_s + 60, "to be let in again");
+        (self.act, self.done, self.outcome_us) = (None, None, None);
+        (self.has_left, self.offline_us) = (false, None);
+        self.opens_us = Some(at_us);
+        let away_s = at_us.saturating_sub(now_us) / S;
+        self.expect(now_us, away_s + 60, "to be let in again");
     }
 
     /// Opens the link again, or duplicates the tab; the first tab must be told.
     fn second_tab(&mut self, now_us: u64) {
-        self.note("opens a second tab");
-        if let Some(wire) = self.wire.take() {
-            let was_welcome = self.is_welcome;
-            self.old = was_welcome.then(|| (wire, Instant::now()));
+        self.note(now_us, "opens a second tab");
+        let first = self.tab.take();
+        if let Some(tab) = first {
+            match (tab.page.is_welcomed(), tab.wire) {
+                (true, _) => self.old = Some((tab, now_us + TOLD_WITHIN_S * S)),
+                (false, Some((_, wire))) => self.effects.push_back(BotEffect::Close(wire)),
+                (false, None) => {}
+            }
         }
-        self.new_page(now_us);
+        self.new_page(now_us, now_us);
         if self.rng.below(2) == 1 {
             self.token = None;
         }
@@ -146,13 +167,14 @@ impl Bot {
 
     /// Leaves the study; on a debrief that allows it, with withdrawal of the data.
     fn withdraw(&mut self, now_us: u64) {
-        self.note("withdraws");
-        let view = self.stage.as_ref().map(|stage| &stage.view);
+        self.note(now_us, "withdraws");
+        let is_done = self.tab.as_ref().is_none_or(|tab| tab.page.is_done());
+        let view = self.stage().map(|stage| &stage.view);
         match view {
             Some(StageView::Debrief {
                 allow_withdraw: true,
                 ..
-            }) if self.done.is_none() => {
+            }) if !is_done => {
                 self.record.lock().has_withdrawn = true;
                 self.act = None;
                 let answer = Answer {
@@ -161,30 +183,31 @@ impl Bot {
                 };
                 self.be_done(now_us, vec![answer]);
             }
-            _ => self.leave(),
+            _ => self.leave(now_us),
         }
     }
 
     /// Returns from the page of another site, in the same tab.
     pub(super) fn return_by(&mut self, now_us: u64, ticket: String) {
-        self.note("comes back from a page of another site");
-        self.reload(now_us);
+        self.note(now_us, "comes back from a page of another site");
+        self.reload(now_us, now_us);
         self.ticket = Some(ticket);
     }
 
     /// Sends a message that no real page sends.
-    fn malform(&mut self) {
-        // A message that waits for an answer would be sent again.
+    fn malform(&mut self, now_us: u64) {
         let kind = self.rng.below(6);
-        let Some(wire) = self.wire.as_ref().filter(|_| self.done.is_none()) else {
+        // A message that waits for an answer would be sent again.
+        let tab = self.tab.as_ref().filter(|tab| !tab.page.is_done());
+        let Some((_, wire)) = tab.filter(|_| !self.has_left).and_then(|tab| tab.wire) else {
             return;
         };
-        let nonsense = |len: usize, byte: u8| vec![byte; len];
+        let nonsense = |len: usize, byte: u8| RawFrame::Binary(vec![byte; len]);
         let frame = match kind {
-            0 => Message::Binary(nonsense(40, 0xff).into()),
-            1 => Message::Text("{\"hello\": true}".into()),
-            2 => Message::Binary(nonsense(MAX_MESSAGE + 1, protocol::VERSION).into()),
-            3 => Message::Binary(nonsense(3, protocol::VERSION + 1).into()),
+            0 => nonsense(40, 0xff),
+            1 => RawFrame::Text("{\"hello\": true}".to_owned()),
+            2 => nonsense(MAX_MESSAGE + 1, protocol::VERSION),
+            3 => nonsense(3, protocol::VERSION + 1),
             4 => {
                 // Well-formed, and about something that does not exist.
                 let done = ClientMessage::StageDone {
@@ -195,7 +218,7 @@ impl Bot {
                     }],
                     pages_ms: vec![u32::MAX; 60],
                 };
-                Message::Binary(encode(&done).into())
+                RawFrame::Binary(encode(&done))
             }
             _ => {
                 let silent = ClientMessage::Silent {
@@ -203,10 +226,10 @@ impl Bot {
                     seat: Seat(200),
                     silent: true,
                 };
-                Message::Binary(encode(&silent).into())
+                RawFrame::Binary(encode(&silent))
             }
         };
-        wire.send_raw(frame);
-        self.note("sends what no page sends");
+        self.effects.push_back(BotEffect::SendRaw(wire, frame));
+        self.note(now_us, "sends what no page sends");
     }
 }

@@ -1,60 +1,54 @@
-//! One participant: a page as the browser's is, with a native peer in it, and a person in front of it.
+//! One participant without a browser, sans-IO: the page that people's browsers run, and a person in front of it.
 //!
-//! The page stores what the real one stores and sends what it sends, over a real WebSocket; only WebRTC is missing, so
-//! that datagrams travel through the server. All times are the server's clock, which may run faster than real time.
+//! The page is [`client_core::Page`]; the bot is its shell, with a native environment and without WebRTC, so that
+//! datagrams travel through the server. The person reads, answers, writes and plays by a seed, and has what goes wrong
+//! happen. A driver gives the bot the time and what comes over its connections, and does what it asks for: over
+//! real sockets, or in one process on a virtual clock.
+//!
+//! All times are the server's clock, microseconds. This module must not know of sockets, clocks and threads.
 
 mod draft;
 mod episode;
 mod mishap;
 mod person;
 mod stage;
+mod tab;
 mod talk;
 
-use std::collections::VecDeque;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+#[cfg(test)]
+mod tests;
 
-use peer::clock::Clock as Times;
-use peer::{Now, Peer};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use client_core::{Credentials, PageEffect, PageEvent, ShownStage, StopReason};
 use policy::Partners;
-use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage};
+use protocol::control::{ClientMessage, Refusal, ServerMessage};
 use study::Study;
 use study::assign::Rng;
-use tokio::sync::watch;
 
-use super::door::Door;
+use super::entry::EntryWay;
 use super::fault::Fault;
 use super::hands::{Hands, Native};
 use super::record::{Phase, Shared};
-use super::wire::{News, Wire};
-use clock::Clock;
 use draft::Drafts;
 use episode::Late;
-use stage::Stage;
+use tab::Tab;
 use talk::Talking;
-
-/// Pauses before the next attempt to connect, microseconds; the last one repeats.
-const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
 
-/// The shortest time of the machine before a bot that waits in vain counts as stuck: the machine may only be slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time within which the first of two tabs is told that the second one plays on, seconds.
+const TOLD_WITHIN_S: u64 = 60;
 
-/// The state that all bots share.
-pub(super) struct Around {
+/// The study as all bots know it.
+#[derive(Clone)]
+pub(super) struct StudyInfo {
     /// The study.
     pub(super) study: Arc<Study>,
     /// The AI partners of its episodes.
     pub(super) partners: Partners,
-    /// The clock of server and bots.
-    pub(super) clock: Clock,
-    /// The address that the server listens on; `None` while it is down.
-    pub(super) address: watch::Receiver<Option<String>>,
-    /// Round trips to the server, microseconds of the machine.
-    pub(super) round_trips: Arc<Mutex<Vec<u64>>>,
 }
 
 /// A bot that has not arrived yet.
@@ -63,7 +57,7 @@ pub(super) struct Ticket {
     /// Its random numbers.
     pub(super) rng: Rng,
     /// How it enters.
-    pub(super) door: Door,
+    pub(super) way: EntryWay,
     /// When it arrives, microseconds.
     pub(super) arrives_us: u64,
     /// Its fault.
@@ -72,469 +66,536 @@ pub(super) struct Ticket {
     pub(super) record: Shared,
 }
 
+/// The number of a connection of a bot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WireId(pub(super) u32);
+
+/// A frame that no page sends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum RawFrame {
+    /// Bytes.
+    Binary(Vec<u8>),
+    /// Text.
+    Text(String),
+}
+
+/// Work for the driver of a bot.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an effect is moved once, from a short queue to a socket"
+)]
+pub(super) enum BotEffect {
+    /// Open a connection, and report what comes of it under this number.
+    Open(WireId),
+    /// Send a message.
+    Send(WireId, ClientMessage),
+    /// Send what no page sends.
+    SendRaw(WireId, RawFrame),
+    /// Close a connection once everything is sent; nothing that comes of it counts any more.
+    Close(WireId),
+    /// Cut a connection, as a computer does that is switched off.
+    Cut(WireId),
+}
+
 /// An expected event, and the time by which it is due.
+#[derive(Clone, Debug)]
 struct Deadline {
     at_us: u64,
-    since: Instant,
     what: String,
+    /// Grows with every deadline, and whenever one is put off.
+    number: u64,
 }
 
 /// A participant.
 pub(super) struct Bot {
-    around: Rc<Around>,
+    info: Arc<StudyInfo>,
     rng: Rng,
-    door: Door,
+    way: EntryWay,
     fault: Option<Fault>,
     record: Shared,
     deadline: Deadline,
+    is_server_up: bool,
     /// When the fault happens.
     mishap_us: Option<u64>,
     mishaps: u32,
 
-    wire: Option<Wire>,
-    is_welcome: bool,
-    dial_us: Option<u64>,
-    failures: usize,
-    /// The page that another one has superseded, and since when.
-    old: Option<(Wire, Instant)>,
+    /// The tab in front of the person; none while it is closed.
+    tab: Option<Tab>,
+    /// When the next tab opens.
+    opens_us: Option<u64>,
+    /// The tab that another one has superseded, and the time by which it must know, microseconds.
+    old: Option<(Tab, u64)>,
+    /// The network is away until then, microseconds.
+    offline_us: Option<u64>,
+    /// Numbers of tabs and of connections so far.
+    tabs: u32,
+    wires: u32,
     token: Option<String>,
-    /// The ticket of the return from another site, until it has admitted the page.
+    /// The ticket of the return from another site, for the next tab.
     ticket: Option<String>,
-    /// The zero of page clocks.
-    opened_us: u64,
-    times: Times,
-    /// Requests for the time: when they were sent, by the clocks of page and machine.
-    asked: VecDeque<(u64, u64)>,
 
-    stage: Option<Stage>,
-    since_us: u64,
     /// The person's next act on this stage, and its time.
     act: Option<(u64, person::Act)>,
-    done: Option<ClientMessage>,
-    is_done_sent: bool,
+    /// The stage that the person is done with, until the server shows the next one.
+    done: Option<ShownStage>,
+    has_left: bool,
     drafts: Drafts,
     talking: Talking,
-    /// The stage that waits until the outcome of an episode has been read, and until when.
-    next: Option<Stage>,
+    /// When the person has read the outcome of an episode.
     outcome_us: Option<u64>,
-
-    peer: Option<Peer<Native>>,
     hands: Hands,
     late: Late,
     lobby_us: Option<u64>,
-}
 
-/// Makes a bot take part, from its arrival to its end.
-pub(super) async fn take_part(around: Rc<Around>, ticket: Ticket) {
-    let record = ticket.record.clone();
-    around.clock.sleep_until(ticket.arrives_us).await;
-    let mut bot = Bot::new(around, ticket);
-    let end = bot.run().await;
-    let mut record = record.lock();
-    record.phase = match end {
-        Ok(phase) => phase,
-        Err(why) => Phase::Stuck(why),
-    };
+    effects: VecDeque<BotEffect>,
+    is_over: bool,
 }
 
 impl Bot {
-    fn new(around: Rc<Around>, ticket: Ticket) -> Self {
-        let now_us = around.clock.now_us();
+    /// A bot that arrives now.
+    pub(super) fn new(now_us: u64, info: Arc<StudyInfo>, ticket: Ticket) -> Self {
         let Ticket {
             mut rng,
-            door,
+            way,
             fault,
             record,
             ..
         } = ticket;
         record.lock().phase = Phase::Here("coming in");
         let hands = Hands::new(Rng::of(rng.bits(), &[]));
-        let late = Late::new(fault == Some(Fault::SlowNetwork));
         Self {
-            around,
+            info,
             rng,
-            door,
+            way,
             fault,
             record,
             deadline: Deadline {
                 at_us: now_us + 60 * S,
-                since: Instant::now(),
                 what: "to be let in".to_owned(),
+                number: 0,
             },
+            is_server_up: true,
             mishap_us: None,
             mishaps: 0,
-            wire: None,
-            is_welcome: false,
-            dial_us: Some(now_us),
-            failures: 0,
+            tab: None,
+            opens_us: Some(now_us),
             old: None,
+            offline_us: None,
+            tabs: 0,
+            wires: 0,
             token: None,
             ticket: None,
-            opened_us: now_us - 5 * S,
-            times: Times::default(),
-            asked: VecDeque::new(),
-            stage: None,
-            since_us: now_us,
             act: None,
             done: None,
-            is_done_sent: false,
+            has_left: false,
             drafts: Drafts::default(),
             talking: Talking::default(),
-            next: None,
             outcome_us: None,
-            peer: None,
             hands,
-            late,
+            late: Late::new(fault == Some(Fault::SlowNetwork)),
             lobby_us: None,
+            effects: VecDeque::new(),
+            is_over: false,
         }
     }
 
-    async fn run(&mut self) -> Result<Phase, String> {
-        loop {
-            if let Some(end) = self.tick()? {
-                return Ok(end);
+    /// The next work for the driver.
+    pub(super) fn poll_effect(&mut self) -> Option<BotEffect> {
+        self.effects.pop_front()
+    }
+
+    /// Returns true if it takes part no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// The time of the next [`Self::handle_timeout`] at the latest, and its reason; `None` if the bot is over.
+    pub(super) fn poll_timeout(&mut self, now_us: u64) -> Option<(u64, &'static str)> {
+        if self.is_over {
+            return None;
+        }
+        let page = self.tab.as_mut().and_then(|tab| tab.poll_timeout(now_us));
+        let old = self.old.as_mut();
+        let old = old.and_then(|(tab, _)| tab.poll_timeout(now_us));
+        let act_us = self.act.as_ref().map(|(at_us, _)| *at_us);
+        let (overdue_us, _, _) = self.next_deadline();
+        let times = [
+            (page, "page"),
+            (old, "first tab"),
+            (self.opens_us, "open"),
+            (self.mishap_us, "fault"),
+            (act_us, "act"),
+            (self.outcome_us, "outcome"),
+            (self.late.due_us(), "datagram"),
+            (self.drafts.due_us(), "draft"),
+            (self.talking.due_us(), "message"),
+            (Some(overdue_us + 1), "deadline"),
+        ];
+        let times = times.into_iter();
+        let due = times.filter_map(|(due_us, reason)| Some((due_us?, reason)));
+        due.min()
+    }
+
+    /// What the bot has waited for in vain by now, and the number of that wait; the driver knows whether that is the
+    /// fault of a slow machine, and otherwise calls [`Self::give_up`].
+    pub(super) fn overdue(&self, now_us: u64) -> Option<(u64, String)> {
+        let (at_us, number, what) = self.next_deadline();
+        let is_overdue = now_us > at_us && !self.is_over;
+        is_overdue.then(|| (number, what.to_owned()))
+    }
+
+    fn next_deadline(&self) -> (u64, u64, &str) {
+        let Deadline {
+            at_us,
+            what,
+            number,
+        } = &self.deadline;
+        let own = (*at_us, *number, what.as_str());
+        match &self.old {
+            Some((_, told_us)) if *told_us < *at_us => {
+                let what = "for the first tab to be told that a second one plays on";
+                (*told_us, *number, what)
             }
-            let wake_us = self.wake_us();
-            let clock = self.around.clock.clone();
-            tokio::select! {
-                news = next(self.wire.as_mut()) => self.news(news)?,
-                news = next(self.old.as_mut().map(|(wire, _)| wire)) => self.old_news(news)?,
-                () = clock.sleep_until(wake_us) => {}
+            _ => own,
+        }
+    }
+
+    /// Ends the session as stuck.
+    pub(super) fn give_up(&mut self, why: String) {
+        self.end(Phase::Stuck(why));
+    }
+
+    /// The server is there, or not: nobody is to blame while it is down.
+    pub(super) fn handle_server(&mut self, now_us: u64, is_up: bool) {
+        self.is_server_up = is_up;
+        if !is_up {
+            let later_us = now_us + 60 * S;
+            self.deadline.at_us = self.deadline.at_us.max(later_us);
+            self.deadline.number += 1;
+            if let Some((_, told_us)) = &mut self.old {
+                *told_us = (*told_us).max(later_us);
             }
         }
     }
 
-    /// Does whatever is due. Returns the end, once it is reached.
-    fn tick(&mut self) -> Result<Option<Phase>, String> {
-        self.check()?;
-        let now_us = self.now_us();
-        if self.dial_us.is_some_and(|at_us| at_us <= now_us) {
-            self.dial(now_us);
+    /// Does whatever is due.
+    pub(super) fn handle_timeout(&mut self, now_us: u64) {
+        self.guard(|bot| bot.do_due(now_us));
+    }
+
+    fn do_due(&mut self, now_us: u64) -> Result<Option<Phase>, String> {
+        self.offline_us.take_if(|until_us| *until_us <= now_us);
+        if self.opens_us.take_if(|at_us| *at_us <= now_us).is_some() {
+            self.open_tab(now_us);
         }
-        if self.is_welcome && self.times.ask(self.page_us(now_us)) {
-            let sent_us = self.page_us(now_us);
-            self.asked
-                .push_back((sent_us, self.around.clock.machine_us()));
-            self.say(ClientMessage::Clock { sent_us });
+        self.play(now_us)?;
+        if let Some((tab, _)) = &mut self.old
+            && tab
+                .poll_timeout(now_us)
+                .is_some_and(|at_us| at_us <= now_us)
+        {
+            tab.call(now_us, |page, page_us| page.handle_timeout(page_us));
+            self.drain_old(now_us);
         }
-        self.play(now_us);
         self.draft(now_us);
         self.talk(now_us);
+        if self.outcome_us.take_if(|at_us| *at_us <= now_us).is_some()
+            && let Some(tab) = &mut self.tab
+        {
+            tab.call(now_us, |page, page_us| page.handle_outcome_read(page_us));
+        }
+        self.drain(now_us)?;
         if self.mishap_us.take_if(|at_us| *at_us <= now_us).is_some()
             && let Some(end) = self.go_wrong(now_us)
         {
             return Ok(Some(end));
         }
-        if self.outcome_us.is_some_and(|at_us| at_us <= now_us)
-            && let Some(stage) = self.next.take()
+        self.drain(now_us)?;
+        if let Some((_, act)) = self.act.take_if(|(at_us, _)| *at_us <= now_us)
+            && let Some(end) = self.act(now_us, act)
         {
-            self.outcome_us = None;
-            self.leave_play();
-            self.show(now_us, stage)?;
+            return Ok(Some(end));
         }
-        if let Some((_, act)) = self.act.take_if(|(at_us, _)| *at_us <= now_us) {
-            return Ok(self.act(now_us, act));
-        }
+        self.drain(now_us)?;
         Ok(None)
     }
 
-    /// When something is due next.
-    fn wake_us(&mut self) -> u64 {
-        let now_us = self.now_us();
-        let page = self.peer.is_some();
-        let asks_us = match (self.is_welcome, self.times.is_set()) {
-            (false, _) => 2 * S,
-            (true, false) => 20_000,
-            (true, true) if page => S / 4,
-            (true, true) => S,
+    /// A connection is open.
+    pub(super) fn handle_opened(&mut self, now_us: u64, wire: WireId) {
+        self.guard(|bot| {
+            if let Some(tab) = &mut bot.tab
+                && let Some(socket) = tab.socket(wire)
+            {
+                tab.call(now_us, |page, at_us| {
+                    page.handle_socket_opened(at_us, socket)
+                });
+            }
+            bot.drain(now_us)?;
+            Ok(None)
+        });
+    }
+
+    /// A message of the server came over a connection.
+    pub(super) fn handle_message(&mut self, now_us: u64, wire: WireId, message: ServerMessage) {
+        self.guard(|bot| {
+            if let Some((tab, _)) = &mut bot.old
+                && let Some(socket) = tab.socket(wire)
+            {
+                if message == ServerMessage::Superseded {
+                    bot.note(now_us, "< Superseded, in the first tab");
+                }
+                if let Some((tab, _)) = &mut bot.old {
+                    tab.call(now_us, |page, at_us| {
+                        page.handle_socket_message(at_us, socket, message);
+                    });
+                }
+                bot.drain_old(now_us);
+            } else if bot
+                .tab
+                .as_ref()
+                .is_some_and(|tab| tab.socket(wire).is_some())
+            {
+                bot.record.lock().trace.heard(now_us, &message);
+                bot.handle_news(now_us, wire, message)?;
+            }
+            Ok(None)
+        });
+    }
+
+    /// Bytes came over a connection that are no message.
+    pub(super) fn handle_garbled(&mut self, error: &str) {
+        self.give_up(format!("a message that no page can read: {error}"));
+    }
+
+    /// A connection is gone, or was never opened.
+    pub(super) fn handle_closed(&mut self, now_us: u64, wire: WireId) {
+        self.guard(|bot| {
+            if let Some((tab, _)) = &bot.old
+                && tab.socket(wire).is_some()
+            {
+                let is_second_in = bot.tab.as_ref().is_some_and(|tab| tab.page.is_welcomed());
+                if bot.is_server_up && is_second_in {
+                    return Err("the first tab was closed without being told why".to_owned());
+                }
+                bot.old = None;
+            } else {
+                bot.lose(now_us, wire);
+            }
+            bot.drain(now_us)?;
+            Ok(None)
+        });
+    }
+
+    /// The connection of the tab is gone.
+    fn lose(&mut self, now_us: u64, wire: WireId) {
+        let Some(tab) = &mut self.tab else { return };
+        let Some(socket) = tab.socket(wire) else {
+            return;
         };
-        let act_us = self.act.as_ref().map(|(at_us, _)| *at_us);
-        let outcome_us = self.outcome_us.filter(|_| self.next.is_some());
-        let times = [
-            self.dial_us,
-            self.mishap_us,
-            act_us,
-            outcome_us,
-            self.late.due_us(),
-            self.drafts.due_us(),
-            self.talking.due_us(),
-        ];
-        let due_us = times.into_iter().flatten().min().unwrap_or(u64::MAX);
-        let due_us = due_us.min(now_us + asks_us).min(self.peer_due_us(now_us));
-        due_us.max(now_us + 1_000)
-    }
-
-    /// Now, by the server's clock.
-    fn now_us(&self) -> u64 {
-        self.around.clock.now_us()
-    }
-
-    /// The clock of the page.
-    fn page_us(&self, now_us: u64) -> u64 {
-        now_us.saturating_sub(self.opened_us)
-    }
-
-    /// This moment on both clocks of the page.
-    fn now(&mut self, now_us: u64) -> Now {
-        let page_us = self.page_us(now_us);
-        Now {
-            page_us,
-            server_us: self.times.server_us(page_us),
-            is_set: self.times.is_set(),
+        tab.wire = None;
+        let was_welcome = tab.page.is_welcomed();
+        tab.call(now_us, |page, at_us| {
+            page.handle_socket_closed(at_us, socket)
+        });
+        // They were under way through it; over another connection they would arrive before its first message.
+        self.late.clear();
+        if was_welcome {
+            self.note(now_us, "the connection is gone");
         }
+    }
+
+    /// Runs a step, unless the bot is over, and ends it if the step does.
+    fn guard(&mut self, step: impl FnOnce(&mut Self) -> Result<Option<Phase>, String>) {
+        if self.is_over {
+            return;
+        }
+        match step(self) {
+            Ok(None) => {}
+            Ok(Some(phase)) => self.end(phase),
+            Err(why) => self.give_up(why),
+        }
+    }
+
+    fn end(&mut self, phase: Phase) {
+        let old = self.old.take().map(|(tab, _)| tab);
+        for tab in self.tab.take().into_iter().chain(old) {
+            if let Some((_, wire)) = tab.wire {
+                self.effects.push_back(BotEffect::Close(wire));
+            }
+        }
+        self.record.lock().phase = phase;
+        self.is_over = true;
+    }
+
+    fn open_tab(&mut self, now_us: u64) {
+        let credentials = Credentials {
+            ticket: self.ticket.take(),
+            session: self.token.clone(),
+            ..self.way.credentials()
+        };
+        self.tabs += 1;
+        let seed = self.rng.bits();
+        self.tab = Some(Tab::new(now_us, self.tabs, credentials, seed));
     }
 
     /// Expects something within `s` seconds.
-    fn expect(&mut self, s: u64, what: &str) {
+    fn expect(&mut self, now_us: u64, s: u64, what: &str) {
         self.deadline = Deadline {
-            at_us: self.now_us() + s * S,
-            since: Instant::now(),
+            at_us: now_us + s * S,
             what: what.to_owned(),
+            number: self.deadline.number + 1,
         };
     }
 
-    /// Fails if what is expected has not come.
-    fn check(&mut self) -> Result<(), String> {
-        let now_us = self.now_us();
-        if self.around.address.borrow().is_none() {
-            // Nobody is to blame while the server is down.
-            self.deadline.at_us = self.deadline.at_us.max(now_us + 60 * S);
-            self.deadline.since = Instant::now();
-        }
-        let Deadline { at_us, since, what } = &self.deadline;
-        if now_us > *at_us && since.elapsed() > PATIENCE {
-            return Err(format!("waited in vain {what}"));
-        }
-        match &self.old {
-            Some((_, since)) if since.elapsed() > PATIENCE => {
-                Err("the first tab was not told that a second one plays on".to_owned())
-            }
-            _ => Ok(()),
-        }
+    fn note(&self, now_us: u64, what: &str) {
+        self.record.lock().trace.note(now_us, what);
     }
 
+    /// The stage that is shown.
+    fn stage(&self) -> Option<&ShownStage> {
+        self.tab.as_ref()?.stage()
+    }
+
+    /// Sends a message of the person over the page.
     fn say(&mut self, message: ClientMessage) {
-        self.record
-            .lock()
-            .trace
-            .said(self.around.clock.now_us(), &message);
-        if let Some(wire) = &self.wire {
-            wire.send(&message);
+        if let Some(tab) = &mut self.tab {
+            tab.page.send(message);
         }
     }
 
-    fn note(&self, what: &str) {
-        self.record.lock().trace.note(self.now_us(), what);
-    }
-
-    fn dial(&mut self, now_us: u64) {
-        let address = self.around.address.borrow().clone();
-        self.dial_us = None;
-        match address {
-            Some(address) => self.wire = Some(Wire::dial(&address)),
-            None => self.lost(now_us),
+    /// Does what the page asks for, and has the person see what it shows, until there is nothing left.
+    fn drain(&mut self, now_us: u64) -> Result<(), String> {
+        while let Some(tab) = &mut self.tab {
+            if let Some(effect) = tab.page.poll_effect() {
+                self.perform(now_us, effect)?;
+            } else if let Some(event) = tab.page.poll_event() {
+                self.see(now_us, event)?;
+            } else {
+                break;
+            }
         }
+        Ok(())
     }
 
-    /// Handles the loss of a connection, or the failure to open one.
-    fn lost(&mut self, now_us: u64) {
-        self.wire = None;
-        let pause_us = PAUSES_US[self.failures.min(PAUSES_US.len() - 1)];
-        self.failures += 1;
-        self.dial_us = Some(now_us + pause_us * (75 + self.rng.below(50) as u64) / 100);
-        self.is_done_sent = false;
-        self.asked.clear();
-        // They were under way through it; over another connection they would arrive before its first message.
-        self.late.clear();
-        if std::mem::take(&mut self.is_welcome) {
-            self.note("the connection is gone");
-            self.with_peer(now_us, |peer, now| peer.handle_connection(now, false));
-        }
-    }
-
-    fn news(&mut self, news: News) -> Result<(), String> {
-        let now_us = self.now_us();
-        match news {
-            News::Open => {
-                let playing = self.peer.as_ref().and_then(Peer::playing);
-                let entry = match (&self.ticket, &self.token) {
-                    (Some(ticket), _) => Entry::Return(ticket.clone()),
-                    (None, Some(token)) => Entry::Resume {
-                        token: token.clone(),
-                        playing,
-                    },
-                    (None, None) => self.door.entry(),
-                };
-                let message = ClientMessage::hello(entry);
-                // The token is a secret: the trace does not have it.
-                self.note(if self.token.is_some() {
-                    "> Hello again"
-                } else {
-                    "> Hello by a link"
+    fn perform(&mut self, now_us: u64, effect: PageEffect) -> Result<(), String> {
+        let Some(tab) = &mut self.tab else {
+            return Ok(());
+        };
+        match effect {
+            PageEffect::OpenSocket(socket) if self.offline_us.is_some() => {
+                tab.call(now_us, |page, at_us| {
+                    page.handle_socket_closed(at_us, socket)
                 });
-                if let Some(wire) = &self.wire {
-                    wire.send(&message);
+            }
+            PageEffect::OpenSocket(socket) => {
+                self.wires += 1;
+                let wire = WireId(self.wires);
+                tab.wire = Some((socket, wire));
+                self.effects.push_back(BotEffect::Open(wire));
+            }
+            PageEffect::CloseSocket => {
+                if let Some((_, wire)) = tab.wire.take() {
+                    self.effects.push_back(BotEffect::Close(wire));
+                }
+                self.late.clear();
+            }
+            PageEffect::Send(message) => self.send(now_us, message),
+            // There is no WebRTC here: the way is through the server.
+            PageEffect::OpenChannel { seat } => {
+                tab.call(now_us, |page, at_us| {
+                    page.handle_channel(at_us, seat, false)
+                });
+            }
+            PageEffect::Datagram { .. }
+            | PageEffect::CloseChannel { .. }
+            | PageEffect::Signal { .. } => {}
+            PageEffect::LoadWorld(era) => {
+                let plan = tab.page.peer().map(|peer| peer.plan().clone());
+                if let Some(plan) = plan.filter(|plan| plan.era == era) {
+                    let world = self.open_world(&plan)?;
+                    let partners = self.info.partners.clone();
+                    if let Some(tab) = &mut self.tab {
+                        tab.call(now_us, |page, at_us| {
+                            page.handle_world(at_us, era, world, partners);
+                        });
+                    }
                 }
             }
-            News::Message(message) => {
-                self.record.lock().trace.heard(now_us, &message);
-                self.message(now_us, message)?;
+            PageEffect::RememberSession(session) => {
+                if session.is_some() {
+                    self.record.lock().token.clone_from(&session);
+                }
+                self.token = session;
             }
-            News::Garbled(error) => {
-                return Err(format!("a message that no page can read: {error}"));
-            }
-            News::Closed => self.lost(now_us),
         }
         Ok(())
     }
 
-    fn message(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
-        match message {
-            ServerMessage::Welcome { session, .. } => {
-                let mut record = self.record.lock();
-                record.token = Some(session.clone());
-                record.began_us.get_or_insert(now_us);
-                drop(record);
-                (self.token, self.ticket) = (Some(session), None);
-                (self.is_welcome, self.failures) = (true, 0);
-                self.with_peer(now_us, |peer, now| peer.handle_connection(now, true));
-                if self.done == Some(ClientMessage::Leave) {
-                    self.send_done();
+    /// Does what the first of two tabs asks for, until it is told that it is the first.
+    fn drain_old(&mut self, now_us: u64) {
+        while let Some((tab, _)) = &mut self.old {
+            let wire = tab.wire.map(|(_, wire)| wire);
+            match (tab.page.poll_effect(), wire) {
+                (Some(PageEffect::Send(message)), Some(wire)) => {
+                    self.record.lock().trace.said(now_us, &message);
+                    self.effects.push_back(BotEffect::Send(wire, message));
+                }
+                (Some(PageEffect::CloseSocket), wire) => {
+                    self.effects.extend(wire.map(BotEffect::Close));
+                    self.old = None;
+                }
+                (Some(_), _) => {}
+                (None, _) => {
+                    if tab.page.poll_event().is_none() {
+                        break;
+                    }
                 }
             }
-            ServerMessage::Refused { why } => self.refused(now_us, why)?,
-            ServerMessage::Superseded => {
-                return Err("this page is superseded by none of ours".to_owned());
+        }
+    }
+
+    fn see(&mut self, now_us: u64, event: PageEvent<Native>) -> Result<(), String> {
+        match event {
+            PageEvent::Welcomed { .. } => {
+                self.record.lock().began_us.get_or_insert(now_us);
+                self.expect_after_done(now_us);
             }
-            ServerMessage::Clock { sent_us, server_us } => {
-                let page_us = self.page_us(now_us);
-                self.times.answer(sent_us, server_us, page_us);
-                self.round_trip(sent_us);
-            }
-            ServerMessage::Stage {
-                index,
-                count,
-                id,
-                view,
-                draft,
-                ..
-            } => {
-                let stage = Stage {
-                    index,
-                    count,
-                    id,
-                    view,
-                };
-                self.drafts.check(&stage, draft.as_ref())?;
-                self.told(now_us, stage)?;
-            }
-            ServerMessage::DraftKept { number } => self.drafts.kept(number),
-            ServerMessage::Waiting(waiting) => self.wait(waiting.ask),
-            ServerMessage::Missing { .. } | ServerMessage::Signal { .. } => {}
-            message if self.hears_talk(now_us, &message) => {}
-            message => self.of_episode(now_us, message)?,
+            PageEvent::Stopped(why) => self.handle_stop(now_us, why)?,
+            PageEvent::Garbled(error) => self.handle_garbled(&error),
+            PageEvent::StageShown { .. } => self.handle_stage(now_us)?,
+            PageEvent::NotTaken => self.handle_not_taken(now_us),
+            PageEvent::Waiting(waiting) => self.wait(now_us, waiting.ask),
+            PageEvent::EpisodeBegan { .. } => self.handle_episode(now_us),
+            PageEvent::Judged(verdict) => self.handle_verdict(now_us, verdict),
+            PageEvent::ConnectionLost { .. }
+            | PageEvent::ServerStopping
+            | PageEvent::Missing { .. }
+            | PageEvent::PresenceChanged { .. }
+            | PageEvent::SeatsChanged(_)
+            | PageEvent::EpisodeLeft(_)
+            | PageEvent::TypedRestored(_)
+            | PageEvent::ClockAnswered { .. } => {}
         }
         Ok(())
     }
 
-    fn round_trip(&mut self, sent_us: u64) {
-        let machine_us = self.around.clock.machine_us();
-        while let Some((of_us, began_us)) = self.asked.pop_front() {
-            if of_us == sent_us {
-                let mut all = self
-                    .around
-                    .round_trips
-                    .lock()
-                    .unwrap_or_else(|all| all.into_inner());
-                return all.push(machine_us - began_us);
-            }
-        }
-    }
-
-    fn refused(&mut self, now_us: u64, why: Refusal) -> Result<(), String> {
+    /// The page says that it cannot go on.
+    fn handle_stop(&mut self, now_us: u64, why: StopReason) -> Result<(), String> {
         match why {
-            // The server comes back; the page keeps trying.
-            Refusal::Stopping => Ok(()),
-            // The session's link still leads to it.
-            Refusal::UnknownLink if self.ticket.take().is_some() => Ok(()),
-            Refusal::UnknownLink if self.token.take().is_some() => Ok(()),
-            Refusal::Malformed | Refusal::OldPage
+            StopReason::Refused(Refusal::Malformed | Refusal::OldPage)
                 if self.fault == Some(Fault::Malformed) && self.mishaps > 0 =>
             {
-                self.note("the page is told that it cannot go on, and is loaded again");
-                self.reload(now_us + 2 * S);
+                self.note(
+                    now_us,
+                    "the page is told that it cannot go on, and is loaded again",
+                );
+                self.reload(now_us, now_us + 2 * S);
                 Ok(())
             }
-            why => Err(format!("refused: {why:?}")),
+            StopReason::Refused(why) => Err(format!("refused: {why:?}")),
+            StopReason::Superseded => Err("this page is superseded by none of ours".to_owned()),
+            StopReason::Preview { .. } => Err("the page only shows a preview".to_owned()),
         }
-    }
-
-    /// Handles an event of the page that was superseded.
-    fn old_news(&mut self, news: News) -> Result<(), String> {
-        match news {
-            News::Message(ServerMessage::Superseded) => {
-                self.note("< Superseded, in the first tab");
-                self.old = None;
-            }
-            News::Closed if self.around.address.borrow().is_some() && self.is_welcome => {
-                return Err("the first tab was closed without being told why".to_owned());
-            }
-            News::Closed => self.old = None,
-            News::Open | News::Message(_) | News::Garbled(_) => {}
-        }
-        Ok(())
-    }
-}
-
-async fn next(wire: Option<&mut Wire>) -> News {
-    match wire {
-        Some(wire) => wire.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use protocol::Seat;
-
-    use super::*;
-    use clock::Pace;
-
-    /// A bot of the study that the rehearsals of the tests use, which has not arrived yet.
-    fn bot(fault: Fault) -> Bot {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
-        let (study, _) = catalog::read_study(&folder).unwrap();
-        let (_, clock) = Clock::paced(Pace::REAL);
-        let (_, address) = watch::channel(None);
-        let around = Around {
-            study: Arc::new(study),
-            partners: Partners::default(),
-            clock,
-            address,
-            round_trips: Arc::default(),
-        };
-        let ticket = Ticket {
-            rng: Rng::of(1, &[]),
-            door: Door::Link("link".to_owned()),
-            arrives_us: 0,
-            fault: Some(fault),
-            record: Shared::new(0, false, Some(fault)),
-        };
-        Bot::new(Rc::new(around), ticket)
-    }
-
-    #[test]
-    fn what_is_late_when_the_connection_is_lost_is_not_said_before_hello_over_the_next_one() {
-        let mut bot = bot(Fault::SlowNetwork);
-        let now_us = bot.now_us();
-        while bot.late.due_us().is_none() {
-            let (from, bytes) = (Seat(1), vec![1]);
-            let relayed = ServerMessage::Relay { from, bytes };
-            bot.of_episode(now_us, relayed).unwrap();
-        }
-        bot.lost(now_us);
-        assert_eq!(bot.late.due_us(), None);
     }
 }

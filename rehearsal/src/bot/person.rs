@@ -1,11 +1,11 @@
 //! The person in front of the page: how long they read, what they answer, when they leave.
 
+use client_core::ShownStage;
 use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
 use study::StageKind;
 use study::screening::Measured;
 use study::stage::AGREED;
 
-use super::stage::Stage;
 use super::{Bot, S};
 use crate::answers::fill;
 use crate::fault::Fault;
@@ -30,12 +30,12 @@ const OVERLOOKED: usize = 50;
 
 impl Bot {
     /// Waits in a lobby, and answers its questions.
-    pub(super) fn wait(&mut self, ask: Ask) {
+    pub(super) fn wait(&mut self, now_us: u64, ask: Ask) {
         match ask {
             Ask::Nothing => {}
             // A person who overlooks the question is asked to come back.
             Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
-                self.note("overlooks the question whether they are there");
+                self.note(now_us, "overlooks the question whether they are there");
             }
             Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
             Ask::Choice => {
@@ -50,7 +50,7 @@ impl Bot {
     ///
     /// # Errors
     /// The stage asks for something that bots do not know.
-    pub(super) fn meet(&mut self, now_us: u64, stage: &Stage) -> Result<(), String> {
+    pub(super) fn meet(&mut self, now_us: u64, stage: &ShownStage) -> Result<(), String> {
         let act = match &stage.view {
             StageView::Consent { sha256, .. } => {
                 self.doing("reading the consent");
@@ -98,12 +98,12 @@ impl Bot {
             }
             StageView::Chat { .. } => {
                 self.doing("before a chat");
-                self.expect(60, "for the chat to be told");
+                self.expect(now_us, 60, "for the chat to be told");
                 None
             }
             StageView::Env => {
                 self.doing("before an episode");
-                self.expect(180, "for an episode to be made");
+                self.expect(now_us, 180, "for an episode to be made");
                 None
             }
             StageView::Rest { min_ms, .. } => {
@@ -113,13 +113,13 @@ impl Bot {
             }
             StageView::Regroup => {
                 self.doing("waiting for the group");
-                let stages = self.around.study.timeline.iter();
+                let stages = self.info.study.timeline.iter();
                 let lobbies = stages.filter_map(|stage| match &stage.kind {
                     StageKind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
                     _ => None,
                 });
                 let longest_s = lobbies.max().unwrap_or(0);
-                self.expect(longest_s + 180, "for the others of the group");
+                self.expect(now_us, longest_s + 180, "for the others of the group");
                 None
             }
             StageView::End {
@@ -141,7 +141,11 @@ impl Bot {
             ) {
                 self.drafts.begin(now_us, after_us);
             }
-            self.expect(after_us / S + 60, &format!("on the stage `{}`", stage.id));
+            self.expect(
+                now_us,
+                after_us / S + 60,
+                &format!("on the stage `{}`", stage.id),
+            );
             self.act = Some((now_us + after_us, act));
         }
         Ok(())
@@ -165,22 +169,21 @@ impl Bot {
                 None
             }
             Act::Leave => {
-                self.note("has waited long enough, and leaves");
-                self.leave();
+                self.note(now_us, "has waited long enough, and leaves");
+                self.leave(now_us);
                 None
             }
-            Act::Close => {
-                self.wire = None;
-                Some(Phase::Over)
-            }
+            Act::Close => Some(Phase::Over),
         }
     }
 
-    /// Leaves the study, and says so again if that is lost.
-    pub(super) fn leave(&mut self) {
-        self.act = None;
-        (self.done, self.is_done_sent) = (Some(ClientMessage::Leave), false);
-        self.send_done();
+    /// Leaves the study; the page says so again if that is lost.
+    pub(super) fn leave(&mut self, now_us: u64) {
+        (self.act, self.done, self.has_left) = (None, None, true);
+        if let Some(tab) = &mut self.tab {
+            tab.call(now_us, |page, at_us| page.handle_leave(at_us));
+        }
+        self.expect_after_done(now_us);
     }
 
     fn consent(&mut self, sha256: &str) -> Vec<Answer> {
@@ -197,7 +200,7 @@ impl Bot {
     /// The measurements of a page: a computer that can do everything, except for the device, which is one that the
     /// study allows.
     fn screening(&self) -> Vec<Answer> {
-        let asked = self.around.study.screening();
+        let asked = self.info.study.screening();
         let device = asked.and_then(|asked| asked.device.first().copied());
         let measured = Measured {
             device: device.unwrap_or(Device::Desktop),
@@ -217,7 +220,7 @@ impl Bot {
 
     /// The act with which a person returns from the page of another site, which bots do not open.
     fn external(&self, id: &str, ticket: &str) -> Result<Act, String> {
-        let mut stages = self.around.study.timeline.iter();
+        let mut stages = self.info.study.timeline.iter();
         let external = stages.find_map(|stage| match &stage.kind {
             StageKind::External(external) if stage.id == id => Some(external),
             _ => None,
@@ -237,6 +240,6 @@ impl Bot {
     fn quiz(&mut self, id: &str, attempt: (u8, u8)) -> Result<Vec<Answer>, String> {
         let fails = self.fault == Some(Fault::FailQuiz);
         self.record.lock().happened |= fails;
-        solve(&self.around.study, id, (fails, attempt), &mut self.rng)
+        solve(&self.info.study, id, (fails, attempt), &mut self.rng)
     }
 }

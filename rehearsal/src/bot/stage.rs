@@ -1,91 +1,87 @@
-//! The stages as the page shows them, and answers that it keeps until the server has taken them.
+//! The stages as the page shows them, and what the person has done with them.
 
-use protocol::control::{Answer, ClientMessage, StageView};
+use client_core::ShownStage;
+use protocol::control::{Answer, ServerMessage, StageView};
 
-use super::Bot;
+use super::person::Act;
 use super::talk::Talking;
+use super::{Bot, WireId};
 use crate::record::{Given, Phase, Waited, cuts};
 
-/// A stage as the server sent it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stage {
-    pub(super) index: u16,
-    pub(super) count: u16,
-    pub(super) id: String,
-    pub(super) view: StageView,
-}
-
 impl Bot {
-    /// Handles the participant's stage, from the server.
-    pub(super) fn told(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
-        if matches!(stage.view, StageView::Lobby { .. }) && self.lobby_us.is_none() {
-            self.lobby_us = Some(now_us);
-            self.tempt(now_us, &stage);
-        }
-        let is_judged = self.is_judged(now_us);
-        if is_judged && self.outcome_us.is_some() {
-            self.next = Some(stage);
+    /// Handles a message of the server: checks what was promised, and gives it to the page.
+    ///
+    /// # Errors
+    /// A sentence, if it must not come, or asks for something that bots do not know.
+    pub(super) fn handle_news(
+        &mut self,
+        now_us: u64,
+        wire: WireId,
+        message: ServerMessage,
+    ) -> Result<(), String> {
+        let Some(message) = self.take_late(now_us, message) else {
             return Ok(());
-        }
-        let is_same = self.stage.as_ref() == Some(&stage);
-        if is_same && self.peer.is_some() && !is_judged {
-            return Ok(());
-        }
-        if is_same && stage.view != StageView::Env && self.peer.is_none() {
-            self.told_again();
-            return Ok(());
-        }
-        self.leave_play();
-        self.show(now_us, stage)
-    }
-
-    /// Handles the same stage again: the server did not receive that it is done, refuses it, or has only now admitted
-    /// the page.
-    fn told_again(&mut self) {
-        if !self.is_done_sent {
-            return self.send_done();
-        }
-        if let Some(done) = &self.done {
-            let what = format!("for the server to take {done:?}");
-            self.expect(60, &what);
-        }
-    }
-
-    pub(super) fn send_done(&mut self) {
-        if let Some(done) = self.done.clone().filter(|_| self.is_welcome) {
-            self.say(done);
-            self.is_done_sent = true;
-            let is_rest =
-                (self.stage.as_ref()).is_some_and(|of| matches!(of.view, StageView::Rest { .. }));
-            // Others may rest longer.
-            let patience_s = if is_rest { 600 } else { 60 };
-            self.expect(patience_s, "for the stage after one that is done");
-        }
-    }
-
-    /// Finishes the stage.
-    pub(super) fn be_done(&mut self, now_us: u64, answers: Vec<Answer>) {
-        let Some(stage) = &self.stage else { return };
-        self.record.lock().given.push(Given {
-            stage: stage.id.clone(),
-            answers: answers.clone(),
-            is_acknowledged: false,
-        });
-        let pages = match &stage.view {
-            StageView::Instructions { pages, .. } => pages.len().max(1),
-            _ => 1,
         };
-        let page_ms = (now_us - self.since_us) / 1_000 / pages as u64;
-        let done = ClientMessage::StageDone {
-            stage: stage.index,
-            answers,
-            pages_ms: vec![page_ms as u32; pages],
+        let begins = matches!(
+            message,
+            ServerMessage::Start { .. } | ServerMessage::Return(_)
+        );
+        let mut talk = None;
+        match &message {
+            ServerMessage::Stage {
+                index,
+                count,
+                id,
+                view,
+                draft,
+                ..
+            } => {
+                let stage = ShownStage {
+                    index: *index,
+                    count: *count,
+                    id: id.clone(),
+                    view: view.clone(),
+                };
+                self.drafts.check(&stage, draft.as_ref())?;
+            }
+            ServerMessage::DraftKept { number } => {
+                let tab = self.tab.as_ref().map_or(0, |tab| tab.number);
+                self.drafts.kept(tab, *number);
+            }
+            ServerMessage::Talk(told) => {
+                told.lines.iter().for_each(|line| self.read_line(line));
+                talk = Some(told.clone());
+            }
+            ServerMessage::Said { line, .. } => self.read_line(line),
+            _ => {}
+        }
+        let Some(tab) = &mut self.tab else {
+            return Ok(());
         };
-        (self.done, self.is_done_sent) = (Some(done), false);
-        self.send_done();
+        if let Some(socket) = tab.socket(wire) {
+            tab.call(now_us, |page, at_us| {
+                page.handle_socket_message(at_us, socket, message);
+            });
+        }
+        self.drain(now_us)?;
+        if begins {
+            self.begin_episode(now_us)?;
+        }
+        // A chat that comes while an outcome is read is met with its stage.
+        let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
+        let known = chat.map(|chat| chat.talk());
+        if let Some(talk) = talk.filter(|talk| known.is_some_and(|known| known.round == talk.round))
+        {
+            self.meet_talk(now_us, &talk);
+        }
+        Ok(())
     }
 
-    pub(super) fn show(&mut self, now_us: u64, stage: Stage) -> Result<(), String> {
+    /// The page shows another stage.
+    pub(super) fn handle_stage(&mut self, now_us: u64) -> Result<(), String> {
+        let Some(stage) = self.stage().cloned() else {
+            return Ok(());
+        };
         self.acknowledge(&stage);
         use StageView::{Chat, End, Env, Lobby, Regroup, Rest};
         // A match may still come to nothing.
@@ -96,24 +92,77 @@ impl Bot {
         if !matches!(stage.view, Env | Regroup | Rest { .. } | End { .. }) {
             (self.record.lock()).stand_at(stage.index, stage.id.clone())?;
         }
-        (self.since_us, self.act) = (now_us, None);
+        (self.act, self.outcome_us) = (None, None);
+        self.drafts.stop();
         self.talking = Talking::default();
-        self.stage = Some(stage.clone());
+        let is_first_wait = matches!(stage.view, Lobby { .. }) && self.lobby_us.is_none();
+        if is_first_wait {
+            self.lobby_us = Some(now_us);
+        }
         self.meet(now_us, &stage)?;
-        if !matches!(stage.view, StageView::Lobby { .. }) {
+        if is_first_wait || !matches!(stage.view, Lobby { .. }) {
             self.tempt(now_us, &stage);
+        }
+        // It came while the outcome of the episode before was read.
+        let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
+        if let Some(talk) = chat.map(|chat| chat.talk().clone()) {
+            self.meet_talk(now_us, &talk);
         }
         Ok(())
     }
 
+    /// Finishes the stage.
+    pub(super) fn be_done(&mut self, now_us: u64, answers: Vec<Answer>) {
+        let Some(tab) = &mut self.tab else { return };
+        let Some(stage) = tab.stage().cloned() else {
+            return;
+        };
+        self.record.lock().given.push(Given {
+            stage: stage.id.clone(),
+            answers: answers.clone(),
+            is_acknowledged: false,
+        });
+        let pages = match &stage.view {
+            StageView::Instructions { pages, .. } => pages.len().max(1),
+            _ => 1,
+        };
+        tab.call(now_us, |page, page_us| {
+            let here_ms = page_us.saturating_sub(page.stage_since_us()) / 1_000;
+            let page_ms = here_ms / pages as u64;
+            page.handle_done(page_us, answers, vec![page_ms as u32; pages]);
+        });
+        self.done = Some(stage);
+        self.expect_after_done(now_us);
+    }
+
+    /// The server told the stage again instead of taking what was done: the person does it again.
+    pub(super) fn handle_not_taken(&mut self, now_us: u64) {
+        let given = self.record.lock().given.last().cloned();
+        if let Some(given) = given.filter(|_| self.done.is_some()) {
+            self.expect(now_us, 60, "for the server to take what was done");
+            self.act = Some((now_us + self.some(1, 3), Act::Done(given.answers)));
+        }
+    }
+
+    /// Expects the next stage, if the person is done with this one, or has left.
+    pub(super) fn expect_after_done(&mut self, now_us: u64) {
+        let is_done = self.tab.as_ref().is_some_and(|tab| tab.page.is_done());
+        if is_done || self.has_left {
+            let is_rest =
+                (self.stage()).is_some_and(|of| matches!(of.view, StageView::Rest { .. }));
+            // Others may rest longer.
+            let patience_s = if is_rest { 600 } else { 60 };
+            self.expect(now_us, patience_s, "for the stage after one that is done");
+        }
+    }
+
     /// Marks earlier answers as durable once the server shows the next stage, unless it ended the session.
-    fn acknowledge(&mut self, next: &Stage) {
-        let Some(ClientMessage::StageDone { stage, .. }) = self.done.take() else {
+    fn acknowledge(&mut self, next: &ShownStage) {
+        let Some(before) = self.done.take() else {
             return;
         };
         let is_cut = cuts(&next.view);
-        let is_reload =
-            next.index == stage && self.stage.as_ref().is_some_and(|of| of.view == next.view);
+        let is_reload = next.index == before.index && before.view == next.view;
         if let Some(given) = self.record.lock().given.last_mut() {
             given.is_acknowledged = !is_cut && !is_reload;
         }

@@ -83,7 +83,7 @@ impl Person {
         self.watch.begin_again();
         let tab = Tab::open(&self.tools, &self.context).await?;
         let before = std::mem::replace(&mut self.tab, tab);
-        let address = self.address(&self.door.query());
+        let address = self.address(&self.way.query());
         self.go_to(&address).await?;
         Ok(before)
     }

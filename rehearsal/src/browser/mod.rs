@@ -113,7 +113,7 @@ impl Chromium {
         let tools = DevTools::over(to, from);
         let version = tools.call(None, "Browser.getVersion", json!({})).await;
         let Ok(version) = version else {
-            let said = super::host::tail(&log);
+            let said = crate::process::host::tail(&log);
             bail!(
                 "{} does not start as a browser; it says:\n{said}",
                 program.display()

@@ -17,9 +17,10 @@ use tokio::sync::mpsc;
 use super::devtools::DevTools;
 use super::tab::{Tab, encoded, text};
 use super::watch::{Told, Watch};
-use crate::bot::{Around, Ticket};
-use crate::door::Door;
+use crate::bot::Ticket;
+use crate::entry::EntryWay;
 use crate::fault::Fault;
+use crate::process::Around;
 use crate::record::{Phase, Shared};
 
 /// How often a person looks.
@@ -70,7 +71,7 @@ pub(super) struct Person {
     pub(super) around: Arc<Around>,
     pub(super) tools: DevTools,
     pub(super) rng: Rng,
-    pub(super) door: Door,
+    pub(super) way: EntryWay,
     pub(super) fault: Option<Fault>,
     pub(super) record: Shared,
     pub(super) watch: Watch,
@@ -121,7 +122,7 @@ impl Person {
     async fn come(around: Arc<Around>, tools: DevTools, ticket: Ticket) -> anyhow::Result<Self> {
         let Ticket {
             mut rng,
-            door,
+            way,
             fault,
             record,
             ..
@@ -147,7 +148,7 @@ impl Person {
             tools,
             is_skilled: rng.below(2) == 1,
             rng,
-            door,
+            way,
             fault,
             watch: Watch::new(record.clone()),
             record,
@@ -166,7 +167,7 @@ impl Person {
         if fault == Some(Fault::SlowNetwork) {
             person.slow_down().await?;
         }
-        let address = person.address(&person.door.query());
+        let address = person.address(&person.way.query());
         person.go_to(&address).await?;
         Ok(person)
     }

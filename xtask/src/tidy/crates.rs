@@ -61,6 +61,7 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
         "rehearsal",
         &[
             "catalog",
+            "client-core",
             "clock",
             "dataset",
             "env-core",

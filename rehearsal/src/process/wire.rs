@@ -1,9 +1,10 @@
 //! The WebSocket of a bot: a separate task, so that a server that reads nothing blocks nobody.
 
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use protocol::control::{self, ClientMessage, ServerMessage};
+use protocol::control::{self, ServerMessage};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
@@ -52,21 +53,16 @@ impl Wire {
         }
     }
 
-    /// Sends a message, or drops it if the connection is closed: [`News::Closed`] reports that.
-    pub(super) fn send(&self, message: &ClientMessage) {
-        self.send_raw(Message::Binary(control::encode(message).into()));
-    }
-
-    /// Sends a frame with any content.
-    pub(super) fn send_raw(&self, frame: Message) {
+    /// Sends a frame, or drops it if the connection is closed: [`News::Closed`] reports that.
+    pub(super) fn send(&self, frame: Message) {
         let _ = self.out.send(frame);
     }
 
     /// The next event; nothing follows [`News::Closed`].
-    pub(super) async fn next(&mut self) -> News {
-        match self.news.recv().await {
-            Some(news) => news,
-            None => std::future::pending().await,
+    pub(super) fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<News> {
+        match self.news.poll_recv(context) {
+            Poll::Ready(Some(news)) => Poll::Ready(news),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }
 

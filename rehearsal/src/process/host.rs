@@ -150,7 +150,7 @@ impl Host {
 }
 
 /// The last lines of a log.
-pub(super) fn tail(log: &Path) -> String {
+pub(crate) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(30)..];

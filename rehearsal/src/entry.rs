@@ -1,6 +1,6 @@
-//! How bots enter: with the parameters of the study's recruiter, or by participant links.
+//! The credentials of bots: with the parameters of the study's recruiter, or by participant links.
 
-use protocol::control::Entry;
+use client_core::Credentials;
 use study::Study;
 use study::recruitment::Provider;
 
@@ -8,14 +8,14 @@ use server_core::token::token_hash;
 
 /// How one bot enters.
 #[derive(Clone, Debug)]
-pub(super) enum Door {
+pub(super) enum EntryWay {
     /// By a participant link with this token.
     Link(String),
     /// By the link of a recruiter with these parameters; the first one identifies the person.
     Sent(Vec<(String, String)>),
 }
 
-impl Door {
+impl EntryWay {
     /// Returns true if people enter this study by links that the server creates.
     pub(super) fn is_by_links(study: &Study) -> bool {
         matches!(study.recruitment.provider, Provider::None | Provider::Kiosk)
@@ -43,11 +43,17 @@ impl Door {
         }
     }
 
-    /// The entry that a page without a session sends.
-    pub(super) fn entry(&self) -> Entry {
+    /// The credentials of a page without a session.
+    pub(super) fn credentials(&self) -> Credentials {
         match self {
-            Self::Link(token) => Entry::Invite(token.clone()),
-            Self::Sent(parameters) => Entry::Sent(parameters.clone()),
+            Self::Link(token) => Credentials {
+                link: Some(token.clone()),
+                ..Credentials::default()
+            },
+            Self::Sent(parameters) => Credentials {
+                parameters: parameters.clone(),
+                ..Credentials::default()
+            },
         }
     }
 

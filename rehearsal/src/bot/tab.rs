@@ -1,0 +1,72 @@
+//! A tab of a bot: the page that people's browsers run, its clock, and the connection that it has.
+
+use client_core::{Credentials, Page, ShownStage, SocketId};
+
+use super::{S, WireId};
+use crate::hands::Native;
+
+/// A tab.
+pub(super) struct Tab {
+    /// Its number among the bot's tabs.
+    pub(super) number: u32,
+    /// The page.
+    pub(super) page: Page<Native>,
+    /// The connection that the page has or begins, by its number there and by that of the bot.
+    pub(super) wire: Option<(SocketId, WireId)>,
+    /// The zero of the page's clock, microseconds.
+    zero_us: u64,
+}
+
+impl Tab {
+    /// A tab that opens now.
+    pub(super) fn new(now_us: u64, number: u32, credentials: Credentials, seed: u64) -> Self {
+        // A page's clock is not the server's.
+        let zero_us = now_us.saturating_sub(5 * S);
+        Self {
+            number,
+            page: Page::new(now_us - zero_us, credentials, seed),
+            wire: None,
+            zero_us,
+        }
+    }
+
+    /// The clock of the page.
+    pub(super) fn page_us(&self, now_us: u64) -> u64 {
+        now_us.saturating_sub(self.zero_us)
+    }
+
+    /// Calls the page with the time on its own clock.
+    pub(super) fn call<T>(
+        &mut self,
+        now_us: u64,
+        action: impl FnOnce(&mut Page<Native>, u64) -> T,
+    ) -> T {
+        let page_us = self.page_us(now_us);
+        action(&mut self.page, page_us)
+    }
+
+    /// The page's number of a connection, if it is the one that the page has.
+    pub(super) fn socket(&self, wire: WireId) -> Option<SocketId> {
+        let own = self.wire.filter(|(_, own)| *own == wire);
+        own.map(|(socket, _)| socket)
+    }
+
+    /// When the page wants to be called.
+    pub(super) fn poll_timeout(&mut self, now_us: u64) -> Option<u64> {
+        let (due_us, _) = self.call(now_us, Page::poll_timeout)?;
+        Some(self.zero_us.saturating_add(due_us))
+    }
+
+    /// Returns true if the episode is to run now.
+    pub(super) fn is_episode_due(&mut self, now_us: u64) -> bool {
+        let page_us = self.page_us(now_us);
+        let now = self.page.now(page_us);
+        let peer = self.page.peer();
+        peer.is_some_and(|peer| peer.poll_timeout(now) <= page_us)
+    }
+
+    /// The stage that is shown.
+    pub(super) fn stage(&self) -> Option<&ShownStage> {
+        self.page.stage()
+    }
+}
