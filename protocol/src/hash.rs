@@ -1,18 +1,10 @@
 //! SHA-256 as it names modules, models, texts and tokens.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 /// SHA-256, lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string never fails.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    base16ct::lower::encode_string(&Sha256::digest(bytes))
 }
 
 /// Tells whether a name is a SHA-256 in hex, and so cannot lead out of a folder.

@@ -16,7 +16,7 @@ use study::recruitment::Provider;
 
 use crate::app::App;
 use crate::assets::media_type;
-use crate::http_range::{Range, range};
+use crate::http_range::{Range, find_range};
 use crate::socket;
 use protocol::hash::sha256_hex;
 
@@ -135,7 +135,7 @@ async fn media(
     let asked = headers
         .get(header::RANGE)
         .and_then(|range| range.to_str().ok());
-    let (status, body, content_range) = match range(asked, all.len()) {
+    let (status, body, content_range) = match find_range(asked, all.len()) {
         Range::All => (StatusCode::OK, all, None),
         Range::Part(part) => {
             let told = format!("bytes {}-{}/{}", part.start, part.end - 1, all.len());

@@ -2,6 +2,8 @@
 //!
 //! Source: RFC 9110, section 14; of several parts the first one is given.
 
+use http_range_header::{RangeUnsatisfiableError, parse_range_header};
+
 /// The requested part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Range {
@@ -14,24 +16,16 @@ pub(crate) enum Range {
 }
 
 /// Reads the value of a `Range` header for a file of `len` bytes.
-pub(crate) fn range(header: Option<&str>, len: usize) -> Range {
-    let Some(spec) = header.and_then(|header| header.strip_prefix("bytes=")) else {
+pub(crate) fn find_range(header: Option<&str>, len: usize) -> Range {
+    let Some(header) = header else {
         return Range::All;
     };
-    let first = spec.split(',').next().unwrap_or_default().trim();
-    let Some((start, end)) = first.split_once('-') else {
-        return Range::All;
-    };
-    let number = |text: &str| text.parse::<usize>();
-    let part = match (number(start), number(end)) {
-        (Ok(start), Ok(end)) if start <= end => start..end.saturating_add(1).min(len),
-        (Ok(start), Err(_)) if end.is_empty() => start..len,
-        (Err(_), Ok(last)) if start.is_empty() => len.saturating_sub(last)..len,
-        _ => return Range::All,
-    };
-    match part.is_empty() {
-        true => Range::Beyond,
-        false => Range::Part(part),
+    let parts = parse_range_header(header).and_then(|ranges| ranges.validate(len as u64));
+    match parts.map(|parts| parts.into_iter().next()) {
+        Ok(Some(part)) => Range::Part(*part.start() as usize..*part.end() as usize + 1),
+        Ok(None) | Err(RangeUnsatisfiableError::Unsatisfiable) => Range::Beyond,
+        // A header that cannot be read is ignored, and so is one that asks for overlapping parts.
+        Err(_) => Range::All,
     }
 }
 
@@ -41,8 +35,8 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_players_ask_for_them() {
-        let of = |header| range(Some(header), 100);
-        assert_eq!(range(None, 100), Range::All);
+        let of = |header| find_range(Some(header), 100);
+        assert_eq!(find_range(None, 100), Range::All);
         assert_eq!(of("bytes=0-"), Range::Part(0..100));
         assert_eq!(of("bytes=10-19"), Range::Part(10..20));
         assert_eq!(of("bytes=90-500, 0-1"), Range::Part(90..100));
@@ -55,9 +49,9 @@ mod tests {
         for odd in garbled {
             assert_eq!(of(odd), Range::All, "{odd}");
         }
-        assert_eq!(range(Some("bytes=0-"), 0), Range::Beyond);
+        assert_eq!(find_range(Some("bytes=0-"), 0), Range::Beyond);
         assert_eq!(
-            range(Some("bytes=0-18446744073709551615"), 9),
+            find_range(Some("bytes=0-18446744073709551615"), 9),
             Range::Part(0..9)
         );
     }

@@ -1,7 +1,6 @@
 //! Canonical JSON: keys sorted by code point, no white space; and its SHA-256.
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// The value as canonical JSON. Sorts by itself, whatever map `serde_json` was built with.
 pub(crate) fn canonical(value: &Value) -> String {
@@ -40,14 +39,6 @@ fn write(value: &Value, out: &mut String) {
     }
 }
 
-/// SHA-256 in lower-case hex.
-pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,14 +49,6 @@ mod tests {
         assert_eq!(
             canonical(&value),
             r#"{"A":1.5,"a":null,"b":[{"a":"é\n","z":1}]}"#
-        );
-    }
-
-    #[test]
-    fn hash_is_sha256() {
-        assert_eq!(
-            sha256("abc"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::about::About;
-use crate::canonical::{canonical, sha256};
+use crate::canonical::canonical;
 use crate::host::{EnvFactsByStage, HostFacts};
 use crate::host_check::HostCheck;
 use crate::load::{self, Parts, ReadTimeline};
@@ -17,6 +17,7 @@ use crate::recruitment::Recruitment;
 use crate::stage::Stage;
 use crate::study::{FILE, Study, pages};
 use crate::yaml;
+use protocol::hash::sha256_hex;
 
 /// A study as it was read from its folder: `study.yaml` and the files that it names, as far as they could be read, and the
 /// problems that were found in them.
@@ -115,7 +116,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         keys["bonus"] = json!(bonus);
     }
     let canonical = canonical(&keys);
-    let hash = sha256(&canonical);
+    let hash = sha256_hex(canonical.as_bytes());
     Some(Study {
         id: about.id,
         version: about.version,

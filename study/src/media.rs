@@ -8,11 +8,11 @@ use std::sync::Arc;
 use pulldown_cmark_escape::escape_html;
 use serde::Serialize;
 
-use crate::canonical::sha256;
 use crate::folder;
 use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
 use crate::read::Cursor;
+use protocol::hash::sha256_hex;
 
 /// Where pages find media on their own server.
 pub const FOLDER: &str = "/media/";
@@ -180,7 +180,7 @@ fn one(dir: &Path, place: &Cursor<'_>, file: &str) -> Option<Media> {
     let size = imagesize::blob_size(&bytes).ok();
     Some(Media {
         file: file.to_owned(),
-        sha256: sha256(&bytes),
+        sha256: sha256_hex(&bytes),
         kind,
         size: size.map(|size| (size.width, size.height)),
         bytes: bytes.into(),

@@ -9,7 +9,6 @@ use std::path::Path;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
-use crate::canonical::sha256;
 use crate::folder::{Source, read_text, translations_of};
 use crate::limits::MAX_PAGE;
 use crate::media::{self, Media};
@@ -17,6 +16,7 @@ use crate::problem::{LineColumn, ProblemReport};
 use crate::read::Cursor;
 use crate::text;
 use crate::yaml::{Data, Node};
+use protocol::hash::sha256_hex;
 
 use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 
@@ -99,13 +99,13 @@ impl TextPage {
 
     /// SHA-256 of the Markdown that they read, lower-case hex.
     pub fn sha256(&self, language: &str) -> String {
-        sha256(&self.prose(language).markdown)
+        sha256_hex(self.prose(language).markdown.as_bytes())
     }
 
     /// SHA-256 of the Markdown in every language.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = String> {
         let all = self.languages.values().chain([&self.usual]);
-        all.map(|prose| sha256(&prose.markdown))
+        all.map(|prose| sha256_hex(prose.markdown.as_bytes()))
     }
 
     /// Bytes of HTML, in the language that has most.

@@ -157,35 +157,10 @@ pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();
     known
         .iter()
-        .map(|word| (distance(&wrong, word), *word))
+        .map(|word| (strsim::osa_distance(&wrong, word), *word))
         .filter(|(distance, word)| *distance <= word.chars().count().max(3) / 3)
         .min()
         .map(|(_, word)| word)
-}
-
-/// Edits that turn one word into the other: insertions, deletions, replacements, swaps of neighbours.
-///
-/// Source: Damerau–Levenshtein, optimal string alignment.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                if swapped {
-                    best.min(rows[i - 2][j - 2] + 1)
-                } else {
-                    best
-                }
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 /// `; did you mean …?` or, where nothing is near, the list of what is known.

@@ -3,8 +3,9 @@
 //! Source: draft-uberti-behave-turn-rest-00, as coturn's `use-auth-secret` reads it: the user name is the time of
 //! expiry, a colon and a name; the password is the Base64 form of the user name's HMAC-SHA1 under the secret.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use base16ct::lower::encode_string;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use turn_types::stun::attribute::MessageIntegrity;
@@ -19,7 +20,7 @@ pub struct Secret(String);
 impl Secret {
     /// Takes 32 random bytes.
     pub fn new(random: [u8; 32]) -> Self {
-        Self(hex(&random))
+        Self(encode_string(&random))
     }
 
     /// A user name and its password, good until `expires_s` (seconds since the Unix epoch).
@@ -41,7 +42,7 @@ impl Secret {
 
     /// A name for an episode that does not reveal which one it is.
     pub fn group(&self, episode: &str) -> String {
-        hex(&self.hmac(&format!("match {episode}"))[..8])
+        encode_string(&self.hmac(&format!("match {episode}"))[..8])
     }
 
     /// HMAC-SHA1 under the secret.
@@ -60,13 +61,6 @@ pub(super) fn holder(username: &str) -> &str {
 pub(super) fn group(username: &str) -> &str {
     let name = holder(username);
     name.split_once('.').map_or(name, |(group, _)| group)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 impl fmt::Debug for Secret {

@@ -21,7 +21,7 @@ use turn_types::stun::message::{
 };
 
 use super::allocation::{Allocation, LIFE_S, put};
-use super::credentials::{group, hex, holder};
+use super::credentials::{group, holder};
 use super::{RelayLimits, Secret};
 
 /// The realm in which clients authenticate.
@@ -274,7 +274,7 @@ impl Relay {
     /// A nonce contains its time and its client, so that none is stored.
     fn nonce(&self, now_s: u64, from: Client) -> String {
         let mac = self.secret.hmac(&format!("nonce {now_s} {}", from.addr));
-        format!("{now_s:x}-{}", hex(&mac[..12]))
+        format!("{now_s:x}-{}", base16ct::lower::encode_string(&mac[..12]))
     }
 
     fn is_fresh(&self, now_us: u64, from: Client, nonce: &str) -> bool {

@@ -415,7 +415,7 @@ pub(crate) fn tell_unknown<'a>(
 ) -> String {
     let near = known
         .clone()
-        .map(|other| (distance(name, other), other))
+        .map(|other| (strsim::levenshtein(name, other), other))
         .min()
         .filter(|&(distance, other)| distance <= 1 + other.len() / 4);
     let hint = near.map_or_else(String::new, |(_, other)| {
@@ -424,21 +424,4 @@ pub(crate) fn tell_unknown<'a>(
     let list = known.collect::<Vec<_>>().join(", ");
     let list = if list.is_empty() { "none" } else { &list };
     format!("there is no {what} `{name}`{hint} (there is: {list})")
-}
-
-/// Edits from one word to another.
-///
-/// Source: Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals", 1966.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::canonical::sha256;
 use crate::folder::{self, Source};
 use crate::limits::MAX_MODEL;
 use crate::read::Cursor;
+use protocol::hash::sha256_hex;
 
 /// An AI partner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,7 +86,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
         }
         let (every_ticks, temperature) = (every?, warm?);
         let model = bytes.map(|bytes| Model {
-            sha256: sha256(&bytes),
+            sha256: sha256_hex(&bytes),
             every_ticks,
             temperature,
             bytes: bytes.into(),

@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
-use crate::canonical::sha256;
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
 use crate::formula::TextTemplate;
@@ -18,6 +17,7 @@ use crate::limits::{MAX_MODULE, MAX_SEATS};
 use crate::page::{self, TextPage};
 use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
+use protocol::hash::sha256_hex;
 
 /// Episodes of an environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -327,7 +327,7 @@ fn module(source: Source<'_>, place: &Cursor<'_>) -> Option<ModuleFile> {
     let file = place.file("file")?;
     let bytes = folder::read_bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
     Some(ModuleFile {
-        sha256: sha256(&bytes),
+        sha256: sha256_hex(&bytes),
         file,
         bytes,
     })
