@@ -34,6 +34,7 @@
 //! This crate must not know of sockets, clocks, browsers, studies, or how anything is drawn.
 #![forbid(unsafe_code)]
 
+pub mod chat;
 pub mod connection;
 pub mod drafts;
 mod effects;
@@ -45,6 +46,6 @@ pub use connection::SocketId;
 pub use effects::{PageEffect, PageEvent, StopReason};
 pub use entry::Credentials;
 pub use page::Page;
-pub use peer::chat;
+
 pub use peer::{Now, Partners, Peer, Status, Verdict, World};
 pub use stage::{Before, OUTCOME_US, ShownStage};

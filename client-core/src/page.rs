@@ -11,8 +11,8 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use peer::chat::Chat;
-use peer::clock::Clock;
+use crate::chat::Chat;
+use peer::clock::ServerClock;
 use peer::{Now, Peer, World};
 use protocol::control::{
     self, Ask, ClientMessage, Draft, Refusal, ServerMessage, StageView, Waiting,
@@ -33,7 +33,7 @@ const ALIVE_US: u64 = 5_000_000;
 pub struct Page<W: World> {
     connection: Connection,
     credentials: Credentials,
-    clock: Clock,
+    clock: ServerClock,
     stages: Stages,
     drafts: Drafts,
     writing: Writing,
@@ -55,7 +55,7 @@ impl<W: World> Page<W> {
         Self {
             connection: Connection::new(now_us, seed),
             credentials,
-            clock: Clock::default(),
+            clock: ServerClock::default(),
             stages: Stages::default(),
             drafts: Drafts::default(),
             writing: Writing::default(),

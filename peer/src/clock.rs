@@ -41,7 +41,7 @@ struct Sample {
 
 /// Server time from page time.
 #[derive(Debug, Default)]
-pub struct Clock {
+pub struct ServerClock {
     samples: VecDeque<Sample>,
     taken: usize,
     asked_us: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Clock {
     shown_us: u64,
 }
 
-impl Clock {
+impl ServerClock {
     /// True if it is time to ask the server; if so, the question counts as asked.
     pub fn ask(&mut self, page_us: u64) -> bool {
         let due = page_us >= self.poll_timeout();
@@ -162,8 +162,8 @@ impl Clock {
 mod tests {
     use super::*;
 
-    fn set(offset: u64) -> Clock {
-        let mut clock = Clock::default();
+    fn set(offset: u64) -> ServerClock {
+        let mut clock = ServerClock::default();
         for k in 0..FIRST as u64 {
             let sent = 1_000_000 + k * QUICK_US;
             // The way back takes longer and longer: only the first answer is good.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn answers_that_waited_for_a_network_set_no_clock() {
-        let mut clock = Clock::default();
+        let mut clock = ServerClock::default();
         for k in 0..FIRST as u64 {
             clock.answer(k * QUICK_US, 8_000_000, 8_000_100 + k);
         }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn questions_are_quick_and_then_steady() {
-        let mut clock = Clock::default();
+        let mut clock = ServerClock::default();
         assert!(clock.ask(0));
         assert!(!clock.ask(QUICK_US - 1));
         assert!(clock.ask(QUICK_US));
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_clock_of_another_rate_is_followed() {
         for rate in [-50_000_i64, 20_000, 50_000] {
-            let mut clock = Clock::default();
+            let mut clock = ServerClock::default();
             let server = |page_us: u64| {
                 let gained = i128::from(page_us) * i128::from(rate) / 1_000_000;
                 9_000_000_000 + page_us.wrapping_add_signed(gained as i64)

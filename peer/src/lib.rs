@@ -17,7 +17,6 @@
 //! This crate must not know of sockets, clocks, browsers, studies, or how a world is drawn.
 #![forbid(unsafe_code)]
 
-pub mod chat;
 pub mod clock;
 mod effects;
 pub mod link;

@@ -108,7 +108,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, case: Case, result: Result<simulation::run::Report, String>) {
+    fn add(&mut self, case: Case, result: Result<simulation::run::RunReport, String>) {
         self.played += 1;
         match result {
             Ok(report) => {

@@ -106,7 +106,7 @@ pub struct Run {
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Report {
+pub struct RunReport {
     /// Figures.
     pub figures: Figures,
     /// Messages and datagrams delivered.
@@ -154,7 +154,7 @@ impl Run {
     ///
     /// # Errors
     /// The finding of an oracle.
-    pub fn run(&mut self) -> Result<Report, String> {
+    pub fn run(&mut self) -> Result<RunReport, String> {
         self.run_watched(|_, _, seen| seen)
     }
 
@@ -166,7 +166,7 @@ impl Run {
     pub fn run_watched(
         &mut self,
         mut look: impl FnMut(u64, &mut [Tab], Result<(), String>) -> Result<(), String>,
-    ) -> Result<Report, String> {
+    ) -> Result<RunReport, String> {
         let ends_us = self.scenario.calm_us() + self.scenario.ends_within_us();
         self.server.start(0)?;
         for person in 0..self.scenario.people.len() {
@@ -191,7 +191,7 @@ impl Run {
         self.settle()?;
         self.oracle.judge(&self.server.disk)?;
         self.oracle.judge_typing(self.server.database())?;
-        Ok(Report {
+        Ok(RunReport {
             figures: self.oracle.figures,
             delivered: self.delivered,
             took_us,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fault_injection::FaultInjection;
 use crate::rng::SeededRng;
-use crate::run::{Report, Run};
+use crate::run::{Run, RunReport};
 use crate::scenario::{Scenario, Victim};
 use crate::trace::Trace;
 
@@ -176,7 +176,7 @@ fn case(text: &str) -> Option<Case> {
 ///
 /// # Errors
 /// The finding of an oracle, or the place where the program panicked.
-pub fn play(case: Case, injected: FaultInjection, trace: bool) -> Result<Report, String> {
+pub fn play(case: Case, injected: FaultInjection, trace: bool) -> Result<RunReport, String> {
     let played = catch_unwind(AssertUnwindSafe(|| {
         Run::new(case.scenario(), injected, Trace::new(trace)).run()
     }));
@@ -196,7 +196,7 @@ pub fn play(case: Case, injected: FaultInjection, trace: bool) -> Result<Report,
 pub fn play_all(
     cases: &[Case],
     threads: usize,
-    each: impl FnMut(Case, Result<Report, String>) + Send,
+    each: impl FnMut(Case, Result<RunReport, String>) + Send,
 ) {
     let next = AtomicUsize::new(0);
     let each = Mutex::new(each);

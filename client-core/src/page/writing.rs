@@ -1,7 +1,7 @@
 //! The chat of the group, at a stage of its own or beside an episode, and the field in which the person writes.
 
+use crate::chat::{self, Chat};
 use peer::World;
-use peer::chat::{self, Chat};
 use protocol::Tick;
 use protocol::control::{Answer, ClientMessage, Draft, ServerMessage, StageView};
 
@@ -119,7 +119,7 @@ impl<W: World> Page<W> {
         let Some(chat) = chat.filter(|chat| chat.is_heard()) else {
             return false;
         };
-        chat.say(chat::Draft {
+        chat.say(chat::OutgoingMessage {
             text,
             sent_us,
             tick,

@@ -2,7 +2,7 @@
 //! clock and the answers of the server tell it.
 
 use env_core::Action;
-use peer::clock::Clock;
+use peer::clock::ServerClock;
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Seat};
 
@@ -26,7 +26,7 @@ pub(crate) struct Terms {
 pub(crate) struct Player {
     session: Session<Toy>,
     config: Config,
-    clock: Clock,
+    clock: ServerClock,
     /// How much faster than the server's this page's clock runs, millionths.
     drift_ppm: i64,
     /// Answers of the server under way: when they come (page), what was asked when, what it says.
@@ -54,7 +54,7 @@ impl Player {
         Self {
             session: Session::new(config.clone(), world(players), Vec::new()),
             config,
-            clock: Clock::default(),
+            clock: ServerClock::default(),
             drift_ppm,
             answers: Vec::new(),
             jitter: env_core::rng::Rng::new(seat as u64 + 77),

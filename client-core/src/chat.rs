@@ -16,7 +16,7 @@ const AGAIN_US: u64 = 5_000_000;
 
 /// A message on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct OutgoingMessage {
     /// Its text.
     pub text: String,
     /// When the person sent it, by the page's estimate of the server clock, microseconds.
@@ -31,13 +31,13 @@ pub struct Chat {
     talk: Talk,
     /// When the server told the whole of it, page clock, microseconds.
     told_us: u64,
-    queue: VecDeque<Draft>,
+    queue: VecDeque<OutgoingMessage>,
     /// When the first of them is to be sent, page clock, microseconds.
     due_us: u64,
     /// True if nobody writes any more.
     closed: bool,
     /// The messages that were not taken.
-    unsaid: Vec<Draft>,
+    unsaid: Vec<OutgoingMessage>,
     /// How often any of this has changed.
     revision: u64,
 }
@@ -79,12 +79,12 @@ impl Chat {
     }
 
     /// The messages on their way, the oldest first.
-    pub fn queue(&self) -> impl Iterator<Item = &Draft> {
+    pub fn queue(&self) -> impl Iterator<Item = &OutgoingMessage> {
         self.queue.iter()
     }
 
     /// The messages that were not taken.
-    pub fn unsaid(&self) -> &[Draft] {
+    pub fn unsaid(&self) -> &[OutgoingMessage] {
         &self.unsaid
     }
 
@@ -102,7 +102,7 @@ impl Chat {
     }
 
     /// The person writes something.
-    pub fn say(&mut self, draft: Draft) {
+    pub fn say(&mut self, draft: OutgoingMessage) {
         if !self.closed {
             self.queue.push_back(draft);
             self.revision += 1;
@@ -232,8 +232,8 @@ mod tests {
         }
     }
 
-    fn draft(text: &str) -> Draft {
-        Draft {
+    fn draft(text: &str) -> OutgoingMessage {
+        OutgoingMessage {
             text: text.to_owned(),
             sent_us: 5,
             tick: None,
