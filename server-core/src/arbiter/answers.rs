@@ -39,7 +39,7 @@ impl Arbiter {
             answers: &answers,
         };
         let stage = self.stage_of(who);
-        let session = &mut self.sessions[who.0];
+        let session = &mut self.sessions[who];
         let visit = session.progress.visit();
         let shown = session.progress.shown(&self.study);
         let moves = |step| matches!(step, Ok(ProgressStep::Enter(_)));
@@ -62,7 +62,7 @@ impl Arbiter {
             });
             self.store_place(who, given);
             self.show(now_us, who);
-        } else if matches!(self.sessions[who.0].place, Place::Page | Place::Chat(_)) {
+        } else if matches!(self.sessions[who].place, Place::Page | Place::Chat(_)) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
             // The page knows by it that they were not taken, says so, and keeps what was typed.
             self.show(now_us, who);
@@ -77,7 +77,7 @@ impl Arbiter {
             receipt: &receipt,
         };
         if self.advance(who, event) {
-            let participant = self.sessions[who.0].participant.clone();
+            let participant = self.sessions[who].participant.clone();
             let write = Write::Withdrawal {
                 participant,
                 receipt,
@@ -91,10 +91,9 @@ impl Arbiter {
 
     /// Gives a page of another site its way back, which is durable before anybody is sent there.
     pub(super) fn give_ticket(&mut self, who: SessionId) {
-        if self.sessions[who.0].progress.wants_ticket(&self.study) {
+        if self.sessions[who].progress.wants_ticket(&self.study) {
             let ticket = self.random_token();
-            self.by_ticket.insert(ticket.clone(), who);
-            self.sessions[who.0].progress.set_ticket(ticket);
+            self.sessions.set_ticket(who, ticket);
             self.store_place(who, None);
         }
     }
@@ -112,7 +111,7 @@ impl Arbiter {
         let too_much = self.is_too_much(&draft.answers, &draft.pages_ms)
             || usize::from(draft.page) >= PAGES
             || draft.answers.iter().map(size).sum::<usize>() > self.limits.draft_bytes;
-        let session = &mut self.sessions[who.0];
+        let session = &mut self.sessions[who];
         if too_much || !session.drafts.take(now_us, DRAFT_EACH_US) {
             return;
         }
@@ -133,7 +132,7 @@ impl Arbiter {
 
     /// Records when a stage is first shown.
     pub(super) fn note_shown(&mut self, now_us: u64, who: SessionId) {
-        let shown_us = &mut self.sessions[who.0].shown_us;
+        let shown_us = &mut self.sessions[who].shown_us;
         if *shown_us == Some(0) {
             *shown_us = Some(now_us);
         }
@@ -150,7 +149,7 @@ impl Arbiter {
         }
         let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
         let seen_ms = |shown_us: u64| now_us.saturating_sub(shown_us) / 1_000;
-        let shown_us = self.sessions[who.0].shown_us;
+        let shown_us = self.sessions[who].shown_us;
         !it.is_read(pages_ms) || shown_us.is_some_and(|at_us| said_ms > seen_ms(at_us) + AHEAD_MS)
     }
 }

@@ -6,7 +6,8 @@ use study::assign::{self, Counts, Standing};
 use study::design::{Design, Quota, Unit};
 use study::{Outcome, Progress, StageKind, UnitAssignment};
 
-use super::{Arbiter, Effect, Session, Write};
+use super::session::Session;
+use super::{Arbiter, Effect, Write};
 
 impl Arbiter {
     /// Takes the seed that the study names or the data folder has, or draws and stores one.
@@ -91,7 +92,7 @@ impl Arbiter {
         let groups = self.groups.values();
         let groups = groups.map(|group| (group.draw.seed, (&group.draw, Vec::new())));
         let mut drawn: BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> = groups.collect();
-        for session in &self.sessions {
+        for session in self.sessions.iter() {
             for draw in session.progress.assignment().groups.values() {
                 let (_, members) = drawn.entry(draw.seed).or_insert((draw, Vec::new()));
                 members.push(session);

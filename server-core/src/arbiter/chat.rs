@@ -68,7 +68,7 @@ pub(super) struct Saying {
 impl Arbiter {
     /// Where a session writes now: its group, and the episode that runs.
     fn writes_in(&self, who: SessionId) -> Option<(GroupId, Option<Era>)> {
-        match self.sessions[who.0].place {
+        match self.sessions[who].place {
             Place::Chat(key) => Some((key, None)),
             Place::Episode(era, _) => {
                 let game = self.matches.get(&era.0)?;
@@ -137,7 +137,7 @@ impl Arbiter {
         }
         self.keep_group(key);
         for &who in here {
-            self.sessions[who.0].place = Place::Chat(key);
+            self.sessions[who].place = Place::Chat(key);
         }
         for &who in here {
             self.show_chat(now_us, who);
@@ -146,7 +146,7 @@ impl Arbiter {
 
     /// Somebody joins the running chat of their group.
     pub(super) fn join_chat(&mut self, now_us: u64, key: GroupId, who: SessionId) {
-        self.sessions[who.0].place = Place::Chat(key);
+        self.sessions[who].place = Place::Chat(key);
         self.groups_changed.insert(key);
         self.show_chat(now_us, who);
     }
@@ -207,7 +207,7 @@ impl Arbiter {
     /// True if a page says too early that its person leaves a chat. People who have nobody to write to can leave at
     /// once.
     pub(super) fn chats_too_short(&self, now_us: u64, who: SessionId) -> bool {
-        let Place::Chat(key) = self.sessions[who.0].place else {
+        let Place::Chat(key) = self.sessions[who].place else {
             return false;
         };
         let round = self.round_in(key, who).map_or(0, |round| round.number);
@@ -231,7 +231,7 @@ impl Arbiter {
             let who = member.who;
             let writes = self.writes_in(who).is_some_and(|(of, _)| of == key);
             let at = self.round_in(key, who);
-            match self.sessions[who.0].conn {
+            match self.sessions[who].conn {
                 _ if member.gone.is_some() => Talker::Left,
                 Some(_) if writes => Talker::Here,
                 None if writes => Talker::Away,
@@ -292,7 +292,7 @@ impl Arbiter {
         if saying.number >= self.limits.sayings {
             return Err(Some(Unsaid::NotTaken));
         }
-        if !self.sessions[who.0].says.take(now_us, SAY_EACH_US) {
+        if !self.sessions[who].says.take(now_us, SAY_EACH_US) {
             return Err(Some(Unsaid::TooFast));
         }
         let line = Line {
@@ -329,7 +329,7 @@ impl Arbiter {
         let id = group.id.clone();
         let episode = era.and_then(|era| self.matches.get(&era.0));
         let episode = episode.map(|game| game.header.episode.clone());
-        let session = &self.sessions[who.0];
+        let session = &self.sessions[who];
         let row = MessageRow {
             group: id,
             number,
@@ -381,7 +381,7 @@ impl Arbiter {
         for who in people {
             let here = self.round_in(key, who);
             if here.is_some_and(|here| here.is_here && here.number == round) {
-                let at = self.sessions[who.0].progress.position();
+                let at = self.sessions[who].progress.position();
                 self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] });
                 self.show(now_us, who);
             }

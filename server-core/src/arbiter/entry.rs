@@ -5,12 +5,9 @@ use std::collections::BTreeSet;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::{Era, Life, Seat};
 
-use super::bucket::Bucket;
 use super::matches::Phase;
 use super::restore::RestoredSession;
-use super::{
-    Arbiter, Attendance, ConnId, Effect, Identity, Place, Session, SessionId, WaitedFor, Write,
-};
+use super::{Arbiter, Attendance, ConnId, Effect, Identity, Place, SessionId, WaitedFor, Write};
 use crate::token::token_hash;
 
 /// The most languages that a page's browser reports; further ones are ignored.
@@ -18,57 +15,18 @@ const MOST_LANGUAGES: usize = 20;
 
 impl Arbiter {
     /// Adds a session to the tables.
-    pub(super) fn keep(&mut self, stored: RestoredSession) -> SessionId {
-        let who = SessionId(self.sessions.len());
-        let RestoredSession {
-            participant,
-            token_hash,
-            link_hash,
-            progress,
-            attendance,
-            payment,
-            identity,
-            is_erased,
-        } = stored;
-        let is_open_door = link_hash.is_none();
-        self.by_token.insert(token_hash.clone(), who);
-        let ticket = progress.ticket().map(str::to_owned);
-        self.by_ticket.extend(ticket.map(|ticket| (ticket, who)));
+    pub(super) fn add_session(&mut self, stored: RestoredSession) -> SessionId {
+        let receipt = stored.progress.receipt().map(str::to_owned);
         // A crash may have come between the two writes of a withdrawal.
-        if let Some(receipt) = progress.receipt() {
+        if let Some(receipt) = receipt {
+            let participant = stored.participant.clone();
             let write = Write::Withdrawal {
-                participant: participant.clone(),
-                receipt: receipt.to_owned(),
+                participant,
+                receipt,
             };
             self.effects.push_back(Effect::Store(write));
         }
-        self.links.extend(link_hash.map(|link| (link, Some(who))));
-        let place = Place::Page;
-        self.sessions.push(Session {
-            participant,
-            token_hash,
-            progress,
-            conn: None,
-            place,
-            group: None,
-            since_us: None,
-            rest_us: None,
-            away_us: None,
-            wait: None,
-            failed: 0,
-            attendance,
-            payment,
-            shown_us: None,
-            drafts: Bucket::default(),
-            leaves: false,
-            says: Bucket::default(),
-            identity,
-            is_erased,
-            is_open_door,
-        });
-        self.keep_identity(who);
-        self.will_expire(who);
-        who
+        self.sessions.add_session(stored)
     }
 
     /// Takes the first message of a page.
@@ -84,7 +42,7 @@ impl Arbiter {
             return self.refuse(conn, Refusal::Stopping);
         }
         let found = match entry {
-            _ if self.by_conn.contains_key(&conn) => Err(Refusal::Malformed),
+            _ if self.sessions.find_by_conn(conn).is_some() => Err(Refusal::Malformed),
             Entry::Open => self.walk_in().map(|(who, token)| (who, token, None)),
             Entry::Sent(parameters) => match self.handle_sent(conn, parameters) {
                 Ok(Some((who, token))) => Ok((who, token, None)),
@@ -95,15 +53,15 @@ impl Arbiter {
                 .come_back(&ticket)
                 .map(|(who, token)| (who, token, None)),
             Entry::Invite(link) => self.invite(link).map(|(who, token)| (who, token, None)),
-            Entry::Resume { token, playing } => match self.by_token.get(&token_hash(&token)) {
+            Entry::Resume { token, playing } => match self.sessions.find_by_token(&token) {
                 None => Err(Refusal::UnknownLink),
-                Some(&who) => Ok((who, token, playing)),
+                Some(who) => Ok((who, token, playing)),
             },
         };
         match found {
             Ok((who, token, playing)) => {
                 reads.truncate(MOST_LANGUAGES);
-                let progress = &mut self.sessions[who.0].progress;
+                let progress = &mut self.sessions[who].progress;
                 if progress.choose_language(&self.study, language.as_ref(), &reads) {
                     self.store_place(who, None);
                 }
@@ -115,7 +73,7 @@ impl Arbiter {
 
     /// A participant link: its first use makes the session; a later one brings it to a newer page, under a new token.
     fn invite(&mut self, link: String) -> Result<(SessionId, String), Refusal> {
-        match self.links.get(&token_hash(&link)).copied() {
+        match self.sessions.find_by_link(&link) {
             None => Err(Refusal::UnknownLink),
             Some(None) => self.admit(Some(link), None),
             Some(Some(who)) => Ok((who, self.new_token(who))),
@@ -124,9 +82,9 @@ impl Arbiter {
 
     /// A page comes by the way back from a page of another site: its first use leads on, and a later one only back.
     fn come_back(&mut self, ticket: &str) -> Result<(SessionId, String), Refusal> {
-        let who = self.by_ticket.get(ticket).copied();
+        let who = self.sessions.find_by_ticket(ticket);
         let who = who.ok_or(Refusal::UnknownLink)?;
-        let progress = &self.sessions[who.0].progress;
+        let progress = &self.sessions[who].progress;
         if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
             self.advance(who, study::ProgressEvent::Returned);
         }
@@ -136,12 +94,9 @@ impl Arbiter {
     /// Gives a session another token, as it comes to a page that cannot know the one before.
     pub(super) fn new_token(&mut self, who: SessionId) -> String {
         let token = self.random_token();
-        let session = &mut self.sessions[who.0];
-        let old = std::mem::replace(&mut session.token_hash, token_hash(&token));
-        self.by_token.remove(&old);
-        self.by_token.insert(session.token_hash.clone(), who);
+        self.sessions.replace_token(who, &token);
         let write = Write::Token {
-            participant: session.participant.clone(),
+            participant: self.sessions[who].participant.clone(),
             token: token.clone(),
         };
         self.effects.push_back(Effect::Store(write));
@@ -154,9 +109,8 @@ impl Arbiter {
         link: Option<String>,
         identity: Option<Identity>,
     ) -> Result<(SessionId, String), Refusal> {
-        let live = (0..self.sessions.len())
-            .filter(|&who| !self.is_finished(SessionId(who)))
-            .count();
+        let live = self.sessions.ids().filter(|&who| !self.is_finished(who));
+        let live = live.count();
         if live >= self.limits.sessions {
             return Err(Refusal::Full);
         }
@@ -175,9 +129,9 @@ impl Arbiter {
             identity,
             is_erased: false,
         };
-        let who = self.keep(session);
+        let who = self.add_session(session);
         self.settle_payment(who);
-        let session = &self.sessions[who.0];
+        let session = &self.sessions[who];
         let write = Write::NewSession {
             participant: session.participant.clone(),
             token: token.clone(),
@@ -188,7 +142,7 @@ impl Arbiter {
             payment: session.payment.clone().map(Box::new),
         };
         self.effects.push_back(Effect::Store(write));
-        self.sessions[who.0].shown_us = Some(0);
+        self.sessions[who].shown_us = Some(0);
         Ok((who, token))
     }
 
@@ -201,17 +155,13 @@ impl Arbiter {
         session: String,
         playing: Option<(Era, Life)>,
     ) {
-        let pause_us = self.pause_us();
-        self.sessions[who.0].see(now_us, pause_us);
-        if let Some(old) = self.sessions[who.0].conn.replace(conn) {
-            self.by_conn.remove(&old);
+        if let Some(old) = self.sessions.attach_page(now_us, conn, who) {
             self.send(old, ServerMessage::Superseded);
             self.effects.push_back(Effect::Close(old));
         }
-        self.by_conn.insert(conn, who);
         self.touch_group(who);
         let study = &self.study;
-        let language = self.sessions[who.0].progress.language(study).to_owned();
+        let language = self.sessions[who].progress.language(study).to_owned();
         let title = study.title.in_language(&language).to_owned();
         let languages = study.languages.clone();
         let contact = study.contact.clone();
@@ -228,7 +178,7 @@ impl Arbiter {
                 modules: modules.into_iter().collect(),
             },
         );
-        match self.sessions[who.0].place {
+        match self.sessions[who].place {
             Place::Episode(era, _) => {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
@@ -242,7 +192,7 @@ impl Arbiter {
 
     /// A page comes back to the episode of its session: with the episode in memory, or without.
     fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, life: Option<Life>) {
-        self.sessions[who.0].place = Place::Episode(era, life.is_some());
+        self.sessions[who].place = Place::Episode(era, life.is_some());
         let Some(game) = self.matches.get(&era.0) else {
             return;
         };
@@ -256,23 +206,19 @@ impl Arbiter {
 
     /// A connection is gone.
     pub(super) fn handle_closed(&mut self, now_us: u64, conn: ConnId) {
-        let Some(who) = self.by_conn.remove(&conn) else {
+        let Some(who) = self.sessions.detach_page(now_us, conn) else {
             return;
         };
-        let pause_us = self.pause_us();
-        self.sessions[who.0].see(now_us, pause_us);
-        self.sessions[who.0].conn = None;
-        self.will_expire(who);
         self.touch_group(who);
-        if self.sessions[who.0].leaves {
+        if self.sessions[who].leaves {
             // Nothing more comes from there.
             return self.depart(now_us, who, study::ProgressEvent::Left);
         }
-        match self.sessions[who.0].place {
+        match self.sessions[who].place {
             Place::Page | Place::Group(_) | Place::Chat(_) | Place::Aside => {}
             Place::Lobby(room) => {
                 self.leave_lobby(room, who);
-                self.sessions[who.0].away_us = Some(now_us);
+                self.sessions[who].away_us = Some(now_us);
                 self.end_wait(now_us, who, WaitedFor::Closed, None);
             }
             Place::Episode(era, _) => self.miss(now_us, who, era),

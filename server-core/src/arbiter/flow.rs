@@ -10,18 +10,18 @@ impl Arbiter {
     /// Index of the stage at which a session is.
     pub(super) fn stage_of(&self, who: SessionId) -> u16 {
         let last = self.study.timeline.len().saturating_sub(1) as u16;
-        self.sessions[who.0].progress.index().min(last)
+        self.sessions[who].progress.index().min(last)
     }
 
     /// True if a session is on its last page.
     pub(super) fn is_finished(&self, who: SessionId) -> bool {
-        self.sessions[who.0].progress.outcome(&self.study).is_some()
+        self.sessions[who].progress.outcome(&self.study).is_some()
     }
 
     /// Moves a session on and makes its new place durable, before anything that is sent from now on.
     /// False if the event does not belong to its place.
     pub(super) fn advance(&mut self, who: SessionId, event: study::ProgressEvent<'_>) -> bool {
-        let session = &mut self.sessions[who.0];
+        let session = &mut self.sessions[who];
         let moved = matches!(
             session.progress.handle(&self.study, event),
             Ok(study::ProgressStep::Enter(_))
@@ -43,7 +43,7 @@ impl Arbiter {
         other: Option<StageView>,
     ) -> ServerMessage {
         let stage = &self.study.timeline[usize::from(index)];
-        let progress = &self.sessions[who.0].progress;
+        let progress = &self.sessions[who].progress;
         let mut view = other.unwrap_or_else(|| match self.stage_of(who) == index {
             true => progress.view(&self.study),
             false => stage.view(progress.language(&self.study)),
@@ -57,7 +57,7 @@ impl Arbiter {
         if let (StageView::External { url, .. }, StageKind::External(external)) =
             (&mut view, &stage.kind)
         {
-            *url = external.url_for(&self.sessions[who.0].participant);
+            *url = external.url_for(&self.sessions[who].participant);
         }
         let is_here = self.stage_of(who) == index;
         let ahead = u16::from(!is_here);
@@ -73,7 +73,7 @@ impl Arbiter {
 
     /// Shows a connected participant the stage at which they are, and does what the stage begins with.
     pub(super) fn show(&mut self, now_us: u64, who: SessionId) {
-        if self.sessions[who.0].conn.is_none() {
+        if self.sessions[who].conn.is_none() {
             return;
         }
         let stage = self.stage_of(who);
@@ -95,10 +95,10 @@ impl Arbiter {
 
     /// Moves a session past its env stage and shows what follows.
     pub(super) fn leave_episode(&mut self, now_us: u64, who: SessionId, episode: Episode) {
-        self.sessions[who.0].place = Place::Page;
-        self.sessions[who.0].failed = 0;
-        self.sessions[who.0].since_us = None;
-        self.sessions[who.0].rest_us = None;
+        self.sessions[who].place = Place::Page;
+        self.sessions[who].failed = 0;
+        self.sessions[who].since_us = None;
+        self.sessions[who].rest_us = None;
         self.end_wait(now_us, who, WaitedFor::NotReady, None);
         // An episode that never started has left its people in the lobby.
         if matches!(self.kind(self.stage_of(who)), StageKind::Lobby(_)) {
@@ -106,7 +106,7 @@ impl Arbiter {
             self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
         self.advance(who, study::ProgressEvent::EpisodeEnded(episode));
-        if std::mem::take(&mut self.sessions[who.0].leaves) {
+        if std::mem::take(&mut self.sessions[who].leaves) {
             // Who is at the end anyway has ended so.
             self.advance(who, study::ProgressEvent::Left);
         }
@@ -115,29 +115,29 @@ impl Arbiter {
 
     /// The participant leaves on purpose.
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
-        self.sessions[who.0].leaves = true;
+        self.sessions[who].leaves = true;
         self.let_go(now_us, who);
     }
 
     /// Lets somebody go who wants to leave, unless the archive has yet to answer what they played: their last page says
     /// that everything is stored.
     pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
-        if self.sessions[who.0].leaves && !self.is_awaited(who) {
+        if self.sessions[who].leaves && !self.is_awaited(who) {
             self.depart(now_us, who, study::ProgressEvent::Left);
         }
     }
 
     /// Ends a participant's part in the study, wherever they are.
     pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::ProgressEvent<'_>) {
-        self.sessions[who.0].leaves = false;
-        match self.sessions[who.0].place {
+        self.sessions[who].leaves = false;
+        match self.sessions[who].place {
             Place::Page => {}
             Place::Group(_) | Place::Chat(_) | Place::Aside => {
-                self.sessions[who.0].place = Place::Page
+                self.sessions[who].place = Place::Page
             }
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
-                self.sessions[who.0].place = Place::Page;
+                self.sessions[who].place = Place::Page;
                 self.quit(now_us, era, who);
             }
         }

@@ -90,7 +90,7 @@ impl Arbiter {
             timeout: AT_ONCE,
         };
         for (seat, who) in game.people() {
-            self.sessions[who.0].place = Place::Episode(era, true);
+            self.sessions[who].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage, None);
             self.tell(who, shown);
             if let Some(plan) = self.plan(now_us, era, &game, seat) {
@@ -206,7 +206,7 @@ impl Arbiter {
         let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
-        let progress = game.at(seat).map(|who| &self.sessions[who.0].progress);
+        let progress = game.at(seat).map(|who| &self.sessions[who].progress);
         let told = HudFacts {
             episode: course.episode,
             episodes: course.episodes,
@@ -248,9 +248,7 @@ impl Arbiter {
     /// The pseudonym of the participant of each seat; empty for nobody.
     pub(super) fn participants(&self, members: &[Option<SessionId>]) -> Vec<String> {
         let name = |who: &Option<SessionId>| {
-            who.map_or(String::new(), |who| {
-                self.sessions[who.0].participant.clone()
-            })
+            who.map_or(String::new(), |who| self.sessions[who].participant.clone())
         };
         members.iter().map(name).collect()
     }

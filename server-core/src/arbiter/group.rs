@@ -155,7 +155,7 @@ impl Arbiter {
         group.room = Some(room);
         self.groups.insert(key, group);
         for who in people {
-            self.sessions[who.0].group = Some(key);
+            self.sessions[*who].group = Some(key);
         }
         let together = |who: &SessionId| {
             let round = self.ahead(*who, &draw).round(&self.study);
@@ -171,7 +171,7 @@ impl Arbiter {
         self.keep_group(key);
         self.end_waits(now_us, key);
         for &who in people {
-            self.sessions[who.0].place = Place::Page;
+            self.sessions[who].place = Place::Page;
             self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
         people.iter().for_each(|&who| self.show(now_us, who));
@@ -179,7 +179,7 @@ impl Arbiter {
 
     /// Where somebody who leaves a lobby with a group will be.
     pub(super) fn ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
-        let mut ahead = self.sessions[who.0].progress.clone();
+        let mut ahead = self.sessions[who].progress.clone();
         // A lobby takes every group, and anywhere else nothing happens.
         let _ = ahead.handle(&self.study, study::ProgressEvent::Matched { draw });
         ahead
@@ -194,7 +194,7 @@ impl Arbiter {
         self.met.extend(group.pairs());
         let place = |member: &Option<Member>| PlaceRow {
             participant: member.map_or(String::new(), |member| {
-                self.sessions[member.who.0].participant.clone()
+                self.sessions[member.who].participant.clone()
             }),
             gone: member.and_then(|member| member.gone),
         };
@@ -211,31 +211,31 @@ impl Arbiter {
 
     /// Has the group of a session settled.
     pub(super) fn touch_group(&mut self, who: SessionId) {
-        self.groups_changed.extend(self.sessions[who.0].group);
+        self.groups_changed.extend(self.sessions[who].group);
     }
 
     /// Where somebody is with this group; `None` once their way does not lead to it any more.
     pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(&key)?.draw;
-        let round = self.sessions[who.0].progress.round(&self.study);
+        let round = self.sessions[who].progress.round(&self.study);
         round.filter(|round| round.group == draw.seed)
     }
 
     /// Somebody has come to a stage that their group plays together.
     pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) {
-        let key = self.sessions[who.0].group;
+        let key = self.sessions[who].group;
         let key = key.filter(|&key| self.round_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.get_mut(&key)?.member_mut(who).copied());
         let (Some(key), Some(member)) = (key, member) else {
             // The lobby has let them go on without a group; alone, there is nobody to write to.
-            let at = self.sessions[who.0].progress.position();
+            let at = self.sessions[who].progress.position();
             if self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
                 return self.show(now_us, who);
             }
             return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
         };
         if member.gone.is_some() {
-            self.sessions[who.0].place = Place::Page;
+            self.sessions[who].place = Place::Page;
             self.advance(who, study::ProgressEvent::Cut(Outcome::TimedOut));
             return self.show(now_us, who);
         }
@@ -243,7 +243,7 @@ impl Arbiter {
         if self.is_chatting(key, round) {
             return self.join_chat(now_us, key, who);
         }
-        self.sessions[who.0].place = Place::Group(key);
+        self.sessions[who].place = Place::Group(key);
         if let Some(group) = self.groups.get_mut(&key) {
             group.shown.remove(&who);
         }
@@ -306,7 +306,7 @@ impl Arbiter {
     /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.
     fn has_left(&self, who: SessionId) -> bool {
         use Outcome::{Completed, PartnerLeft, Technical};
-        let outcome = self.sessions[who.0].progress.outcome(&self.study);
+        let outcome = self.sessions[who].progress.outcome(&self.study);
         outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
     }
 
@@ -334,7 +334,7 @@ impl Arbiter {
         });
         let left: Vec<(Seat, SessionId, u16)> = left.collect();
         let waits = |who: SessionId| {
-            let session = &self.sessions[who.0];
+            let session = &self.sessions[who];
             session.place == Place::Group(key) && session.conn.is_some()
         };
         let waiting = left.iter().filter(|(_, who, _)| waits(*who));
@@ -358,7 +358,7 @@ impl Arbiter {
     fn tell_missing(&mut self, key: GroupId, muster: &GroupAttendance, left_us: u64) {
         let absent = |&(seat, who): &(Seat, SessionId)| Absent {
             seat,
-            connected: self.sessions[who.0].conn.is_some(),
+            connected: self.sessions[who].conn.is_some(),
         };
         let absent: Vec<Absent> = muster.coming.iter().map(absent).collect();
         let Some(group) = self.groups.get_mut(&key) else {
@@ -455,7 +455,7 @@ impl Arbiter {
         }
         let group = self.groups.remove(&key)?;
         for (_, member) in group.members() {
-            self.sessions[member.who.0].group = None;
+            self.sessions[member.who].group = None;
         }
         Some(group)
     }
@@ -464,28 +464,27 @@ impl Arbiter {
     pub(super) fn restore_group(&mut self, row: GroupRow) {
         let key = GroupId(self.groups.len());
         let found = |place: &PlaceRow| {
-            let mut names = self.sessions.iter().map(|session| &session.participant);
-            let who = names.position(|known| *known == place.participant)?;
-            let (who, gone) = (SessionId(who), place.gone);
+            let who = self.sessions.find_by_pseudonym(&place.participant)?;
+            let gone = place.gone;
             Some(Member { who, gone })
         };
         let places: Vec<Option<Member>> = row.places.iter().map(found).collect();
         for member in places.iter().flatten() {
             let who = member.who;
-            let groups = &self.sessions[who.0].progress.assignment().groups;
+            let groups = &self.sessions[who].progress.assignment().groups;
             let is_in = |groups: &std::collections::BTreeMap<u16, UnitAssignment>| {
                 groups.values().any(|draw| draw.seed == row.draw.seed)
             };
             if !is_in(groups) && self.stage_of(who) == row.stage {
                 self.advance(who, study::ProgressEvent::Matched { draw: &row.draw });
             }
-            let groups = &self.sessions[who.0].progress.assignment().groups;
+            let groups = &self.sessions[who].progress.assignment().groups;
             if groups
                 .values()
                 .next_back()
                 .is_some_and(|draw| draw.seed == row.draw.seed)
             {
-                self.sessions[who.0].group = Some(key);
+                self.sessions[who].group = Some(key);
             }
         }
         let mut group = Group::new(row.id, row.stage, row.draw, places);

@@ -132,12 +132,12 @@ impl Arbiter {
 
     /// Somebody with an identifier: the first time makes the session, a later one brings it to a newer page.
     fn welcome_back(&mut self, identity: Identity) -> Result<(SessionId, String), Refusal> {
-        let Some(who) = self.by_identity.get(&identity.key()).copied() else {
+        let Some(who) = self.sessions.find_by_identity(&identity) else {
             return self.admit(None, Some(identity));
         };
-        if self.sessions[who.0].identity.as_ref() != Some(&identity) {
-            let participant = self.sessions[who.0].participant.clone();
-            self.sessions[who.0].identity = Some(identity.clone());
+        if self.sessions[who].identity.as_ref() != Some(&identity) {
+            let participant = self.sessions[who].participant.clone();
+            self.sessions[who].identity = Some(identity.clone());
             let write = Write::Identity {
                 participant,
                 identity,
@@ -147,16 +147,9 @@ impl Arbiter {
         Ok((who, self.new_token(who)))
     }
 
-    /// Records to whom a session belongs.
-    pub(super) fn keep_identity(&mut self, who: SessionId) {
-        let identity = self.sessions[who.0].identity.as_ref();
-        let key = identity.map(Identity::key);
-        self.by_identity.extend(key.map(|key| (key, who)));
-    }
-
     /// Where a participant goes from the last page.
     pub(super) fn onward(&self, who: SessionId) -> Onward {
-        let session = &self.sessions[who.0];
+        let session = &self.sessions[who];
         let Some(payment) = &session.payment else {
             return Onward::Nowhere;
         };

@@ -31,7 +31,7 @@ impl MatchRules<SessionId> for Together<'_> {
     }
 
     fn is_wanted(&self, people: &[SessionId]) -> bool {
-        let progress = |who: &SessionId| &self.hub.sessions[who.0].progress;
+        let progress = |who: &SessionId| &self.hub.sessions[*who].progress;
         let members: Vec<&Progress> = people.iter().map(progress).collect();
         self.matching.is_wanted(&self.hub.study, &members)
     }
@@ -40,13 +40,13 @@ impl MatchRules<SessionId> for Together<'_> {
 impl Arbiter {
     /// The room of a lobby stage for those who may become a group; it is made when the first of them comes.
     fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
-        let mut company = self.sessions[who.0].progress.company(&self.study);
+        let mut company = self.sessions[who].progress.company(&self.study);
         let lobby = self.study.lobby(stage)?;
         if lobby.matching.reunite.is_some() {
             // Those who were a group come together again; who was in none is alone.
             let group = self.earlier_group(stage, who);
             let group = group.and_then(|key| self.groups.get(&key));
-            let own = &self.sessions[who.0].participant;
+            let own = &self.sessions[who].participant;
             let name = group.map_or(own, |group| &group.id);
             company = format!("{company} {name}");
         }
@@ -107,7 +107,7 @@ impl Arbiter {
         let Some(lobby) = self.lobbies.get_mut(&room) else {
             return;
         };
-        let session = &mut self.sessions[who.0];
+        let session = &mut self.sessions[who];
         // Who is back soon has the old place.
         let grace_us = lobby.rules().grace_us;
         let away_us = session.away_us.take();
@@ -122,18 +122,16 @@ impl Arbiter {
                 self.begin_wait(now_us, who, stage);
             }
             Err(JoinRefused::Full) => {
-                let Some(conn) = session.conn.take() else {
-                    return;
-                };
-                session.since_us = None;
-                self.by_conn.remove(&conn);
-                self.refuse(conn, Refusal::Full);
+                if let Some(conn) = self.sessions.turn_page_away(who) {
+                    self.sessions[who].since_us = None;
+                    self.refuse(conn, Refusal::Full);
+                }
             }
         }
     }
 
     pub(super) fn leave_lobby(&mut self, room: Room, who: SessionId) {
-        self.sessions[who.0].place = Place::Page;
+        self.sessions[who].place = Place::Page;
         let lobby = self.lobbies.get_mut(&room);
         if lobby.is_some_and(|lobby| lobby.handle_leave(who)) {
             self.crowd_changed.insert(room);
@@ -142,7 +140,7 @@ impl Arbiter {
 
     /// Writes down that somebody waits.
     fn begin_wait(&mut self, now_us: u64, who: SessionId, stage: u16) {
-        let session = &mut self.sessions[who.0];
+        let session = &mut self.sessions[who];
         if session.wait.is_some() {
             return;
         }
@@ -167,7 +165,7 @@ impl Arbiter {
         why: WaitedFor,
         group: Option<String>,
     ) {
-        let Some(mut row) = self.sessions[who.0].wait.take() else {
+        let Some(mut row) = self.sessions[who].wait.take() else {
             return;
         };
         if why == WaitedFor::Matched {
@@ -194,7 +192,7 @@ impl Arbiter {
         };
         let people: Vec<SessionId> = group.members().map(|(_, member)| member.who).collect();
         for who in people {
-            self.sessions[who.0].since_us = None;
+            self.sessions[who].since_us = None;
             self.end_wait(now_us, who, why, Some(id.clone()));
         }
     }
@@ -208,7 +206,7 @@ impl Arbiter {
 
     /// A person gives a sign of life, or comes back to the lobby.
     pub(super) fn handle_here(&mut self, now_us: u64, who: SessionId) {
-        match self.sessions[who.0].place {
+        match self.sessions[who].place {
             Place::Lobby(room) => {
                 let lobby = self.lobbies.get_mut(&room);
                 if lobby.is_some_and(|lobby| lobby.handle_presence(now_us, who)) {
@@ -216,7 +214,7 @@ impl Arbiter {
                 }
             }
             Place::Aside => {
-                self.sessions[who.0].place = Place::Page;
+                self.sessions[who].place = Place::Page;
                 self.show(now_us, who);
             }
             Place::Page | Place::Group(_) | Place::Chat(_) | Place::Episode(..) => {}
@@ -225,7 +223,7 @@ impl Arbiter {
 
     /// Handles the choice of a person whose time is up.
     pub(super) fn handle_choice(&mut self, now_us: u64, who: SessionId, choice: Choice) {
-        let Place::Lobby(room) = self.sessions[who.0].place else {
+        let Place::Lobby(room) = self.sessions[who].place else {
             return;
         };
         let choice = match choice {
@@ -288,7 +286,7 @@ impl Arbiter {
         let group = self.earlier_group(stage, first);
         let group = group.and_then(|key| self.groups.get(&key));
         let mut members = group.into_iter().flat_map(|group| group.members());
-        let comes = |who: SessionId| self.sessions[who.0].progress.leads_to(&self.study, stage);
+        let comes = |who: SessionId| self.sessions[who].progress.leads_to(&self.study, stage);
         let all = members.all(|(_, member)| here.contains(&member.who) || !comes(member.who));
         all && here.len() < usize::from(lobby.rules().group_size)
     }
@@ -300,14 +298,14 @@ impl Arbiter {
                 self.matched(now_us, room, &people);
             }
             LobbyEvent::GaveUp(who) => {
-                self.sessions[who.0].place = Place::Aside;
-                self.sessions[who.0].since_us = None;
+                self.sessions[who].place = Place::Aside;
+                self.sessions[who].since_us = None;
                 self.end_wait(now_us, who, WaitedFor::GaveUp, None);
                 self.tell_wait(now_us, room, who, Ask::Return, (now_us, now_us));
             }
             LobbyEvent::Left(who) => {
                 let outcome = self.stage_of_room(room).map(|(_, lobby)| lobby.or_else);
-                self.sessions[who.0].place = Place::Page;
+                self.sessions[who].place = Place::Page;
                 self.end_wait(now_us, who, WaitedFor::TimedOut, None);
                 let cut = study::ProgressEvent::Cut(outcome.unwrap_or(Outcome::LobbyTimeout));
                 if self.advance(who, cut) {
@@ -410,7 +408,7 @@ impl Arbiter {
         };
         let seats: Vec<Seat> = game.people().map(|(seat, _)| seat).collect();
         for (seat, who) in game.people() {
-            let Some(wait) = &mut self.sessions[who.0].wait else {
+            let Some(wait) = &mut self.sessions[who].wait else {
                 continue;
             };
             let others = || seats.iter().filter(|other| **other != seat);

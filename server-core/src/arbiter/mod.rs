@@ -25,6 +25,8 @@ mod screening;
 mod seat_changes;
 mod seat_transfer;
 mod seats;
+mod session;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -35,12 +37,11 @@ use std::sync::Arc;
 
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
 use protocol::{Era, Seat};
-use study::{EnvFacts, Payment, StageKind, Study};
+use study::{EnvFacts, StageKind, Study};
 
 use crate::limits::Limits;
 use crate::lobby::Lobby;
 
-use bucket::Bucket;
 use chat::Saying;
 pub use events::{
     Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, RecordWork, Snapshot,
@@ -51,15 +52,14 @@ use group::{Group, GroupId};
 pub use identity::Identity;
 use matches::{AT_ONCE, Match, Ready};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
-pub use visit::{Attendance, completion_url};
+use session::Place;
+pub use session::{Attendance, SessionId};
+use sessions::Sessions;
+pub use visit::completion_url;
 
 /// A connection of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
-
-/// A session inside the arbiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(usize);
 
 /// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
@@ -73,67 +73,6 @@ fn is_passed_on(message: &ClientMessage) -> bool {
     )
 }
 
-/// One participant's visit.
-#[derive(Debug)]
-struct Session {
-    /// Pseudonym.
-    participant: String,
-    /// Hash of the secret that brings a page back to it.
-    token_hash: String,
-    /// Its place in the study.
-    progress: study::Progress,
-    /// The page that has it.
-    conn: Option<ConnId>,
-    /// Where it is beyond its stage.
-    place: Place,
-    /// The group that the last lobby made.
-    group: Option<GroupId>,
-    /// When it first came to the lobby, microseconds; a match that is dissolved does not reset it.
-    since_us: Option<u64>,
-    /// Since when it rests between two episodes, microseconds.
-    rest_us: Option<u64>,
-    /// When its page was closed in the lobby, microseconds.
-    away_us: Option<u64>,
-    /// The wait in the lobby that is not over.
-    wait: Option<WaitRow>,
-    /// Matches for which its page did not get ready.
-    failed: u8,
-    /// How long its participant has been there.
-    attendance: Attendance,
-    /// Its payment, once it has ended.
-    payment: Option<Payment>,
-    /// When its stage was first shown, microseconds; 0 before that, `None` if that was before the server started.
-    shown_us: Option<u64>,
-    /// How often it may send drafts.
-    drafts: Bucket,
-    /// True if its participant wants to leave, and the archive has yet to answer their uploads.
-    leaves: bool,
-    /// How often it may write to its group.
-    says: Bucket,
-    /// The recruiter's identifier for the participant.
-    identity: Option<Identity>,
-    /// True if its recorded data are erased.
-    is_erased: bool,
-    /// True if it came without a participant link.
-    is_open_door: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// On a page that it leaves by itself.
-    Page,
-    /// Waiting in this room.
-    Lobby(Room),
-    /// At a lobby in which they have given up their place.
-    Aside,
-    /// At a stage that it plays with this group, once the others have come too.
-    Group(GroupId),
-    /// At a running chat of this group.
-    Chat(GroupId),
-    /// In the group of this episode; whether its page has the episode in memory.
-    Episode(Era, bool),
-}
-
 /// Fills bytes with random ones.
 pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 
@@ -142,7 +81,7 @@ pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 
 /// One of the rooms of a lobby stage: there is one for all who may become a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Room(usize);
+pub(super) struct Room(pub usize);
 
 /// The environment of each env stage, by its index and its parameters.
 pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
@@ -168,20 +107,7 @@ pub struct Arbiter {
     /// The time of the event that is handled.
     now_us: u64,
     next_era: u16,
-    sessions: Vec<Session>,
-    /// By the hash of the token.
-    by_token: BTreeMap<String, SessionId>,
-    /// Participant links by the hash of their token, and the session of each once it was used.
-    links: BTreeMap<String, Option<SessionId>>,
-    by_conn: BTreeMap<ConnId, SessionId>,
-    /// By the ticket of the way back from a page of another site.
-    by_ticket: BTreeMap<String, SessionId>,
-    /// When sessions without a page end.
-    expiring: BTreeSet<(u64, usize)>,
-    /// When the recorded data of sessions are erased.
-    fading: BTreeSet<(u64, usize)>,
-    /// By the recruiter's identifier.
-    by_identity: BTreeMap<(String, String), SessionId>,
+    sessions: Sessions,
     lobbies: BTreeMap<Room, Lobby<SessionId>>,
     /// The rooms by lobby stage and by what the people in them have in common.
     rooms: BTreeMap<(u16, String), Room>,
@@ -198,8 +124,6 @@ pub struct Arbiter {
     /// Groups of which somebody has moved.
     groups_changed: BTreeSet<GroupId>,
     matches: BTreeMap<u16, Match>,
-    /// When the rest of a session is over, microseconds.
-    rests: BTreeMap<SessionId, u64>,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
@@ -215,7 +139,7 @@ impl Arbiter {
             event => event,
         };
         self.now_us = now_us;
-        self.expire(now_us);
+        self.end_expired(now_us);
         self.touch(&event);
         let conn = event.conn();
         match event {
@@ -234,7 +158,7 @@ impl Arbiter {
             Event::Noted => {}
             Event::Stop => {
                 self.stopping = true;
-                self.keep_attendance(now_us);
+                self.store_attendance(now_us);
             }
         }
         conn.into_iter().for_each(|conn| self.touch_match_of(conn));
@@ -255,8 +179,8 @@ impl Arbiter {
     }
 
     fn touch_match_of(&mut self, conn: ConnId) {
-        let who = self.by_conn.get(&conn);
-        if let Some(Place::Episode(era, _)) = who.map(|who| self.sessions[who.0].place) {
+        let who = self.sessions.find_by_conn(conn);
+        if let Some(Place::Episode(era, _)) = who.map(|who| self.sessions[who].place) {
             self.touch_match(era);
         }
     }
@@ -270,7 +194,7 @@ impl Arbiter {
     /// Does what is due by time alone.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
-        self.expire(now_us);
+        self.end_expired(now_us);
         self.settle(now_us);
     }
 
@@ -279,14 +203,11 @@ impl Arbiter {
         let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
         let groups = self.groups.values().filter_map(|group| group.wake_us);
         let matches = self.matches.values().filter_map(|game| game.timeout);
-        let expires_us = self.expiring.first().map(|(at_us, _)| *at_us);
         lobbies
             .chain(groups.map(|at_us| (at_us, "end of the wait for a group")))
             .chain(matches)
-            .chain(self.rests.values().map(|at_us| (*at_us, "end of a rest")))
             .chain(self.chat_due_us().map(|at_us| (at_us, "end of a chat")))
-            .chain(expires_us.map(|at_us| (at_us, "end of an absent session")))
-            .chain(self.next_fading_us().map(|at_us| (at_us, "retention")))
+            .chain(self.sessions.poll_timeout(self.now_us))
             .min()
     }
 
@@ -310,7 +231,7 @@ impl Arbiter {
             return self.handle_hello(now_us, conn, entry, language, reads);
         }
         // A superseded or refused page may still have something on the way.
-        let Some(&who) = self.by_conn.get(&conn) else {
+        let Some(who) = self.sessions.find_by_conn(conn) else {
             return;
         };
         match message {
@@ -394,7 +315,7 @@ impl Arbiter {
     }
 
     fn tell(&mut self, who: SessionId, message: ServerMessage) {
-        if let Some(conn) = self.sessions[who.0].conn {
+        if let Some(conn) = self.sessions[who].conn {
             self.send(conn, message);
         }
     }

@@ -24,17 +24,17 @@ impl Arbiter {
         let people: Vec<SessionId> = game.people().map(|(_, who)| who).collect();
         let group = game.group.and_then(|group| self.dissolve(group));
         for &who in &people {
-            self.sessions[who.0].place = Place::Page;
+            self.sessions[who].place = Place::Page;
         }
         for &who in &people {
             if unready.contains(&who) {
-                self.sessions[who.0].failed += 1;
+                self.sessions[who].failed += 1;
             }
         }
         // Nobody waits for the same page again and again.
         let room = group.and_then(|group| group.room);
         if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(&room)) {
-            let often = |who: &&SessionId| self.sessions[who.0].failed + 1 >= self.limits.attempts;
+            let often = |who: &&SessionId| self.sessions[**who].failed + 1 >= self.limits.attempts;
             for one in unready.iter().filter(often) {
                 let others = people.iter().filter(|other| *other != one);
                 others.for_each(|other| lobby.keep_apart(*one, *other));
@@ -47,7 +47,7 @@ impl Arbiter {
 
     /// Puts a person whose match came to nothing back to where they were, or past the episode in the end.
     fn put_back(&mut self, now_us: u64, who: SessionId) {
-        if self.sessions[who.0].failed < self.limits.attempts {
+        if self.sessions[who].failed < self.limits.attempts {
             self.show(now_us, who);
         } else {
             self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
@@ -56,12 +56,12 @@ impl Arbiter {
 
     /// The group that a session is in, its own seat, and who has the seat `to`.
     fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
-        let Place::Episode(era, _) = self.sessions[who.0].place else {
+        let Place::Episode(era, _) = self.sessions[who].place else {
             return None;
         };
         let game = self.matches.get(&era.0)?;
         let peer = game.at(to).filter(|peer| *peer != who)?;
-        Some((game.seat_of(who)?, self.sessions[peer.0].conn?))
+        Some((game.seat_of(who)?, self.sessions[peer].conn?))
     }
 
     pub(super) fn handle_signal(&mut self, who: SessionId, to: Seat, data: String) {
@@ -245,7 +245,7 @@ impl Arbiter {
             .map(|end| (end.ticks, end.score, end.digest))
             .unwrap_or_default();
         for (_, who) in game.people() {
-            if self.sessions[who.0].place == Place::Episode(era, true) {
+            if self.sessions[who].place == Place::Episode(era, true) {
                 self.tell(
                     who,
                     ServerMessage::Ended {

@@ -7,12 +7,12 @@ use super::{Arbiter, Place, SessionId};
 impl Arbiter {
     /// True if a session rests between two episodes.
     pub(super) fn is_resting(&self, who: SessionId) -> bool {
-        self.sessions[who.0].progress.rest(&self.study).is_some()
+        self.sessions[who].progress.rest(&self.study).is_some()
     }
 
     /// For how long a session has rested, and for how long it must and may, microseconds.
     fn rest_us(&self, now_us: u64, who: SessionId) -> Option<(u64, u64, Option<u64>)> {
-        let session = &self.sessions[who.0];
+        let session = &self.sessions[who];
         let rest = session.progress.rest(&self.study)?;
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let rested_us = now_us.saturating_sub(session.rest_us.unwrap_or(now_us));
@@ -27,7 +27,7 @@ impl Arbiter {
 
     /// Shows a connected participant the rest, with the time that is left of it, unless that is over.
     pub(super) fn show_rest(&mut self, now_us: u64, who: SessionId) {
-        self.sessions[who.0].rest_us.get_or_insert(now_us);
+        self.sessions[who].rest_us.get_or_insert(now_us);
         let Some((rested_us, least_us, most_us)) = self.rest_us(now_us, who) else {
             return;
         };
@@ -35,8 +35,9 @@ impl Arbiter {
             return self.end_rest(now_us, who);
         }
         let left_us = most_us.map(|most_us| most_us - rested_us);
-        self.rests
-            .extend(left_us.map(|left_us| (who, now_us + left_us)));
+        if let Some(left_us) = left_us {
+            self.sessions.schedule_rest(who, now_us + left_us);
+        }
         let ms = |us: u64| u32::try_from(us / 1_000).unwrap_or(u32::MAX);
         let mut message = self.stage_message(who, self.stage_of(who), None);
         if let ServerMessage::Stage {
@@ -52,9 +53,9 @@ impl Arbiter {
 
     /// The next episode begins, if the participant is there.
     fn end_rest(&mut self, now_us: u64, who: SessionId) {
-        let at = self.sessions[who.0].progress.position();
+        let at = self.sessions[who].progress.position();
         let done = study::ProgressEvent::StageDone { at, answers: &[] };
-        self.sessions[who.0].rest_us = None;
+        self.sessions[who].rest_us = None;
         if self.advance(who, done) {
             self.show(now_us, who);
         }
@@ -62,15 +63,8 @@ impl Arbiter {
 
     /// Ends the rests whose time is up; those of people who are away end when they are back.
     pub(super) fn settle_rests(&mut self, now_us: u64) {
-        let due: Vec<SessionId> = self
-            .rests
-            .iter()
-            .filter(|(_, at_us)| **at_us <= now_us)
-            .map(|(who, _)| *who)
-            .collect();
-        for who in due {
-            self.rests.remove(&who);
-            let session = &self.sessions[who.0];
+        for who in self.sessions.poll_rested(now_us) {
+            let session = &self.sessions[who];
             if session.conn.is_some() && session.place == Place::Page && self.is_resting(who) {
                 self.end_rest(now_us, who);
             }

@@ -13,6 +13,7 @@ use super::absence_rules::UNHURRIED_US;
 use super::datagram_paths::Routes;
 use super::matches::{AT_ONCE, Match, Phase, Play};
 use super::seats::Seats;
+use super::sessions::Sessions;
 use super::{
     Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
     SessionId,
@@ -86,6 +87,7 @@ impl Arbiter {
         random: Random,
         restored: Restored,
     ) -> Self {
+        let sessions = Sessions::new(&study, &limits, restored.links);
         let mut hub = Self {
             study,
             limits,
@@ -96,18 +98,7 @@ impl Arbiter {
             now_us,
             ice: Box::new(|_, _, _| Vec::new()),
             next_era: restored.next_era,
-            sessions: Vec::new(),
-            by_token: BTreeMap::new(),
-            links: restored
-                .links
-                .into_iter()
-                .map(|link| (link, None))
-                .collect(),
-            by_conn: BTreeMap::new(),
-            by_ticket: BTreeMap::new(),
-            by_identity: BTreeMap::new(),
-            expiring: BTreeSet::new(),
-            fading: BTreeSet::new(),
+            sessions,
             lobbies: BTreeMap::new(),
             rooms: BTreeMap::new(),
             seed: 0,
@@ -117,14 +108,13 @@ impl Arbiter {
             groups: BTreeMap::new(),
             groups_changed: BTreeSet::new(),
             matches: BTreeMap::new(),
-            rests: BTreeMap::new(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
         hub.settle_seed(restored.seed);
         for mut session in restored.sessions {
             session.progress.restored(&hub.study);
-            hub.keep(session);
+            hub.add_session(session);
         }
         for group in restored.groups {
             hub.restore_group(group);
@@ -133,7 +123,7 @@ impl Arbiter {
         for episode in restored.episodes {
             hub.restore_episode(now_us, episode);
         }
-        hub.expire(now_us);
+        hub.end_expired(now_us);
         hub.settle(now_us);
         hub
     }
@@ -211,15 +201,14 @@ impl Arbiter {
         visit: Option<u16>,
         episode: Option<u16>,
     ) -> Option<SessionId> {
-        let mut names = self.sessions.iter().map(|session| &session.participant);
-        let who = SessionId(names.position(|known| known == name)?);
+        let who = self.sessions.find_by_pseudonym(name)?;
         // Others had their place stored before the stop, and may be further on, also at the same stage again.
-        let progress = &self.sessions[who.0].progress;
+        let progress = &self.sessions[who].progress;
         let is_visit = visit.is_none_or(|visit| progress.visit() == visit);
         let played = progress.episode(&self.study).0;
         let is_next = episode.is_none_or(|episode| played == episode);
         let stays = self.stage_of(who) == row.stage && is_visit && is_next;
-        stays.then(|| self.sessions[who.0].place = Place::Episode(row.era, true));
+        stays.then(|| self.sessions[who].place = Place::Episode(row.era, true));
         stays.then_some(who)
     }
 }

@@ -112,7 +112,7 @@ impl Arbiter {
             return;
         };
         (plan.life, plan.running) = (life, true);
-        self.sessions[who.0].place = Place::Episode(era, true);
+        self.sessions[who].place = Place::Episode(era, true);
         self.tell(who, ServerMessage::Match(plan));
     }
 
@@ -383,7 +383,7 @@ impl Arbiter {
 
     /// A page is being closed or reloaded.
     pub(super) fn handle_unloading(&mut self, who: SessionId) {
-        let Place::Episode(era, _) = self.sessions[who.0].place else {
+        let Place::Episode(era, _) = self.sessions[who].place else {
             return;
         };
         if let Some((play, seat)) = self.playing(who, era) {

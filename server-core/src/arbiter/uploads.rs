@@ -48,7 +48,7 @@ impl Arbiter {
 
     /// True if the archive has yet to answer uploads of a session's page.
     pub(super) fn is_awaited(&self, who: SessionId) -> bool {
-        let Place::Episode(era, _) = self.sessions[who.0].place else {
+        let Place::Episode(era, _) = self.sessions[who].place else {
             return false;
         };
         let game = self.matches.get(&era.0);
@@ -61,7 +61,7 @@ impl Arbiter {
 
     /// A page sends a message that no correct page sends.
     fn turn_away(&mut self, now_us: u64, who: SessionId) {
-        if let Some(conn) = self.sessions[who.0].conn {
+        if let Some(conn) = self.sessions[who].conn {
             tracing::warn!("an upload is malformed");
             self.handle_closed(now_us, conn);
             self.refuse(conn, Refusal::Malformed);

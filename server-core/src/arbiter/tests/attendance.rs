@@ -1,7 +1,7 @@
 //! How long visits take, when they expire, who leaves, and when the study is full.
 
-use study::Outcome;
 use study::design::{Quota, Unit};
+use study::{Outcome, Payment};
 
 use super::*;
 

@@ -103,10 +103,7 @@ fn a_reload_before_anybody_misses_the_page_takes_the_seat_first() {
 #[test]
 fn the_link_in_another_window_brings_the_newer_page_into_the_episode() {
     let mut stage = Stage::new(Limits::default());
-    stage
-        .hub
-        .links
-        .insert(crate::token::token_hash("link"), None);
+    stage.hub.sessions.add_link("link");
     stage.enter(1, Entry::Invite("link".into()));
     let done = ClientMessage::StageDone {
         stage: 0,

@@ -1,0 +1,112 @@
+//! The session of one participant: plain data.
+
+use study::Payment;
+
+use super::bucket::Bucket;
+use super::group::GroupId;
+use super::{ConnId, Identity, Room, WaitRow};
+use protocol::Era;
+
+/// A session inside the arbiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub(super) usize);
+
+/// One participant's visit.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// Pseudonym.
+    pub participant: String,
+    /// Hash of the secret that brings a page back to it.
+    pub token_hash: String,
+    /// Its place in the study.
+    pub progress: study::Progress,
+    /// The page that has it.
+    pub conn: Option<ConnId>,
+    /// Where it is beyond its stage.
+    pub place: Place,
+    /// The group that the last lobby made.
+    pub group: Option<GroupId>,
+    /// When it first came to the lobby, microseconds; a match that is dissolved does not reset it.
+    pub since_us: Option<u64>,
+    /// Since when it rests between two episodes, microseconds.
+    pub rest_us: Option<u64>,
+    /// When its page was closed in the lobby, microseconds.
+    pub away_us: Option<u64>,
+    /// The wait in the lobby that is not over.
+    pub wait: Option<WaitRow>,
+    /// Matches for which its page did not get ready.
+    pub failed: u8,
+    /// How long its participant has been there.
+    pub attendance: Attendance,
+    /// Its payment, once it has ended.
+    pub payment: Option<Payment>,
+    /// When its stage was first shown, microseconds; 0 before that, `None` if that was before the server started.
+    pub shown_us: Option<u64>,
+    /// How often it may send drafts.
+    pub drafts: Bucket,
+    /// True if its participant wants to leave, and the archive has yet to answer their uploads.
+    pub leaves: bool,
+    /// How often it may write to its group.
+    pub says: Bucket,
+    /// The recruiter's identifier for the participant.
+    pub identity: Option<Identity>,
+    /// True if its recorded data are erased.
+    pub is_erased: bool,
+    /// True if it came without a participant link.
+    pub is_open_door: bool,
+}
+
+/// Where a session is beyond its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On a page that it leaves by itself.
+    Page,
+    /// Waiting in this room.
+    Lobby(Room),
+    /// At a lobby in which they have given up their place.
+    Aside,
+    /// At a stage that it plays with this group, once the others have come too.
+    Group(GroupId),
+    /// At a running chat of this group.
+    Chat(GroupId),
+    /// In the group of this episode; whether its page has the episode in memory.
+    Episode(Era, bool),
+}
+
+/// How long somebody has been there, as the server measured it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attendance {
+    /// Time of the visit until they were last seen, microseconds.
+    pub spent_us: u64,
+    /// When that was, microseconds; 0 for never.
+    pub seen_us: u64,
+}
+
+impl Attendance {
+    /// Somebody is there now. The time since they were last seen is part of the visit if their page was open all the
+    /// while (`there`), or if they were away for a moment only.
+    fn see(&mut self, now_us: u64, there: bool, pause_us: u64) {
+        let since_us = now_us.saturating_sub(self.seen_us);
+        if self.seen_us > 0 && (there || since_us <= pause_us) {
+            self.spent_us += since_us;
+        }
+        self.seen_us = now_us;
+    }
+}
+
+impl Session {
+    /// It is not at a chat any more.
+    pub(super) fn leave_chat(&mut self) {
+        if matches!(self.place, Place::Chat(_)) {
+            self.place = Place::Page;
+        }
+    }
+
+    /// Takes note that the page is there, or was until now.
+    pub(super) fn see(&mut self, now_us: u64, pause_us: u64) {
+        if self.payment.is_none() {
+            let there = self.conn.is_some();
+            self.attendance.see(now_us, there, pause_us);
+        }
+    }
+}

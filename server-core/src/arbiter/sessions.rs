@@ -1,0 +1,295 @@
+//! All sessions, and how they are found: by token, participant link, ticket, recruiter's identifier and connection; and
+//! the times at which a session ends, fades, or ends its rest.
+//!
+//! Each of these tables names a session that has the key itself, so they are changed here alone. It must not know of
+//! stages, groups, episodes and messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Index, IndexMut};
+
+use study::Study;
+
+use super::bucket::Bucket;
+use super::restore::RestoredSession;
+use super::session::{Place, Session, SessionId};
+use super::{ConnId, Identity};
+use crate::limits::Limits;
+use crate::token::token_hash;
+
+const HOUR_US: u64 = 3_600_000_000;
+const DAY_US: u64 = 24 * HOUR_US;
+
+/// The sessions of a study.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    list: Vec<Session>,
+    /// By the hash of the token.
+    by_token: BTreeMap<String, SessionId>,
+    /// Participant links by the hash of their token, and the session of each once it was used.
+    links: BTreeMap<String, Option<SessionId>>,
+    by_conn: BTreeMap<ConnId, SessionId>,
+    /// By the ticket of the way back from a page of another site.
+    by_ticket: BTreeMap<String, SessionId>,
+    /// By the recruiter's identifier.
+    by_identity: BTreeMap<(String, String), SessionId>,
+    /// When sessions without a page end.
+    expiring: BTreeSet<(u64, SessionId)>,
+    /// When the recorded data of sessions are erased.
+    fading: BTreeSet<(u64, SessionId)>,
+    /// When the rest of a session is over, microseconds.
+    rests: BTreeMap<SessionId, u64>,
+    /// A session ends so long after somebody was last there, microseconds.
+    expires_us: Option<u64>,
+    /// Recorded data are erased so long after that, microseconds.
+    retention_us: Option<u64>,
+    /// An absence up to this length counts as attendance, microseconds.
+    pause_us: u64,
+}
+
+impl Index<SessionId> for Sessions {
+    type Output = Session;
+
+    fn index(&self, who: SessionId) -> &Session {
+        &self.list[who.0]
+    }
+}
+
+impl IndexMut<SessionId> for Sessions {
+    fn index_mut(&mut self, who: SessionId) -> &mut Session {
+        &mut self.list[who.0]
+    }
+}
+
+impl Sessions {
+    /// None yet, and the participant links by the hash of their token.
+    pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>) -> Self {
+        let links = links.into_iter().map(|link| (link, None));
+        let (hours, days) = (study.keeping.expires_h, study.keeping.retention_days);
+        Self {
+            list: Vec::new(),
+            by_token: BTreeMap::new(),
+            links: links.collect(),
+            by_conn: BTreeMap::new(),
+            by_ticket: BTreeMap::new(),
+            by_identity: BTreeMap::new(),
+            expiring: BTreeSet::new(),
+            fading: BTreeSet::new(),
+            rests: BTreeMap::new(),
+            expires_us: hours.map(|hours| u64::from(hours) * HOUR_US),
+            retention_us: days.map(|days| u64::from(days) * DAY_US),
+            pause_us: limits.pause.as_micros() as u64,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Session> {
+        self.list.iter()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = SessionId> + use<> {
+        (0..self.list.len()).map(SessionId)
+    }
+
+    /// Adds a session, which has no page yet.
+    pub(super) fn add_session(&mut self, stored: RestoredSession) -> SessionId {
+        let who = SessionId(self.list.len());
+        let ticket = stored.progress.ticket().map(str::to_owned);
+        let key = stored.identity.as_ref().map(Identity::key);
+        self.by_token.insert(stored.token_hash.clone(), who);
+        self.by_ticket.extend(ticket.map(|ticket| (ticket, who)));
+        self.by_identity.extend(key.map(|key| (key, who)));
+        let is_open_door = stored.link_hash.is_none();
+        self.links
+            .extend(stored.link_hash.map(|link| (link, Some(who))));
+        self.list.push(Session {
+            participant: stored.participant,
+            token_hash: stored.token_hash,
+            progress: stored.progress,
+            conn: None,
+            place: Place::Page,
+            group: None,
+            since_us: None,
+            rest_us: None,
+            away_us: None,
+            wait: None,
+            failed: 0,
+            attendance: stored.attendance,
+            payment: stored.payment,
+            shown_us: None,
+            drafts: Bucket::default(),
+            leaves: false,
+            says: Bucket::default(),
+            identity: stored.identity,
+            is_erased: stored.is_erased,
+            is_open_door,
+        });
+        self.schedule_end(who);
+        who
+    }
+
+    /// Adds a participant link that nobody has used.
+    #[cfg(test)]
+    pub(super) fn add_link(&mut self, link: &str) {
+        self.links.insert(token_hash(link), None);
+    }
+
+    pub(super) fn find_by_token(&self, token: &str) -> Option<SessionId> {
+        self.by_token.get(&token_hash(token)).copied()
+    }
+
+    /// The session of a participant link: the outer `None` is an unknown link, the inner one an unused link.
+    pub(super) fn find_by_link(&self, link: &str) -> Option<Option<SessionId>> {
+        self.links.get(&token_hash(link)).copied()
+    }
+
+    pub(super) fn find_by_ticket(&self, ticket: &str) -> Option<SessionId> {
+        self.by_ticket.get(ticket).copied()
+    }
+
+    pub(super) fn find_by_identity(&self, identity: &Identity) -> Option<SessionId> {
+        self.by_identity.get(&identity.key()).copied()
+    }
+
+    pub(super) fn find_by_conn(&self, conn: ConnId) -> Option<SessionId> {
+        self.by_conn.get(&conn).copied()
+    }
+
+    pub(super) fn find_by_pseudonym(&self, participant: &str) -> Option<SessionId> {
+        let mut sessions = self.list.iter();
+        let place = sessions.position(|session| session.participant == participant);
+        place.map(SessionId)
+    }
+
+    /// Gives a session another token; the one before is void.
+    pub(super) fn replace_token(&mut self, who: SessionId, token: &str) {
+        let fresh = token_hash(token);
+        let old = std::mem::replace(&mut self[who].token_hash, fresh.clone());
+        self.by_token.remove(&old);
+        self.by_token.insert(fresh, who);
+    }
+
+    /// Gives a session the ticket of the way back from a page of another site.
+    pub(super) fn set_ticket(&mut self, who: SessionId, ticket: String) {
+        self.by_ticket.insert(ticket.clone(), who);
+        self[who].progress.set_ticket(ticket);
+    }
+
+    /// Gives a session to a page; returns the older page of it.
+    pub(super) fn attach_page(
+        &mut self,
+        now_us: u64,
+        conn: ConnId,
+        who: SessionId,
+    ) -> Option<ConnId> {
+        self.note_presence(now_us, who);
+        let old = self[who].conn.replace(conn);
+        old.map(|old| self.by_conn.remove(&old));
+        self.by_conn.insert(conn, who);
+        old
+    }
+
+    /// Takes the session from a page that is gone; `None` if it had none.
+    pub(super) fn detach_page(&mut self, now_us: u64, conn: ConnId) -> Option<SessionId> {
+        let who = self.by_conn.remove(&conn)?;
+        self.note_presence(now_us, who);
+        self[who].conn = None;
+        self.schedule_end(who);
+        Some(who)
+    }
+
+    /// Takes the session from its page, which is refused.
+    pub(super) fn turn_page_away(&mut self, who: SessionId) -> Option<ConnId> {
+        let conn = self[who].conn.take()?;
+        self.by_conn.remove(&conn);
+        Some(conn)
+    }
+
+    /// Takes note that somebody is there, or was until now.
+    pub(super) fn note_presence(&mut self, now_us: u64, who: SessionId) {
+        let pause_us = self.pause_us;
+        self[who].see(now_us, pause_us);
+    }
+
+    /// Forgets what was recorded of a participant; their attendance and payment stay.
+    pub(super) fn erase_session(&mut self, who: SessionId) {
+        let session = &mut self.list[who.0];
+        session.is_erased = true;
+        let ticket = session.progress.ticket().map(str::to_owned);
+        session.progress.erase();
+        let key = session.identity.take().as_ref().map(Identity::key);
+        ticket.map(|ticket| self.by_ticket.remove(&ticket));
+        key.map(|key| self.by_identity.remove(&key));
+    }
+
+    /// When a session ends to which nobody comes back, if the study says so.
+    fn end_us(&self, who: SessionId) -> Option<u64> {
+        let session = &self[who];
+        let is_away = session.conn.is_none() && session.payment.is_none();
+        let after_us = self.expires_us.filter(|_| is_away)?;
+        let seen_us = session.attendance.seen_us;
+        (seen_us > 0).then(|| seen_us + after_us)
+    }
+
+    /// When the recorded data of a session are erased, if the study says so: some time after somebody was last there.
+    fn fading_us(&self, who: SessionId) -> Option<u64> {
+        let session = &self[who];
+        let after_us = self.retention_us?;
+        let is_away = session.conn.is_none() && !session.is_erased;
+        is_away.then(|| session.attendance.seen_us + after_us)
+    }
+
+    /// Takes note that a session has no page.
+    fn schedule_end(&mut self, who: SessionId) {
+        let (end_us, fading_us) = (self.end_us(who), self.fading_us(who));
+        self.expiring.extend(end_us.map(|at_us| (at_us, who)));
+        self.fading.extend(fading_us.map(|at_us| (at_us, who)));
+    }
+
+    /// Takes the next session whose time has come; one that somebody came back to meanwhile has another time.
+    pub(super) fn poll_expired(&mut self, now_us: u64) -> Option<SessionId> {
+        while let Some(&(at_us, who)) = self.expiring.first().filter(|due| due.0 <= now_us) {
+            self.expiring.pop_first();
+            if self.end_us(who) == Some(at_us) {
+                return Some(who);
+            }
+        }
+        None
+    }
+
+    /// Takes the next session whose recorded data are to be erased.
+    pub(super) fn poll_faded(&mut self, now_us: u64) -> Option<SessionId> {
+        while let Some(&(at_us, who)) = self.fading.first().filter(|due| due.0 <= now_us) {
+            self.fading.pop_first();
+            if self.fading_us(who) == Some(at_us) {
+                return Some(who);
+            }
+        }
+        None
+    }
+
+    /// Schedules the end of a rest.
+    pub(super) fn schedule_rest(&mut self, who: SessionId, until_us: u64) {
+        self.rests.insert(who, until_us);
+    }
+
+    /// Takes the sessions whose rest is over.
+    pub(super) fn poll_rested(&mut self, now_us: u64) -> Vec<SessionId> {
+        let due = self.rests.iter().filter(|(_, at_us)| **at_us <= now_us);
+        let due: Vec<SessionId> = due.map(|(who, _)| *who).collect();
+        self.rests.retain(|_, at_us| *at_us > now_us);
+        due
+    }
+
+    /// The time at which something is due, microseconds, and its reason. Retention is looked after every day.
+    pub(super) fn poll_timeout(&self, now_us: u64) -> Option<(u64, &'static str)> {
+        let rests = self.rests.values().map(|at_us| (*at_us, "end of a rest"));
+        let expiring = self.expiring.first();
+        let expiring = expiring.map(|(at_us, _)| (*at_us, "end of an absent session"));
+        let fading = self.fading.first();
+        let fading = fading.map(|(at_us, _)| ((*at_us).min(now_us + DAY_US), "retention"));
+        rests.chain(expiring).chain(fading).min()
+    }
+}
