@@ -25,7 +25,7 @@ impl Arbiter {
         pages_ms: Vec<u32>,
     ) {
         if self.rests_too_short(now_us, who) || self.chats_too_short(now_us, who) {
-            return self.show(now_us, who);
+            return self.show_stage(now_us, who);
         }
         if let StageKind::Debrief(debrief) = self.kind(self.stage_of(who))
             && matches!(debrief.withdraws(&answers), Ok(true))
@@ -61,11 +61,11 @@ impl Arbiter {
                 pages_ms,
             });
             self.store_place(who, given);
-            self.show(now_us, who);
+            self.show_stage(now_us, who);
         } else if matches!(self.sessions[who].place, Place::Page | Place::Chat(_)) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
             // The page knows by it that they were not taken, says so, and keeps what was typed.
-            self.show(now_us, who);
+            self.show_stage(now_us, who);
         }
     }
 
@@ -86,7 +86,7 @@ impl Arbiter {
             let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
             self.forget_lines(who, all);
         }
-        self.show(now_us, who);
+        self.show_stage(now_us, who);
     }
 
     /// Gives a page of another site its way back, which is durable before anybody is sent there.

@@ -383,7 +383,7 @@ impl Arbiter {
             if here.is_some_and(|here| here.is_here && here.number == round) {
                 let at = self.sessions[who].progress.position();
                 self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] });
-                self.show(now_us, who);
+                self.show_stage(now_us, who);
             }
         }
     }

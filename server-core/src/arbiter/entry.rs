@@ -185,7 +185,7 @@ impl Arbiter {
                 self.tell_talk(now_us, who);
             }
             Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) | Place::Chat(_) => {
-                self.show(now_us, who);
+                self.show_stage(now_us, who);
             }
         }
     }

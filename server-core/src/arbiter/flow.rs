@@ -1,10 +1,24 @@
-//! The way of one participant: stages shown, answers taken, the lobby.
+//! The way of one participant from stage to stage.
+//!
+//! What brings somebody on gives [`Transition`]s and makes none itself; [`Arbiter::make_transitions`] makes them one
+//! after the other.
+
+use std::collections::VecDeque;
 
 use protocol::control::{ServerMessage, StageView};
 use study::{Episode, StageKind};
 
 use super::group::SeatAssignment;
 use super::{Arbiter, Place, SessionId, WaitedFor};
+
+/// A step of one participant through the study.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transition {
+    /// They see the stage at which they are, and it begins.
+    Enter(SessionId),
+    /// Their episode is over, or came to nothing.
+    LeaveEpisode(SessionId, Episode),
+}
 
 impl Arbiter {
     /// Index of the stage at which a session is.
@@ -71,10 +85,31 @@ impl Arbiter {
         }
     }
 
-    /// Shows a connected participant the stage at which they are, and does what the stage begins with.
-    pub(super) fn show(&mut self, now_us: u64, who: SessionId) {
+    /// Shows a connected participant the stage at which they are, and does what follows.
+    pub(super) fn show_stage(&mut self, now_us: u64, who: SessionId) {
+        self.make_transitions(now_us, vec![Transition::Enter(who)]);
+    }
+
+    /// Makes transitions in their order; those that follow from one come before the next. This ends, because a
+    /// transition that gives others has brought its participant further on a route that is finite.
+    pub(super) fn make_transitions(&mut self, now_us: u64, first: Vec<Transition>) {
+        let mut queue = VecDeque::from(first);
+        while let Some(transition) = queue.pop_front() {
+            let next = match transition {
+                Transition::Enter(who) => self.enter_stage(now_us, who),
+                Transition::LeaveEpisode(who, episode) => self.leave_episode(now_us, who, episode),
+            };
+            next.into_iter()
+                .rev()
+                .for_each(|transition| queue.push_front(transition));
+        }
+    }
+
+    /// Shows a connected participant the stage at which they are, and does what the stage begins with. Gives what
+    /// follows.
+    fn enter_stage(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         if self.sessions[who].conn.is_none() {
-            return;
+            return Vec::new();
         }
         let stage = self.stage_of(who);
         match self.kind(stage) {
@@ -89,12 +124,13 @@ impl Arbiter {
                 if matches!(self.kind(stage), StageKind::Lobby(_)) {
                     self.join_lobby(now_us, who, stage);
                 }
+                Vec::new()
             }
         }
     }
 
-    /// Moves a session past its env stage and shows what follows.
-    pub(super) fn leave_episode(&mut self, now_us: u64, who: SessionId, episode: Episode) {
+    /// Moves a session past its env stage.
+    fn leave_episode(&mut self, now_us: u64, who: SessionId, episode: Episode) -> Vec<Transition> {
         self.sessions[who].place = Place::Page;
         self.sessions[who].failed = 0;
         self.sessions[who].since_us = None;
@@ -110,7 +146,7 @@ impl Arbiter {
             // Who is at the end anyway has ended so.
             self.advance(who, study::ProgressEvent::Left);
         }
-        self.show(now_us, who);
+        vec![Transition::Enter(who)]
     }
 
     /// The participant leaves on purpose.
@@ -143,7 +179,7 @@ impl Arbiter {
         }
         self.end_wait(now_us, who, WaitedFor::Left, None);
         if self.advance(who, event) {
-            self.show(now_us, who);
+            self.show_stage(now_us, who);
         }
     }
 }

@@ -11,6 +11,7 @@ use study::{Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
+use super::flow::Transition;
 use super::group::{GroupId, SeatAssignment};
 use super::matches::{AT_ONCE, Match, Phase};
 use super::{Arbiter, Effect, Place, SessionId, Write};
@@ -37,15 +38,20 @@ impl Arbiter {
     }
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
-    /// seat of people. Who plays alone has no group.
-    pub(super) fn form(&mut self, now_us: u64, group: Option<GroupId>, seated: &[SeatAssignment]) {
+    /// seat of people. Who plays alone has no group. Without an environment, all are past the stage.
+    pub(super) fn form(
+        &mut self,
+        now_us: u64,
+        group: Option<GroupId>,
+        seated: &[SeatAssignment],
+    ) -> Vec<Transition> {
         let people = seated.iter().filter_map(|seated| match seated {
             SeatAssignment::Person(who) => Some(*who),
             SeatAssignment::Ai(_) => None,
         });
         let people: Vec<SessionId> = people.collect();
         let Some(&first) = people.first() else {
-            return;
+            return Vec::new();
         };
         let era = self.fresh_era();
         let known = group.and_then(|group| self.groups.get(&group));
@@ -57,9 +63,10 @@ impl Arbiter {
         let Some(mut header) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
+            let people = people.into_iter();
             return people
-                .into_iter()
-                .for_each(|who| self.leave_episode(now_us, who, episode));
+                .map(|who| Transition::LeaveEpisode(who, episode))
+                .collect();
         };
         let delay = self.input_delays(stage);
         let seats = header.controllers.len();
@@ -98,6 +105,7 @@ impl Arbiter {
             }
         }
         self.matches.insert(era.0, game);
+        Vec::new()
     }
 
     /// An era that no running episode has.

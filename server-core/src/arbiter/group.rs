@@ -12,6 +12,7 @@ use study::stage::AiPartner;
 use study::{Episode, GroupVisit, Outcome, Progress, StageKind, UnitAssignment};
 
 use super::chat::Talk;
+use super::flow::Transition;
 use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, Room, SessionId, Write};
 
 /// A group.
@@ -135,9 +136,14 @@ impl Group {
 
 impl Arbiter {
     /// A lobby has put people together; AI partners take the places that are left over.
-    pub(super) fn matched(&mut self, now_us: u64, room: Room, people: &[SessionId]) {
+    pub(super) fn matched(
+        &mut self,
+        now_us: u64,
+        room: Room,
+        people: &[SessionId],
+    ) -> Vec<Transition> {
         let Some(&first) = people.first() else {
-            return;
+            return Vec::new();
         };
         let lobby = self.stage_of(first);
         let draw = self.draw_group();
@@ -174,7 +180,7 @@ impl Arbiter {
             self.sessions[who].place = Place::Page;
             self.advance(who, study::ProgressEvent::Matched { draw: &draw });
         }
-        people.iter().for_each(|&who| self.show(now_us, who));
+        people.iter().map(|&who| Transition::Enter(who)).collect()
     }
 
     /// Where somebody who leaves a lobby with a group will be.
@@ -222,7 +228,7 @@ impl Arbiter {
     }
 
     /// Somebody has come to a stage that their group plays together.
-    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) {
+    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         let key = self.sessions[who].group;
         let key = key.filter(|&key| self.round_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.get_mut(&key)?.member_mut(who).copied());
@@ -230,24 +236,27 @@ impl Arbiter {
             // The lobby has let them go on without a group; alone, there is nobody to write to.
             let at = self.sessions[who].progress.position();
             if self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
-                return self.show(now_us, who);
+                return vec![Transition::Enter(who)];
             }
-            return self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
+            let unplayed = Episode::unplayed(EndReason::Technical);
+            return vec![Transition::LeaveEpisode(who, unplayed)];
         };
         if member.gone.is_some() {
             self.sessions[who].place = Place::Page;
             self.advance(who, study::ProgressEvent::Cut(Outcome::TimedOut));
-            return self.show(now_us, who);
+            return vec![Transition::Enter(who)];
         }
         let round = self.round_in(key, who).map_or(0, |round| round.number);
         if self.is_chatting(key, round) {
-            return self.join_chat(now_us, key, who);
+            self.join_chat(now_us, key, who);
+            return Vec::new();
         }
         self.sessions[who].place = Place::Group(key);
         if let Some(group) = self.groups.get_mut(&key) {
             group.shown.remove(&who);
         }
         self.groups_changed.insert(key);
+        Vec::new()
     }
 
     /// Starts the groups in which everybody has come who can, and tells the others for whom they wait.
@@ -288,7 +297,8 @@ impl Arbiter {
         for &(_, who) in &muster.coming {
             self.give_up(key, who, DepartureReason::Late);
         }
-        self.play_on(now_us, key, &muster.here);
+        let next = self.play_on(now_us, key, &muster.here);
+        self.make_transitions(now_us, next);
     }
 
     /// Marks those whose way has ended before that of the group.
@@ -391,26 +401,24 @@ impl Arbiter {
     }
 
     /// A group continues with those who are here; the stage decides what follows for those who are missing.
-    fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
+    fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) -> Vec<Transition> {
         let Some((group, &first)) = self.groups.get(&key).zip(here.first()) else {
-            return;
+            return Vec::new();
         };
         let stage = self.ahead(first, &group.draw).index();
         if matches!(self.kind(stage), StageKind::Chat(_)) {
-            return self.begin_chat(now_us, key, here);
+            self.begin_chat(now_us, key, here);
+            return Vec::new();
         }
         let StageKind::Env(env) = self.kind(stage) else {
-            return;
+            return Vec::new();
         };
         let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
         let is_missing = |member: &Member| !here.contains(&member.who);
         let then = env.on_disconnect.first_half;
         let missing = group.places.iter().flatten().any(is_missing);
         if let Some(reason) = reason(then).filter(|_| missing) {
-            let unplayed = Episode::unplayed(reason);
-            here.iter()
-                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
-            return;
+            return leave_all(here, reason);
         }
         let seated = |member: &Option<Member>| match member {
             Some(member) if !is_missing(member) => Some(SeatAssignment::Person(member.who)),
@@ -423,15 +431,12 @@ impl Arbiter {
                 stage,
                 "a stage has no AI partner for somebody who is missing"
             );
-            let unplayed = Episode::unplayed(EndReason::Technical);
-            here.iter()
-                .for_each(|&who| self.leave_episode(now_us, who, unplayed));
-            return;
+            return leave_all(here, EndReason::Technical);
         };
         if missing && !group.has_ai {
             self.note_ai(key);
         }
-        self.form(now_us, Some(key), &seated);
+        self.form(now_us, Some(key), &seated)
     }
 
     /// An AI partner plays in a group for somebody who is missing.
@@ -493,6 +498,13 @@ impl Arbiter {
         self.groups.insert(key, group);
         self.restore_chat(key, row.talk);
     }
+}
+
+/// An episode came to nothing for all of these people.
+fn leave_all(people: &[SessionId], reason: EndReason) -> Vec<Transition> {
+    let unplayed = Episode::unplayed(reason);
+    let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed);
+    people.iter().map(leave).collect()
 }
 
 /// How an episode ends without having begun, if the stage wants it so when somebody is missing.

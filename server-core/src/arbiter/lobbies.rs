@@ -215,7 +215,7 @@ impl Arbiter {
             }
             Place::Aside => {
                 self.sessions[who].place = Place::Page;
-                self.show(now_us, who);
+                self.show_stage(now_us, who);
             }
             Place::Page | Place::Group(_) | Place::Chat(_) | Place::Episode(..) => {}
         }
@@ -295,7 +295,8 @@ impl Arbiter {
         match news {
             LobbyEvent::Formed(mut people) => {
                 self.in_old_places(room, &mut people);
-                self.matched(now_us, room, &people);
+                let next = self.matched(now_us, room, &people);
+                self.make_transitions(now_us, next);
             }
             LobbyEvent::GaveUp(who) => {
                 self.sessions[who].place = Place::Aside;
@@ -309,7 +310,7 @@ impl Arbiter {
                 self.end_wait(now_us, who, WaitedFor::TimedOut, None);
                 let cut = study::ProgressEvent::Cut(outcome.unwrap_or(Outcome::LobbyTimeout));
                 if self.advance(who, cut) {
-                    self.show(now_us, who);
+                    self.show_stage(now_us, who);
                 }
             }
         }

@@ -6,6 +6,7 @@ use protocol::{Era, Seat};
 use study::stage::Mode;
 use study::{Episode, StageKind};
 
+use super::flow::Transition;
 use super::group::{DepartureReason, GroupId};
 use super::matches::{Match, Phase, Play, Ready};
 use super::seats::Seats;
@@ -40,17 +41,16 @@ impl Arbiter {
                 others.for_each(|other| lobby.keep_apart(*one, *other));
             }
         }
-        for who in people {
-            self.put_back(now_us, who);
-        }
+        let next = people.into_iter().map(|who| self.put_back(who)).collect();
+        self.make_transitions(now_us, next);
     }
 
     /// Puts a person whose match came to nothing back to where they were, or past the episode in the end.
-    fn put_back(&mut self, now_us: u64, who: SessionId) {
+    fn put_back(&self, who: SessionId) -> Transition {
         if self.sessions[who].failed < self.limits.attempts {
-            self.show(now_us, who);
+            Transition::Enter(who)
         } else {
-            self.leave_episode(now_us, who, Episode::unplayed(EndReason::Technical));
+            Transition::LeaveEpisode(who, Episode::unplayed(EndReason::Technical))
         }
     }
 
@@ -258,15 +258,17 @@ impl Arbiter {
                 );
             }
         }
-        for (seat, who) in game.people() {
+        let leave = |(seat, who): (Seat, SessionId)| {
             let played = Episode {
                 reason,
                 score,
                 ticks: ticks.0,
                 partners: game.partners(seat),
             };
-            self.leave_episode(now_us, who, played);
-        }
+            Transition::LeaveEpisode(who, played)
+        };
+        let next = game.people().map(leave).collect();
+        self.make_transitions(now_us, next);
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
         if open {
             self.effects.push_back(Effect::Store(Write::EpisodeEnded {

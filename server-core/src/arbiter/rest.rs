@@ -2,6 +2,7 @@
 
 use protocol::control::{ServerMessage, StageView};
 
+use super::flow::Transition;
 use super::{Arbiter, Place, SessionId};
 
 impl Arbiter {
@@ -26,13 +27,13 @@ impl Arbiter {
     }
 
     /// Shows a connected participant the rest, with the time that is left of it, unless that is over.
-    pub(super) fn show_rest(&mut self, now_us: u64, who: SessionId) {
+    pub(super) fn show_rest(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         self.sessions[who].rest_us.get_or_insert(now_us);
         let Some((rested_us, least_us, most_us)) = self.rest_us(now_us, who) else {
-            return;
+            return Vec::new();
         };
         if most_us.is_some_and(|most_us| most_us <= rested_us) {
-            return self.end_rest(now_us, who);
+            return self.end_rest(who);
         }
         let left_us = most_us.map(|most_us| most_us - rested_us);
         if let Some(left_us) = left_us {
@@ -49,15 +50,17 @@ impl Arbiter {
             *max_ms = left_us.map(ms);
         }
         self.tell(who, message);
+        Vec::new()
     }
 
     /// The next episode begins, if the participant is there.
-    fn end_rest(&mut self, now_us: u64, who: SessionId) {
+    fn end_rest(&mut self, who: SessionId) -> Vec<Transition> {
         let at = self.sessions[who].progress.position();
         let done = study::ProgressEvent::StageDone { at, answers: &[] };
         self.sessions[who].rest_us = None;
-        if self.advance(who, done) {
-            self.show(now_us, who);
+        match self.advance(who, done) {
+            true => vec![Transition::Enter(who)],
+            false => Vec::new(),
         }
     }
 
@@ -66,7 +69,8 @@ impl Arbiter {
         for who in self.sessions.poll_rested(now_us) {
             let session = &self.sessions[who];
             if session.conn.is_some() && session.place == Place::Page && self.is_resting(who) {
-                self.end_rest(now_us, who);
+                let next = self.end_rest(who);
+                self.make_transitions(now_us, next);
             }
         }
     }
