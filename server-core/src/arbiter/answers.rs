@@ -84,7 +84,7 @@ impl Arbiter {
             };
             self.effects.push_back(Effect::Store(write));
             let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
-            self.forget_lines(who, all);
+            self.groups.forget_messages(who, all);
         }
         self.show_stage(now_us, who);
     }

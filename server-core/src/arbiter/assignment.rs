@@ -89,8 +89,8 @@ impl Arbiter {
 
     /// The assignments of groups, including those about to play, and the sessions of each.
     fn groups_drawn(&self) -> BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> {
-        let groups = self.groups.values();
-        let groups = groups.map(|group| (group.draw.seed, (&group.draw, Vec::new())));
+        let groups = self.groups.iter();
+        let groups = groups.map(|(_, group)| (group.draw.seed, (&group.draw, Vec::new())));
         let mut drawn: BTreeMap<u64, (&UnitAssignment, Vec<&Session>)> = groups.collect();
         for session in self.sessions.iter() {
             for draw in session.progress.assignment().groups.values() {
@@ -121,8 +121,8 @@ impl Arbiter {
             }
         };
         // Who played with an AI partner in somebody's place had another treatment than the one that is wanted.
-        let replaced = self.groups.values().filter(|group| group.has_ai);
-        let replaced: BTreeSet<u64> = replaced.map(|group| group.draw.seed).collect();
+        let replaced = self.groups.iter().filter(|(_, group)| group.has_ai);
+        let replaced: BTreeSet<u64> = replaced.map(|(_, group)| group.draw.seed).collect();
         match design.unit {
             Unit::Participant => {
                 let is_whole = |session: &&Session| {

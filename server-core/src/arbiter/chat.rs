@@ -10,8 +10,8 @@ use protocol::{Era, Seat, Tick};
 use study::StageKind;
 use study::stage::{Chat, Writing};
 
+use super::episode::Phase;
 use super::group::GroupId;
-use super::matches::Phase;
 use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
 /// Time from message to message of one person, microseconds; a few may come at once.
@@ -37,6 +37,19 @@ pub(super) struct Talk {
 }
 
 impl Talk {
+    pub(super) fn new(round: u16) -> Self {
+        Self {
+            round,
+            ..Self::default()
+        }
+    }
+
+    /// Forgets some of the messages.
+    pub(super) fn forget_lines(&mut self, is_meant: impl Fn(&Line) -> bool) {
+        self.lines.retain(|line| !is_meant(line));
+        self.bytes = self.lines.iter().map(|line| line.text.len()).sum();
+    }
+
     fn push(&mut self, line: Line) {
         *self.turns.entry(line.place).or_default() = line.number + 1;
         self.bytes += line.text.len();
@@ -71,10 +84,10 @@ impl Arbiter {
         match self.sessions[who].place {
             Place::Chat(key) => Some((key, None)),
             Place::Episode(era, _) => {
-                let game = self.matches.get(&era.0)?;
-                let is_open = matches!(&game.phase, Phase::Playing(play) if play.open);
-                self.kind(game.stage).writing().filter(|_| is_open)?;
-                Some((game.group?, Some(era)))
+                let episode = self.episodes.get(era)?;
+                let is_open = matches!(&episode.phase, Phase::Playing(play) if play.open);
+                self.kind(episode.stage).writing().filter(|_| is_open)?;
+                Some((episode.group?, Some(era)))
             }
             Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) => None,
         }
@@ -82,7 +95,7 @@ impl Arbiter {
 
     /// The people of a group who write now, with their places.
     fn writers(&self, key: GroupId) -> Vec<(Seat, SessionId)> {
-        let Some(group) = self.groups.get(&key) else {
+        let Some(group) = self.groups.get(key) else {
             return Vec::new();
         };
         let members = group.members().map(|(place, member)| (place, member.who));
@@ -91,8 +104,7 @@ impl Arbiter {
     }
 
     fn place_in(&self, key: GroupId, who: SessionId) -> Option<Seat> {
-        let mut members = self.groups.get(&key)?.members();
-        let member = members.find(|(_, member)| member.who == who);
+        let member = self.groups.find_member(key, who);
         member.map(|(place, _)| place)
     }
 
@@ -104,21 +116,9 @@ impl Arbiter {
         }
     }
 
-    /// The chat of a group at this visit; that of another visit is replaced by an empty one.
-    fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
-        let talk = &mut self.groups.get_mut(&key)?.talk;
-        if talk.as_ref().is_none_or(|talk| talk.round != round) {
-            *talk = Some(Talk {
-                round,
-                ..Talk::default()
-            });
-        }
-        talk.as_mut()
-    }
-
     /// True if a group has begun the chat of this visit.
     pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
-        let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
+        let talk = self.groups.get(key).and_then(|group| group.talk.as_ref());
         talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
     }
 
@@ -131,7 +131,7 @@ impl Arbiter {
         let Some(round) = self.round_in(key, first).map(|round| round.number) else {
             return;
         };
-        if let Some(talk) = self.talk_at(key, round) {
+        if let Some(talk) = self.groups.talk_at(key, round) {
             talk.since_us = Some(now_us);
             talk.until_us = Some(now_us + u64::from(most_s) * 1_000_000);
         }
@@ -147,7 +147,7 @@ impl Arbiter {
     /// Somebody joins the running chat of their group.
     pub(super) fn join_chat(&mut self, now_us: u64, key: GroupId, who: SessionId) {
         self.sessions[who].place = Place::Chat(key);
-        self.groups_changed.insert(key);
+        self.groups.touch_group(key);
         self.show_chat(now_us, who);
     }
 
@@ -176,7 +176,7 @@ impl Arbiter {
         };
         let (max_length, names) = (writing.max_length, writing.names(&self.study.language));
         let company = self.company(key, round.number);
-        let Some(talk) = self.talk_at(key, round.number) else {
+        let Some(talk) = self.groups.talk_at(key, round.number) else {
             return;
         };
         let talk = protocol::control::Talk {
@@ -195,7 +195,7 @@ impl Arbiter {
     /// Milliseconds until somebody can continue from a chat, and until everybody does.
     fn chat_left_ms(&self, now_us: u64, key: GroupId, who: SessionId) -> Option<(u32, u32)> {
         let chat = self.chat(self.stage_of(who))?;
-        let since_us = self.groups.get(&key)?.talk.as_ref()?.since_us?;
+        let since_us = self.groups.get(key)?.talk.as_ref()?.since_us?;
         let left = |seconds: u32| {
             let until_us = since_us + u64::from(seconds) * 1_000_000;
             let left_us = until_us.saturating_sub(now_us);
@@ -221,7 +221,7 @@ impl Arbiter {
 
     /// How each place of a group is taken at a visit at which it writes.
     fn company(&self, key: GroupId, round: u16) -> Vec<Talker> {
-        let Some(group) = self.groups.get(&key) else {
+        let Some(group) = self.groups.get(key) else {
             return Vec::new();
         };
         let talker = |place: &Option<super::group::Member>| {
@@ -244,7 +244,7 @@ impl Arbiter {
 
     /// Tells those of a group who write if others of them have come or gone.
     pub(super) fn tell_company(&mut self, key: GroupId) {
-        let talk = self.groups.get(&key).and_then(|group| group.talk.as_ref());
+        let talk = self.groups.get(key).and_then(|group| group.talk.as_ref());
         let Some(round) = talk.map(|talk| talk.round) else {
             return;
         };
@@ -253,7 +253,7 @@ impl Arbiter {
             return;
         }
         let company = self.company(key, round);
-        let Some(talk) = self.talk_at(key, round) else {
+        let Some(talk) = self.groups.talk_at(key, round) else {
             return;
         };
         if std::mem::replace(&mut talk.told, company.clone()) == company {
@@ -283,7 +283,10 @@ impl Arbiter {
         if here.number != saying.round {
             return Err(Some(Unsaid::Closed));
         }
-        let talk = self.talk_at(key, saying.round).ok_or(Unsaid::Closed)?;
+        let talk = self
+            .groups
+            .talk_at(key, saying.round)
+            .ok_or(Unsaid::Closed)?;
         if saying.number != talk.turn(place) {
             return Err(None);
         }
@@ -302,7 +305,7 @@ impl Arbiter {
             text,
         };
         self.store_line(key, who, era, &saying, &line);
-        if let Some(talk) = self.talk_at(key, saying.round) {
+        if let Some(talk) = self.groups.talk_at(key, saying.round) {
             talk.push(line.clone());
         }
         let round = saying.round;
@@ -321,14 +324,14 @@ impl Arbiter {
         saying: &Saying,
         line: &Line,
     ) {
-        let Some(group) = self.groups.get_mut(&key) else {
+        let Some(group) = self.groups.get_mut(key) else {
             return;
         };
         let number = group.said;
         group.said += 1;
         let id = group.id.clone();
-        let episode = era.and_then(|era| self.matches.get(&era.0));
-        let episode = episode.map(|game| game.header.episode.clone());
+        let episode = era.and_then(|era| self.episodes.get(era));
+        let episode = episode.map(|episode| episode.header.episode.clone());
         let session = &self.sessions[who];
         let row = MessageRow {
             group: id,
@@ -348,25 +351,15 @@ impl Arbiter {
         self.effects.push_back(Effect::Store(Write::Message(row)));
     }
 
-    /// When a chat is over, microseconds.
-    pub(super) fn chat_due_us(&self) -> Option<u64> {
-        let talks = self.groups.values().filter_map(|group| group.talk.as_ref());
-        talks.filter_map(|talk| talk.until_us).min()
-    }
-
     /// Ends the chats whose time is up: all go on, those who are away too.
     pub(super) fn settle_chats(&mut self, now_us: u64) {
-        let is_over = |talk: &Talk| talk.until_us.is_some_and(|until_us| until_us <= now_us);
-        let over = self.groups.iter();
-        let over = over.filter(|(_, group)| group.talk.as_ref().is_some_and(is_over));
-        let over: Vec<GroupId> = over.map(|(key, _)| *key).collect();
-        for key in over {
+        for key in self.groups.ended_chats(now_us) {
             self.end_chat(now_us, key);
         }
     }
 
     fn end_chat(&mut self, now_us: u64, key: GroupId) {
-        let Some(group) = self.groups.get_mut(&key) else {
+        let Some(group) = self.groups.get_mut(key) else {
             return;
         };
         let Some(talk) = group.talk.as_mut() else {
@@ -388,27 +381,15 @@ impl Arbiter {
         }
     }
 
-    /// Forgets the messages of somebody who withdraws their data.
-    pub(super) fn forget_lines(&mut self, who: SessionId, all: bool) {
-        for group in self.groups.values_mut() {
-            let place = group.members().find(|(_, member)| member.who == who);
-            let (Some((place, _)), Some(talk)) = (place, group.talk.as_mut()) else {
-                continue;
-            };
-            talk.lines.retain(|line| !all && line.place != place);
-            talk.bytes = talk.lines.iter().map(|line| line.text.len()).sum();
-        }
-    }
-
     /// Restores the messages of the groups in the data folder.
     pub(super) fn restore_messages(&mut self, messages: Vec<MessageRow>) {
         let keys = self.groups.iter();
         let keys: BTreeMap<String, GroupId> =
-            keys.map(|(key, group)| (group.id.clone(), *key)).collect();
+            keys.map(|(key, group)| (group.id.clone(), key)).collect();
         for row in messages {
             let Some(group) = keys
                 .get(&row.group)
-                .and_then(|key| self.groups.get_mut(key))
+                .and_then(|key| self.groups.get_mut(*key))
             else {
                 continue;
             };
@@ -426,10 +407,7 @@ impl Arbiter {
                 .as_ref()
                 .is_none_or(|talk| talk.round < row.round)
             {
-                group.talk = Some(Talk {
-                    round: row.round,
-                    ..Talk::default()
-                });
+                group.talk = Some(Talk::new(row.round));
             }
             if let Some(talk) = &mut group.talk {
                 talk.push(Line {
@@ -447,7 +425,7 @@ impl Arbiter {
         let Some((round, since_us)) = talk else {
             return;
         };
-        let people = self.groups.get(&key).map(|group| group.members());
+        let people = self.groups.get(key).map(|group| group.members());
         let people: Vec<SessionId> = people
             .into_iter()
             .flatten()
@@ -460,7 +438,7 @@ impl Arbiter {
         let stage = stays.next().map(|who| self.stage_of(who));
         let chat = stage.and_then(|stage| self.chat(stage));
         let until_us = chat.map(|chat| since_us + u64::from(chat.max_s) * 1_000_000);
-        if let Some(talk) = self.talk_at(key, round) {
+        if let Some(talk) = self.groups.talk_at(key, round) {
             (talk.since_us, talk.until_us) = (Some(since_us), until_us);
         }
     }

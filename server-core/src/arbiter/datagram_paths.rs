@@ -6,7 +6,7 @@ use protocol::control::Link;
 use protocol::log::Record;
 use protocol::{Era, Seat};
 
-use super::matches::{Match, Phase};
+use super::episode::{EpisodeState, Phase};
 use super::{Arbiter, Effect, RecordWork, SessionId};
 
 /// The paths between pages, as the pages report them.
@@ -48,22 +48,25 @@ impl Arbiter {
         link: Link,
     ) {
         let most = self.limits.routes;
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let Some(seat) = game.seat_of(who) else {
+        let Some(seat) = episode.seat_of(who) else {
             return;
         };
-        let is_way = other != seat && game.at(other).is_some();
-        let news = is_way && game.routes.learn(seat, other, link, most);
-        if news && matches!(game.phase, Phase::Playing(_)) {
+        let is_way = other != seat && episode.at(other).is_some();
+        let news = is_way && episode.routes.learn(seat, other, link, most);
+        if news && matches!(episode.phase, Phase::Playing(_)) {
             self.effects.push_back(note(era, now_us, seat, other, link));
         }
     }
 
     /// Appends the paths that were reported before the file was there.
     pub(super) fn note_routes(&mut self, now_us: u64, era: Era) {
-        let routes = self.matches.get(&era.0).map(|game: &Match| &game.routes);
+        let routes = self
+            .episodes
+            .get(era)
+            .map(|episode: &EpisodeState| &episode.routes);
         let links = routes.into_iter().flat_map(|routes| &routes.links);
         let notes = links.map(|(&(seat, other), &link)| note(era, now_us, seat, other, link));
         self.effects.extend(notes);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::{Era, Life, Seat};
 
-use super::matches::Phase;
+use super::episode::Phase;
 use super::restore::RestoredSession;
 use super::{Arbiter, Attendance, ConnId, Effect, Identity, Place, SessionId, WaitedFor, Write};
 use crate::token::token_hash;
@@ -193,10 +193,10 @@ impl Arbiter {
     /// A page comes back to the episode of its session: with the episode in memory, or without.
     fn rejoin(&mut self, now_us: u64, who: SessionId, era: Era, life: Option<Life>) {
         self.sessions[who].place = Place::Episode(era, life.is_some());
-        let Some(game) = self.matches.get(&era.0) else {
+        let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        match (&game.phase, game.seat_of(who)) {
+        match (&episode.phase, episode.seat_of(who)) {
             (Phase::Linking { .. }, _) if life.is_none() => self.unmatch(now_us, era, &[]),
             (Phase::Playing(_), Some(seat)) => self.sit_down(now_us, era, seat, life),
             // The end is on its way to the disk; `Ended` follows.
@@ -227,12 +227,15 @@ impl Arbiter {
 
     /// The page of a member is away.
     fn miss(&mut self, now_us: u64, who: SessionId, era: Era) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
         match (
-            &mut game.phase,
-            game.members.iter().position(|member| *member == Some(who)),
+            &mut episode.phase,
+            episode
+                .members
+                .iter()
+                .position(|member| *member == Some(who)),
         ) {
             (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_away(Seat(seat as u8)),

@@ -1,19 +1,16 @@
-//! A group of people from its match to the last stage that they play together: who belongs to it, who has come to the
-//! next of these stages, and what follows when somebody does not come.
+//! A group of people from its match to the last stage that they play together: plain data.
 //!
 //! The progress of its people says where they are; the group has only its members, and who is missing for good.
 
 use std::collections::BTreeSet;
 
 use protocol::Seat;
-use protocol::control::{Absent, EndReason, ServerMessage, StageView};
-use study::disconnect::Then;
-use study::stage::AiPartner;
-use study::{Episode, GroupVisit, Outcome, Progress, StageKind, UnitAssignment};
+use protocol::control::Absent;
+use study::UnitAssignment;
 
 use super::chat::Talk;
-use super::flow::Transition;
-use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, Room, SessionId, Write};
+use super::lobbies::Room;
+use super::session::SessionId;
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,11 +34,11 @@ pub(super) struct Group {
     /// True if it is durable: not before its first episode starts, as until then it may come to nothing.
     pub is_kept: bool,
     /// Which visit somebody waits for, and since when, microseconds.
-    since: Option<(u16, u64)>,
+    pub since: Option<(u16, u64)>,
     /// The pages that show who is missing.
-    shown: BTreeSet<SessionId>,
+    pub shown: BTreeSet<SessionId>,
     /// The people who are missing, as those who wait were last told.
-    told: Vec<Absent>,
+    pub told: Vec<Absent>,
     /// The chat of its people at their visit.
     pub talk: Option<Talk>,
     /// Messages so far, at all visits.
@@ -77,16 +74,6 @@ pub(super) enum SeatAssignment {
     Ai(String),
 }
 
-/// Attendance of a group, as seen from the visit that is to be made next.
-struct GroupAttendance {
-    /// The number of that visit.
-    round: u16,
-    /// The people who have come.
-    here: Vec<SessionId>,
-    /// The people who may still come, with their places.
-    coming: Vec<(Seat, SessionId)>,
-}
-
 impl Group {
     pub(super) fn new(
         id: String,
@@ -119,7 +106,7 @@ impl Group {
     }
 
     /// Any two of its people, the first before the other.
-    fn pairs(&self) -> Vec<(SessionId, SessionId)> {
+    pub(super) fn pairs(&self) -> Vec<(SessionId, SessionId)> {
         let people: Vec<SessionId> = self.members().map(|(_, member)| member.who).collect();
         let after = |one: SessionId| people.iter().filter(move |other| one < **other);
         let pairs = people
@@ -128,390 +115,8 @@ impl Group {
         pairs.collect()
     }
 
-    fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {
+    pub(super) fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {
         let members = self.places.iter_mut().flatten();
         members.into_iter().find(|member| member.who == who)
-    }
-}
-
-impl Arbiter {
-    /// A lobby has put people together; AI partners take the places that are left over.
-    pub(super) fn matched(
-        &mut self,
-        now_us: u64,
-        room: Room,
-        people: &[SessionId],
-    ) -> Vec<Transition> {
-        let Some(&first) = people.first() else {
-            return Vec::new();
-        };
-        let lobby = self.stage_of(first);
-        let draw = self.draw_group();
-        let id = format!("G-{}", self.random_name(8));
-        let size = self.study.lobby(lobby).map_or(0, |lobby| lobby.group_size);
-        let places = people.iter().map(|&who| Some(Member { who, gone: None }));
-        let places = places.chain(std::iter::repeat(None));
-        let places = places.take(people.len().max(usize::from(size))).collect();
-        let key = GroupId(
-            self.groups
-                .last_key_value()
-                .map_or(0, |(last, _)| last.0 + 1),
-        );
-        let mut group = Group::new(id, lobby, draw.clone(), places);
-        group.room = Some(room);
-        self.groups.insert(key, group);
-        for who in people {
-            self.sessions[*who].group = Some(key);
-        }
-        let together = |who: &SessionId| {
-            let round = self.ahead(*who, &draw).round(&self.study);
-            round.is_some_and(|round| round.is_here && round.number == 0)
-        };
-        // A chat begins at once: nothing can undo the group any more.
-        let next = self.ahead(first, &draw).index();
-        let plays = matches!(self.kind(next), StageKind::Env(_));
-        if plays && people.iter().all(together) {
-            return self.play_on(now_us, key, people);
-        }
-        // Each goes on by themselves for now, so nothing can undo the group any more.
-        self.keep_group(key);
-        self.end_waits(now_us, key);
-        for &who in people {
-            self.sessions[who].place = Place::Page;
-            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
-        }
-        people.iter().map(|&who| Transition::Enter(who)).collect()
-    }
-
-    /// Where somebody who leaves a lobby with a group will be.
-    pub(super) fn ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
-        let mut ahead = self.sessions[who].progress.clone();
-        // A lobby takes every group, and anywhere else nothing happens.
-        let _ = ahead.handle(&self.study, study::ProgressEvent::Matched { draw });
-        ahead
-    }
-
-    /// Makes a group durable as it is now.
-    pub(super) fn keep_group(&mut self, key: GroupId) {
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
-        group.is_kept = true;
-        self.met.extend(group.pairs());
-        let place = |member: &Option<Member>| PlaceRow {
-            participant: member.map_or(String::new(), |member| {
-                self.sessions[member.who].participant.clone()
-            }),
-            gone: member.and_then(|member| member.gone),
-        };
-        let row = GroupRow {
-            id: group.id.clone(),
-            stage: group.lobby,
-            draw: group.draw.clone(),
-            places: group.places.iter().map(place).collect(),
-            has_ai: group.has_ai,
-            talk: (group.talk.as_ref()).and_then(|talk| Some((talk.round, talk.since_us?))),
-        };
-        self.effects.push_back(Effect::Store(Write::Group(row)));
-    }
-
-    /// Has the group of a session settled.
-    pub(super) fn touch_group(&mut self, who: SessionId) {
-        self.groups_changed.extend(self.sessions[who].group);
-    }
-
-    /// Where somebody is with this group; `None` once their way does not lead to it any more.
-    pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
-        let draw = &self.groups.get(&key)?.draw;
-        let round = self.sessions[who].progress.round(&self.study);
-        round.filter(|round| round.group == draw.seed)
-    }
-
-    /// Somebody has come to a stage that their group plays together.
-    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
-        let key = self.sessions[who].group;
-        let key = key.filter(|&key| self.round_in(key, who).is_some());
-        let member = key.and_then(|key| self.groups.get_mut(&key)?.member_mut(who).copied());
-        let (Some(key), Some(member)) = (key, member) else {
-            // The lobby has let them go on without a group; alone, there is nobody to write to.
-            let at = self.sessions[who].progress.position();
-            if self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
-                return vec![Transition::Enter(who)];
-            }
-            let unplayed = Episode::unplayed(EndReason::Technical);
-            return vec![Transition::LeaveEpisode(who, unplayed)];
-        };
-        if member.gone.is_some() {
-            self.sessions[who].place = Place::Page;
-            self.advance(who, study::ProgressEvent::Cut(Outcome::TimedOut));
-            return vec![Transition::Enter(who)];
-        }
-        let round = self.round_in(key, who).map_or(0, |round| round.number);
-        if self.is_chatting(key, round) {
-            self.join_chat(now_us, key, who);
-            return Vec::new();
-        }
-        self.sessions[who].place = Place::Group(key);
-        if let Some(group) = self.groups.get_mut(&key) {
-            group.shown.remove(&who);
-        }
-        self.groups_changed.insert(key);
-        Vec::new()
-    }
-
-    /// Starts the groups in which everybody has come who can, and tells the others for whom they wait.
-    pub(super) fn settle_groups(&mut self, now_us: u64) {
-        let due = self.groups.iter();
-        let due = due.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
-        self.groups_changed.extend(due.map(|(key, _)| *key));
-        while let Some(key) = self.groups_changed.pop_first() {
-            self.settle_group(now_us, key);
-        }
-    }
-
-    fn settle_group(&mut self, now_us: u64, key: GroupId) {
-        self.part(key);
-        self.tell_company(key);
-        let muster = self.muster(key);
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
-        let Some(muster) = muster else {
-            (group.since, group.wake_us) = (None, None);
-            return;
-        };
-        if group.since.is_none_or(|(round, _)| round != muster.round) {
-            group.since = Some((muster.round, now_us));
-        }
-        let since_us = group.since.map_or(now_us, |(_, since_us)| since_us);
-        // Who is still at a chat of the group is not late.
-        let chats_us = group.talk.as_ref().and_then(|talk| talk.until_us);
-        let since_us = since_us.max(chats_us.unwrap_or(0));
-        let lobby = self.study.lobby(group.lobby);
-        let until_us = since_us + lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000);
-        if !muster.coming.is_empty() && now_us < until_us {
-            group.wake_us = Some(until_us);
-            return self.tell_missing(key, &muster, until_us - now_us);
-        }
-        (group.since, group.wake_us) = (None, None);
-        for &(_, who) in &muster.coming {
-            self.give_up(key, who, DepartureReason::Late);
-        }
-        let next = self.play_on(now_us, key, &muster.here);
-        self.make_transitions(now_us, next);
-    }
-
-    /// Marks those whose way has ended before that of the group.
-    fn part(&mut self, key: GroupId) {
-        let Some(group) = self.groups.get(&key).filter(|group| group.is_kept) else {
-            return;
-        };
-        let here = group.members().filter(|(_, member)| member.gone.is_none());
-        let left = here.filter(|(_, member)| self.has_left(member.who));
-        let left: Vec<SessionId> = left.map(|(_, member)| member.who).collect();
-        left.into_iter()
-            .for_each(|who| self.give_up(key, who, DepartureReason::Left));
-    }
-
-    /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.
-    fn has_left(&self, who: SessionId) -> bool {
-        use Outcome::{Completed, PartnerLeft, Technical};
-        let outcome = self.sessions[who].progress.outcome(&self.study);
-        outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
-    }
-
-    /// Marks somebody as gone from their group for good.
-    pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: DepartureReason) {
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
-        let Some(member) = group.member_mut(who) else {
-            return;
-        };
-        if member.gone.is_none() {
-            member.gone = Some(why);
-            self.keep_group(key);
-        }
-        self.groups_changed.insert(key);
-    }
-
-    /// The attendance at the visit that is to be made next; `None` if nobody waits.
-    fn muster(&self, key: GroupId) -> Option<GroupAttendance> {
-        let group = self.groups.get(&key)?;
-        let left = group.members().filter(|(_, member)| member.gone.is_none());
-        let left = left.filter_map(|(seat, member)| {
-            Some((seat, member.who, self.round_in(key, member.who)?.number))
-        });
-        let left: Vec<(Seat, SessionId, u16)> = left.collect();
-        let waits = |who: SessionId| {
-            let session = &self.sessions[who];
-            session.place == Place::Group(key) && session.conn.is_some()
-        };
-        let waiting = left.iter().filter(|(_, who, _)| waits(*who));
-        let round = waiting.map(|(.., round)| *round).min()?;
-        let (mut here, mut coming) = (Vec::new(), Vec::new());
-        for (seat, who, number) in left {
-            match waits(who) {
-                true if number == round => here.push(who),
-                false if number <= round => coming.push((seat, who)),
-                // They are past this visit: nobody waits for them.
-                _ => {}
-            }
-        }
-        Some(GroupAttendance {
-            round,
-            here,
-            coming,
-        })
-    }
-
-    fn tell_missing(&mut self, key: GroupId, muster: &GroupAttendance, left_us: u64) {
-        let absent = |&(seat, who): &(Seat, SessionId)| Absent {
-            seat,
-            connected: self.sessions[who].conn.is_some(),
-        };
-        let absent: Vec<Absent> = muster.coming.iter().map(absent).collect();
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
-        let is_news = group.told != absent;
-        let of = group.places.len() as u8;
-        group.told.clone_from(&absent);
-        let fresh: Vec<bool> = muster
-            .here
-            .iter()
-            .map(|who| group.shown.insert(*who))
-            .collect();
-        let left_ms = (left_us / 1_000).min(u64::from(u32::MAX)) as u32;
-        for (&who, is_fresh) in muster.here.iter().zip(fresh) {
-            if is_fresh {
-                let shown = self.stage_message(who, self.stage_of(who), Some(StageView::Regroup));
-                self.tell(who, shown);
-            }
-            if is_fresh || is_news {
-                let absent = absent.clone();
-                let message = ServerMessage::Missing {
-                    absent,
-                    of,
-                    left_ms,
-                };
-                self.tell(who, message);
-            }
-        }
-    }
-
-    /// A group continues with those who are here; the stage decides what follows for those who are missing.
-    fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) -> Vec<Transition> {
-        let Some((group, &first)) = self.groups.get(&key).zip(here.first()) else {
-            return Vec::new();
-        };
-        let stage = self.ahead(first, &group.draw).index();
-        if matches!(self.kind(stage), StageKind::Chat(_)) {
-            self.begin_chat(now_us, key, here);
-            return Vec::new();
-        }
-        let StageKind::Env(env) = self.kind(stage) else {
-            return Vec::new();
-        };
-        let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
-        let is_missing = |member: &Member| !here.contains(&member.who);
-        let then = env.on_disconnect.first_half;
-        let missing = group.places.iter().flatten().any(is_missing);
-        if let Some(reason) = reason(then).filter(|_| missing) {
-            return leave_all(here, reason);
-        }
-        let seated = |member: &Option<Member>| match member {
-            Some(member) if !is_missing(member) => Some(SeatAssignment::Person(member.who)),
-            Some(_) => Some(SeatAssignment::Ai(own.or(called)?.policy.clone())),
-            None => Some(SeatAssignment::Ai(called?.policy.clone())),
-        };
-        let seated: Option<Vec<SeatAssignment>> = group.places.iter().map(seated).collect();
-        let Some(seated) = seated else {
-            tracing::error!(
-                stage,
-                "a stage has no AI partner for somebody who is missing"
-            );
-            return leave_all(here, EndReason::Technical);
-        };
-        if missing && !group.has_ai {
-            self.note_ai(key);
-        }
-        self.form(now_us, Some(key), &seated)
-    }
-
-    /// An AI partner plays in a group for somebody who is missing.
-    pub(super) fn note_ai(&mut self, key: GroupId) {
-        if let Some(group) = self.groups.get_mut(&key).filter(|group| !group.has_ai) {
-            group.has_ai = true;
-            self.keep_group(key);
-        }
-    }
-
-    /// The AI partner that the lobby of a group calls.
-    pub(super) fn bot(&self, key: Option<GroupId>) -> Option<&AiPartner> {
-        let group = self.groups.get(&key?)?;
-        self.study.lobby(group.lobby)?.bot.as_ref()
-    }
-
-    /// Dissolves a group before its first episode; `None` if it had one.
-    pub(super) fn dissolve(&mut self, key: GroupId) -> Option<Group> {
-        if self.groups.get(&key).is_none_or(|group| group.is_kept) {
-            return None;
-        }
-        let group = self.groups.remove(&key)?;
-        for (_, member) in group.members() {
-            self.sessions[member.who].group = None;
-        }
-        Some(group)
-    }
-
-    /// Restores a group from the data folder. If not all people of a match had moved on, the rest move now.
-    pub(super) fn restore_group(&mut self, row: GroupRow) {
-        let key = GroupId(self.groups.len());
-        let found = |place: &PlaceRow| {
-            let who = self.sessions.find_by_pseudonym(&place.participant)?;
-            let gone = place.gone;
-            Some(Member { who, gone })
-        };
-        let places: Vec<Option<Member>> = row.places.iter().map(found).collect();
-        for member in places.iter().flatten() {
-            let who = member.who;
-            let groups = &self.sessions[who].progress.assignment().groups;
-            let is_in = |groups: &std::collections::BTreeMap<u16, UnitAssignment>| {
-                groups.values().any(|draw| draw.seed == row.draw.seed)
-            };
-            if !is_in(groups) && self.stage_of(who) == row.stage {
-                self.advance(who, study::ProgressEvent::Matched { draw: &row.draw });
-            }
-            let groups = &self.sessions[who].progress.assignment().groups;
-            if groups
-                .values()
-                .next_back()
-                .is_some_and(|draw| draw.seed == row.draw.seed)
-            {
-                self.sessions[who].group = Some(key);
-            }
-        }
-        let mut group = Group::new(row.id, row.stage, row.draw, places);
-        (group.has_ai, group.is_kept) = (row.has_ai, true);
-        self.met.extend(group.pairs());
-        self.groups.insert(key, group);
-        self.restore_chat(key, row.talk);
-    }
-}
-
-/// An episode came to nothing for all of these people.
-fn leave_all(people: &[SessionId], reason: EndReason) -> Vec<Transition> {
-    let unplayed = Episode::unplayed(reason);
-    let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed);
-    people.iter().map(leave).collect()
-}
-
-/// How an episode ends without having begun, if the stage wants it so when somebody is missing.
-fn reason(then: Then) -> Option<EndReason> {
-    match then {
-        Then::Bot => None,
-        Then::PartnerLeft => Some(EndReason::PartnerLeft),
-        Then::Technical => Some(EndReason::Technical),
     }
 }

@@ -10,14 +10,17 @@ mod bucket;
 mod chat;
 mod datagram_paths;
 mod entry;
+mod episode;
+mod episode_lifecycle;
+mod episode_setup;
+mod episodes;
 mod events;
 mod flow;
-mod form;
 mod group;
+mod group_visits;
+mod groups;
 mod identity;
 mod lobbies;
-mod matches;
-mod play;
 mod rest;
 mod restore;
 mod retention;
@@ -31,26 +34,28 @@ mod sessions;
 mod tests;
 mod uploads;
 mod visit;
+mod waiting;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use protocol::Seat;
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
-use protocol::{Era, Seat};
 use study::{EnvFacts, StageKind, Study};
 
 use crate::limits::Limits;
-use crate::lobby::Lobby;
 
 use chat::Saying;
+use episode::Ready;
+use episodes::Episodes;
 pub use events::{
     Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, RecordWork, Snapshot,
     StageAnswers, WaitEnd, WaitRow, WaitedFor, Work, Write,
 };
 pub use group::DepartureReason;
-use group::{Group, GroupId};
+use groups::Groups;
 pub use identity::Identity;
-use matches::{AT_ONCE, Match, Ready};
+use lobbies::Lobbies;
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 use session::Place;
 pub use session::{Attendance, SessionId};
@@ -79,10 +84,6 @@ pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 /// Gives the ICE servers for a page, by the time in microseconds, the id of its episode, and its seat.
 pub type Ice = Box<dyn Fn(u64, &str, Seat) -> Vec<IceServer> + Send>;
 
-/// One of the rooms of a lobby stage: there is one for all who may become a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Room(pub usize);
-
 /// The environment of each env stage, by its index and its parameters.
 pub type EnvStages = BTreeMap<(u16, String), EnvStage>;
 
@@ -106,24 +107,12 @@ pub struct Arbiter {
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,
-    next_era: u16,
     sessions: Sessions,
-    lobbies: BTreeMap<Room, Lobby<SessionId>>,
-    /// The rooms by lobby stage and by what the people in them have in common.
-    rooms: BTreeMap<(u16, String), Room>,
-    /// Rooms whose people must learn who is here.
-    crowd_changed: BTreeSet<Room>,
-    /// How long people waited lately until they were matched, by lobby, microseconds.
-    waits: BTreeMap<u16, VecDeque<u64>>,
-    /// People who were in a group together, the first of the two before the other.
-    met: BTreeSet<(SessionId, SessionId)>,
+    lobbies: Lobbies,
     /// The seed of every random draw.
     seed: u64,
-    /// Groups from their match on.
-    groups: BTreeMap<GroupId, Group>,
-    /// Groups of which somebody has moved.
-    groups_changed: BTreeSet<GroupId>,
-    matches: BTreeMap<u16, Match>,
+    groups: Groups,
+    episodes: Episodes,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
@@ -161,33 +150,28 @@ impl Arbiter {
                 self.store_attendance(now_us);
             }
         }
-        conn.into_iter().for_each(|conn| self.touch_match_of(conn));
+        conn.into_iter()
+            .for_each(|conn| self.touch_episode_of(conn));
         self.settle(now_us);
     }
 
     /// Has the group that an event may change settled with it.
     fn touch(&mut self, event: &Event) {
         match event {
-            Event::Message(conn, _) | Event::Closed(conn) => self.touch_match_of(*conn),
+            Event::Message(conn, _) | Event::Closed(conn) => self.touch_episode_of(*conn),
             Event::Opened(era, _)
             | Event::Appended(era, ..)
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
-            | Event::Given(era, ..) => self.touch_match(*era),
+            | Event::Given(era, ..) => self.episodes.touch_episode(*era),
             Event::Noted | Event::Stop => {}
         }
     }
 
-    fn touch_match_of(&mut self, conn: ConnId) {
+    fn touch_episode_of(&mut self, conn: ConnId) {
         let who = self.sessions.find_by_conn(conn);
         if let Some(Place::Episode(era, _)) = who.map(|who| self.sessions[who].place) {
-            self.touch_match(era);
-        }
-    }
-
-    fn touch_match(&mut self, era: Era) {
-        if let Some(game) = self.matches.get_mut(&era.0) {
-            game.timeout = AT_ONCE;
+            self.episodes.touch_episode(era);
         }
     }
 
@@ -200,13 +184,10 @@ impl Arbiter {
 
     /// The time at which [`Self::handle_timeout`] wants to be called, microseconds, and its reason.
     pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
-        let lobbies = self.lobbies.values().filter_map(Lobby::poll_timeout);
-        let groups = self.groups.values().filter_map(|group| group.wake_us);
-        let matches = self.matches.values().filter_map(|game| game.timeout);
+        let lobbies = self.lobbies.poll_timeout().into_iter();
         lobbies
-            .chain(groups.map(|at_us| (at_us, "end of the wait for a group")))
-            .chain(matches)
-            .chain(self.chat_due_us().map(|at_us| (at_us, "end of a chat")))
+            .chain(self.groups.poll_timeout())
+            .chain(self.episodes.poll_timeout())
             .chain(self.sessions.poll_timeout(self.now_us))
             .min()
     }

@@ -1,6 +1,6 @@
 //! The contents of a data folder, and an arbiter that continues from them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use protocol::change::Change;
@@ -11,7 +11,10 @@ use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
 use super::datagram_paths::Routes;
-use super::matches::{AT_ONCE, Match, Phase, Play};
+use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
+use super::episodes::Episodes;
+use super::groups::Groups;
+use super::lobbies::Lobbies;
 use super::seats::Seats;
 use super::sessions::Sessions;
 use super::{
@@ -97,17 +100,11 @@ impl Arbiter {
             stopping: false,
             now_us,
             ice: Box::new(|_, _, _| Vec::new()),
-            next_era: restored.next_era,
             sessions,
-            lobbies: BTreeMap::new(),
-            rooms: BTreeMap::new(),
             seed: 0,
-            crowd_changed: BTreeSet::new(),
-            waits: BTreeMap::new(),
-            met: BTreeSet::new(),
-            groups: BTreeMap::new(),
-            groups_changed: BTreeSet::new(),
-            matches: BTreeMap::new(),
+            groups: Groups::default(),
+            lobbies: Lobbies::default(),
+            episodes: Episodes::new(restored.next_era),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
@@ -171,12 +168,10 @@ impl Arbiter {
             },
             None => Phase::Playing(Box::new(play)),
         };
-        let groups = self.groups.iter();
-        let group = groups.rev().find(|(_, group)| group.id == row.group);
-        let game = Match {
+        let episode = EpisodeState {
             stage,
             header,
-            group: group.map(|(key, _)| *key),
+            group: self.groups.find_by_id(&row.group),
             draw: row.draw,
             bindings: row.bindings,
             aided,
@@ -186,7 +181,7 @@ impl Arbiter {
             routes: Routes::default(),
             timeout: AT_ONCE,
         };
-        self.matches.insert(era.0, game);
+        self.episodes.add_episode(era, episode);
         if ending.is_some() {
             self.handle_ended(now_us, era, ending);
         }

@@ -16,7 +16,7 @@ impl Arbiter {
         self.depart(now_us, who, ProgressEvent::Cut(Outcome::TimedOut));
         self.sessions.erase_session(who);
         let participant = self.sessions[who].participant.clone();
-        self.forget_lines(who, false);
+        self.groups.forget_messages(who, false);
         self.store_place(who, None);
         self.effects
             .push_back(Effect::Store(Write::Erase { participant }));

@@ -6,7 +6,7 @@ use protocol::control::{EndReason, MAX_PART, Report, Return, ServerMessage};
 use protocol::log::Record;
 use protocol::{Controller, Era, Life, Seat};
 
-use super::matches::{Phase, Play};
+use super::episode::{Phase, Play};
 use super::seat_transfer::SeatEffect;
 use super::seats::Page;
 use super::{Arbiter, Effect, Ice, Place, RecordWork, SessionId, Snapshot};
@@ -18,25 +18,8 @@ impl Arbiter {
         self
     }
 
-    pub(super) fn play_mut(&mut self, era: Era) -> Option<&mut Play> {
-        match &mut self.matches.get_mut(&era.0)?.phase {
-            Phase::Playing(play) => Some(play),
-            Phase::Linking { .. } | Phase::Ending { .. } => None,
-        }
-    }
-
-    fn member(&self, era: Era, seat: Seat) -> Option<SessionId> {
-        self.matches.get(&era.0)?.at(seat)
-    }
-
-    /// The running episode in which a page of this session plays, and its seat.
-    fn playing(&mut self, who: SessionId, era: Era) -> Option<(&mut Play, Seat)> {
-        let seat = self.matches.get(&era.0)?.seat_of(who)?;
-        Some((self.play_mut(era)?, seat))
-    }
-
     fn tell_seat(&mut self, era: Era, seat: Seat, message: ServerMessage) {
-        if let Some(who) = self.member(era, seat) {
+        if let Some(who) = self.episodes.session_at(era, seat) {
             self.tell(who, message);
         }
     }
@@ -44,14 +27,14 @@ impl Arbiter {
     /// Tells a page that plays its seat.
     pub(super) fn tell_player(&mut self, era: Era, seat: Seat, message: ServerMessage) {
         let plays = |play: &mut Play| play.seats.list[seat.index()].page == Page::Plays;
-        if self.play_mut(era).is_some_and(plays) {
+        if self.episodes.play_mut(era).is_some_and(plays) {
             self.tell_seat(era, seat, message);
         }
     }
 
     /// Tells every page that plays, but for one seat.
     fn tell_players(&mut self, era: Era, but: Option<Seat>, message: &ServerMessage) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let seats: Vec<Seat> = play.seats.people().map(|(seat, _)| seat).collect();
@@ -63,7 +46,7 @@ impl Arbiter {
     /// Does what follows for the seats of a running episode.
     pub(super) fn arbitrate(&mut self, now_us: u64, era: Era) {
         loop {
-            let Some(play) = self.play_mut(era) else {
+            let Some(play) = self.episodes.play_mut(era) else {
                 return;
             };
             let at = play.moment(now_us);
@@ -100,15 +83,17 @@ impl Arbiter {
 
     /// A page that comes back gets the plan of the running episode.
     fn send_plan(&mut self, now_us: u64, era: Era, seat: Seat) {
-        let Some(who) = self.member(era, seat) else {
+        let Some(who) = self.episodes.session_at(era, seat) else {
             return;
         };
-        let game = &self.matches[&era.0];
-        let Phase::Playing(play) = &game.phase else {
+        let Some(episode) = self.episodes.get(era) else {
+            return;
+        };
+        let Phase::Playing(play) = &episode.phase else {
             return;
         };
         let life = play.seats.list[seat.index()].life.next();
-        let Some(mut plan) = self.plan(now_us, era, game, seat) else {
+        let Some(mut plan) = self.plan(now_us, era, episode, seat) else {
             return;
         };
         (plan.life, plan.running) = (life, true);
@@ -120,7 +105,7 @@ impl Arbiter {
     fn tell_presence(&mut self, now_us: u64, era: Era) {
         let limit = self.limits.presences;
         for seat in (0..protocol::MAX_SEATS as u8).map(Seat) {
-            let Some(play) = self.play_mut(era) else {
+            let Some(play) = self.episodes.play_mut(era) else {
                 return;
             };
             let at = play.moment(now_us);
@@ -146,7 +131,7 @@ impl Arbiter {
 
     /// Tells a page how the others are, if they are not simply there.
     fn tell_others_presence(&mut self, now_us: u64, era: Era, to: Seat) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let at = play.moment(now_us);
@@ -165,7 +150,7 @@ impl Arbiter {
 
     /// A page comes to its seat in a running episode, with the life that it plays or without any.
     pub(super) fn sit_down(&mut self, now_us: u64, era: Era, seat: Seat, life: Option<Life>) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         play.recovered = false;
@@ -178,18 +163,18 @@ impl Arbiter {
                 self.resume(now_us, era, seat);
             }
         } else if life.is_none() {
-            let stage = self.matches[&era.0].stage;
-            let Some(who) = self.member(era, seat) else {
-                return;
-            };
-            let shown = self.stage_message(who, stage, None);
-            self.tell(who, shown);
+            let episode = self.episodes.get(era);
+            let stage = episode.and_then(|episode| Some((episode.at(seat)?, episode.stage)));
+            if let Some((who, stage)) = stage {
+                let shown = self.stage_message(who, stage, None);
+                self.tell(who, shown);
+            }
         }
     }
 
     /// Tells a page that plays, or played until just now, where everything stands.
     fn resume(&mut self, now_us: u64, era: Era, seat: Seat) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
@@ -223,7 +208,7 @@ impl Arbiter {
 
     /// Tells a page from where to upload. It forgets its fences by that: so not while there are any.
     pub(super) fn tell_running(&mut self, era: Era, seat: Seat) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         if play.seats.is_taking() {
@@ -247,7 +232,7 @@ impl Arbiter {
         snapshot: Option<Snapshot>,
     ) {
         let limit = self.limits.changes;
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         if change.is_none() && play.closing_us.is_some() {
@@ -266,8 +251,8 @@ impl Arbiter {
         play.seats.handle_change(now_us, change.clone());
         play.dropped[seat.index()] = false;
         let owed: Vec<Seat> = play.seats.poll_owed();
-        if let Some(game) = self.matches.get_mut(&era.0).filter(|_| is_ai) {
-            game.aided.insert(seat);
+        if let Some(episode) = self.episodes.get_mut(era).filter(|_| is_ai) {
+            episode.aided.insert(seat);
         }
         for other in told {
             let change = change.clone();
@@ -283,7 +268,7 @@ impl Arbiter {
 
     /// A page that was given its seat begins at the replica's state.
     fn send_state(&mut self, now_us: u64, era: Era, seat: Seat, snapshot: Snapshot) {
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let mut state = snapshot.state;
@@ -313,7 +298,7 @@ impl Arbiter {
     /// A page simulates something else than the replica: it loses its seat, and comes back by the replica's state.
     pub(super) fn handle_diverged(&mut self, era: Era, seat: Seat) {
         let limit = self.limits.divergences;
-        let Some(play) = self.play_mut(era) else {
+        let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let state = &mut play.seats.list[seat.index()];
@@ -335,11 +320,9 @@ impl Arbiter {
     /// A page reports the inputs that it has of a fenced seat.
     pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
         let early_us = self.limits.early.as_micros() as u64;
-        let tick_hz = self
-            .matches
-            .get(&era.0)
-            .map_or(1, |game| game.header.tick_hz);
-        let Some((play, from)) = self.playing(who, era) else {
+        let episode = self.episodes.get(era);
+        let tick_hz = episode.map_or(1, |episode| episode.header.tick_hz);
+        let Some((play, from)) = self.episodes.seat_mut(era, who) else {
             return;
         };
         // Inputs are given ahead of their ticks.
@@ -368,14 +351,14 @@ impl Arbiter {
         seat: Seat,
         silent: bool,
     ) {
-        if let Some((play, by)) = self.playing(who, era) {
+        if let Some((play, by)) = self.episodes.seat_mut(era, who) {
             play.seats.handle_silent(now_us, by, seat, silent);
         }
     }
 
     /// A page went out of sight, or came back.
     pub(super) fn handle_hidden(&mut self, now_us: u64, who: SessionId, era: Era, hidden: bool) {
-        if let Some((play, seat)) = self.playing(who, era) {
+        if let Some((play, seat)) = self.episodes.seat_mut(era, who) {
             let state = &mut play.seats.list[seat.index()];
             state.hidden_us = hidden.then(|| state.hidden_us.unwrap_or(now_us));
         }
@@ -386,14 +369,14 @@ impl Arbiter {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return;
         };
-        if let Some((play, seat)) = self.playing(who, era) {
+        if let Some((play, seat)) = self.episodes.seat_mut(era, who) {
             play.seats.list[seat.index()].unloading = true;
         }
     }
 
     /// A page that has lost its seat wants it back.
     pub(super) fn handle_take_back(&mut self, now_us: u64, who: SessionId, era: Era) {
-        if let Some((play, seat)) = self.playing(who, era)
+        if let Some((play, seat)) = self.episodes.seat_mut(era, who)
             && matches!(play.seats.list[seat.index()].page, Page::Plays | Page::Lost)
         {
             let at = play.moment(now_us);

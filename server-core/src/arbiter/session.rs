@@ -4,7 +4,8 @@ use study::Payment;
 
 use super::bucket::Bucket;
 use super::group::GroupId;
-use super::{ConnId, Identity, Room, WaitRow};
+use super::lobbies::Room;
+use super::{ConnId, Identity, WaitRow};
 use protocol::Era;
 
 /// A session inside the arbiter.

@@ -15,12 +15,13 @@ mod screening;
 mod terms;
 mod visits;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use protocol::change::{Change, LEASE_S, Presence};
 use protocol::control::{Answer, EndReason, Entry, Link, Plan, Report, Return, StageView, Upload};
 use protocol::log::{Ending, Header, Record};
-use protocol::{Controller, Life, Tick};
+use protocol::{Controller, Era, Life, Tick};
 use study::stage::{Env, Player};
 
 use super::*;

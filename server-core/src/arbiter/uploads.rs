@@ -3,7 +3,7 @@
 use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
 
-use super::matches::Phase;
+use super::episode::Phase;
 use super::seats::Page;
 use super::{Appended, Arbiter, Effect, Place, SessionId, Work};
 
@@ -12,11 +12,11 @@ impl Arbiter {
     /// archive takes only the notes.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let (seat, tick_hz) = (game.seat_of(who), game.header.tick_hz);
-        let (Phase::Playing(play), Some(seat)) = (&mut game.phase, seat) else {
+        let (seat, tick_hz) = (episode.seat_of(who), episode.header.tick_hz);
+        let (Phase::Playing(play), Some(seat)) = (&mut episode.phase, seat) else {
             return;
         };
         let state = &play.seats.list[seat.index()];
@@ -30,7 +30,7 @@ impl Arbiter {
         let end = u64::from(upload.first.0) + rows as u64;
         let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
         // Notes alone may come as soon as the start is told, and no turn is ever due.
-        if rows > 0 && !game.header.rules.turns && due_us > now_us + early_us {
+        if rows > 0 && !episode.header.rules.turns && due_us > now_us + early_us {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
@@ -48,15 +48,10 @@ impl Arbiter {
 
     /// True if the archive has yet to answer uploads of a session's page.
     pub(super) fn is_awaited(&self, who: SessionId) -> bool {
-        let Place::Episode(era, _) = self.sessions[who].place else {
-            return false;
-        };
-        let game = self.matches.get(&era.0);
-        game.is_some_and(|game| match (&game.phase, game.seat_of(who)) {
-            (Phase::Playing(play), Some(seat)) => play.flying[seat.index()] > 0,
-            (Phase::Ending { .. }, _) => true,
-            (Phase::Linking { .. } | Phase::Playing(_), _) => false,
-        })
+        match self.sessions[who].place {
+            Place::Episode(era, _) => self.episodes.is_awaited(era, who),
+            _ => false,
+        }
     }
 
     /// A page sends a message that no correct page sends.
@@ -76,11 +71,11 @@ impl Arbiter {
         seat: Seat,
         absorbed: Appended,
     ) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let who = game.at(seat);
-        let Phase::Playing(play) = &mut game.phase else {
+        let who = episode.at(seat);
+        let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
         let flying = &mut play.flying[seat.index()];

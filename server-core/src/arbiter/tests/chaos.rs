@@ -153,8 +153,8 @@ impl Play {
 
     /// True if somebody plays, and everybody who is there does.
     fn all_play(&self) -> bool {
-        let group = self.stage.hub.matches.get(&self.era.0);
-        let Some(matches::Phase::Playing(play)) = group.map(|group| &group.phase) else {
+        let group = self.stage.hub.episodes.get(self.era);
+        let Some(episode::Phase::Playing(play)) = group.map(|group| &group.phase) else {
             return false;
         };
         let plays = |state: &seats::SeatState| {
@@ -297,6 +297,6 @@ proptest! {
         }
         play.step(Step::Wait(200 * SECOND));
         prop_assert_eq!(play.stage.ended.len(), 1);
-        prop_assert!(play.stage.hub.matches.is_empty());
+        prop_assert!(play.stage.hub.episodes.is_empty());
     }
 }

@@ -6,9 +6,9 @@ use protocol::{Era, Seat};
 use study::stage::Mode;
 use study::{Episode, StageKind};
 
+use super::episode::{EpisodeState, Phase, Play, Ready};
 use super::flow::Transition;
 use super::group::{DepartureReason, GroupId};
-use super::matches::{Match, Phase, Play, Ready};
 use super::seats::Seats;
 use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Write};
 
@@ -19,11 +19,11 @@ impl Arbiter {
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
     /// with the time already waited; people who fail too often move on.
     pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
-        let Some(game) = self.matches.remove(&era.0) else {
+        let Some(episode) = self.episodes.remove_episode(era) else {
             return;
         };
-        let people: Vec<SessionId> = game.people().map(|(_, who)| who).collect();
-        let group = game.group.and_then(|group| self.dissolve(group));
+        let people: Vec<SessionId> = episode.people().map(|(_, who)| who).collect();
+        let group = episode.group.and_then(|group| self.dissolve(group));
         for &who in &people {
             self.sessions[who].place = Place::Page;
         }
@@ -34,7 +34,7 @@ impl Arbiter {
         }
         // Nobody waits for the same page again and again.
         let room = group.and_then(|group| group.room);
-        if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(&room)) {
+        if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(room)) {
             let often = |who: &&SessionId| self.sessions[**who].failed + 1 >= self.limits.attempts;
             for one in unready.iter().filter(often) {
                 let others = people.iter().filter(|other| *other != one);
@@ -59,9 +59,9 @@ impl Arbiter {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return None;
         };
-        let game = self.matches.get(&era.0)?;
-        let peer = game.at(to).filter(|peer| *peer != who)?;
-        Some((game.seat_of(who)?, self.sessions[peer].conn?))
+        let episode = self.episodes.get(era)?;
+        let peer = episode.at(to).filter(|peer| *peer != who)?;
+        Some((episode.seat_of(who)?, self.sessions[peer].conn?))
     }
 
     pub(super) fn handle_signal(&mut self, who: SessionId, to: Seat, data: String) {
@@ -85,39 +85,39 @@ impl Arbiter {
 
     /// A page is ready; once all are, the episode gets its delay, its time and its file.
     pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, said: Ready) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let Some(seat) = game.seat_of(who) else {
+        let Some(seat) = episode.seat_of(who) else {
             return;
         };
-        if let Phase::Playing(play) = &mut game.phase {
+        if let Phase::Playing(play) = &mut episode.phase {
             let at = play.moment(now_us);
             return play.seats.handle_ready(at, seat);
         }
         let most = said.rtt_us.len().max(said.loss_permille.len());
-        if most > protocol::MAX_SEATS || !game.ready(seat, said) {
+        if most > protocol::MAX_SEATS || !episode.ready(seat, said) {
             return;
         }
         self.note_ways(era);
         if self.part_the_distant(now_us, era) {
             return;
         }
-        let Some(game) = self.matches.get(&era.0) else {
+        let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        let (input_delay, stage) = (game.input_delay(), game.stage);
+        let (input_delay, stage) = (episode.input_delay(), episode.stage);
         let t0_us = now_us + self.countdown_us(stage);
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        (game.header.t0_us, game.header.input_delay) = (t0_us, input_delay);
-        let (header, stage) = (game.header.clone(), game.stage);
+        (episode.header.t0_us, episode.header.input_delay) = (t0_us, input_delay);
+        let (header, stage) = (episode.header.clone(), episode.stage);
         let seats = Seats::new(self.terms(stage, &header.params), &header.controllers);
         let play = Play::new(t0_us, input_delay, seats);
-        self.matches
-            .entry(era.0)
-            .and_modify(|game| game.phase = Phase::Playing(Box::new(play)));
+        if let Some(episode) = self.episodes.get_mut(era) {
+            episode.phase = Phase::Playing(Box::new(play));
+        }
         self.effects
             .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
         self.note_routes(now_us, era);
@@ -139,10 +139,10 @@ impl Arbiter {
 
     /// The file of an episode is durable: people may start.
     pub(super) fn handle_opened(&mut self, now_us: u64, era: Era, ok: bool) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let Phase::Playing(play) = &mut game.phase else {
+        let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
         if !ok {
@@ -150,26 +150,29 @@ impl Arbiter {
         }
         play.open = true;
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
-        let game = &self.matches[&era.0];
-        let (draw, group) = (game.draw.clone(), game.group);
-        let people: Vec<SessionId> = game.people().map(|(_, who)| who).collect();
+        let Some(episode) = self.episodes.get(era) else {
+            return;
+        };
+        let (draw, group) = (episode.draw.clone(), episode.group);
+        let people: Vec<SessionId> = episode.people().map(|(_, who)| who).collect();
         // The group cannot come to nothing any more.
-        let is_new = |group: &GroupId| self.groups.get(group).is_some_and(|group| !group.is_kept);
-        if let Some(group) = group.filter(is_new) {
+        if let Some(group) = group.filter(|group| !self.groups.is_kept(*group)) {
             self.keep_group(group);
             self.end_waits(now_us, group);
         }
-        let game = &self.matches[&era.0];
-        let course = game.header.course.as_ref();
+        let Some(episode) = self.episodes.get(era) else {
+            return;
+        };
+        let course = episode.header.course.as_ref();
         let row = EpisodeRow {
-            episode: game.header.episode.clone(),
+            episode: episode.header.episode.clone(),
             era,
-            group: game.header.group.clone(),
-            stage: game.stage,
-            participants: self.participants(&game.members),
+            group: episode.header.group.clone(),
+            stage: episode.stage,
+            participants: self.participants(&episode.members),
             visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
-            bindings: game.bindings.clone(),
+            bindings: episode.bindings.clone(),
         };
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
@@ -191,12 +194,12 @@ impl Arbiter {
 
     /// Ends a running episode: the archive closes its file, then everybody is informed.
     pub(super) fn end_episode(&mut self, era: Era, reason: EndReason) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        if let Phase::Playing(play) = &game.phase {
+        if let Phase::Playing(play) = &episode.phase {
             let (open, lost) = (play.open, play.lost());
-            game.phase = Phase::Ending { reason, open, lost };
+            episode.phase = Phase::Ending { reason, open, lost };
             self.effects
                 .push_back(Effect::Archive(era, RecordWork::End(reason).into()));
         }
@@ -204,18 +207,18 @@ impl Arbiter {
 
     /// A member leaves on purpose: the study's consequence is due at once.
     pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
-        let Some(game) = self.matches.get_mut(&era.0) else {
+        let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let seat = game.seat_of(who);
-        for member in game
+        let seat = episode.seat_of(who);
+        for member in episode
             .members
             .iter_mut()
             .filter(|member| **member == Some(who))
         {
             *member = None;
         }
-        match (&mut game.phase, seat) {
+        match (&mut episode.phase, seat) {
             (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_left(seat),
             _ => {}
@@ -224,27 +227,27 @@ impl Arbiter {
 
     /// The end of an episode is durable: everybody is informed, and moves on.
     pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, ending: Option<Ending>) {
-        let Some(game) = self.matches.remove(&era.0) else {
+        let Some(episode) = self.episodes.remove_episode(era) else {
             return;
         };
         let Phase::Ending {
             reason,
             open,
             ref lost,
-        } = game.phase
+        } = episode.phase
         else {
             return;
         };
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
-        if let Some(group) = game.group {
-            self.note_lost(&game, group, lost, reason);
+        if let Some(group) = episode.group {
+            self.note_lost(&episode, group, lost, reason);
         }
-        let episode = game.header.episode.clone();
+        let id = episode.header.episode.clone();
         let (ticks, score, digest) = ending
             .map(|end| (end.ticks, end.score, end.digest))
             .unwrap_or_default();
-        for (_, who) in game.people() {
+        for (_, who) in episode.people() {
             if self.sessions[who].place == Place::Episode(era, true) {
                 self.tell(
                     who,
@@ -263,16 +266,16 @@ impl Arbiter {
                 reason,
                 score,
                 ticks: ticks.0,
-                partners: game.partners(seat),
+                partners: episode.partners(seat),
             };
             Transition::LeaveEpisode(who, played)
         };
-        let next = game.people().map(leave).collect();
+        let next = episode.people().map(leave).collect();
         self.make_transitions(now_us, next);
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
         if open {
             self.effects.push_back(Effect::Store(Write::EpisodeEnded {
-                episode,
+                episode: id,
                 reason,
                 ending,
             }));
@@ -280,12 +283,18 @@ impl Arbiter {
     }
 
     /// Marks those who did not come back to an episode as gone from their group for good.
-    fn note_lost(&mut self, game: &Match, group: GroupId, lost: &[Seat], reason: EndReason) {
+    fn note_lost(
+        &mut self,
+        episode: &EpisodeState,
+        group: GroupId,
+        lost: &[Seat],
+        reason: EndReason,
+    ) {
         // Nobody else can have played on for them to the end.
         if reason == EndReason::Played && !lost.is_empty() {
             self.note_ai(group);
         }
-        for who in lost.iter().filter_map(|seat| game.at(*seat)) {
+        for who in lost.iter().filter_map(|seat| episode.at(*seat)) {
             self.give_up(group, who, DepartureReason::Away);
         }
     }
@@ -293,44 +302,41 @@ impl Arbiter {
     /// Does what is due, for groups with a change and groups whose time has come.
     pub(super) fn settle(&mut self, now_us: u64) {
         loop {
-            self.settle_matches(now_us);
+            self.settle_episodes(now_us);
             self.settle_rests(now_us);
             self.settle_chats(now_us);
             self.settle_lobbies(now_us);
             self.settle_groups(now_us);
-            if self.crowd_changed.is_empty() && self.groups_changed.is_empty() {
+            if self.lobbies.is_settled() && self.groups.is_settled() {
                 break;
             }
         }
         // Those that were made just now.
-        self.settle_matches(now_us);
+        self.settle_episodes(now_us);
     }
 
-    fn settle_matches(&mut self, now_us: u64) {
-        let due = self.matches.iter();
-        let due = due.filter(|(_, game)| game.timeout.is_some_and(|(at_us, _)| at_us <= now_us));
-        let eras: Vec<u16> = due.map(|(era, _)| *era).collect();
-        for era in eras.into_iter().map(Era) {
-            self.settle_match(now_us, era);
+    fn settle_episodes(&mut self, now_us: u64) {
+        for era in self.episodes.due_eras(now_us) {
+            self.settle_episode(now_us, era);
         }
     }
 
-    fn settle_match(&mut self, now_us: u64, era: Era) {
+    fn settle_episode(&mut self, now_us: u64, era: Era) {
         let stalled_us = self.limits.stalled.as_micros() as u64;
-        let Some(game) = self.matches.get(&era.0) else {
+        let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        if matches!(game.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
-            let unready = game.unready();
+        if matches!(episode.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
+            let unready = episode.unready();
             return self.unmatch(now_us, era, &unready);
         }
         self.arbitrate(now_us, era);
-        let game = self.matches.get(&era.0);
-        if let Some(reason) = game.and_then(|game| game.due(now_us, stalled_us)) {
+        let episode = self.episodes.get(era);
+        if let Some(reason) = episode.and_then(|episode| episode.due(now_us, stalled_us)) {
             self.end_episode(era, reason);
         }
-        if let Some(game) = self.matches.get_mut(&era.0) {
-            game.settled(now_us, stalled_us);
+        if let Some(episode) = self.episodes.get_mut(era) {
+            episode.settled(now_us, stalled_us);
         }
     }
 }

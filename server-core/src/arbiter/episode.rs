@@ -29,7 +29,7 @@ pub(super) struct Ready {
 
 /// People matched for an episode, and where it stands.
 #[derive(Debug)]
-pub(super) struct Match {
+pub(super) struct EpisodeState {
     /// Index of the env stage.
     pub stage: u16,
     /// The header of its file; without time and input delay until its pages are ready.
@@ -155,7 +155,7 @@ impl Play {
     }
 }
 
-impl Match {
+impl EpisodeState {
     /// The people of the match and their seats.
     pub(super) fn people(&self) -> impl Iterator<Item = (Seat, SessionId)> + '_ {
         self.members

@@ -11,9 +11,9 @@ use study::{Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
+use super::episode::{AT_ONCE, EpisodeState, Phase};
 use super::flow::Transition;
 use super::group::{GroupId, SeatAssignment};
-use super::matches::{AT_ONCE, Match, Phase};
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
 impl Arbiter {
@@ -53,8 +53,10 @@ impl Arbiter {
         let Some(&first) = people.first() else {
             return Vec::new();
         };
-        let era = self.fresh_era();
-        let known = group.and_then(|group| self.groups.get(&group));
+        let era = self.episodes.allocate_era();
+        let write = Write::NextEra(self.episodes.next_era());
+        self.effects.push_back(Effect::Store(write));
+        let known = group.and_then(|group| self.groups.get(group));
         let draw = known.map(|group| group.draw.clone()).unwrap_or_default();
         let id = known.map(|group| group.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
@@ -83,7 +85,7 @@ impl Arbiter {
             until_us,
             ready: vec![None; seats],
         };
-        let game = Match {
+        let episode = EpisodeState {
             stage,
             header,
             group,
@@ -96,28 +98,16 @@ impl Arbiter {
             routes: Routes::default(),
             timeout: AT_ONCE,
         };
-        for (seat, who) in game.people() {
+        for (seat, who) in episode.people() {
             self.sessions[who].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage, None);
             self.tell(who, shown);
-            if let Some(plan) = self.plan(now_us, era, &game, seat) {
+            if let Some(plan) = self.plan(now_us, era, &episode, seat) {
                 self.tell(who, ServerMessage::Match(plan));
             }
         }
-        self.matches.insert(era.0, game);
+        self.episodes.add_episode(era, episode);
         Vec::new()
-    }
-
-    /// An era that no running episode has.
-    fn fresh_era(&mut self) -> Era {
-        while self.matches.contains_key(&self.next_era) {
-            self.next_era = self.next_era.wrapping_add(1);
-        }
-        let era = Era(self.next_era);
-        self.next_era = self.next_era.wrapping_add(1);
-        self.effects
-            .push_back(Effect::Store(Write::NextEra(Era(self.next_era))));
-        era
     }
 
     /// The header of a new episode's file, without its participants, and without its time and input delay, which are
@@ -193,19 +183,25 @@ impl Arbiter {
     }
 
     /// The plan of a group for a seat: by its file, and the rest by the current study.
-    pub(super) fn plan(&self, now_us: u64, era: Era, game: &Match, seat: Seat) -> Option<Plan> {
-        let StageKind::Env(env) = self.kind(game.stage) else {
+    pub(super) fn plan(
+        &self,
+        now_us: u64,
+        era: Era,
+        episode: &EpisodeState,
+        seat: Seat,
+    ) -> Option<Plan> {
+        let StageKind::Env(env) = self.kind(episode.stage) else {
             return None;
         };
-        let played = (game.stage, game.header.params.clone());
+        let played = (episode.stage, episode.header.params.clone());
         let facts = &self.stages.get(&played)?.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
         });
-        let called = self.bot(game.group);
+        let called = self.bot(episode.group);
         let called = called.into_iter().chain(&env.on_disconnect.bot);
-        let header = &game.header;
+        let header = &episode.header;
         let controllers = header.controllers.iter().filter_map(|seated| match seated {
             Controller::Ai { policy } => Some(policy),
             Controller::Human | Controller::Vacant => None,
@@ -214,7 +210,7 @@ impl Arbiter {
         let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
-        let progress = game.at(seat).map(|who| &self.sessions[who].progress);
+        let progress = episode.at(seat).map(|who| &self.sessions[who].progress);
         let told = HudFacts {
             episode: course.episode,
             episodes: course.episodes,
@@ -241,7 +237,7 @@ impl Arbiter {
             fullscreen: env.screen.fullscreen,
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
             ice: (self.ice)(now_us, &header.episode, seat),
-            measures_loss: self.measures_loss(game),
+            measures_loss: self.measures_loss(episode),
             relay_only: self.study.net.ice == study::disconnect::IcePolicy::Relay,
             life: Life(0),
             running: false,

@@ -1,0 +1,115 @@
+//! The episodes from their linking to their end, by era, and when each of them is to be settled.
+//!
+//! It must not know of stages, groups and messages.
+
+use std::collections::BTreeMap;
+
+use protocol::{Era, Seat};
+
+use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
+use super::session::SessionId;
+
+/// The episodes that are not over.
+#[derive(Debug)]
+pub(super) struct Episodes {
+    by_era: BTreeMap<u16, EpisodeState>,
+    next_era: u16,
+}
+
+impl Episodes {
+    /// None yet; the next one has this era.
+    pub(super) fn new(next_era: u16) -> Self {
+        Self {
+            by_era: BTreeMap::new(),
+            next_era,
+        }
+    }
+
+    /// Takes an era that no episode has.
+    pub(super) fn allocate_era(&mut self) -> Era {
+        while self.by_era.contains_key(&self.next_era) {
+            self.next_era = self.next_era.wrapping_add(1);
+        }
+        let era = Era(self.next_era);
+        self.next_era = self.next_era.wrapping_add(1);
+        era
+    }
+
+    /// The era of the next episode.
+    pub(super) fn next_era(&self) -> Era {
+        Era(self.next_era)
+    }
+
+    pub(super) fn add_episode(&mut self, era: Era, episode: EpisodeState) {
+        self.by_era.insert(era.0, episode);
+    }
+
+    pub(super) fn remove_episode(&mut self, era: Era) -> Option<EpisodeState> {
+        self.by_era.remove(&era.0)
+    }
+
+    pub(super) fn get(&self, era: Era) -> Option<&EpisodeState> {
+        self.by_era.get(&era.0)
+    }
+
+    pub(super) fn get_mut(&mut self, era: Era) -> Option<&mut EpisodeState> {
+        self.by_era.get_mut(&era.0)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_era.is_empty()
+    }
+
+    /// An episode that runs.
+    pub(super) fn play_mut(&mut self, era: Era) -> Option<&mut Play> {
+        match &mut self.get_mut(era)?.phase {
+            Phase::Playing(play) => Some(play),
+            Phase::Linking { .. } | Phase::Ending { .. } => None,
+        }
+    }
+
+    /// The episode that runs with a seat of this session, and the seat.
+    pub(super) fn seat_mut(&mut self, era: Era, who: SessionId) -> Option<(&mut Play, Seat)> {
+        let seat = self.get(era)?.seat_of(who)?;
+        Some((self.play_mut(era)?, seat))
+    }
+
+    /// The session of a seat, if a person has it.
+    pub(super) fn session_at(&self, era: Era, seat: Seat) -> Option<SessionId> {
+        self.get(era)?.at(seat)
+    }
+
+    /// True if the archive has yet to answer uploads of a session's page.
+    pub(super) fn is_awaited(&self, era: Era, who: SessionId) -> bool {
+        let episode = self.get(era);
+        episode.is_some_and(|episode| match (&episode.phase, episode.seat_of(who)) {
+            (Phase::Playing(play), Some(seat)) => play.flying[seat.index()] > 0,
+            (Phase::Ending { .. }, _) => true,
+            (Phase::Linking { .. } | Phase::Playing(_), _) => false,
+        })
+    }
+
+    /// Has an episode settled: something has happened to it.
+    pub(super) fn touch_episode(&mut self, era: Era) {
+        if let Some(episode) = self.get_mut(era) {
+            episode.timeout = AT_ONCE;
+        }
+    }
+
+    /// The episodes that are to be settled now.
+    pub(super) fn due_eras(&self, now_us: u64) -> Vec<Era> {
+        let is_due = |episode: &EpisodeState| {
+            let timeout = episode.timeout;
+            timeout.is_some_and(|(at_us, _)| at_us <= now_us)
+        };
+        let due = self.by_era.iter().filter(|(_, episode)| is_due(episode));
+        due.map(|(era, _)| Era(*era)).collect()
+    }
+
+    /// The time at which an episode is to be settled, microseconds, and why.
+    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
+        let episodes = self.by_era.values();
+        episodes.filter_map(|episode| episode.timeout).min()
+    }
+}

@@ -1,0 +1,160 @@
+//! The groups from their match on, which of them are to be settled, and who has met whom.
+//!
+//! It must not know of stages, episodes and messages: where people are is in their sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::Seat;
+
+use super::chat::Talk;
+use super::group::{DepartureReason, Group, GroupId, Member};
+use super::session::SessionId;
+
+/// The groups of a study.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    by_key: BTreeMap<GroupId, Group>,
+    /// Groups of which somebody has moved.
+    changed: BTreeSet<GroupId>,
+    /// People who were in a group together, the first of the two before the other.
+    met: BTreeSet<(SessionId, SessionId)>,
+}
+
+impl Groups {
+    pub(super) fn add_group(&mut self, group: Group) -> GroupId {
+        let last = self.by_key.last_key_value();
+        let key = GroupId(last.map_or(0, |(last, _)| last.0 + 1));
+        self.by_key.insert(key, group);
+        key
+    }
+
+    pub(super) fn get(&self, key: GroupId) -> Option<&Group> {
+        self.by_key.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: GroupId) -> Option<&mut Group> {
+        self.by_key.get_mut(&key)
+    }
+
+    /// The groups in the order in which they were made.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (GroupId, &Group)> {
+        self.by_key.iter().map(|(key, group)| (*key, group))
+    }
+
+    pub(super) fn find_by_id(&self, id: &str) -> Option<GroupId> {
+        let mut groups = self.iter().rev();
+        let group = groups.find(|(_, group)| group.id == id);
+        group.map(|(key, _)| key)
+    }
+
+    /// The seat among those of people that somebody has in a group, and whether they are still there.
+    pub(super) fn find_member(&self, key: GroupId, who: SessionId) -> Option<(Seat, Member)> {
+        let mut members = self.get(key)?.members();
+        members.find(|(_, member)| member.who == who)
+    }
+
+    /// True if a group is durable, so that it cannot come to nothing any more.
+    pub(super) fn is_kept(&self, key: GroupId) -> bool {
+        self.get(key).is_some_and(|group| group.is_kept)
+    }
+
+    /// Takes note that a group is durable: its people have met.
+    pub(super) fn mark_kept(&mut self, key: GroupId) -> Option<&Group> {
+        let group = self.by_key.get_mut(&key)?;
+        group.is_kept = true;
+        self.met.extend(group.pairs());
+        Some(group)
+    }
+
+    /// True if two people were in a group together.
+    pub(super) fn have_met(&self, one: SessionId, other: SessionId) -> bool {
+        self.met.contains(&(one.min(other), one.max(other)))
+    }
+
+    /// Marks somebody as gone for good; true if they were not before.
+    pub(super) fn mark_gone(&mut self, key: GroupId, who: SessionId, why: DepartureReason) -> bool {
+        let group = self.by_key.get_mut(&key);
+        let Some(member) = group.and_then(|group| group.member_mut(who)) else {
+            return false;
+        };
+        let is_new = member.gone.is_none();
+        member.gone.get_or_insert(why);
+        self.touch_group(key);
+        is_new
+    }
+
+    /// Takes note that an AI partner plays for somebody who is missing; true if none did before.
+    pub(super) fn mark_ai(&mut self, key: GroupId) -> bool {
+        let group = self.by_key.get_mut(&key);
+        group.is_some_and(|group| !std::mem::replace(&mut group.has_ai, true))
+    }
+
+    /// Removes a group before its first episode; `None` if it had one.
+    pub(super) fn dissolve_group(&mut self, key: GroupId) -> Option<Group> {
+        let is_open = self.get(key).is_some_and(|group| !group.is_kept);
+        is_open.then(|| self.by_key.remove(&key)).flatten()
+    }
+
+    /// The chat of a group at this visit; that of another visit is replaced by an empty one.
+    pub(super) fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
+        let talk = &mut self.get_mut(key)?.talk;
+        if talk.as_ref().is_none_or(|talk| talk.round != round) {
+            *talk = Some(Talk::new(round));
+        }
+        talk.as_mut()
+    }
+
+    /// Forgets the messages of somebody in all chats, or of all who chatted with them.
+    pub(super) fn forget_messages(&mut self, who: SessionId, all: bool) {
+        for group in self.by_key.values_mut() {
+            let place = group.members().find(|(_, member)| member.who == who);
+            if let (Some((place, _)), Some(talk)) = (place, group.talk.as_mut()) {
+                talk.forget_lines(|line| all || line.place == place);
+            }
+        }
+    }
+
+    /// The groups whose chat is over by time.
+    pub(super) fn ended_chats(&self, now_us: u64) -> Vec<GroupId> {
+        let until_us = |group: &Group| group.talk.as_ref()?.until_us;
+        let is_over = |group: &Group| until_us(group).is_some_and(|until_us| until_us <= now_us);
+        let over = self.iter().filter(|(_, group)| is_over(group));
+        over.map(|(key, _)| key).collect()
+    }
+
+    /// Has a group settled.
+    pub(super) fn touch_group(&mut self, key: impl Into<Option<GroupId>>) {
+        self.changed.extend(key.into());
+    }
+
+    /// Has those groups settled whose time has come.
+    pub(super) fn touch_due(&mut self, now_us: u64) {
+        let groups = self.by_key.iter();
+        let due = groups.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
+        self.changed.extend(due.map(|(key, _)| *key));
+    }
+
+    /// Takes the next group that is to be settled.
+    pub(super) fn poll_changed(&mut self) -> Option<GroupId> {
+        self.changed.pop_first()
+    }
+
+    /// True if no group is to be settled.
+    pub(super) fn is_settled(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// The time at which a group is to be settled, microseconds, and why.
+    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
+        let groups = self.by_key.values();
+        let times = groups.flat_map(|group| {
+            let chat_us = group.talk.as_ref().and_then(|talk| talk.until_us);
+            let wait = group
+                .wake_us
+                .map(|at_us| (at_us, "end of the wait for a group"));
+            let chat = chat_us.map(|at_us| (at_us, "end of a chat"));
+            wait.into_iter().chain(chat)
+        });
+        times.min()
+    }
+}
