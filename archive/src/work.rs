@@ -33,7 +33,7 @@ pub fn perform_work(
             Event::Appended(era, seat, appended)
         }
         Work::Record(record) => {
-            let failed = record.failure(era);
+            let failed = record.failure_event(era);
             let Some(episode) = episode else {
                 return failed;
             };

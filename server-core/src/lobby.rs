@@ -490,7 +490,7 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// The people who wait, since when and until when, microseconds, and their states.
-    pub fn waiting(&self) -> impl Iterator<Item = (P, u64, u64, WaitState)> {
+    pub fn waiting_people(&self) -> impl Iterator<Item = (P, u64, u64, WaitState)> {
         let waiting = self.waiting.iter();
         waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))
     }

@@ -38,7 +38,7 @@ pub struct Executor {
 /// # Errors
 /// The database failed: nothing can be stored any more, so the server stops instead of running without persistence.
 pub async fn run(
-    mut hub: Arbiter,
+    mut arbiter: Arbiter,
     clock: Clock,
     mut events: mpsc::Receiver<Event>,
     mut results: mpsc::UnboundedReceiver<Event>,
@@ -50,7 +50,7 @@ pub async fn run(
     let carrying = tokio::spawn(carry_out(executor, todo));
     let mut stop = false;
     while !stop {
-        let timeout = hub.poll_timeout();
+        let timeout = arbiter.poll_timeout();
         let wake = async {
             match timeout {
                 Some((at_us, reason)) => {
@@ -64,15 +64,15 @@ pub async fn run(
             event = events.recv() => {
                 let event = event.unwrap_or(Event::Stop);
                 stop = matches!(event, Event::Stop);
-                hub.handle(clock.now_us(), event);
+                arbiter.handle_event(clock.now_us(), event);
             }
-            Some(event) = results.recv() => hub.handle(clock.now_us(), event),
-            () = wake => hub.handle_timeout(clock.now_us()),
+            Some(event) = results.recv() => arbiter.handle_event(clock.now_us(), event),
+            () = wake => arbiter.handle_timeout(clock.now_us()),
         }
-        while let Some((conn, message)) = hub.poll_relay() {
+        while let Some((conn, message)) = arbiter.poll_relay() {
             connections.relay(conn, &message, waiting_datagrams);
         }
-        while let Some(effect) = hub.poll_effect() {
+        while let Some(effect) = arbiter.poll_effect() {
             stop |= effects.send(effect).await.is_err();
         }
     }
@@ -98,7 +98,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
 
 impl Executor {
     fn archive(&mut self, era: Era, work: Work) {
-        let failed = work.failure(era);
+        let failed = work.failure_event(era);
         if matches!(work, Work::Open(_)) {
             match EpisodeWriter::start(era, self.episodes.clone(), || None, self.results.clone()) {
                 Ok(writer) => drop(self.writers.insert(era, writer)),

@@ -69,7 +69,7 @@ fn guarded<E>(
     work: Work,
     perform: impl FnOnce(&mut Option<E>, Work) -> Event,
 ) -> Event {
-    let failed = work.failure(era);
+    let failed = work.failure_event(era);
     let done = catch_unwind(AssertUnwindSafe(|| perform(episode, work)));
     done.unwrap_or_else(|_| {
         tracing::error!(era = era.0, "the archive of an episode panicked");

@@ -127,7 +127,7 @@ impl Server {
             .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
-        let hub = Arbiter::new(
+        let arbiter = Arbiter::new(
             clock.now_us(),
             study,
             limits.clone(),
@@ -136,12 +136,12 @@ impl Server {
             Box::new(os_random),
             restored,
         );
-        let codes = hub.codes();
-        let hub = match issuer {
-            Some(issuer) => hub.with_ice(Box::new(move |now_us, episode, seat| {
+        let codes = arbiter.list_codes();
+        let arbiter = match issuer {
+            Some(issuer) => arbiter.with_ice(Box::new(move |now_us, episode, seat| {
                 issuer.ice_servers(now_us, episode, seat)
             })),
-            None => hub,
+            None => arbiter,
         };
         let executor = Executor {
             persistence,
@@ -151,7 +151,7 @@ impl Server {
             results,
         };
         let driver = tokio::spawn(driver::run(
-            hub,
+            arbiter,
             clock.clone(),
             incoming,
             reported,

@@ -232,7 +232,7 @@ impl Server {
     pub fn handle(&mut self, now_us: u64, event: Event) -> Result<(), String> {
         let clock_us = self.clock_us(now_us);
         if let Some(process) = &mut self.process {
-            process.hub.handle(clock_us, event);
+            process.hub.handle_event(clock_us, event);
         }
         self.carry_out(now_us)
     }
@@ -273,7 +273,7 @@ impl Server {
             if let Event::Ended(era, _) = &event {
                 process.writers.remove(&era.0);
             }
-            process.hub.handle(clock_us, event);
+            process.hub.handle_event(clock_us, event);
         }
         process.hub.handle_timeout(clock_us);
         self.carry_out(now_us)
@@ -323,7 +323,7 @@ impl Server {
                 }
                 Todo::Archive(era, work) => {
                     if let Some(failed) = process.hand(era, work) {
-                        process.hub.handle(clock_us, failed);
+                        process.hub.handle_event(clock_us, failed);
                     }
                 }
             }
@@ -358,7 +358,7 @@ impl Process {
         }
         match self.writers.get_mut(&era.0) {
             Some(writer) => writer.queue.push_back(work),
-            None => return Some(work.failure(era)),
+            None => return Some(work.failure_event(era)),
         }
         None
     }

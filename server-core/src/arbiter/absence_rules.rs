@@ -59,7 +59,7 @@ impl AbsenceRules {
     }
 
     /// The consequence when a person stays away, at this point of the episode.
-    pub(super) fn then(&self, through: Tick) -> Then {
+    pub(super) fn consequence_at(&self, through: Tick) -> Then {
         if through < self.half {
             self.first_half
         } else {
@@ -67,15 +67,15 @@ impl AbsenceRules {
         }
     }
 
-    pub(super) fn partner(&self) -> Controller {
+    pub(super) fn partner_controller(&self) -> Controller {
         let policy = self.bot.clone();
         policy.map_or(Controller::Vacant, |policy| Controller::Ai { policy })
     }
 
     /// The controller while the person may still come back.
-    pub(super) fn meanwhile(&self) -> Controller {
+    pub(super) fn meanwhile_controller(&self) -> Controller {
         match self.meanwhile {
-            Meanwhile::Bot => self.partner(),
+            Meanwhile::Bot => self.partner_controller(),
             Meanwhile::Stand | Meanwhile::Hold => Controller::Vacant,
         }
     }

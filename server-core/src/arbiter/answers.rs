@@ -27,7 +27,7 @@ impl Arbiter {
         if self.rests_too_short(now_us, who) || self.chats_too_short(now_us, who) {
             return self.show_stage(now_us, who);
         }
-        if let StageKind::Debrief(debrief) = self.kind(self.stage_of(who))
+        if let StageKind::Debrief(debrief) = self.stage_kind(self.stage_of(who))
             && matches!(debrief.withdraws(&answers), Ok(true))
         {
             return self.withdraw(now_us, who, at);
@@ -47,7 +47,7 @@ impl Arbiter {
             session.shown_us = Some(0);
             session.leave_chat();
             // Who does not agree gives nothing, and nothing is kept of them.
-            let gives = match self.kind(stage) {
+            let gives = match self.stage_kind(stage) {
                 StageKind::Consent(_) => !answers.is_empty(),
                 // What was measured is kept with the place, once it may be.
                 StageKind::Env(_) | StageKind::Chat(_) | StageKind::Screening(_) => false,
@@ -76,7 +76,7 @@ impl Arbiter {
             at,
             receipt: &receipt,
         };
-        if self.advance(who, event) {
+        if self.advance_session(who, event) {
             let participant = self.sessions[who].participant.clone();
             let write = Write::Withdrawal {
                 participant,
@@ -112,7 +112,7 @@ impl Arbiter {
             || usize::from(draft.page) >= PAGES
             || draft.answers.iter().map(size).sum::<usize>() > self.limits.draft_bytes;
         let session = &mut self.sessions[who];
-        if too_much || !session.drafts.take(now_us, DRAFT_EACH_US) {
+        if too_much || !session.drafts.take_token(now_us, DRAFT_EACH_US) {
             return;
         }
         let event = study::ProgressEvent::Drafted { at, draft };
@@ -121,7 +121,7 @@ impl Arbiter {
             Ok(ProgressStep::Keep)
         ) {
             self.store_place(who, None);
-            self.tell(who, ServerMessage::DraftKept { number });
+            self.tell_session(who, ServerMessage::DraftKept { number });
         }
     }
 
@@ -141,7 +141,7 @@ impl Arbiter {
     /// True if a person has not taken the least time of the stage, or their page claims more time than the server has
     /// seen.
     fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
-        let StageKind::Instructions(it) = self.kind(self.stage_of(who)) else {
+        let StageKind::Instructions(it) = self.stage_kind(self.stage_of(who)) else {
             return false;
         };
         if it.min_s == 0 {

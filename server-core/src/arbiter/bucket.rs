@@ -12,7 +12,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     /// Takes one, if there is one; every `each_us` there is one more.
-    pub(super) fn take(&mut self, now_us: u64, each_us: u64) -> bool {
+    pub(super) fn take_token(&mut self, now_us: u64, each_us: u64) -> bool {
         let full_us = self.full_us.max(now_us) + each_us;
         let enough = full_us - now_us <= BURST * each_us;
         if enough {
@@ -29,12 +29,14 @@ mod tests {
     #[test]
     fn a_burst_is_taken_and_then_the_steady_rate() {
         let mut bucket = Bucket::default();
-        let taken = (0..20).filter(|_| bucket.take(7, 1_000)).count();
+        let taken = (0..20).filter(|_| bucket.take_token(7, 1_000)).count();
         assert_eq!(taken, 5);
-        assert!(!bucket.take(1_006, 1_000));
-        assert!(bucket.take(1_007, 1_000));
-        assert!(!bucket.take(1_007, 1_000));
-        let later = (0..20).filter(|_| bucket.take(1_000_000, 1_000)).count();
+        assert!(!bucket.take_token(1_006, 1_000));
+        assert!(bucket.take_token(1_007, 1_000));
+        assert!(!bucket.take_token(1_007, 1_000));
+        let later = (0..20)
+            .filter(|_| bucket.take_token(1_000_000, 1_000))
+            .count();
         assert_eq!(later, 5);
     }
 }

@@ -86,7 +86,9 @@ impl Arbiter {
             Place::Episode(era, _) => {
                 let episode = self.episodes.get(era)?;
                 let is_open = matches!(&episode.phase, Phase::Playing(play) if play.open);
-                self.kind(episode.stage).writing().filter(|_| is_open)?;
+                self.stage_kind(episode.stage)
+                    .writing()
+                    .filter(|_| is_open)?;
                 Some((episode.group?, Some(era)))
             }
             Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) => None,
@@ -110,7 +112,7 @@ impl Arbiter {
 
     /// The chat at a stage.
     fn chat(&self, stage: u16) -> Option<&Chat> {
-        match self.kind(stage) {
+        match self.stage_kind(stage) {
             StageKind::Chat(chat) => Some(chat),
             _ => None,
         }
@@ -154,7 +156,7 @@ impl Arbiter {
     fn show_chat(&mut self, now_us: u64, who: SessionId) {
         let shown = self.stage_message(who, self.stage_of(who), None);
         self.note_shown(now_us, who);
-        self.tell(who, shown);
+        self.tell_session(who, shown);
         self.tell_talk(now_us, who);
     }
 
@@ -171,7 +173,7 @@ impl Arbiter {
             Some(_) => None,
             None => self.chat_left_ms(now_us, key, who),
         };
-        let Some(writing) = self.kind(stage).writing() else {
+        let Some(writing) = self.stage_kind(stage).writing() else {
             return;
         };
         let (max_length, names) = (writing.max_length, writing.names(&self.study.language));
@@ -189,7 +191,7 @@ impl Arbiter {
             next: talk.turn(place),
             lines: talk.lines.iter().cloned().collect(),
         };
-        self.tell(who, ServerMessage::Talk(talk));
+        self.tell_session(who, ServerMessage::Talk(talk));
     }
 
     /// Milliseconds until somebody can continue from a chat, and until everybody does.
@@ -261,7 +263,7 @@ impl Arbiter {
         }
         for (_, who) in writers {
             let company = company.clone();
-            self.tell(who, ServerMessage::Company { round, company });
+            self.tell_session(who, ServerMessage::Company { round, company });
         }
     }
 
@@ -271,7 +273,7 @@ impl Arbiter {
         match self.say(now_us, who, saying) {
             Ok(()) => {}
             Err(None) => self.tell_talk(now_us, who),
-            Err(Some(why)) => self.tell(who, ServerMessage::Unsaid { round, number, why }),
+            Err(Some(why)) => self.tell_session(who, ServerMessage::Unsaid { round, number, why }),
         }
     }
 
@@ -290,12 +292,13 @@ impl Arbiter {
         if saying.number != talk.turn(place) {
             return Err(None);
         }
-        let writing: &Writing = (self.kind(self.stage_of(who)).writing()).ok_or(Unsaid::Closed)?;
+        let writing: &Writing =
+            (self.stage_kind(self.stage_of(who)).writing()).ok_or(Unsaid::Closed)?;
         let text = writing.cleaned(&saying.text).ok_or(Unsaid::NotTaken)?;
         if saying.number >= self.limits.sayings {
             return Err(Some(Unsaid::NotTaken));
         }
-        if !self.sessions[who].says.take(now_us, SAY_EACH_US) {
+        if !self.sessions[who].says.take_token(now_us, SAY_EACH_US) {
             return Err(Some(Unsaid::TooFast));
         }
         let line = Line {
@@ -311,7 +314,7 @@ impl Arbiter {
         let round = saying.round;
         for (_, who) in self.writers(key) {
             let line = line.clone();
-            self.tell(who, ServerMessage::Said { round, line });
+            self.tell_session(who, ServerMessage::Said { round, line });
         }
         Ok(())
     }
@@ -375,7 +378,7 @@ impl Arbiter {
             let here = self.round_in(key, who);
             if here.is_some_and(|here| here.is_here && here.number == round) {
                 let at = self.sessions[who].progress.position();
-                self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] });
+                self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] });
                 self.show_stage(now_us, who);
             }
         }

@@ -54,7 +54,7 @@ impl Arbiter {
         let Some(seat) = episode.seat_of(who) else {
             return;
         };
-        let is_way = other != seat && episode.at(other).is_some();
+        let is_way = other != seat && episode.session_at(other).is_some();
         let news = is_way && episode.routes.learn(seat, other, link, most);
         if news && matches!(episode.phase, Phase::Playing(_)) {
             self.effects.push_back(note(era, now_us, seat, other, link));

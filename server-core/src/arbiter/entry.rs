@@ -39,7 +39,7 @@ impl Arbiter {
         mut reads: Vec<String>,
     ) {
         if self.stopping {
-            return self.refuse(conn, Refusal::Stopping);
+            return self.refuse_page(conn, Refusal::Stopping);
         }
         let found = match entry {
             _ if self.sessions.find_by_conn(conn).is_some() => Err(Refusal::Malformed),
@@ -67,7 +67,7 @@ impl Arbiter {
                 }
                 self.attach(now_us, conn, who, token, playing);
             }
-            Err(why) => self.refuse(conn, why),
+            Err(why) => self.refuse_page(conn, why),
         }
     }
 
@@ -75,7 +75,7 @@ impl Arbiter {
     fn invite(&mut self, link: String) -> Result<(SessionId, String), Refusal> {
         match self.sessions.find_by_link(&link) {
             None => Err(Refusal::UnknownLink),
-            Some(None) => self.admit(Some(link), None),
+            Some(None) => self.admit_session(Some(link), None),
             Some(Some(who)) => Ok((who, self.new_token(who))),
         }
     }
@@ -86,7 +86,7 @@ impl Arbiter {
         let who = who.ok_or(Refusal::UnknownLink)?;
         let progress = &self.sessions[who].progress;
         if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
-            self.advance(who, study::ProgressEvent::Returned);
+            self.advance_session(who, study::ProgressEvent::Returned);
         }
         Ok((who, self.new_token(who)))
     }
@@ -104,7 +104,7 @@ impl Arbiter {
     }
 
     /// Makes a session.
-    pub(super) fn admit(
+    pub(super) fn admit_session(
         &mut self,
         link: Option<String>,
         identity: Option<Identity>,
@@ -156,7 +156,7 @@ impl Arbiter {
         playing: Option<(Era, Life)>,
     ) {
         if let Some(old) = self.sessions.attach_page(now_us, conn, who) {
-            self.send(old, ServerMessage::Superseded);
+            self.send_message(old, ServerMessage::Superseded);
             self.effects.push_back(Effect::Close(old));
         }
         self.touch_group(who);
@@ -167,7 +167,7 @@ impl Arbiter {
         let contact = study.contact.clone();
         let stages = self.stages.values().map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
-        self.send(
+        self.send_message(
             conn,
             ServerMessage::Welcome {
                 session,
@@ -197,7 +197,7 @@ impl Arbiter {
             return;
         };
         match (&episode.phase, episode.seat_of(who)) {
-            (Phase::Linking { .. }, _) if life.is_none() => self.unmatch(now_us, era, &[]),
+            (Phase::Linking { .. }, _) if life.is_none() => self.dissolve_episode(now_us, era, &[]),
             (Phase::Playing(_), Some(seat)) => self.sit_down(now_us, era, seat, life),
             // The end is on its way to the disk; `Ended` follows.
             _ => {}
@@ -212,7 +212,7 @@ impl Arbiter {
         self.touch_group(who);
         if self.sessions[who].leaves {
             // Nothing more comes from there.
-            return self.depart(now_us, who, study::ProgressEvent::Left);
+            return self.end_session(now_us, who, study::ProgressEvent::Left);
         }
         match self.sessions[who].place {
             Place::Page | Place::Group(_) | Place::Chat(_) | Place::Aside => {}
@@ -237,7 +237,7 @@ impl Arbiter {
                 .iter()
                 .position(|member| *member == Some(who)),
         ) {
-            (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
+            (Phase::Linking { .. }, _) => self.dissolve_episode(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_away(Seat(seat as u8)),
             _ => {}
         }

@@ -10,7 +10,7 @@ use study::timeline::Bindings;
 use study::{PartnerKind, UnitAssignment};
 
 use super::SessionId;
-use super::absence_rules::UNHURRIED_US;
+use super::absence_rules::{AbsenceRules, UNHURRIED_US};
 use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::seats::{Moment, Page, Seats};
@@ -129,7 +129,7 @@ impl Play {
     }
 
     /// Now, for the seats.
-    pub(super) fn moment(&self, now_us: u64) -> Moment {
+    pub(super) fn moment_at(&self, now_us: u64) -> Moment {
         Moment {
             now_us,
             through: self.through,
@@ -147,7 +147,7 @@ impl Play {
     }
 
     /// Records archived ticks.
-    pub(super) fn absorbed(&mut self, now_us: u64, through: Tick) {
+    pub(super) fn record_through(&mut self, now_us: u64, through: Tick) {
         if through > self.through {
             self.through = through;
             self.moved_us = now_us;
@@ -165,7 +165,7 @@ impl EpisodeState {
     }
 
     /// The kind of partners that have, or had, the other seats.
-    pub(super) fn partners(&self, own: Seat) -> PartnerKind {
+    pub(super) fn partners_of(&self, own: Seat) -> PartnerKind {
         let seats = (0..).map(Seat).zip(&self.header.controllers);
         let others: Vec<_> = seats.filter(|(seat, _)| *seat != own).collect();
         let is_ai = |(seat, controller): &(Seat, &Controller)| {
@@ -183,12 +183,12 @@ impl EpisodeState {
     }
 
     /// The session of a seat, if a person has it.
-    pub(super) fn at(&self, seat: Seat) -> Option<SessionId> {
+    pub(super) fn session_at(&self, seat: Seat) -> Option<SessionId> {
         self.members.get(seat.index()).copied().flatten()
     }
 
     /// Takes note that a page is ready; true once every page is.
-    pub(super) fn ready(&mut self, seat: Seat, said: Ready) -> bool {
+    pub(super) fn handle_ready(&mut self, seat: Seat, said: Ready) -> bool {
         let Phase::Linking { ready, .. } = &mut self.phase else {
             return false;
         };
@@ -201,8 +201,17 @@ impl EpisodeState {
             .all(|(who, ready)| who.is_none() || ready.is_some())
     }
 
+    /// Fixes time and input delay, and begins to play. Gives the header of its file.
+    pub(super) fn begin_play(&mut self, t0_us: u64, rules: AbsenceRules) -> Header {
+        let input_delay = self.input_delay();
+        (self.header.t0_us, self.header.input_delay) = (t0_us, input_delay);
+        let seats = Seats::new(rules, &self.header.controllers);
+        self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
+        self.header.clone()
+    }
+
     /// People whose page is not ready.
-    pub(super) fn unready(&self) -> Vec<SessionId> {
+    pub(super) fn unready_people(&self) -> Vec<SessionId> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return Vec::new();
         };
@@ -242,7 +251,7 @@ impl EpisodeState {
 
     /// The input delay for the round trips that the pages measured: the worst pair decides for all, so that
     /// nobody has an advantage. Two ticks less than the way takes, because rollback hides those.
-    pub(super) fn input_delay(&self) -> u8 {
+    fn input_delay(&self) -> u8 {
         let Phase::Linking { ready, .. } = &self.phase else {
             return self.delay.0;
         };
@@ -265,7 +274,7 @@ impl EpisodeState {
     }
 
     /// Records that it is settled, and when it must decide next even if nothing comes in.
-    pub(super) fn settled(&mut self, now_us: u64, stalled_us: u64) {
+    pub(super) fn schedule_settling(&mut self, now_us: u64, stalled_us: u64) {
         let is_to_come = |(at_us, _): &(u64, &'static str)| *at_us > now_us;
         self.timeout = match &self.phase {
             Phase::Linking { until_us, .. } => Some((*until_us, "pages that are not ready")),
@@ -273,7 +282,7 @@ impl EpisodeState {
                 Some(closing_us) => Some((closing_us, "last uploads")),
                 None => {
                     let stalls = Some((play.stalls_at(stalled_us), "no progress"));
-                    let seats = play.seats.poll_timeout(play.moment(now_us));
+                    let seats = play.seats.poll_timeout(play.moment_at(now_us));
                     seats.into_iter().chain(stalls.filter(is_to_come)).min()
                 }
             },
@@ -285,7 +294,7 @@ impl EpisodeState {
 
     /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,
     /// nobody is left, or nothing moves.
-    pub(super) fn due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
+    pub(super) fn end_due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
         let Phase::Playing(play) = &self.phase else {
             return None;
         };
@@ -310,7 +319,7 @@ impl EpisodeState {
 
 impl Play {
     /// Seats whose people were away for longer than the study grants, and did not come back.
-    pub(super) fn lost(&self) -> Vec<Seat> {
+    pub(super) fn lost_seats(&self) -> Vec<Seat> {
         let people = self.seats.people();
         let is_back = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
         let lost = people.filter(|(_, state)| state.verdict.is_some() && !is_back(state.page));
@@ -319,7 +328,10 @@ impl Play {
 
     /// How the episode ends because of people who are away, if it does.
     fn verdict(&self, now_us: u64) -> Option<EndReason> {
-        let verdicts = self.seats.each().filter_map(|(_, state)| state.verdict);
+        let verdicts = self
+            .seats
+            .all_seats()
+            .filter_map(|(_, state)| state.verdict);
         for then in verdicts {
             match then {
                 Then::PartnerLeft => return Some(EndReason::PartnerLeft),
@@ -333,7 +345,7 @@ impl Play {
 
     /// When it ends because nothing moves. Nothing may while somebody is waited for.
     fn stalls_at(&self, stalled_us: u64) -> u64 {
-        let stalled_us = match self.seats.terms.turns {
+        let stalled_us = match self.seats.rules.turns {
             true => UNHURRIED_US,
             false => stalled_us,
         };

@@ -6,10 +6,9 @@ use protocol::{Era, Seat};
 use study::stage::Mode;
 use study::{Episode, StageKind};
 
-use super::episode::{EpisodeState, Phase, Play, Ready};
+use super::episode::{EpisodeState, Phase, Ready};
 use super::flow::Transition;
 use super::group::{DepartureReason, GroupId};
-use super::seats::Seats;
 use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Write};
 
 /// So much time all pages need to hear of the start, microseconds.
@@ -18,12 +17,12 @@ const LEAST_COUNTDOWN_US: u64 = 500_000;
 impl Arbiter {
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
     /// with the time already waited; people who fail too often move on.
-    pub(super) fn unmatch(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
+    pub(super) fn dissolve_episode(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
         let Some(episode) = self.episodes.remove_episode(era) else {
             return;
         };
         let people: Vec<SessionId> = episode.people().map(|(_, who)| who).collect();
-        let group = episode.group.and_then(|group| self.dissolve(group));
+        let group = episode.group.and_then(|group| self.dissolve_group(group));
         for &who in &people {
             self.sessions[who].place = Place::Page;
         }
@@ -41,12 +40,12 @@ impl Arbiter {
                 others.for_each(|other| lobby.keep_apart(*one, *other));
             }
         }
-        let next = people.into_iter().map(|who| self.put_back(who)).collect();
+        let next = people.into_iter().map(|who| self.way_back(who)).collect();
         self.make_transitions(now_us, next);
     }
 
     /// Puts a person whose match came to nothing back to where they were, or past the episode in the end.
-    fn put_back(&self, who: SessionId) -> Transition {
+    fn way_back(&self, who: SessionId) -> Transition {
         if self.sessions[who].failed < self.limits.attempts {
             Transition::Enter(who)
         } else {
@@ -60,7 +59,7 @@ impl Arbiter {
             return None;
         };
         let episode = self.episodes.get(era)?;
-        let peer = episode.at(to).filter(|peer| *peer != who)?;
+        let peer = episode.session_at(to).filter(|peer| *peer != who)?;
         Some((episode.seat_of(who)?, self.sessions[peer].conn?))
     }
 
@@ -69,7 +68,7 @@ impl Arbiter {
             return;
         }
         if let Some((from, conn)) = self.peers(who, to) {
-            self.send(conn, ServerMessage::Signal { from, data });
+            self.send_message(conn, ServerMessage::Signal { from, data });
         }
     }
 
@@ -83,7 +82,7 @@ impl Arbiter {
         }
     }
 
-    /// A page is ready; once all are, the episode gets its delay, its time and its file.
+    /// A page is ready; once all are, the episode starts.
     pub(super) fn handle_ready(&mut self, now_us: u64, who: SessionId, era: Era, said: Ready) {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
@@ -92,40 +91,40 @@ impl Arbiter {
             return;
         };
         if let Phase::Playing(play) = &mut episode.phase {
-            let at = play.moment(now_us);
+            let at = play.moment_at(now_us);
             return play.seats.handle_ready(at, seat);
         }
         let most = said.rtt_us.len().max(said.loss_permille.len());
-        if most > protocol::MAX_SEATS || !episode.ready(seat, said) {
+        if most > protocol::MAX_SEATS || !episode.handle_ready(seat, said) {
             return;
         }
         self.note_ways(era);
         if self.part_the_distant(now_us, era) {
             return;
         }
+        self.open_episode(now_us, era);
+    }
+
+    /// All pages of an episode are ready: it gets its delay, its time and its file.
+    fn open_episode(&mut self, now_us: u64, era: Era) {
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        let (input_delay, stage) = (episode.input_delay(), episode.stage);
-        let t0_us = now_us + self.countdown_us(stage);
+        let t0_us = now_us + self.countdown_us(episode.stage);
+        let Some(rules) = self.absence_rules(episode.stage, &episode.header.params) else {
+            return;
+        };
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        (episode.header.t0_us, episode.header.input_delay) = (t0_us, input_delay);
-        let (header, stage) = (episode.header.clone(), episode.stage);
-        let seats = Seats::new(self.terms(stage, &header.params), &header.controllers);
-        let play = Play::new(t0_us, input_delay, seats);
-        if let Some(episode) = self.episodes.get_mut(era) {
-            episode.phase = Phase::Playing(Box::new(play));
-        }
-        self.effects
-            .push_back(Effect::Archive(era, Work::Open(Box::new(header))));
+        let work = Work::Open(Box::new(episode.begin_play(t0_us, rules)));
+        self.effects.push_back(Effect::Archive(era, work));
         self.note_routes(now_us, era);
     }
 
     /// Time from the last page being ready to tick 0, microseconds.
     fn countdown_us(&self, stage: u16) -> u64 {
-        let StageKind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.stage_kind(stage) else {
             return 0;
         };
         let is_timed = env.course.mode == Mode::Ticks;
@@ -169,7 +168,7 @@ impl Arbiter {
             era,
             group: episode.header.group.clone(),
             stage: episode.stage,
-            participants: self.participants(&episode.members),
+            participants: self.pseudonyms_of(&episode.members),
             visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
             bindings: episode.bindings.clone(),
@@ -177,10 +176,10 @@ impl Arbiter {
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
             // Who does not come from a lobby is there already.
-            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
         }
         for who in people {
-            self.tell(
+            self.tell_session(
                 who,
                 ServerMessage::Start {
                     era,
@@ -198,7 +197,7 @@ impl Arbiter {
             return;
         };
         if let Phase::Playing(play) = &episode.phase {
-            let (open, lost) = (play.open, play.lost());
+            let (open, lost) = (play.open, play.lost_seats());
             episode.phase = Phase::Ending { reason, open, lost };
             self.effects
                 .push_back(Effect::Archive(era, RecordWork::End(reason).into()));
@@ -206,7 +205,7 @@ impl Arbiter {
     }
 
     /// A member leaves on purpose: the study's consequence is due at once.
-    pub(super) fn quit(&mut self, now_us: u64, era: Era, who: SessionId) {
+    pub(super) fn quit_episode(&mut self, now_us: u64, era: Era, who: SessionId) {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
@@ -219,7 +218,7 @@ impl Arbiter {
             *member = None;
         }
         match (&mut episode.phase, seat) {
-            (Phase::Linking { .. }, _) => self.unmatch(now_us, era, &[]),
+            (Phase::Linking { .. }, _) => self.dissolve_episode(now_us, era, &[]),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_left(seat),
             _ => {}
         }
@@ -249,7 +248,7 @@ impl Arbiter {
             .unwrap_or_default();
         for (_, who) in episode.people() {
             if self.sessions[who].place == Place::Episode(era, true) {
-                self.tell(
+                self.tell_session(
                     who,
                     ServerMessage::Ended {
                         era,
@@ -266,7 +265,7 @@ impl Arbiter {
                 reason,
                 score,
                 ticks: ticks.0,
-                partners: episode.partners(seat),
+                partners: episode.partners_of(seat),
             };
             Transition::LeaveEpisode(who, played)
         };
@@ -294,13 +293,13 @@ impl Arbiter {
         if reason == EndReason::Played && !lost.is_empty() {
             self.note_ai(group);
         }
-        for who in lost.iter().filter_map(|seat| episode.at(*seat)) {
+        for who in lost.iter().filter_map(|seat| episode.session_at(*seat)) {
             self.give_up(group, who, DepartureReason::Away);
         }
     }
 
     /// Does what is due, for groups with a change and groups whose time has come.
-    pub(super) fn settle(&mut self, now_us: u64) {
+    pub(super) fn settle_all(&mut self, now_us: u64) {
         loop {
             self.settle_episodes(now_us);
             self.settle_rests(now_us);
@@ -327,16 +326,16 @@ impl Arbiter {
             return;
         };
         if matches!(episode.phase, Phase::Linking { until_us, .. } if until_us <= now_us) {
-            let unready = episode.unready();
-            return self.unmatch(now_us, era, &unready);
+            let unready = episode.unready_people();
+            return self.dissolve_episode(now_us, era, &unready);
         }
-        self.arbitrate(now_us, era);
+        self.settle_seats(now_us, era);
         let episode = self.episodes.get(era);
-        if let Some(reason) = episode.and_then(|episode| episode.due(now_us, stalled_us)) {
+        if let Some(reason) = episode.and_then(|episode| episode.end_due(now_us, stalled_us)) {
             self.end_episode(era, reason);
         }
         if let Some(episode) = self.episodes.get_mut(era) {
-            episode.settled(now_us, stalled_us);
+            episode.schedule_settling(now_us, stalled_us);
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{Arbiter, Effect, Place, SessionId, Write};
 impl Arbiter {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
-        match self.kind(stage) {
+        match self.stage_kind(stage) {
             StageKind::Env(env) if env.course.mode == Mode::Ticks => {
                 (env.input_delay.min, env.input_delay.max)
             }
@@ -27,19 +27,19 @@ impl Arbiter {
         }
     }
 
-    /// The rules for people who are away from an env stage.
-    pub(super) fn terms(&self, stage: u16, params: &str) -> AbsenceRules {
+    /// The rules for people who are away from an env stage; `None` for another stage.
+    pub(super) fn absence_rules(&self, stage: u16, params: &str) -> Option<AbsenceRules> {
+        let StageKind::Env(env) = self.stage_kind(stage) else {
+            return None;
+        };
         let playing = self.stages.get(&(stage, params.to_owned()));
-        let horizon = playing.map(|stage| stage.facts.horizon);
-        match self.kind(stage) {
-            StageKind::Env(env) => AbsenceRules::new(env, horizon.unwrap_or(0), &self.limits),
-            _ => unreachable!("episodes are played at env stages"),
-        }
+        let horizon = playing.map_or(0, |stage| stage.facts.horizon);
+        Some(AbsenceRules::new(env, horizon, &self.limits))
     }
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
     /// seat of people. Who plays alone has no group. Without an environment, all are past the stage.
-    pub(super) fn form(
+    pub(super) fn set_up_episode(
         &mut self,
         now_us: u64,
         group: Option<GroupId>,
@@ -60,7 +60,7 @@ impl Arbiter {
         let draw = known.map(|group| group.draw.clone()).unwrap_or_default();
         let id = known.map(|group| group.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
-        let ahead = self.ahead(first, &draw);
+        let ahead = self.look_ahead(first, &draw);
         let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
         let Some(mut header) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
@@ -78,7 +78,7 @@ impl Arbiter {
             Controller::Ai { .. } | Controller::Vacant => None,
         };
         let members: Vec<_> = header.controllers.iter().map(seated).collect();
-        header.participants = self.participants(&members);
+        header.participants = self.pseudonyms_of(&members);
         header.course = Some(self.course(&ahead, &members, &draw));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
@@ -101,9 +101,9 @@ impl Arbiter {
         for (seat, who) in episode.people() {
             self.sessions[who].place = Place::Episode(era, true);
             let shown = self.stage_message(who, stage, None);
-            self.tell(who, shown);
-            if let Some(plan) = self.plan(now_us, era, &episode, seat) {
-                self.tell(who, ServerMessage::Match(plan));
+            self.tell_session(who, shown);
+            if let Some(plan) = self.make_plan(now_us, era, &episode, seat) {
+                self.tell_session(who, ServerMessage::Match(plan));
             }
         }
         self.episodes.add_episode(era, episode);
@@ -122,7 +122,7 @@ impl Arbiter {
         let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
         let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
-        let StageKind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.stage_kind(stage) else {
             return None;
         };
         let params = env.params(&bindings).to_string();
@@ -172,7 +172,8 @@ impl Arbiter {
         members: &[Option<SessionId>],
         draw: &UnitAssignment,
     ) -> Course {
-        let visit = |who: &Option<SessionId>| who.map_or(0, |who| self.ahead(who, draw).visit());
+        let visit =
+            |who: &Option<SessionId>| who.map_or(0, |who| self.look_ahead(who, draw).visit());
         let (episode, episodes) = ahead.episode(&self.study);
         Course {
             visits: members.iter().map(visit).collect(),
@@ -183,14 +184,14 @@ impl Arbiter {
     }
 
     /// The plan of a group for a seat: by its file, and the rest by the current study.
-    pub(super) fn plan(
+    pub(super) fn make_plan(
         &self,
         now_us: u64,
         era: Era,
         episode: &EpisodeState,
         seat: Seat,
     ) -> Option<Plan> {
-        let StageKind::Env(env) = self.kind(episode.stage) else {
+        let StageKind::Env(env) = self.stage_kind(episode.stage) else {
             return None;
         };
         let played = (episode.stage, episode.header.params.clone());
@@ -199,7 +200,7 @@ impl Arbiter {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
         });
-        let called = self.bot(episode.group);
+        let called = self.lobby_partner(episode.group);
         let called = called.into_iter().chain(&env.on_disconnect.bot);
         let header = &episode.header;
         let controllers = header.controllers.iter().filter_map(|seated| match seated {
@@ -210,7 +211,9 @@ impl Arbiter {
         let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();
-        let progress = episode.at(seat).map(|who| &self.sessions[who].progress);
+        let progress = episode
+            .session_at(seat)
+            .map(|who| &self.sessions[who].progress);
         let told = HudFacts {
             episode: course.episode,
             episodes: course.episodes,
@@ -250,7 +253,7 @@ impl Arbiter {
     }
 
     /// The pseudonym of the participant of each seat; empty for nobody.
-    pub(super) fn participants(&self, members: &[Option<SessionId>]) -> Vec<String> {
+    pub(super) fn pseudonyms_of(&self, members: &[Option<SessionId>]) -> Vec<String> {
         let name = |who: &Option<SessionId>| {
             who.map_or(String::new(), |who| self.sessions[who].participant.clone())
         };

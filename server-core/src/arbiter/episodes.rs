@@ -77,7 +77,7 @@ impl Episodes {
 
     /// The session of a seat, if a person has it.
     pub(super) fn session_at(&self, era: Era, seat: Seat) -> Option<SessionId> {
-        self.get(era)?.at(seat)
+        self.get(era)?.session_at(seat)
     }
 
     /// True if the archive has yet to answer uploads of a session's page.

@@ -1,14 +1,14 @@
-//! Input and output of the arbiter: events, effects, and rows to be stored.
+//! Input and output of the arbiter: events, effects, durable changes, and work for the archive.
 
 use protocol::change::Change;
-use protocol::control::{Answer, ClientMessage, EndReason, Report, ServerMessage, Upload};
+use protocol::control::{ClientMessage, EndReason, Report, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Seat, Tick};
-use study::survey::ShownOrder;
-use study::timeline::Bindings;
-use study::{Payment, UnitAssignment};
+use study::Payment;
 
-use super::{Attendance, ConnId, DepartureReason, Identity};
+use super::{
+    Attendance, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, StageAnswers, WaitRow,
+};
 
 /// An input of the arbiter.
 #[derive(Clone, Debug)]
@@ -155,155 +155,12 @@ pub enum Write {
 
 impl Event {
     /// The connection that it is about.
-    pub(super) fn conn(&self) -> Option<ConnId> {
+    pub(super) fn find_conn(&self) -> Option<ConnId> {
         match self {
             Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
             _ => None,
         }
     }
-}
-
-/// A participant's answers to a stage.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageAnswers {
-    /// Index of the stage.
-    pub stage: u16,
-    /// Number of the visit among those of the participant.
-    pub visit: u16,
-    /// The answers.
-    pub answers: Vec<Answer>,
-    /// The orders that were drawn for the questions.
-    pub shown: Vec<ShownOrder>,
-    /// Time on each page of the stage, milliseconds.
-    pub pages_ms: Vec<u32>,
-}
-
-/// A wait in a lobby as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitRow {
-    /// Pseudonym.
-    pub participant: String,
-    /// Index of the lobby.
-    pub stage: u16,
-    /// Number of the visit among those of the participant.
-    pub visit: u16,
-    /// When it began, microseconds since the Unix epoch. Nobody begins two waits at once.
-    pub since_us: u64,
-    /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
-    pub rtt_us: Option<u32>,
-    /// The most packets that were lost between these, of a thousand.
-    pub loss_permille: Option<u16>,
-    /// When and how it ended; `None` while it lasts.
-    pub end: Option<WaitEnd>,
-}
-
-/// How a wait in a lobby ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitEnd {
-    /// When, microseconds since the Unix epoch.
-    pub at_us: u64,
-    /// Why.
-    pub why: WaitedFor,
-    /// Id of the group that plays.
-    pub group: Option<String>,
-}
-
-/// Why a wait ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitedFor {
-    /// The group plays.
-    Matched,
-    /// The group plays, with AI partners in the places that were left over.
-    Ai,
-    /// The time was up.
-    TimedOut,
-    /// The person gave no sign of life.
-    GaveUp,
-    /// The page was closed, or its connection lost.
-    Closed,
-    /// The way of the person ended otherwise.
-    Left,
-    /// The person's page did not get ready for several groups.
-    NotReady,
-}
-
-/// A group as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupRow {
-    /// Id of the group.
-    pub id: String,
-    /// Index of the lobby that made it.
-    pub stage: u16,
-    /// Its random assignment.
-    pub draw: UnitAssignment,
-    /// The holder of each place.
-    pub places: Vec<PlaceRow>,
-    /// True if an AI partner plays or played for somebody who is missing.
-    pub has_ai: bool,
-    /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
-    /// microseconds.
-    pub talk: Option<(u16, u64)>,
-}
-
-/// Something that somebody wrote to their group, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MessageRow {
-    /// Id of the group.
-    pub group: String,
-    /// Its place in the order of the group's messages.
-    pub number: u32,
-    /// Pseudonym of who wrote it.
-    pub participant: String,
-    /// Their place in the group.
-    pub place: Seat,
-    /// Index of the stage.
-    pub stage: u16,
-    /// Number of the visit among those of the participant.
-    pub visit: u16,
-    /// Number of the visit among those that the group makes together.
-    pub round: u16,
-    /// How many messages they had written before at this visit.
-    pub turn: u32,
-    /// Id of the episode that ran.
-    pub episode: Option<String>,
-    /// The tick that their page showed.
-    pub tick: Option<Tick>,
-    /// When they sent it, as their page says, microseconds since the Unix epoch.
-    pub sent_us: u64,
-    /// When it came, microseconds since the Unix epoch.
-    pub at_us: u64,
-    /// Its text.
-    pub text: String,
-}
-
-/// A place in a group: a seat of people in every stage that the group plays.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaceRow {
-    /// Pseudonym of the participant; empty for an AI partner.
-    pub participant: String,
-    /// Why the participant has left the group.
-    pub gone: Option<DepartureReason>,
-}
-
-/// A running episode as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EpisodeRow {
-    /// Id of the episode.
-    pub episode: String,
-    /// Era.
-    pub era: Era,
-    /// Id of the group.
-    pub group: String,
-    /// Index of the stage.
-    pub stage: u16,
-    /// Pseudonym of the participant of each seat; empty for an AI partner.
-    pub participants: Vec<String>,
-    /// Number of the visit of each of them, among those of the participant; empty if that is not known.
-    pub visits: Vec<u16>,
-    /// The random assignment of the group.
-    pub draw: UnitAssignment,
-    /// The values of names at the stage.
-    pub bindings: Bindings,
 }
 
 /// Work for the archive of an episode, in order.
@@ -358,18 +215,18 @@ pub struct Snapshot {
 
 impl Work {
     /// The event that reports that this work could not be done.
-    pub fn failure(&self, era: Era) -> Event {
+    pub fn failure_event(&self, era: Era) -> Event {
         match self {
             Work::Open(_) => Event::Opened(era, false),
             Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
-            Work::Record(record) => record.failure(era),
+            Work::Record(record) => record.failure_event(era),
         }
     }
 }
 
 impl RecordWork {
     /// The event that reports that this record could not be appended.
-    pub fn failure(&self, era: Era) -> Event {
+    pub fn failure_event(&self, era: Era) -> Event {
         match self {
             Self::End(_) => Event::Ended(era, None),
             Self::Take { seat, .. } => Event::Changed(era, *seat, None),

@@ -34,7 +34,11 @@ impl Arbiter {
 
     /// Moves a session on and makes its new place durable, before anything that is sent from now on.
     /// False if the event does not belong to its place.
-    pub(super) fn advance(&mut self, who: SessionId, event: study::ProgressEvent<'_>) -> bool {
+    pub(super) fn advance_session(
+        &mut self,
+        who: SessionId,
+        event: study::ProgressEvent<'_>,
+    ) -> bool {
         let session = &mut self.sessions[who];
         let moved = matches!(
             session.progress.handle(&self.study, event),
@@ -63,10 +67,10 @@ impl Arbiter {
             false => stage.view(progress.language(&self.study)),
         });
         if let StageView::End { farewell, .. } = &mut view {
-            *farewell = self.farewell(who);
+            *farewell = self.make_farewell(who);
         }
         if let StageView::Screening { trials, .. } = &mut view {
-            *trials = self.trials();
+            *trials = self.list_trials();
         }
         if let (StageView::External { url, .. }, StageKind::External(external)) =
             (&mut view, &stage.kind)
@@ -112,16 +116,16 @@ impl Arbiter {
             return Vec::new();
         }
         let stage = self.stage_of(who);
-        match self.kind(stage) {
+        match self.stage_kind(stage) {
             StageKind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
-            kind if kind.is_together() => self.arrive(now_us, who),
-            StageKind::Env(_) => self.form(now_us, None, &[SeatAssignment::Person(who)]),
+            kind if kind.is_together() => self.join_group_visit(now_us, who),
+            StageKind::Env(_) => self.set_up_episode(now_us, None, &[SeatAssignment::Person(who)]),
             _ => {
                 self.note_shown(now_us, who);
                 self.give_ticket(who);
                 let message = self.stage_message(who, stage, None);
-                self.tell(who, message);
-                if matches!(self.kind(stage), StageKind::Lobby(_)) {
+                self.tell_session(who, message);
+                if matches!(self.stage_kind(stage), StageKind::Lobby(_)) {
                     self.join_lobby(now_us, who, stage);
                 }
                 Vec::new()
@@ -137,14 +141,14 @@ impl Arbiter {
         self.sessions[who].rest_us = None;
         self.end_wait(now_us, who, WaitedFor::NotReady, None);
         // An episode that never started has left its people in the lobby.
-        if matches!(self.kind(self.stage_of(who)), StageKind::Lobby(_)) {
+        if matches!(self.stage_kind(self.stage_of(who)), StageKind::Lobby(_)) {
             let draw = self.draw_group();
-            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
         }
-        self.advance(who, study::ProgressEvent::EpisodeEnded(episode));
+        self.advance_session(who, study::ProgressEvent::EpisodeEnded(episode));
         if std::mem::take(&mut self.sessions[who].leaves) {
             // Who is at the end anyway has ended so.
-            self.advance(who, study::ProgressEvent::Left);
+            self.advance_session(who, study::ProgressEvent::Left);
         }
         vec![Transition::Enter(who)]
     }
@@ -159,12 +163,17 @@ impl Arbiter {
     /// that everything is stored.
     pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
         if self.sessions[who].leaves && !self.is_awaited(who) {
-            self.depart(now_us, who, study::ProgressEvent::Left);
+            self.end_session(now_us, who, study::ProgressEvent::Left);
         }
     }
 
     /// Ends a participant's part in the study, wherever they are.
-    pub(super) fn depart(&mut self, now_us: u64, who: SessionId, event: study::ProgressEvent<'_>) {
+    pub(super) fn end_session(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        event: study::ProgressEvent<'_>,
+    ) {
         self.sessions[who].leaves = false;
         match self.sessions[who].place {
             Place::Page => {}
@@ -174,11 +183,11 @@ impl Arbiter {
             Place::Lobby(room) => self.leave_lobby(room, who),
             Place::Episode(era, _) => {
                 self.sessions[who].place = Place::Page;
-                self.quit(now_us, era, who);
+                self.quit_episode(now_us, era, who);
             }
         }
         self.end_wait(now_us, who, WaitedFor::Left, None);
-        if self.advance(who, event) {
+        if self.advance_session(who, event) {
             self.show_stage(now_us, who);
         }
     }

@@ -23,7 +23,7 @@ struct GroupAttendance {
 
 impl Arbiter {
     /// A lobby has put people together; AI partners take the places that are left over.
-    pub(super) fn matched(
+    pub(super) fn begin_group(
         &mut self,
         now_us: u64,
         room: Room,
@@ -46,12 +46,12 @@ impl Arbiter {
             self.sessions[*who].group = Some(key);
         }
         let together = |who: &SessionId| {
-            let round = self.ahead(*who, &draw).round(&self.study);
+            let round = self.look_ahead(*who, &draw).round(&self.study);
             round.is_some_and(|round| round.is_here && round.number == 0)
         };
         // A chat begins at once: nothing can undo the group any more.
-        let next = self.ahead(first, &draw).index();
-        let plays = matches!(self.kind(next), StageKind::Env(_));
+        let next = self.look_ahead(first, &draw).index();
+        let plays = matches!(self.stage_kind(next), StageKind::Env(_));
         if plays && people.iter().all(together) {
             return self.play_on(now_us, key, people);
         }
@@ -60,13 +60,13 @@ impl Arbiter {
         self.end_waits(now_us, key);
         for &who in people {
             self.sessions[who].place = Place::Page;
-            self.advance(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
         }
         people.iter().map(|&who| Transition::Enter(who)).collect()
     }
 
     /// Where somebody who leaves a lobby with a group will be.
-    pub(super) fn ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
+    pub(super) fn look_ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
         let mut ahead = self.sessions[who].progress.clone();
         // A lobby takes every group, and anywhere else nothing happens.
         let _ = ahead.handle(&self.study, study::ProgressEvent::Matched { draw });
@@ -108,14 +108,14 @@ impl Arbiter {
     }
 
     /// Somebody has come to a stage that their group plays together.
-    pub(super) fn arrive(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
+    pub(super) fn join_group_visit(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         let key = self.sessions[who].group;
         let key = key.filter(|&key| self.round_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.find_member(key, who));
         let (Some(key), Some((_, member))) = (key, member) else {
             // The lobby has let them go on without a group; alone, there is nobody to write to.
             let at = self.sessions[who].progress.position();
-            if self.advance(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
+            if self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
                 return vec![Transition::Enter(who)];
             }
             let unplayed = Episode::unplayed(EndReason::Technical);
@@ -123,7 +123,7 @@ impl Arbiter {
         };
         if member.gone.is_some() {
             self.sessions[who].place = Place::Page;
-            self.advance(who, study::ProgressEvent::Cut(Outcome::TimedOut));
+            self.advance_session(who, study::ProgressEvent::Cut(Outcome::TimedOut));
             return vec![Transition::Enter(who)];
         }
         let round = self.round_in(key, who).map_or(0, |round| round.number);
@@ -148,9 +148,9 @@ impl Arbiter {
     }
 
     fn settle_group(&mut self, now_us: u64, key: GroupId) {
-        self.part(key);
+        self.mark_departed(key);
         self.tell_company(key);
-        let muster = self.muster(key);
+        let muster = self.count_attendance(key);
         let Some(group) = self.groups.get_mut(key) else {
             return;
         };
@@ -180,7 +180,7 @@ impl Arbiter {
     }
 
     /// Marks those whose way has ended before that of the group.
-    fn part(&mut self, key: GroupId) {
+    fn mark_departed(&mut self, key: GroupId) {
         let Some(group) = self.groups.get(key).filter(|group| group.is_kept) else {
             return;
         };
@@ -206,7 +206,7 @@ impl Arbiter {
     }
 
     /// The attendance at the visit that is to be made next; `None` if nobody waits.
-    fn muster(&self, key: GroupId) -> Option<GroupAttendance> {
+    fn count_attendance(&self, key: GroupId) -> Option<GroupAttendance> {
         let group = self.groups.get(key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());
         let left = left.filter_map(|(seat, member)| {
@@ -256,7 +256,7 @@ impl Arbiter {
         for (&who, is_fresh) in muster.here.iter().zip(fresh) {
             if is_fresh {
                 let shown = self.stage_message(who, self.stage_of(who), Some(StageView::Regroup));
-                self.tell(who, shown);
+                self.tell_session(who, shown);
             }
             if is_fresh || is_news {
                 let absent = absent.clone();
@@ -265,7 +265,7 @@ impl Arbiter {
                     of,
                     left_ms,
                 };
-                self.tell(who, message);
+                self.tell_session(who, message);
             }
         }
     }
@@ -275,15 +275,18 @@ impl Arbiter {
         let Some((group, &first)) = self.groups.get(key).zip(here.first()) else {
             return Vec::new();
         };
-        let stage = self.ahead(first, &group.draw).index();
-        if matches!(self.kind(stage), StageKind::Chat(_)) {
+        let stage = self.look_ahead(first, &group.draw).index();
+        if matches!(self.stage_kind(stage), StageKind::Chat(_)) {
             self.begin_chat(now_us, key, here);
             return Vec::new();
         }
-        let StageKind::Env(env) = self.kind(stage) else {
+        let StageKind::Env(env) = self.stage_kind(stage) else {
             return Vec::new();
         };
-        let (called, own) = (self.bot(Some(key)), env.on_disconnect.bot.as_ref());
+        let (called, own) = (
+            self.lobby_partner(Some(key)),
+            env.on_disconnect.bot.as_ref(),
+        );
         let is_missing = |member: &Member| !here.contains(&member.who);
         let then = env.on_disconnect.first_half;
         let missing = group.places.iter().flatten().any(is_missing);
@@ -306,7 +309,7 @@ impl Arbiter {
         if missing && !group.has_ai {
             self.note_ai(key);
         }
-        self.form(now_us, Some(key), &seated)
+        self.set_up_episode(now_us, Some(key), &seated)
     }
 
     /// An AI partner plays in a group for somebody who is missing.
@@ -317,13 +320,13 @@ impl Arbiter {
     }
 
     /// The AI partner that the lobby of a group calls.
-    pub(super) fn bot(&self, key: Option<GroupId>) -> Option<&AiPartner> {
+    pub(super) fn lobby_partner(&self, key: Option<GroupId>) -> Option<&AiPartner> {
         let group = self.groups.get(key?)?;
         self.study.lobby(group.lobby)?.bot.as_ref()
     }
 
     /// Dissolves a group before its first episode; `None` if it had one.
-    pub(super) fn dissolve(&mut self, key: GroupId) -> Option<Group> {
+    pub(super) fn dissolve_group(&mut self, key: GroupId) -> Option<Group> {
         let group = self.groups.dissolve_group(key)?;
         for (_, member) in group.members() {
             self.sessions[member.who].group = None;
@@ -350,7 +353,7 @@ impl Arbiter {
                 groups.values().any(|draw| draw.seed == row.draw.seed)
             };
             if !is_in(groups) && self.stage_of(who) == row.stage {
-                self.advance(who, study::ProgressEvent::Matched { draw: &row.draw });
+                self.advance_session(who, study::ProgressEvent::Matched { draw: &row.draw });
             }
             let groups = &self.sessions[who].progress.assignment().groups;
             if groups

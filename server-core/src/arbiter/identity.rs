@@ -35,7 +35,7 @@ impl fmt::Debug for Identity {
 
 impl Identity {
     /// The key that is unique among all recruiters.
-    pub(super) fn key(&self) -> (String, String) {
+    pub(super) fn unique_key(&self) -> (String, String) {
         (self.provider.clone(), self.participant.clone())
     }
 }
@@ -75,7 +75,7 @@ impl Arbiter {
             Sent::By(identity) => self.welcome_back(identity).map(Some),
             Sent::Preview => {
                 let title = self.study.title.usual().to_owned();
-                self.send(conn, ServerMessage::Preview { title });
+                self.send_message(conn, ServerMessage::Preview { title });
                 self.effects.push_back(Effect::Close(conn));
                 Ok(None)
             }
@@ -85,8 +85,8 @@ impl Arbiter {
     /// A page comes without a link.
     pub(super) fn walk_in(&mut self) -> Result<(SessionId, String), Refusal> {
         match self.study.recruitment.provider {
-            Provider::Kiosk => self.admit(None, None),
-            _ if self.open => self.admit(None, None),
+            Provider::Kiosk => self.admit_session(None, None),
+            _ if self.open => self.admit_session(None, None),
             Provider::None => Err(Refusal::UnknownLink),
             Provider::Prolific | Provider::Mturk | Provider::Parameters => Err(Refusal::Incomplete),
         }
@@ -133,7 +133,7 @@ impl Arbiter {
     /// Somebody with an identifier: the first time makes the session, a later one brings it to a newer page.
     fn welcome_back(&mut self, identity: Identity) -> Result<(SessionId, String), Refusal> {
         let Some(who) = self.sessions.find_by_identity(&identity) else {
-            return self.admit(None, Some(identity));
+            return self.admit_session(None, Some(identity));
         };
         if self.sessions[who].identity.as_ref() != Some(&identity) {
             let participant = self.sessions[who].participant.clone();
@@ -148,7 +148,7 @@ impl Arbiter {
     }
 
     /// Where a participant goes from the last page.
-    pub(super) fn onward(&self, who: SessionId) -> Onward {
+    pub(super) fn way_onward(&self, who: SessionId) -> Onward {
         let session = &self.sessions[who];
         let Some(payment) = &session.payment else {
             return Onward::Nowhere;

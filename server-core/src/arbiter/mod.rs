@@ -24,6 +24,7 @@ mod lobbies;
 mod rest;
 mod restore;
 mod retention;
+mod rows;
 mod screening;
 mod seat_changes;
 mod seat_transfer;
@@ -48,15 +49,15 @@ use crate::limits::Limits;
 use chat::Saying;
 use episode::Ready;
 use episodes::Episodes;
-pub use events::{
-    Appended, Effect, EpisodeRow, Event, GroupRow, MessageRow, PlaceRow, RecordWork, Snapshot,
-    StageAnswers, WaitEnd, WaitRow, WaitedFor, Work, Write,
-};
+pub use events::{Appended, Effect, Event, RecordWork, Snapshot, Work, Write};
 pub use group::DepartureReason;
 use groups::Groups;
 pub use identity::Identity;
 use lobbies::Lobbies;
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
+pub use rows::{
+    EpisodeRow, GroupRow, MessageRow, PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
+};
 use session::Place;
 pub use session::{Attendance, SessionId};
 use sessions::Sessions;
@@ -120,7 +121,7 @@ pub struct Arbiter {
 
 impl Arbiter {
     /// Takes an event.
-    pub fn handle(&mut self, now_us: u64, event: Event) {
+    pub fn handle_event(&mut self, now_us: u64, event: Event) {
         let event = match event {
             Event::Message(conn, message) if is_passed_on(&message) => {
                 return self.handle_message(now_us, conn, message);
@@ -130,7 +131,7 @@ impl Arbiter {
         self.now_us = now_us;
         self.end_expired(now_us);
         self.touch(&event);
-        let conn = event.conn();
+        let conn = event.find_conn();
         match event {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
@@ -152,7 +153,7 @@ impl Arbiter {
         }
         conn.into_iter()
             .for_each(|conn| self.touch_episode_of(conn));
-        self.settle(now_us);
+        self.settle_all(now_us);
     }
 
     /// Has the group that an event may change settled with it.
@@ -179,7 +180,7 @@ impl Arbiter {
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
         self.end_expired(now_us);
-        self.settle(now_us);
+        self.settle_all(now_us);
     }
 
     /// The time at which [`Self::handle_timeout`] wants to be called, microseconds, and its reason.
@@ -218,7 +219,7 @@ impl Arbiter {
         match message {
             ClientMessage::Hello { .. } => {}
             ClientMessage::Clock { sent_us } => {
-                self.send(
+                self.send_message(
                     conn,
                     ServerMessage::Clock {
                         sent_us,
@@ -291,22 +292,22 @@ impl Arbiter {
         }
     }
 
-    fn send(&mut self, conn: ConnId, message: ServerMessage) {
+    fn send_message(&mut self, conn: ConnId, message: ServerMessage) {
         self.effects.push_back(Effect::Send(conn, message));
     }
 
-    fn tell(&mut self, who: SessionId, message: ServerMessage) {
+    fn tell_session(&mut self, who: SessionId, message: ServerMessage) {
         if let Some(conn) = self.sessions[who].conn {
-            self.send(conn, message);
+            self.send_message(conn, message);
         }
     }
 
-    fn refuse(&mut self, conn: ConnId, why: Refusal) {
-        self.send(conn, ServerMessage::Refused { why });
+    fn refuse_page(&mut self, conn: ConnId, why: Refusal) {
+        self.send_message(conn, ServerMessage::Refused { why });
         self.effects.push_back(Effect::Close(conn));
     }
 
-    fn kind(&self, stage: u16) -> &StageKind {
+    fn stage_kind(&self, stage: u16) -> &StageKind {
         &self.study.timeline[usize::from(stage)].kind
     }
 

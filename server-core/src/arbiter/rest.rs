@@ -49,7 +49,7 @@ impl Arbiter {
             *min_ms = ms(least_us.saturating_sub(rested_us));
             *max_ms = left_us.map(ms);
         }
-        self.tell(who, message);
+        self.tell_session(who, message);
         Vec::new()
     }
 
@@ -58,7 +58,7 @@ impl Arbiter {
         let at = self.sessions[who].progress.position();
         let done = study::ProgressEvent::StageDone { at, answers: &[] };
         self.sessions[who].rest_us = None;
-        match self.advance(who, done) {
+        match self.advance_session(who, done) {
             true => vec![Transition::Enter(who)],
             false => Vec::new(),
         }

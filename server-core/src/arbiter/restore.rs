@@ -91,7 +91,7 @@ impl Arbiter {
         restored: Restored,
     ) -> Self {
         let sessions = Sessions::new(&study, &limits, restored.links);
-        let mut hub = Self {
+        let mut arbiter = Self {
             study,
             limits,
             stages,
@@ -108,26 +108,33 @@ impl Arbiter {
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
-        hub.settle_seed(restored.seed);
+        arbiter.settle_seed(restored.seed);
         for mut session in restored.sessions {
-            session.progress.restored(&hub.study);
-            hub.add_session(session);
+            session.progress.restored(&arbiter.study);
+            arbiter.add_session(session);
         }
         for group in restored.groups {
-            hub.restore_group(group);
+            arbiter.restore_group(group);
         }
-        hub.restore_messages(restored.messages);
+        arbiter.restore_messages(restored.messages);
         for episode in restored.episodes {
-            hub.restore_episode(now_us, episode);
+            arbiter.restore_episode(now_us, episode);
         }
-        hub.end_expired(now_us);
-        hub.settle(now_us);
-        hub
+        arbiter.end_expired(now_us);
+        arbiter.settle_all(now_us);
+        arbiter
     }
 
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
         let (row, ending) = (episode.row, episode.ending);
         let (era, stage) = (row.era, row.stage);
+        let Some(rules) = self.absence_rules(stage, &episode.header.params) else {
+            tracing::error!(
+                stage,
+                "an episode was running at a stage without an environment"
+            );
+            return;
+        };
         let course = episode.header.course.as_ref();
         let number = course.map(|course| course.episode);
         let members: Vec<_> = (0..)
@@ -137,10 +144,9 @@ impl Arbiter {
             })
             .collect();
         let (through, header) = (episode.through, episode.header);
-        let terms = self.terms(stage, &header.params);
         let patience_us = self.limits.restart.as_micros() as u64;
         let until_us = now_us
-            + if terms.turns {
+            + if rules.turns {
                 UNHURRIED_US
             } else {
                 patience_us
@@ -148,11 +154,11 @@ impl Arbiter {
         let changes = episode.changes.iter();
         let by_ai = changes.filter(|change| matches!(change.controller, Controller::Ai { .. }));
         let aided = by_ai.map(|change| change.seat).collect();
-        let mut seats = Seats::restored(terms.clone(), &header, episode.changes, until_us, through);
+        let mut seats = Seats::restored(rules.clone(), &header, episode.changes, until_us, through);
         for (state, who) in seats.list.iter_mut().zip(&members) {
             state.left = state.person && who.is_none();
             // Nobody comes back to a seat that an AI partner has from somebody who left.
-            if state.left && state.controller == terms.partner() {
+            if state.left && state.controller == rules.partner_controller() {
                 state.verdict = Some(Then::Bot);
             }
         }
@@ -164,7 +170,7 @@ impl Arbiter {
             Some(ending) => Phase::Ending {
                 reason: ending.reason,
                 open: true,
-                lost: play.lost(),
+                lost: play.lost_seats(),
             },
             None => Phase::Playing(Box::new(play)),
         };

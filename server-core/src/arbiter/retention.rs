@@ -8,12 +8,12 @@ impl Arbiter {
     /// Erases the data that are due.
     pub(super) fn erase_faded(&mut self, now_us: u64) {
         while let Some(who) = self.sessions.poll_faded(now_us) {
-            self.erase(now_us, who);
+            self.erase_data(now_us, who);
         }
     }
 
-    fn erase(&mut self, now_us: u64, who: SessionId) {
-        self.depart(now_us, who, ProgressEvent::Cut(Outcome::TimedOut));
+    fn erase_data(&mut self, now_us: u64, who: SessionId) {
+        self.end_session(now_us, who, ProgressEvent::Cut(Outcome::TimedOut));
         self.sessions.erase_session(who);
         let participant = self.sessions[who].participant.clone();
         self.groups.forget_messages(who, false);

@@ -11,7 +11,7 @@ const TRIALS: usize = 8;
 
 impl Arbiter {
     /// The worlds whose steps a page measures: one of each module, then those modules with other parameters.
-    pub(super) fn trials(&self) -> Vec<Trial> {
+    pub(super) fn list_trials(&self) -> Vec<Trial> {
         let worlds = self.stages.iter().map(|((_, params), stage)| Trial {
             module: stage.module.clone(),
             params: params.clone(),

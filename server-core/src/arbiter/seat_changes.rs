@@ -20,7 +20,7 @@ impl Arbiter {
 
     fn tell_seat(&mut self, era: Era, seat: Seat, message: ServerMessage) {
         if let Some(who) = self.episodes.session_at(era, seat) {
-            self.tell(who, message);
+            self.tell_session(who, message);
         }
     }
 
@@ -44,12 +44,12 @@ impl Arbiter {
     }
 
     /// Does what follows for the seats of a running episode.
-    pub(super) fn arbitrate(&mut self, now_us: u64, era: Era) {
+    pub(super) fn settle_seats(&mut self, now_us: u64, era: Era) {
         loop {
             let Some(play) = self.episodes.play_mut(era) else {
                 return;
             };
-            let at = play.moment(now_us);
+            let at = play.moment_at(now_us);
             play.seats.handle_timeout(at);
             if !play.open || play.closing_us.is_some() {
                 return;
@@ -93,12 +93,12 @@ impl Arbiter {
             return;
         };
         let life = play.seats.list[seat.index()].life.next();
-        let Some(mut plan) = self.plan(now_us, era, episode, seat) else {
+        let Some(mut plan) = self.make_plan(now_us, era, episode, seat) else {
             return;
         };
         (plan.life, plan.running) = (life, true);
         self.sessions[who].place = Place::Episode(era, true);
-        self.tell(who, ServerMessage::Match(plan));
+        self.tell_session(who, ServerMessage::Match(plan));
     }
 
     /// Sends everybody the presence of somebody, if it is new, and appends it to the log.
@@ -108,7 +108,7 @@ impl Arbiter {
             let Some(play) = self.episodes.play_mut(era) else {
                 return;
             };
-            let at = play.moment(now_us);
+            let at = play.moment_at(now_us);
             let Some((presence, until_us)) = play.seats.poll_presence(at, seat) else {
                 continue;
             };
@@ -134,12 +134,12 @@ impl Arbiter {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
-        let at = play.moment(now_us);
-        let others = play.seats.each();
+        let at = play.moment_at(now_us);
+        let others = play.seats.all_seats();
         let others = others.filter(|(seat, state)| *seat != to && state.told != Presence::Here);
         let messages: Vec<ServerMessage> = others
             .map(|(seat, state)| {
-                let (_, until_us) = play.seats.presence(at, seat);
+                let (_, until_us) = play.seats.presence_of(at, seat);
                 peer(now_us, era, seat, state.told, until_us)
             })
             .collect();
@@ -155,7 +155,7 @@ impl Arbiter {
         };
         play.recovered = false;
         let (open, is_cut) = (play.open, play.seats.is_cut());
-        let at = play.moment(now_us);
+        let at = play.moment_at(now_us);
         if play.seats.handle_page(at, seat, life) {
             // What a page forgets with `Running` must not be something that the archive builds on.
             play.seats.list[seat.index()].owed = open && is_cut;
@@ -164,10 +164,11 @@ impl Arbiter {
             }
         } else if life.is_none() {
             let episode = self.episodes.get(era);
-            let stage = episode.and_then(|episode| Some((episode.at(seat)?, episode.stage)));
+            let stage =
+                episode.and_then(|episode| Some((episode.session_at(seat)?, episode.stage)));
             if let Some((who, stage)) = stage {
                 let shown = self.stage_message(who, stage, None);
-                self.tell(who, shown);
+                self.tell_session(who, shown);
             }
         }
     }
@@ -379,7 +380,7 @@ impl Arbiter {
         if let Some((play, seat)) = self.episodes.seat_mut(era, who)
             && matches!(play.seats.list[seat.index()].page, Page::Plays | Page::Lost)
         {
-            let at = play.moment(now_us);
+            let at = play.moment_at(now_us);
             play.seats.handle_take_back(at, seat);
         }
     }

@@ -65,10 +65,11 @@ impl Seats {
                 Some(SeatEffect::Give(seat, Controller::Human))
             }
             Page::Away | Page::Lost
-                if self.is_for_a_partner(seat) && state.controller != self.terms.partner() =>
+                if self.is_for_a_partner(seat)
+                    && state.controller != self.rules.partner_controller() =>
             {
                 self.step = Some(Step::Give(seat));
-                Some(SeatEffect::Give(seat, self.terms.partner()))
+                Some(SeatEffect::Give(seat, self.rules.partner_controller()))
             }
             _ => None,
         }
@@ -96,12 +97,12 @@ impl Seats {
     /// The next controller of a seat that its person must lose now; `None` if they keep it.
     fn successor(&self, seat: Seat) -> Option<Controller> {
         if self.is_for_a_partner(seat) {
-            return Some(self.terms.partner());
+            return Some(self.rules.partner_controller());
         }
         let state = &self.list[seat.index()];
-        let stands = state.gone.is_some() && self.terms.meanwhile != Meanwhile::Hold;
+        let stands = state.gone.is_some() && self.rules.meanwhile != Meanwhile::Hold;
         let lost = state.doomed || !matches!(state.page, Page::Away | Page::Plays);
-        (lost || stands && self.is_watched(seat)).then(|| self.terms.meanwhile())
+        (lost || stands && self.is_watched(seat)).then(|| self.rules.meanwhile_controller())
     }
 
     /// Passes the reports on once there are enough. A page that may have confirmed inputs of the seat and cannot be
@@ -129,8 +130,8 @@ impl Seats {
             witnesses.iter().all(said)
         };
         let all = self.others_live(seat).all(|other| said(&other));
-        let answered = enough && (all || waited_us >= self.terms.fence_us);
-        if !answered && (waited_us < self.terms.witness_us || !self.is_awaited(seat)) {
+        let answered = enough && (all || waited_us >= self.rules.fence_us);
+        if !answered && (waited_us < self.rules.witness_us || !self.is_awaited(seat)) {
             return None;
         }
         let mute = witnesses

@@ -75,7 +75,7 @@ pub(super) struct SeatState {
 /// The seats of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
-    pub(super) terms: AbsenceRules,
+    pub(super) rules: AbsenceRules,
     pub list: Vec<SeatState>,
     pub changes: Vec<Change>,
     pub(super) step: Option<Step>,
@@ -83,7 +83,7 @@ pub(super) struct Seats {
 
 impl Seats {
     /// At the start: every person's page plays.
-    pub(super) fn new(terms: AbsenceRules, controllers: &[Controller]) -> Self {
+    pub(super) fn new(rules: AbsenceRules, controllers: &[Controller]) -> Self {
         let seat = |controller: &Controller| {
             let person = *controller == Controller::Human;
             SeatState {
@@ -109,7 +109,7 @@ impl Seats {
         let list = controllers.iter().map(seat).collect();
         let (changes, step) = (Vec::new(), None);
         Self {
-            terms,
+            rules,
             list,
             changes,
             step,
@@ -118,13 +118,13 @@ impl Seats {
 
     /// The seats from a file: every page is away, and may come back until then.
     pub(super) fn restored(
-        terms: AbsenceRules,
+        rules: AbsenceRules,
         header: &Header,
         changes: Vec<Change>,
         until_us: u64,
         through: Tick,
     ) -> Self {
-        let mut seats = Self::new(terms, &header.controllers);
+        let mut seats = Self::new(rules, &header.controllers);
         for state in seats.list.iter_mut().filter(|state| state.person) {
             state.page = Page::Away;
             state.gone = Some(until_us);
@@ -144,14 +144,15 @@ impl Seats {
     /// True if an AI partner has a seat for good, not only until its person comes back: by its controller, and for how
     /// long it has had it.
     fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
-        let (state, terms) = (&self.list[index], &self.terms);
-        let partner = terms.partner();
+        let (state, rules) = (&self.list[index], &self.rules);
+        let partner = rules.partner_controller();
         if !state.person || state.controller != partner || partner == Controller::Vacant {
             return false;
         }
-        let grace = u32::try_from(terms.grace_us.div_ceil(tick_us)).unwrap_or(u32::MAX);
+        let grace = u32::try_from(rules.grace_us.div_ceil(tick_us)).unwrap_or(u32::MAX);
         let over = Tick(state.since.0.saturating_add(grace));
-        terms.meanwhile() != partner || over <= through && terms.then(over) == Then::Bot
+        rules.meanwhile_controller() != partner
+            || over <= through && rules.consequence_at(over) == Then::Bot
     }
 
     /// Applies a change.
@@ -164,13 +165,14 @@ impl Seats {
         self.changes.push(change);
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
+    pub(super) fn all_seats(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
         (0..).map(Seat).zip(&self.list)
     }
 
     /// People who may play: those who did not leave on purpose.
     pub(super) fn people(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
-        self.each().filter(|(_, state)| state.person && !state.left)
+        self.all_seats()
+            .filter(|(_, state)| state.person && !state.left)
     }
 
     /// True if the page of a seat plays it, and can be trusted.
@@ -212,7 +214,7 @@ impl Seats {
             Page::Plays => {
                 let frozen = self.frozen_since(seat);
                 state.unloading
-                    || frozen.is_some_and(|since| since + self.terms.frozen_us <= at.now_us)
+                    || frozen.is_some_and(|since| since + self.rules.frozen_us <= at.now_us)
             }
             // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
             Page::Away if state.controller == Controller::Human => {
@@ -231,7 +233,7 @@ impl Seats {
     fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
         let watching = self.others_live(seat);
         let since_us = watching.map(|other| self.list[other.index()].begins_us);
-        moved_us.max(since_us.min().unwrap_or(0)) + self.terms.still_us
+        moved_us.max(since_us.min().unwrap_or(0)) + self.rules.still_us
     }
 
     /// Updates who is gone, until when that is granted, and what follows for those whose time is up.
@@ -246,8 +248,8 @@ impl Seats {
     fn update_seat(&mut self, at: Moment, seat: Seat) {
         let missed = self.is_missed(at, seat);
         let dropped = self.is_dropped(at.now_us, seat);
-        let then = self.terms.then(at.through);
-        let grace_us = self.terms.grace_us;
+        let then = self.rules.consequence_at(at.through);
+        let grace_us = self.rules.grace_us;
         let state = &mut self.list[seat.index()];
         if !missed {
             state.gone = None;
@@ -272,7 +274,7 @@ impl Seats {
     /// True if a page is hidden for longer than the study allows, and somebody waits for it.
     fn is_dropped(&self, now_us: u64, seat: Seat) -> bool {
         let hidden_us = self.list[seat.index()].hidden_us;
-        let up = |since| since + self.terms.drop_us <= now_us;
+        let up = |since| since + self.rules.drop_us <= now_us;
         hidden_us.is_some_and(up) && self.is_watched(seat)
     }
 
@@ -298,7 +300,7 @@ impl Seats {
         seat: Seat,
     ) -> Option<(Presence, Option<u64>)> {
         let state = self.list.get(seat.index())?;
-        let now = self.presence(at, seat);
+        let now = self.presence_of(at, seat);
         let is_news = state.person && state.told != now.0;
         is_news.then(|| {
             self.list[seat.index()].told = now.0;
@@ -307,19 +309,20 @@ impl Seats {
     }
 
     /// The presence of a person, and when the study's consequence is due, microseconds.
-    pub(super) fn presence(&self, at: Moment, seat: Seat) -> (Presence, Option<u64>) {
+    pub(super) fn presence_of(&self, at: Moment, seat: Seat) -> (Presence, Option<u64>) {
         let state = &self.list[seat.index()];
-        let shown = |since: &u64| since + self.terms.warn_us <= at.now_us;
+        let shown = |since: &u64| since + self.rules.warn_us <= at.now_us;
         match (state.page, state.gone, state.hidden_us.filter(shown)) {
             _ if state.left => (Presence::Gone, None),
             (Page::Waiting | Page::Loading | Page::Ready, ..) => (Presence::Returning, None),
             (_, Some(until_us), _) => {
-                let then = self.terms.then(at.through);
-                let changes = then != Then::Bot || state.controller != self.terms.partner();
+                let then = self.rules.consequence_at(at.through);
+                let changes =
+                    then != Then::Bot || state.controller != self.rules.partner_controller();
                 let awaited = changes && state.verdict.is_none();
                 (Presence::Gone, awaited.then_some(until_us))
             }
-            (.., Some(since_us)) => (Presence::Hidden, Some(since_us + self.terms.drop_us)),
+            (.., Some(since_us)) => (Presence::Hidden, Some(since_us + self.rules.drop_us)),
             _ => (Presence::Here, None),
         }
     }
@@ -376,7 +379,7 @@ impl Seats {
 
     /// A page wants its seat back. It has its time to load, even if the grace is over before.
     pub(super) fn handle_take_back(&mut self, at: Moment, seat: Seat) {
-        let ready_us = at.now_us + self.terms.ready_us;
+        let ready_us = at.now_us + self.rules.ready_us;
         let state = &mut self.list[seat.index()];
         // The plan that it gets tells it everything.
         (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
@@ -418,12 +421,12 @@ impl Seats {
     /// The time at which something is to be decided next although nothing came in, microseconds, and its reason. All
     /// that was due by now is done.
     pub(super) fn poll_timeout(&self, at: Moment) -> Option<(u64, &'static str)> {
-        let terms = &self.terms;
+        let rules = &self.rules;
         let mut all = Vec::new();
         for (seat, state) in self.people() {
-            let frozen_us = self.frozen_since(seat).map(|since| since + terms.frozen_us);
-            let warned_us = state.hidden_us.map(|since| since + terms.warn_us);
-            let dropped_us = state.hidden_us.map(|since| since + terms.drop_us);
+            let frozen_us = self.frozen_since(seat).map(|since| since + rules.frozen_us);
+            let warned_us = state.hidden_us.map(|since| since + rules.warn_us);
+            let dropped_us = state.hidden_us.map(|since| since + rules.drop_us);
             let is_away = state.page == Page::Away;
             let still_us = is_away.then(|| self.stands_still_at(at.moved_us, seat));
             all.extend([
@@ -436,8 +439,8 @@ impl Seats {
         }
         if let Some(Step::Fence { since_us, .. }) = &self.step {
             all.extend([
-                (Some(since_us + terms.fence_us), "reports for a fence"),
-                (Some(since_us + terms.witness_us), "witnesses of a fence"),
+                (Some(since_us + rules.fence_us), "reports for a fence"),
+                (Some(since_us + rules.witness_us), "witnesses of a fence"),
             ]);
         }
         let all = all.into_iter();

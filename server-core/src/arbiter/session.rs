@@ -104,7 +104,7 @@ impl Session {
     }
 
     /// Takes note that the page is there, or was until now.
-    pub(super) fn see(&mut self, now_us: u64, pause_us: u64) {
+    pub(super) fn note_presence(&mut self, now_us: u64, pause_us: u64) {
         if self.payment.is_none() {
             let there = self.conn.is_some();
             self.attendance.see(now_us, there, pause_us);

@@ -97,7 +97,7 @@ impl Sessions {
     pub(super) fn add_session(&mut self, stored: RestoredSession) -> SessionId {
         let who = SessionId(self.list.len());
         let ticket = stored.progress.ticket().map(str::to_owned);
-        let key = stored.identity.as_ref().map(Identity::key);
+        let key = stored.identity.as_ref().map(Identity::unique_key);
         self.by_token.insert(stored.token_hash.clone(), who);
         self.by_ticket.extend(ticket.map(|ticket| (ticket, who)));
         self.by_identity.extend(key.map(|key| (key, who)));
@@ -150,7 +150,7 @@ impl Sessions {
     }
 
     pub(super) fn find_by_identity(&self, identity: &Identity) -> Option<SessionId> {
-        self.by_identity.get(&identity.key()).copied()
+        self.by_identity.get(&identity.unique_key()).copied()
     }
 
     pub(super) fn find_by_conn(&self, conn: ConnId) -> Option<SessionId> {
@@ -210,7 +210,7 @@ impl Sessions {
     /// Takes note that somebody is there, or was until now.
     pub(super) fn note_presence(&mut self, now_us: u64, who: SessionId) {
         let pause_us = self.pause_us;
-        self[who].see(now_us, pause_us);
+        self[who].note_presence(now_us, pause_us);
     }
 
     /// Forgets what was recorded of a participant; their attendance and payment stay.
@@ -219,7 +219,7 @@ impl Sessions {
         session.is_erased = true;
         let ticket = session.progress.ticket().map(str::to_owned);
         session.progress.erase();
-        let key = session.identity.take().as_ref().map(Identity::key);
+        let key = session.identity.take().as_ref().map(Identity::unique_key);
         ticket.map(|ticket| self.by_ticket.remove(&ticket));
         key.map(|key| self.by_identity.remove(&key));
     }

@@ -1,4 +1,4 @@
-//! The hub in virtual time: no sockets, no disk.
+//! The arbiter in virtual time: no sockets, no disk.
 
 mod attendance;
 mod changes;
@@ -158,7 +158,7 @@ impl Shelf {
 /// A digest that no replica has.
 const WRONG: u64 = 666;
 
-/// A hub, what it has sent to each page, and an archive that takes everything.
+/// An arbiter, what it has sent to each page, and an archive that takes everything.
 struct Stage {
     /// True if the disk takes the files of new episodes.
     disk: bool,
@@ -167,7 +167,7 @@ struct Stage {
     study: Arc<Study>,
     stages: EnvStages,
     limits: Limits,
-    hub: Arbiter,
+    arbiter: Arbiter,
     now_us: u64,
     sent: BTreeMap<ConnId, Vec<ServerMessage>>,
     closed: BTreeSet<ConnId>,
@@ -232,7 +232,7 @@ impl Stage {
         };
         let stages: EnvStages = facts.into_iter().map(stage).collect();
         let study = Arc::new(study);
-        let hub = Arbiter::new(
+        let arbiter = Arbiter::new(
             0,
             Arc::clone(&study),
             limits.clone(),
@@ -248,7 +248,7 @@ impl Stage {
             study,
             stages,
             limits,
-            hub,
+            arbiter,
             now_us: 0,
             sent,
             closed,
@@ -260,16 +260,16 @@ impl Stage {
     }
 
     fn handle(&mut self, event: Event) {
-        self.hub.handle(self.now_us, event);
+        self.arbiter.handle_event(self.now_us, event);
         self.drain();
     }
 
     fn drain(&mut self) {
         loop {
-            while let Some((conn, message)) = self.hub.poll_relay() {
+            while let Some((conn, message)) = self.arbiter.poll_relay() {
                 self.sent.entry(conn).or_default().push(message);
             }
-            while let Some(effect) = self.hub.poll_effect() {
+            while let Some(effect) = self.arbiter.poll_effect() {
                 match effect {
                     Effect::Send(conn, message) => {
                         self.sent.entry(conn).or_default().push(message);
@@ -303,11 +303,11 @@ impl Stage {
                 }
                 match self.shelves.get_mut(&era.0) {
                     Some(shelf) => shelf.perform(era, work),
-                    None => work.failure(era),
+                    None => work.failure_event(era),
                 }
             }
         };
-        self.hub.handle(self.now_us, event);
+        self.arbiter.handle_event(self.now_us, event);
         true
     }
 
@@ -318,13 +318,13 @@ impl Stage {
     /// Lets time pass, with every timeout on the way.
     fn wait(&mut self, us: u64) {
         let until = self.now_us + us;
-        while let Some((at, _)) = self.hub.poll_timeout().filter(|(at, _)| *at <= until) {
+        while let Some((at, _)) = self.arbiter.poll_timeout().filter(|(at, _)| *at <= until) {
             assert!(
                 at >= self.now_us || self.now_us == until,
                 "a timeout that is due is dealt with at once"
             );
             self.now_us = at.max(self.now_us);
-            self.hub.handle_timeout(self.now_us);
+            self.arbiter.handle_timeout(self.now_us);
             self.drain();
         }
         self.now_us = until;

@@ -59,7 +59,7 @@ impl Arbiter {
         if let Some(conn) = self.sessions[who].conn {
             tracing::warn!("an upload is malformed");
             self.handle_closed(now_us, conn);
-            self.refuse(conn, Refusal::Malformed);
+            self.refuse_page(conn, Refusal::Malformed);
         }
     }
 
@@ -74,7 +74,7 @@ impl Arbiter {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let who = episode.at(seat);
+        let who = episode.session_at(seat);
         let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
@@ -90,7 +90,7 @@ impl Arbiter {
                 notes,
                 diverged,
             } => {
-                play.absorbed(now_us, through);
+                play.record_through(now_us, through);
                 play.finished[seat.index()] |= last;
                 if over {
                     let closing_us = now_us + self.limits.closing.as_micros() as u64;

@@ -23,7 +23,7 @@ impl Arbiter {
     }
 
     /// The recruiter action and completion code of each outcome.
-    pub fn codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
+    pub fn list_codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
         let ways = self.study.recruitment.outcomes.iter();
         let code = |(outcome, way): (&Outcome, &WayOut)| {
             let code = payment::code(&self.study, *outcome, self.seed)?;
@@ -33,7 +33,7 @@ impl Arbiter {
     }
 
     /// The codes that a participant takes along from the last page.
-    pub(super) fn farewell(&self, who: SessionId) -> Farewell {
+    pub(super) fn make_farewell(&self, who: SessionId) -> Farewell {
         let progress = &self.sessions[who].progress;
         let withdrawal = progress.receipt().unwrap_or_default().to_owned();
         let lacks = progress.lacks().to_vec();
@@ -54,7 +54,7 @@ impl Arbiter {
             pay,
             withdrawal,
             lacks,
-            onward: self.onward(who),
+            onward: self.way_onward(who),
             receipt: match code.is_empty() {
                 true => String::new(),
                 false => payment.receipt.clone(),
@@ -67,7 +67,7 @@ impl Arbiter {
     pub(super) fn end_expired(&mut self, now_us: u64) {
         self.erase_faded(now_us);
         while let Some(who) = self.sessions.poll_expired(now_us) {
-            self.depart(now_us, who, study::ProgressEvent::Cut(Outcome::TimedOut));
+            self.end_session(now_us, who, study::ProgressEvent::Cut(Outcome::TimedOut));
         }
     }
 

@@ -119,7 +119,7 @@ impl Arbiter {
             Err(JoinRefused::Full) => {
                 if let Some(conn) = self.sessions.turn_page_away(who) {
                     self.sessions[who].since_us = None;
-                    self.refuse(conn, Refusal::Full);
+                    self.refuse_page(conn, Refusal::Full);
                 }
             }
         }
@@ -265,7 +265,7 @@ impl Arbiter {
         let Some(lobby) = self.lobbies.get(room) else {
             return false;
         };
-        let here: Vec<SessionId> = lobby.waiting().map(|(who, ..)| who).collect();
+        let here: Vec<SessionId> = lobby.waiting_people().map(|(who, ..)| who).collect();
         let Some(&first) = here.first() else {
             return false;
         };
@@ -281,7 +281,7 @@ impl Arbiter {
         match event {
             LobbyEvent::Formed(mut people) => {
                 self.in_old_places(room, &mut people);
-                let next = self.matched(now_us, room, &people);
+                let next = self.begin_group(now_us, room, &people);
                 self.make_transitions(now_us, next);
             }
             LobbyEvent::GaveUp(who) => {
@@ -295,7 +295,7 @@ impl Arbiter {
                 self.sessions[who].place = Place::Page;
                 self.end_wait(now_us, who, WaitedFor::TimedOut, None);
                 let cut = study::ProgressEvent::Cut(outcome.unwrap_or(Outcome::LobbyTimeout));
-                if self.advance(who, cut) {
+                if self.advance_session(who, cut) {
                     self.show_stage(now_us, who);
                 }
             }
@@ -324,7 +324,7 @@ impl Arbiter {
         let Some(lobby) = self.lobbies.get(room) else {
             return;
         };
-        let waiting: Vec<_> = lobby.waiting().collect();
+        let waiting: Vec<_> = lobby.waiting_people().collect();
         for (who, since_us, until_us, state) in waiting {
             let ask = match state {
                 WaitState::Here => Ask::Nothing,
@@ -346,7 +346,7 @@ impl Arbiter {
         (since_us, until_us): (u64, u64),
     ) {
         let here = self.lobbies.get(room);
-        let here = here.map_or(0, |lobby| lobby.waiting().count());
+        let here = here.map_or(0, |lobby| lobby.waiting_people().count());
         let Some((stage, lobby)) = self.stage_of_room(room) else {
             return;
         };
@@ -370,7 +370,7 @@ impl Arbiter {
             paid: way_out.is_some_and(|way| way.pays("time")),
             ask,
         };
-        self.tell(who, ServerMessage::Waiting(waiting));
+        self.tell_session(who, ServerMessage::Waiting(waiting));
     }
 
     /// The limits of the lobby whose group plays this match for the first time; later on nothing parts it any more.
@@ -447,7 +447,7 @@ impl Arbiter {
             pairs = distant.len(),
             "pages of a group are too far apart for their lobby"
         );
-        self.unmatch(now_us, era, &[]);
+        self.dissolve_episode(now_us, era, &[]);
         true
     }
 }

@@ -57,7 +57,7 @@ fn formed(people: &[u32]) -> Option<LobbyEvent<u32>> {
 }
 
 fn state(lobby: &Lobby<u32>, person: u32) -> Option<WaitState> {
-    let mut waiting = lobby.waiting();
+    let mut waiting = lobby.waiting_people();
     waiting
         .find(|(who, ..)| *who == person)
         .map(|(.., state)| state)
@@ -95,7 +95,7 @@ fn a_person_whose_time_is_up_may_have_to_leave() {
     join(&mut lobby, 0, 7);
     assert_eq!(handle_timeout(&mut lobby, 999), None);
     assert_eq!(handle_timeout(&mut lobby, 1_000), Some(LobbyEvent::Left(7)));
-    assert_eq!(lobby.waiting().count(), 0);
+    assert_eq!(lobby.waiting_people().count(), 0);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn a_hundred_people_at_once_are_all_in_groups() {
                 assert!(people.into_iter().all(|person| seen.insert(person)));
             }
             assert_eq!(seen.len(), 100 - 100 % usize::from(size));
-            assert_eq!(lobby.waiting().count(), 100 % usize::from(size));
+            assert_eq!(lobby.waiting_people().count(), 100 % usize::from(size));
         }
     }
 }
@@ -486,7 +486,7 @@ impl Model {
     }
 
     fn look(&mut self) -> Result<(), TestCaseError> {
-        let waiting: Vec<_> = self.lobby.waiting().collect();
+        let waiting: Vec<_> = self.lobby.waiting_people().collect();
         prop_assert_eq!(waiting.len(), self.since.len());
         prop_assert!(waiting.iter().all(|(who, ..)| self.since.contains_key(who)));
         for (who, .., state) in &waiting {

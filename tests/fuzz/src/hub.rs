@@ -207,7 +207,7 @@ impl Server {
                 return;
             };
             let event = if fails {
-                work.failure(era)
+                work.failure_event(era)
             } else {
                 let (episode, file) = self.episodes.entry(era.0).or_default();
                 perform_work(era, episode, work, |header| {
@@ -232,7 +232,7 @@ impl Server {
     }
 
     fn handle(&mut self, event: Event) {
-        self.hub.handle(self.now_us, event);
+        self.hub.handle_event(self.now_us, event);
         self.drain();
     }
 

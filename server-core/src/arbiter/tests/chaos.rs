@@ -153,7 +153,7 @@ impl Play {
 
     /// True if somebody plays, and everybody who is there does.
     fn all_play(&self) -> bool {
-        let group = self.stage.hub.episodes.get(self.era);
+        let group = self.stage.arbiter.episodes.get(self.era);
         let Some(episode::Phase::Playing(play)) = group.map(|group| &group.phase) else {
             return false;
         };
@@ -297,6 +297,6 @@ proptest! {
         }
         play.step(Step::Wait(200 * SECOND));
         prop_assert_eq!(play.stage.ended.len(), 1);
-        prop_assert!(play.stage.hub.episodes.is_empty());
+        prop_assert!(play.stage.arbiter.episodes.is_empty());
     }
 }

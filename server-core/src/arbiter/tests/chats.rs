@@ -158,9 +158,11 @@ fn what_is_stored_comes_before_what_is_seen() {
         tick: None,
         text: "Hello".into(),
     };
-    stage.hub.handle(1, Event::Message(ConnId(1), say));
+    stage
+        .arbiter
+        .handle_event(1, Event::Message(ConnId(1), say));
     let mut effects = Vec::new();
-    while let Some(effect) = stage.hub.poll_effect() {
+    while let Some(effect) = stage.arbiter.poll_effect() {
         effects.push(effect);
     }
     let stored = effects
@@ -303,7 +305,7 @@ fn what_is_too_much_too_long_or_nothing_is_not_taken() {
     stage.write_to(1, (0, 5), "fast");
     assert_eq!(lines(&stage.hear(1)).len(), 1);
     stage.limits.sayings = 6;
-    stage.hub.limits.sayings = 6;
+    stage.arbiter.limits.sayings = 6;
     stage.wait(2 * SECOND);
     stage.write_to(1, (0, 6), "enough");
     assert_eq!(unsaid(&stage.hear(1)), [(6, Unsaid::NotTaken)]);
@@ -405,5 +407,9 @@ fn the_last_chat_leads_to_the_end() {
     assert_eq!(stage_id(&stage.hear(1)).as_deref(), Some("look-back"));
     stage.wait(61 * SECOND);
     assert!(matches!(view(&stage.hear(2)), Some(StageView::End { .. })));
-    assert_eq!(stage.hub.poll_timeout(), None, "nothing is left to be done");
+    assert_eq!(
+        stage.arbiter.poll_timeout(),
+        None,
+        "nothing is left to be done"
+    );
 }

@@ -217,14 +217,16 @@ fn the_place_is_stored_before_it_is_shown() {
         answers: Vec::new(),
         pages_ms: vec![1],
     };
-    stage.hub.handle(0, Event::Message(ConnId(1), done));
-    let first = stage.hub.poll_effect();
+    stage
+        .arbiter
+        .handle_event(0, Event::Message(ConnId(1), done));
+    let first = stage.arbiter.poll_effect();
     assert!(
         matches!(first, Some(Effect::Store(Write::Place { .. }))),
         "{first:?}"
     );
     assert!(matches!(
-        stage.hub.poll_effect(),
+        stage.arbiter.poll_effect(),
         Some(Effect::Send(_, ServerMessage::Stage { index: 1, .. }))
     ));
 }
@@ -390,7 +392,9 @@ fn who_leaves_while_the_file_is_being_made_keeps_nobody() {
         loss_permille: Vec::new(),
     };
     // Both before the disk has answered.
-    stage.hub.handle(0, Event::Message(ConnId(2), ready));
+    stage
+        .arbiter
+        .handle_event(0, Event::Message(ConnId(2), ready));
     stage.say(2, ClientMessage::Leave);
     let heard = (stage.hear(1), stage.hear(2));
     assert!(
@@ -414,9 +418,9 @@ fn uploads_beyond_what_the_disk_takes_are_asked_for_again() {
     let (era, ..) = stage.playing();
     for _ in 0..9 {
         let upload = Event::Message(ConnId(1), upload(era, None));
-        stage.hub.handle(stage.now_us, upload);
+        stage.arbiter.handle_event(stage.now_us, upload);
     }
-    assert_eq!(stage.hub.effects.len(), 3);
+    assert_eq!(stage.arbiter.effects.len(), 3);
     stage.drain();
     let through = Tick(7);
     let archived = ServerMessage::Archived {
@@ -505,7 +509,7 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
     stage.report(1, era, 1, 0, 9);
     stage.wait(14 * SECOND);
     // One page is away, and the replica has the end from the other.
-    stage.hub.handle(
+    stage.arbiter.handle_event(
         stage.now_us,
         Event::Appended(
             era,
@@ -520,7 +524,7 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
         ),
     );
     stage.drain();
-    let due = stage.hub.poll_timeout().unwrap();
+    let due = stage.arbiter.poll_timeout().unwrap();
     assert_eq!(
         due,
         (stage.now_us + 30 * SECOND, "last uploads"),

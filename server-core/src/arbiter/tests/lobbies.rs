@@ -418,7 +418,7 @@ fn waits_are_written_down_and_what_is_usual_is_told() {
         waits(&stage)[2..],
         [(2, WaitedFor::Left, 0), (3, WaitedFor::Ai, 60)]
     );
-    let outcome = stage.hub.sessions[SessionId(2)]
+    let outcome = stage.arbiter.sessions[SessionId(2)]
         .progress
         .outcome(&stage.study);
     assert_eq!(outcome, Some(Outcome::Withdrew));

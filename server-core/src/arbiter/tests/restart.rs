@@ -70,7 +70,7 @@ impl Stage {
             }
         }
         restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();
-        self.hub = Arbiter::new(
+        self.arbiter = Arbiter::new(
             self.now_us,
             Arc::clone(&self.study),
             self.limits.clone(),
@@ -358,7 +358,7 @@ fn whoever_played_to_the_end_has_played_whatever_was_durable_at_the_crash() {
             );
         }
         let technical = |write: &Write| match write {
-            Write::Place { progress, .. } => progress.outcome(&stage.hub.study).is_some(),
+            Write::Place { progress, .. } => progress.outcome(&stage.arbiter.study).is_some(),
             _ => false,
         };
         assert!(!stage.writes.iter().any(technical), "{:?}", stage.writes);

@@ -103,7 +103,7 @@ fn a_reload_before_anybody_misses_the_page_takes_the_seat_first() {
 #[test]
 fn the_link_in_another_window_brings_the_newer_page_into_the_episode() {
     let mut stage = Stage::new(Limits::default());
-    stage.hub.sessions.add_link("link");
+    stage.arbiter.sessions.add_link("link");
     stage.enter(1, Entry::Invite("link".into()));
     let done = ClientMessage::StageDone {
         stage: 0,
@@ -366,7 +366,7 @@ fn people_who_come_and_go_without_end_are_no_burden() {
         env.on_disconnect.meanwhile = study::disconnect::Meanwhile::Hold;
     });
     stage.limits.presences = 5;
-    stage.hub.limits.presences = 5;
+    stage.arbiter.limits.presences = 5;
     let (era, ..) = stage.playing();
     stage.close(2);
     for _ in 0..50 {

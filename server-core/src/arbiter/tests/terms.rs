@@ -278,8 +278,8 @@ fn a_study_that_hides_addresses_says_so_in_the_plan() {
     let mut stage = Stage::new(Limits::default());
     let mut study = (*stage.study).clone();
     (study.net.ice, study.net.fallback) = (IcePolicy::Relay, false);
-    stage.hub.study = Arc::new(study);
-    stage.hub.ice = Box::new(|now_us, episode, seat| {
+    stage.arbiter.study = Arc::new(study);
+    stage.arbiter.ice = Box::new(|now_us, episode, seat| {
         let username = Some(format!("{now_us}:{episode}:{}", seat.0));
         vec![IceServer {
             urls: vec!["turn:here".into()],
