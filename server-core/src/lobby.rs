@@ -4,10 +4,14 @@
 //! episodes or clocks: every call takes `now_us`, a [`MatchRules`] decides who may be together, and results come out of
 //! [`Lobby::poll_event`].
 
-use std::collections::{BTreeMap, VecDeque};
+mod kept_apart;
+
+use std::collections::VecDeque;
 
 use study::assign::Rng;
 use study::stage::{MatchOrder, OnTimeout};
+
+use kept_apart::KeptApart;
 
 /// The rules of a lobby.
 #[derive(Clone, Copy, Debug)]
@@ -100,50 +104,10 @@ struct Waiting<P> {
 /// Combinations that are looked at for one person who comes.
 const MOST_TRIES: usize = 20_000;
 
-/// How often two people are measured at most.
-const MOST_MEASURED: u8 = 3;
-
-/// Two people who are kept apart.
-#[derive(Clone, Copy, Debug, Default)]
-struct KeptApart {
-    /// How often they were found too far apart.
-    measured: u8,
-    /// When they may be put together, if nobody else can be found for either.
-    again: MeasureAgain,
-}
-
-/// When the path between two people is measured again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum MeasureAgain {
-    /// From this time on, microseconds.
-    At(u64),
-    Never,
-}
-
-impl Default for MeasureAgain {
-    fn default() -> Self {
-        Self::At(0)
-    }
-}
-
-impl MeasureAgain {
-    fn is_due(self, now_us: u64) -> bool {
-        self <= Self::At(now_us)
-    }
-
-    /// The time of it, if it is still to come, microseconds.
-    fn after(self, now_us: u64) -> Option<u64> {
-        match self {
-            Self::At(at_us) if at_us > now_us => Some(at_us),
-            Self::At(_) | Self::Never => None,
-        }
-    }
-}
-
 /// The rules of one search for a group, with or without pairs whose path is to be measured again.
 #[derive(Clone, Copy)]
 struct MatchPolicy<'a, P> {
-    terms: &'a dyn MatchRules<P>,
+    match_rules: &'a dyn MatchRules<P>,
     again: bool,
 }
 
@@ -153,7 +117,7 @@ pub struct Lobby<P> {
     rules: LobbyRules,
     waiting: VecDeque<Waiting<P>>,
     /// People who are kept apart here.
-    apart: BTreeMap<(P, P), KeptApart>,
+    apart: KeptApart<P>,
     /// When it was last looked who can be put together, microseconds.
     settled_us: u64,
     drawn: u64,
@@ -166,7 +130,7 @@ impl<P: Copy + Ord> Lobby<P> {
         Self {
             rules,
             waiting: VecDeque::new(),
-            apart: BTreeMap::new(),
+            apart: KeptApart::default(),
             settled_us: 0,
             drawn: 0,
             events: VecDeque::new(),
@@ -249,26 +213,14 @@ impl<P: Copy + Ord> Lobby<P> {
 
     /// Two people are never put together here any more.
     pub fn keep_apart(&mut self, one: P, other: P) {
-        self.apart_of(one, other).again = MeasureAgain::Never;
+        self.apart.keep_apart(one, other);
     }
 
     /// Two people were measured, and are too far apart: they are put together again after a while, to be measured
     /// again, if nobody else can be found for either by then; never any more if that was the last time.
     pub fn handle_too_far(&mut self, now_us: u64, one: P, other: P) {
-        let wait_us = self.rules.again_us;
-        let apart = self.apart_of(one, other);
-        apart.measured = apart.measured.saturating_add(1);
-        let is_last = apart.measured >= MOST_MEASURED;
-        let again = match is_last {
-            true => MeasureAgain::Never,
-            false => MeasureAgain::At(now_us.saturating_add(wait_us)),
-        };
-        apart.again = apart.again.max(again);
-    }
-
-    fn apart_of(&mut self, one: P, other: P) -> &mut KeptApart {
-        let pair = (one.min(other), one.max(other));
-        self.apart.entry(pair).or_default()
+        let again_us = now_us.saturating_add(self.rules.again_us);
+        self.apart.record_too_far(one, other, again_us);
     }
 
     /// Nobody else can come: the time of everybody is up.
@@ -278,17 +230,17 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// Does what is due by time alone, and forms the groups that are possible.
-    pub fn handle_timeout(&mut self, now_us: u64, terms: &dyn MatchRules<P>) {
+    pub fn handle_timeout(&mut self, now_us: u64, match_rules: &dyn MatchRules<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
         while let Some(at) = self.waiting.iter().position(|w| !w.is_tried) {
             self.waiting[at].is_tried = true;
-            if let Some(group) = self.group_of(at, terms) {
+            if let Some(group) = self.group_of(at, match_rules) {
                 self.form(group);
             }
         }
         while let Some(at) = self.overdue(now_us) {
-            self.time_is_up(now_us, at, terms);
+            self.time_is_up(now_us, at, match_rules);
         }
     }
 
@@ -317,10 +269,7 @@ impl<P: Copy + Ord> Lobby<P> {
     /// Searches again for a group for those who may be measured again.
     fn try_again(&mut self, now_us: u64) {
         let before_us = std::mem::replace(&mut self.settled_us, now_us);
-        let is_due =
-            |apart: &KeptApart| !apart.again.is_due(before_us) && apart.again.is_due(now_us);
-        let due = self.apart.iter().filter(|(_, apart)| is_due(apart));
-        for (&(one, other), _) in due {
+        for (one, other) in self.apart.due_pairs(before_us, now_us) {
             let pair = self.waiting.iter_mut();
             let pair = pair.filter(|w| w.person == one || w.person == other);
             pair.for_each(|waiting| waiting.is_tried = false);
@@ -339,7 +288,7 @@ impl<P: Copy + Ord> Lobby<P> {
         self.rules.on_timeout != OnTimeout::Wait
     }
 
-    fn time_is_up(&mut self, now_us: u64, at: usize, terms: &dyn MatchRules<P>) {
+    fn time_is_up(&mut self, now_us: u64, at: usize, match_rules: &dyn MatchRules<P>) {
         match self.rules.on_timeout {
             OnTimeout::Wait => {}
             // They have as long to choose as they may be quiet.
@@ -357,7 +306,7 @@ impl<P: Copy + Ord> Lobby<P> {
                 let mut group = vec![at];
                 for other in self.others(at) {
                     let near = MatchPolicy {
-                        terms,
+                        match_rules,
                         again: false,
                     };
                     let fits = group.iter().all(|one| self.may_meet(*one, other, near));
@@ -379,7 +328,7 @@ impl<P: Copy + Ord> Lobby<P> {
     }
 
     /// The first group with this person, by the order of those who wait.
-    fn group_of(&mut self, at: usize, terms: &dyn MatchRules<P>) -> Option<Vec<usize>> {
+    fn group_of(&mut self, at: usize, match_rules: &dyn MatchRules<P>) -> Option<Vec<usize>> {
         if matches!(self.waiting[at].state, WaitState::Prompted(_)) {
             return None;
         }
@@ -394,7 +343,7 @@ impl<P: Copy + Ord> Lobby<P> {
                 &mut group,
                 &others,
                 &mut tries,
-                MatchPolicy { terms, again },
+                MatchPolicy { match_rules, again },
             );
             found.then_some(group)
         })
@@ -412,7 +361,7 @@ impl<P: Copy + Ord> Lobby<P> {
             let mut people = group.clone();
             people.sort_unstable();
             let people: Vec<P> = people.iter().map(|at| self.waiting[*at].person).collect();
-            return near.terms.is_wanted(&people);
+            return near.match_rules.is_wanted(&people);
         }
         for (number, &other) in others.iter().enumerate() {
             if others.len() - number < self.size() - group.len() || *tries == 0 {
@@ -432,9 +381,11 @@ impl<P: Copy + Ord> Lobby<P> {
 
     fn may_meet(&self, one: usize, other: usize, near: MatchPolicy<'_, P>) -> bool {
         let (one, other) = (self.waiting[one].person, self.waiting[other].person);
-        let apart = self.apart.get(&(one.min(other), one.max(other)));
-        let is_over = |apart: &KeptApart| near.again && apart.again.is_due(self.settled_us);
-        apart.is_none_or(is_over) && near.terms.may_meet(one, other)
+        let is_free = match near.again {
+            true => self.apart.may_measure(one, other, self.settled_us),
+            false => !self.apart.is_apart(one, other),
+        };
+        is_free && near.match_rules.may_meet(one, other)
     }
 
     /// Takes people out as a group. Their places are in the order in which they came, or drawn.
@@ -475,12 +426,8 @@ impl<P: Copy + Ord> Lobby<P> {
             }
         };
         let is_here = |person: P| self.find(person).is_some();
-        let apart = self.apart.iter();
-        let apart = apart.filter(|((one, other), _)| is_here(*one) && is_here(*other));
-        let again = apart.filter_map(|(_, apart)| {
-            let at_us = apart.again.after(self.settled_us)?;
-            Some((at_us, "second measurement"))
-        });
+        let again_us = self.apart.next_us(self.settled_us, is_here);
+        let again = again_us.map(|at_us| (at_us, "second measurement"));
         self.waiting.iter().map(next).chain(again).min()
     }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::kept_apart::MOST_MEASURED;
 use super::*;
 
 const AGAIN_US: u64 = 400;
