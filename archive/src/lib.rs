@@ -1,7 +1,7 @@
 //! The archive of an episode: an append-only file, and the replica that its rows step.
 //!
 //! Nothing is acknowledged before it is durable, and nothing that is durable changes. Calls block on the disk.
-//! Only one program may write to a folder of episodes; [`store::data_folder::DataDir`] sees to that.
+//! Only one program may write to a folder of episodes; `DataDir` of the crate `store` sees to that.
 //! This module must not know of sockets, sessions or the database.
 
 mod file;

@@ -466,6 +466,9 @@ fn hash_of_the_wire_types() -> u64 {
     [
         include_str!("lib.rs"),
         include_str!("control.rs"),
+        include_str!("control/client.rs"),
+        include_str!("control/plan.rs"),
+        include_str!("control/server.rs"),
         include_str!("control/upload.rs"),
         include_str!("log.rs"),
         include_str!("rules.rs"),

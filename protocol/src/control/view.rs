@@ -65,7 +65,7 @@ pub enum StageView {
     External {
         /// Its address; `{{return}}` stands for the way back, whose ticket is `ticket`.
         url: String,
-        /// For [`Entry::Return`].
+        /// For [`super::Entry::Return`].
         ticket: String,
         /// True if the other page gives a code.
         code: bool,

@@ -1,0 +1,206 @@
+//! From a page to the server.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Choice, Link, Upload};
+use crate::{Era, Life, Seat, Tick};
+
+/// How a page comes in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Entry {
+    /// Through the open door: a new session, if the study has one.
+    Open,
+    /// By the link of a recruiter, with its parameters: names and values.
+    Sent(Vec<(String, String)>),
+    /// With the token of a participant link.
+    Invite(String),
+    /// By the way back from a page of another site, with the ticket that it was given.
+    Return(String),
+    /// With the token of its session, after a reload or a lost connection.
+    Resume {
+        /// The token.
+        token: String,
+        /// The episode that this page still simulates, and the life in which: set after a lost connection, none
+        /// after a reload. A page without it, or whose seat has changed hands, comes back by [`super::ServerMessage::Return`].
+        playing: Option<(Era, Life)>,
+    },
+}
+
+/// One answer of a survey.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Answer {
+    /// Name of the item.
+    pub name: String,
+    /// The value, as JSON.
+    pub value: String,
+}
+
+/// A participant's work on a stage that is not done yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[serde(default)]
+pub struct Draft {
+    /// The page of the stage, from 0.
+    pub page: u16,
+    /// Time on each page so far, milliseconds.
+    pub pages_ms: Vec<u32>,
+    /// The answers so far; it need not be an answer that the stage takes.
+    pub answers: Vec<Answer>,
+}
+
+/// From the page to the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+#[allow(clippy::large_enum_variant, reason = "a message is sent at once")]
+pub enum ClientMessage {
+    /// The first message.
+    Hello {
+        /// How the page comes in.
+        entry: Entry,
+        /// The language that the person asks for, as a tag such as `de`.
+        language: Option<String>,
+        /// The languages that they read, best first, as their browser tells.
+        reads: Vec<String>,
+    },
+    /// Asks for the server's time.
+    Clock {
+        /// Page clock.
+        sent_us: u64,
+    },
+    /// The participant is done with a stage.
+    StageDone {
+        /// Index of the stage.
+        stage: u16,
+        /// Answers, for a survey.
+        answers: Vec<Answer>,
+        /// Time on each page of the stage, milliseconds.
+        pages_ms: Vec<u32>,
+    },
+    /// The work on a stage so far, to be stored; replaces what came before.
+    Draft {
+        /// Names it in [`super::ServerMessage::DraftKept`].
+        number: u32,
+        /// Index of the stage.
+        stage: u16,
+        /// The work.
+        draft: Draft,
+    },
+    /// WebRTC signal for a peer of the episode; the server passes it on unread.
+    Signal {
+        /// For whom.
+        to: Seat,
+        /// The signal, as [`crate::signal`] encodes it.
+        data: String,
+    },
+    /// A datagram for a peer, while WebRTC is not there.
+    Relay {
+        /// For whom.
+        to: Seat,
+        /// The datagram.
+        bytes: Vec<u8>,
+    },
+    /// Module loaded, links up (or given up): ready to play.
+    Ready {
+        /// The episode.
+        era: Era,
+        /// How datagrams travel to each seat; own and AI seats too, as `Direct`.
+        links: Vec<Link>,
+        /// Round trip to each seat that 95 of 100 stay within, microseconds; 0 for none.
+        rtt_us: Vec<u32>,
+        /// How many of a thousand packets of each seat were lost on the way here; none if that was not measured.
+        loss_permille: Vec<Option<u16>>,
+    },
+    /// A link changed.
+    LinkChanged {
+        /// The episode.
+        era: Era,
+        /// To whom.
+        seat: Seat,
+        /// How.
+        link: Link,
+    },
+    /// Confirmed play.
+    Upload(Upload),
+    /// The participant leaves on purpose.
+    Leave,
+    /// The page failed; what it can say of it.
+    Trouble {
+        /// A description of the failure.
+        message: String,
+    },
+    /// Answers [`super::ServerMessage::Fence`]: from now on this page takes no inputs of that seat in its present life.
+    Report {
+        /// The episode.
+        era: Era,
+        /// The inputs of the seat that this page has.
+        report: Report,
+    },
+    /// A seat was not heard for [`super::SILENT_MS`], or is heard again.
+    Silent {
+        /// The episode.
+        era: Era,
+        /// The seat.
+        seat: Seat,
+        /// True if it is silent.
+        silent: bool,
+    },
+    /// The page went out of sight, or came back.
+    Hidden {
+        /// The episode.
+        era: Era,
+        /// True if it is out of sight.
+        hidden: bool,
+    },
+    /// The person is there: a key, a touch, a click, or an answer to [`super::Ask::Presence`] or [`super::Ask::Return`].
+    Here,
+    /// Answers [`super::Ask::Choice`].
+    Choose(Choice),
+    /// The page is being closed or reloaded.
+    Unloading,
+    /// The page wants its seat in the running episode back: its own session has lost it.
+    TakeBack {
+        /// The episode.
+        era: Era,
+    },
+    /// The person writes to the others of the group: answered by [`super::ServerMessage::Said`] with this number, or by
+    /// [`super::ServerMessage::Unsaid`].
+    Say {
+        /// As [`super::Talk`] has it.
+        round: u16,
+        /// How many messages the person has written before at this visit.
+        number: u32,
+        /// When the person sent it, by the page's estimate of the server clock.
+        sent_us: u64,
+        /// The tick that was shown then, if an episode ran.
+        tick: Option<Tick>,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl ClientMessage {
+    /// The first message of a page that takes any language.
+    pub fn hello(entry: Entry) -> Self {
+        Self::Hello {
+            entry,
+            language: None,
+            reads: Vec::new(),
+        }
+    }
+}
+
+/// The inputs that a page has of a seat that it was told to fence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Report {
+    /// The seat that is fenced.
+    pub seat: Seat,
+    /// Its life when it was fenced.
+    pub life: Life,
+    /// Every input of the seat before this tick is here.
+    pub have: Tick,
+    /// The last of them, from what is confirmed here up to `have`.
+    pub inputs: Vec<u16>,
+}

@@ -1,0 +1,252 @@
+//! From the server to a page.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Absent, Draft, Line, MAX_MESSAGE, Plan, StageView, Talk, Talker, Unsaid, Waiting};
+use crate::change::{Change, Presence};
+use crate::{Era, Life, Seat, Tick};
+
+/// Why a page is refused. The page has the sentence for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum Refusal {
+    /// No such link or session.
+    UnknownLink,
+    /// The link lacks what names the person.
+    Incomplete,
+    /// The study has no room now.
+    Full,
+    /// The page speaks another version: reload.
+    OldPage,
+    /// A message was malformed.
+    Malformed,
+    /// The server is stopping.
+    Stopping,
+}
+
+/// Why an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum EndReason {
+    /// The environment said so, on a confirmed tick.
+    Played,
+    /// A person left and did not come back.
+    PartnerLeft,
+    /// The server or the last page was away too long.
+    Technical,
+}
+
+/// From the server to the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum ServerMessage {
+    /// The page is in.
+    Welcome {
+        /// Session token, for [`super::Entry::Resume`].
+        session: String,
+        /// Title of the study.
+        title: String,
+        /// The language in which the participant reads the study.
+        language: String,
+        /// The languages that they can choose from; none if there is but that one.
+        languages: Vec<String>,
+        /// The address that participants can write to.
+        contact: String,
+        /// SHA-256 of the modules that the study plays, lower-case hex: to be fetched while there is time.
+        modules: Vec<String>,
+    },
+    /// The page is not in, or no longer.
+    Refused {
+        /// Why.
+        why: Refusal,
+    },
+    /// A newer page of the same session plays on; this one stops.
+    Superseded,
+    /// The person only looks at what the work would be; no session begins.
+    Preview {
+        /// Title of the study.
+        title: String,
+    },
+    /// The server's time.
+    Clock {
+        /// As the page sent it.
+        sent_us: u64,
+        /// Server clock.
+        server_us: u64,
+    },
+    /// The participant's place in the study.
+    Stage {
+        /// Index of the stage.
+        index: u16,
+        /// Number of stages.
+        count: u16,
+        /// Id of the stage in the study file.
+        id: String,
+        /// The view to show.
+        view: StageView,
+        /// Earlier work on it, on this page or another one.
+        draft: Option<Draft>,
+        /// True if it is shown again because answers to a quiz were not right.
+        again: bool,
+    },
+    /// A draft is durable.
+    DraftKept {
+        /// Its number.
+        number: u32,
+    },
+    /// How the wait in a lobby stands.
+    Waiting(Waiting),
+    /// The members of the group who have not come yet.
+    Missing {
+        /// Those who are awaited.
+        absent: Vec<Absent>,
+        /// Places in the group.
+        of: u8,
+        /// Milliseconds until the study's choice for those who do not come.
+        left_ms: u32,
+    },
+    /// An episode was made with this participant in it.
+    Match(Plan),
+    /// Everyone is ready.
+    Start {
+        /// The episode.
+        era: Era,
+        /// When tick 0 is due, server clock.
+        t0_us: u64,
+        /// Input delay of every seat, ticks.
+        input_delay: u8,
+    },
+    /// The session takes part in this running episode: upload from here on.
+    Running {
+        /// The episode.
+        era: Era,
+        /// Ticks that are durable.
+        through: Tick,
+        /// Every change so far. Fences that no change answers are void.
+        changes: Vec<Change>,
+    },
+    /// WebRTC signal from a peer.
+    Signal {
+        /// From whom.
+        from: Seat,
+        /// The signal, as [`crate::signal`] encodes it.
+        data: String,
+    },
+    /// A datagram from a peer.
+    Relay {
+        /// From whom.
+        from: Seat,
+        /// The datagram.
+        bytes: Vec<u8>,
+    },
+    /// Confirmed play is durable.
+    Archived {
+        /// The episode.
+        era: Era,
+        /// Ticks that are durable: everything before this tick may be forgotten.
+        through: Tick,
+        /// Notes of time and network of this page life that are durable: those before this number may be forgotten.
+        notes: u32,
+    },
+    /// How another person is.
+    Peer {
+        /// The episode.
+        era: Era,
+        /// The seat.
+        seat: Seat,
+        /// How.
+        presence: Presence,
+        /// Milliseconds until the study's choice for people who stay away; 0 if nothing is awaited.
+        left_ms: u32,
+    },
+    /// The episode is over, verified by the replica.
+    Ended {
+        /// The episode.
+        era: Era,
+        /// Why.
+        reason: EndReason,
+        /// Ticks in the archive.
+        ticks: Tick,
+        /// Score, from the replica.
+        score: i64,
+        /// Digest of the replica's last state.
+        digest: u64,
+    },
+    /// Take no more inputs of this seat in this life, and answer with [`super::ClientMessage::Report`].
+    Fence {
+        /// The episode.
+        era: Era,
+        /// The seat.
+        seat: Seat,
+        /// Its life.
+        life: Life,
+    },
+    /// A seat changes hands.
+    Change {
+        /// The episode.
+        era: Era,
+        /// How.
+        change: Change,
+    },
+    /// A part of a state that is too long for one message; [`ServerMessage::Return`] brings the last.
+    Part {
+        /// The episode.
+        era: Era,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// A page that is ready comes back into the running episode.
+    Return(Return),
+    /// The people of the group write to each other from now on: what was written so far.
+    Talk(Talk),
+    /// Somebody of the group has written something, the participant of this page included.
+    Said {
+        /// As [`super::Talk`] has it.
+        round: u16,
+        /// The message.
+        line: Line,
+    },
+    /// A message of this page was not taken.
+    Unsaid {
+        /// As [`super::Talk`] has it.
+        round: u16,
+        /// Its number.
+        number: u32,
+        /// Why.
+        why: Unsaid,
+    },
+    /// Others of those who write have come or gone.
+    Company {
+        /// As [`super::Talk`] has it.
+        round: u16,
+        /// How each place is taken.
+        company: Vec<Talker>,
+    },
+}
+
+/// The most bytes of a state in one message.
+pub const MAX_PART: usize = MAX_MESSAGE / 2;
+
+/// Where a page comes back into a running episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Return {
+    /// The episode.
+    pub era: Era,
+    /// When tick 0 was due, server clock.
+    pub t0_us: u64,
+    /// Ticks are due so many milliseconds later by now, as far as the server knows.
+    pub delay_ms: u32,
+    /// Input delay of every seat, ticks.
+    pub input_delay: u8,
+    /// Every change so far; the last one of this page's seat says from which tick on it plays.
+    pub changes: Vec<Change>,
+    /// The state after so many steps: all of them are durable.
+    pub tick: Tick,
+    /// The digest of that state.
+    pub digest: u64,
+    /// The canonical bytes of that state, or the last part of them.
+    pub state: Vec<u8>,
+    /// The state of the policy of each AI seat, before it chooses for `tick`.
+    pub partners: Vec<(Seat, Vec<u8>)>,
+}
