@@ -76,6 +76,7 @@ impl Sight {
 }
 
 /// Records the view and the attempt of each agent before the step.
+#[inline]
 pub(super) fn record_sights<X>(
     tables: &Tables,
     state: &State<X>,
@@ -107,6 +108,7 @@ pub(super) fn record_sights<X>(
 }
 
 /// Pays the declared rewards by the state before the step, whatever the act achieved.
+#[inline]
 fn earn_declared(tables: &Tables, sights: &[Sight], pay: &mut Pay<'_>) {
     for (index, paid) in tables.rewards.iter().enumerate() {
         for (seat, sight) in sights.iter().enumerate() {
