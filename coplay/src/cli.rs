@@ -104,15 +104,18 @@ Examples:
     Serve(ServeArgs),
     /// Rehearse a study: let bots take part, with faults, before people do.
     #[command(after_help = "\
-Starts the real server on this machine, and lets bots take part by the real protocol: they read, agree, answer quizzes
-and surveys, wait, play, and reach the last page. Half of them follow a script of --faults in which something goes wrong.
-Time runs faster than real time, as fast as the machine allows.
+Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them
+follow a script of --faults in which something goes wrong.
+Everything runs in one process on a virtual clock, in seconds: the page, the server's logic and the database are those
+of the real program; the network is simulated. The same seed gives the same rehearsal.
+With --process, the real program is started, bots use real sockets, and the server is killed with `kill -9`. Time then
+runs faster than real time, as fast as the machine allows.
 Then every session is compared with the data: it has a declared outcome, every acknowledged answer is in the tables,
 every episode verifies, and no assignment has changed.
 The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
 Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
-Bots play through the server, not by WebRTC. With --browsers, the first sessions are real pages in a headless Chromium,
-which click, type and press keys, and reach each other by WebRTC; meanwhile, time runs at real speed.
+Bots play through the server, not by WebRTC. With --process --browsers, the first sessions are real pages in a headless
+Chromium, which click, type and press keys, and reach each other by WebRTC; meanwhile, time runs at real speed.
 Ctrl-C stops the rehearsal and leaves nothing behind.
 
 Faults: none, all, or a list of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
@@ -123,8 +126,10 @@ Examples:
       Run 200 sessions with every fault.
   coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
       See how long people wait if four arrive per minute.
-  coplay rehearse my-study --browsers 2 --sessions 8 --faults none
+  coplay rehearse my-study --process --browsers 2 --sessions 8 --faults none
       Use two real pages and six bots.
+  coplay rehearse my-study --process
+      Run them with the real program.
   coplay rehearse my-study --data trial && coplay export --data trial --out tables
       Get tables to write your analysis with.
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]

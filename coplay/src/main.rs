@@ -20,6 +20,7 @@ use coplay::rehearsal_clock::{self, Stop};
 use coplay::{dev, retain, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
+use rehearsal::RehearsalMode;
 use serde::Serialize;
 use serde_json::json;
 use server_core::limits::Limits;
@@ -338,8 +339,16 @@ fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
 
 /// `coplay rehearse`.
 async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
+    if let Some(why) = args.refusal() {
+        eprintln!("coplay: {why}");
+        return Ok(ExitCode::from(USAGE));
+    }
     let (study, json) = (args.study.clone(), args.json);
     let options = rehearsal::RehearsalOptions {
+        mode: match args.process {
+            true => RehearsalMode::Process,
+            false => RehearsalMode::Virtual,
+        },
         program: std::env::current_exe().context("where this program is")?,
         study: args.study,
         data: args.data,
@@ -348,14 +357,14 @@ async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
         kills: args.kills as usize,
         arrivals_per_min: args.arrivals_per_min,
         seed: args.seed,
-        speed: args.speed,
+        speed: args.speed.unwrap_or(60.0),
         browsers: args.browsers as usize,
         chromium: args.chromium,
         has_pages: Assets::Embedded.read("index.html").is_some(),
     };
     let rehearsed = tokio::select! {
         rehearsed = rehearsal::rehearse(&options) => rehearsed,
-        // The server and its folder go with what is dropped here.
+        // The server, if there is one, and the folder go with what is dropped here.
         () = stopped() => anyhow::bail!("stopped before the end; nothing is left behind"),
     };
     match rehearsed {

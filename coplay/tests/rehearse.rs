@@ -1,5 +1,5 @@
-//! Rehearsals of a study that has every kind of stage, short enough for every day. The long ones are
-//! `cargo xtask rehearse`.
+//! Rehearsals of a study that has every kind of stage, and of every example, short enough for every day: on a virtual
+//! clock, and with the real program. The long ones are `cargo xtask rehearse`.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,13 +8,16 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 fn study() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal")
 }
+
+/// The option with which the real program is rehearsed.
+const PROCESS: &str = "--process";
 
 fn rehearse(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
@@ -29,27 +32,19 @@ fn rehearse(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
     (done.status.code(), report, said)
 }
 
-#[test]
-fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
-    let args = [
-        "--sessions",
-        "24",
-        "--faults",
-        "all",
-        "--kills",
-        "2",
-        "--arrivals-per-min",
-        "60",
-    ];
-    let (code, report, said) = rehearse(&study(), &args);
-    assert_eq!(code, Some(0), "{report:#} {said}");
-    let ended = report["outcomes"].as_object().unwrap().values();
-    let ended: u64 = ended.map(|count| count.as_u64().unwrap()).sum();
+/// The sum of a report's outcomes, and of one of them.
+fn ended(report: &Value) -> (u64, u64) {
+    let outcomes = report["outcomes"].as_object().unwrap();
+    let ended = outcomes.values().map(|count| count.as_u64().unwrap()).sum();
+    (ended, outcomes["completed"].as_u64().unwrap())
+}
+
+/// Holds the report of 24 sessions with every fault and two deaths of the server to what it must say.
+fn assert_whole(report: &Value, mode: &str) {
+    assert_eq!(report["mode"], mode);
+    let (ended, completed) = ended(report);
     assert_eq!(ended + report["left_open"].as_u64().unwrap(), 24);
-    assert!(
-        report["outcomes"]["completed"].as_u64() >= Some(8),
-        "{report:#}"
-    );
+    assert!(completed >= 8, "{report:#}");
     assert_eq!(
         report["faults"].as_object().unwrap().len(),
         12,
@@ -63,11 +58,7 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
             .any(|cell| cell.starts_with("cramped_room/kitchen #")),
         "{cells:?}"
     );
-    for figure in [
-        "/minutes/median",
-        "/lobby/wait_s/p90",
-        "/machine/server_cpu_s",
-    ] {
+    for figure in ["/minutes/median", "/lobby/wait_s/p90", "/machine/study_min"] {
         assert!(
             report.pointer(figure).unwrap().as_f64() > Some(0.0),
             "{figure}"
@@ -101,34 +92,205 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
     }
 }
 
+/// The options of a rehearsal with everything that can go wrong.
+const EVERYTHING: [&str; 8] = [
+    "--sessions",
+    "24",
+    "--faults",
+    "all",
+    "--kills",
+    "2",
+    "--arrivals-per-min",
+    "60",
+];
+
 #[test]
-fn a_rehearsal_that_is_stopped_leaves_nothing_behind() {
+fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
+    let args = [&EVERYTHING[..], &[PROCESS]].concat();
+    let (code, report, said) = rehearse(&study(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    assert_whole(&report, "process");
+    let cpu_s = report.pointer("/machine/server_cpu_s").unwrap().as_f64();
+    assert!(cpu_s > Some(0.0));
+}
+
+#[test]
+fn every_session_ends_on_a_virtual_clock_whatever_goes_wrong_and_although_the_server_dies() {
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let args = [&EVERYTHING[..], &["--seed", seed]].concat();
+        let (code, report, said) = rehearse(&study(), &args);
+        assert_eq!(code, Some(0), "{report:#} {said}");
+        assert_whole(&report, "virtual");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
+    let run = |seed: &str| {
+        let args = [&EVERYTHING[..], &["--seed", seed, "--json"]].concat();
+        let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
+            .arg("rehearse")
+            .arg(study())
+            .args(args)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(0));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let first = run("11");
+    assert_eq!(run("11"), first);
+    let other = run("12").replace("\"seed\":12", "\"seed\":11");
+    assert_ne!(other, first);
+}
+
+#[test]
+fn every_example_is_rehearsed_with_every_fault() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let all = std::fs::read_dir(examples).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    let studies: Vec<PathBuf> = all
+        .filter(|path| path.join("study.yaml").exists())
+        .collect();
+    assert!(studies.len() >= 4, "{studies:?}");
+    for study in studies {
+        let args = ["--sessions", "20", "--arrivals-per-min", "30"];
+        let (code, report, said) = rehearse(&study, &args);
+        assert_eq!(code, Some(0), "{}: {report:#} {said}", study.display());
+        let (ended, completed) = ended(&report);
+        assert_eq!(ended + report["left_open"].as_u64().unwrap(), 20);
+        assert!(completed >= 8, "{}: {report:#}", study.display());
+    }
+}
+
+/// A study in which nobody's outcome depends on other people.
+const ALIKE: &str = "format: 1
+study: {id: alike, version: 1.0.0, title: Alike, contact: lab@example.edu, expires_h: 1}
+recruitment:
+  provider: prolific
+  currency: GBP
+  base: 2.00
+  outcomes:
+    completed: {do: approve, pay: base}
+    failed_quiz: {do: return_then_pay, pay: none}
+    no_consent: {do: return, pay: none}
+timeline:
+  - {id: consent, type: consent, file: consent.md}
+  - id: quiz
+    type: quiz
+    attempts: 2
+    items:
+      - {name: soup, ask: How many onions make a soup?, choices: [1, 2, 3], answer: 3}
+  - id: lobby
+    type: lobby
+    group_size: 2
+    timeout_s: 20
+    on_timeout: bot
+    bot: {policy: cook}
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner]
+    config: {layout: cramped_room, horizon: 60, tick_hz: 10}
+    on_disconnect: {grace_s: 5, then: bot, bot: {policy: cook}}
+  - {id: form, type: survey, surveyjs: {elements: [{type: comment, name: why, isRequired: true}]}}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+#[test]
+fn the_virtual_and_the_process_run_of_a_study_come_to_the_same_outcomes_and_judgement() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut rehearsal = Command::new(env!("CARGO_BIN_EXE_coplay"))
-        .arg("rehearse")
-        .arg(study())
-        .args([
-            "--sessions",
-            "40",
-            "--arrivals-per-min",
-            "1",
-            "--speed",
-            "1",
-        ])
-        .env("TMPDIR", scratch.path())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    for page in ["consent.md", "thanks.md"] {
+        std::fs::write(scratch.path().join(page), "# Hello\n").unwrap();
+    }
+    std::fs::write(scratch.path().join("study.yaml"), ALIKE).unwrap();
+    let faults = "refuse,fail-quiz,drop-play,return,reload,close-survey,second-tab,slow-network,malformed,server";
+    let args = [
+        "--sessions",
+        "36",
+        "--faults",
+        faults,
+        "--kills",
+        "2",
+        "--arrivals-per-min",
+        "60",
+        "--seed",
+        "3",
+    ];
+    let (code, by_clock, said) = rehearse(scratch.path(), &args);
+    assert_eq!(code, Some(0), "{by_clock:#} {said}");
+    let args = [&args[..], &[PROCESS]].concat();
+    let (code, by_process, said) = rehearse(scratch.path(), &args);
+    assert_eq!(code, Some(0), "{by_process:#} {said}");
+    assert_eq!(
+        (&by_clock["mode"], &by_process["mode"]),
+        (&Value::from("virtual"), &Value::from("process"))
+    );
+    for same in [
+        "study",
+        "seed",
+        "sessions",
+        "outcomes",
+        "left_open",
+        "stuck",
+        "wrong",
+        "kills",
+        "cells",
+        "cost",
+    ] {
+        assert_eq!(by_clock[same], by_process[same], "{same}");
+    }
+    let given = |report: &Value| {
+        let faults = report["faults"].as_object().unwrap().clone();
+        let given = faults.into_iter();
+        given
+            .map(|(name, of)| (name, of["sessions"].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(given(&by_clock), given(&by_process));
+    let tables = |report: &Value| {
+        let rows = report["tables"]["rows"].as_object().unwrap();
+        rows.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(tables(&by_clock), tables(&by_process));
+    let outcomes = by_clock["outcomes"].as_object().unwrap();
+    assert_eq!(outcomes["no_consent"], 2, "{outcomes:?}");
+    assert!(outcomes["completed"].as_u64() >= Some(18), "{outcomes:?}");
+}
+
+/// Waits for the first word of a rehearsal's progress, stops it, and sees that it leaves nothing in a folder.
+fn assert_stops(mut rehearsal: Child, scratch: &Path, word: &str) {
     let mut progress = String::new();
     let mut said = BufReader::new(rehearsal.stderr.take().unwrap());
     said.read_line(&mut progress).unwrap();
-    assert!(progress.contains("0 of 40 done"), "{progress}");
-    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    assert!(progress.contains(word), "{progress}");
+    assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 1);
     let pid = rehearsal.id().to_string();
     let asked = Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(asked.success());
     assert_eq!(rehearsal.wait().unwrap().code(), Some(1));
-    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 0);
+}
+
+#[test]
+fn a_rehearsal_that_is_stopped_leaves_nothing_behind() {
+    let of_process = ["--sessions", "40", "--speed", "1", PROCESS];
+    let by_clock = ["--sessions", "9000"];
+    for (args, word) in [
+        (&of_process[..], "0 of 40 done"),
+        (&by_clock, "of 9000 done"),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let rehearsal = Command::new(env!("CARGO_BIN_EXE_coplay"))
+            .arg("rehearse")
+            .arg(study())
+            .args(["--arrivals-per-min", "1"])
+            .args(args)
+            .env("TMPDIR", scratch.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert_stops(rehearsal, scratch.path(), word);
+    }
 }
 
 #[test]
@@ -142,20 +304,28 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
     std::fs::write(scratch.path().join("study.yaml"), text).unwrap();
-    let data = scratch.path().join("data");
-    let args = [
-        "--sessions",
-        "4",
-        "--faults",
-        "none",
-        "--data",
-        data.to_str().unwrap(),
-    ];
-    let (code, report, said) = rehearse(scratch.path(), &args);
-    assert_eq!(code, Some(0), "{report:#} {said}");
-    assert_eq!(report["outcomes"]["completed"], 4);
-    assert_eq!(report["tables"]["acknowledged"], 4);
-    assert!(data.join("coplay.sqlite").exists());
+    for way in [&[][..], &[PROCESS]] {
+        let data = scratch.path().join(format!("data{}", way.len()));
+        let args = [
+            "--sessions",
+            "4",
+            "--faults",
+            "none",
+            "--data",
+            data.to_str().unwrap(),
+        ];
+        let (code, report, said) = rehearse(scratch.path(), &[&args[..], way].concat());
+        assert_eq!(code, Some(0), "{report:#} {said}");
+        assert_eq!(report["outcomes"]["completed"], 4);
+        assert_eq!(report["tables"]["acknowledged"], 4);
+        assert!(data.join("coplay.sqlite").exists());
+        let verified = Command::new(env!("CARGO_BIN_EXE_coplay"))
+            .arg("verify")
+            .arg("--data")
+            .arg(&data)
+            .status();
+        assert!(verified.unwrap().success(), "{way:?}");
+    }
 }
 
 /// AI partners complete groups of two when their people go: the study continues until its groups of people are there.
@@ -184,12 +354,11 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-#[test]
-fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_server_dies() {
+fn assert_quota(args: &[&str]) {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
     std::fs::write(scratch.path().join("study.yaml"), QUOTA).unwrap();
-    let args = [
+    let common = [
         "--sessions",
         "40",
         "--faults",
@@ -198,10 +367,8 @@ fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_ser
         "4",
         "--arrivals-per-min",
         "12",
-        "--seed",
-        "4",
     ];
-    let (code, report, said) = rehearse(scratch.path(), &args);
+    let (code, report, said) = rehearse(scratch.path(), &[&common[..], args].concat());
     assert_eq!(code, Some(0), "{report:#} {said}");
     let cells = report["cells"].as_object().unwrap().values();
     let count = |of: &str| -> u64 { cells.clone().map(|cell| cell[of].as_u64().unwrap()).sum() };
@@ -214,6 +381,14 @@ fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_ser
         "{report:#}"
     );
     assert!(report["kills"].as_u64() > Some(0), "{report:#}");
+}
+
+#[test]
+fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_server_dies() {
+    assert_quota(&["--seed", "4", PROCESS]);
+    for seed in ["4", "5", "6"] {
+        assert_quota(&["--seed", seed]);
+    }
 }
 
 #[test]
@@ -236,4 +411,13 @@ fn what_cannot_be_rehearsed_is_told_before_anything_runs() {
     let (code, _, said) = rehearse(scratch.path(), &[]);
     assert_eq!(code, Some(2));
     assert!(said.contains("study.yaml"), "{said}");
+
+    for (args, word) in [
+        (["--browsers", "2"], "browser"),
+        (["--speed", "4"], "--speed"),
+    ] {
+        let (code, _, said) = rehearse(&study(), &args);
+        assert_eq!(code, Some(2));
+        assert!(said.contains(word) && said.contains(PROCESS), "{said}");
+    }
 }

@@ -10,12 +10,12 @@ use study::design::Unit;
 use study::payment::written;
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
-use super::Played;
 use super::messages::Messages;
 use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
+use super::{Played, RehearsalMode, RehearsalOptions};
 use dataset::pay;
 use store::{Group, Payment, Session, SqliteStore};
 
@@ -51,7 +51,7 @@ pub(super) async fn judge(
     data: &Path,
     out: &Path,
 ) -> anyhow::Result<RehearsalReport> {
-    let mut found = read(&played.options.program, data, out).await?;
+    let mut found = read(&played.options, data, out).await?;
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
@@ -118,18 +118,11 @@ pub(super) async fn judge(
 }
 
 /// Exports and verifies the data, and reads the database and the tables.
-async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
-    let (data_arg, out_arg) = (data.as_os_str(), out.as_os_str());
-    let export = [
-        "export".as_ref(),
-        "--data".as_ref(),
-        data_arg,
-        "--out".as_ref(),
-        out_arg,
-    ];
-    let (exported, said) = command(program, &export).await?;
-    let (verified, found) =
-        command(program, &["verify".as_ref(), "--data".as_ref(), data_arg]).await?;
+async fn read(options: &RehearsalOptions, data: &Path, out: &Path) -> anyhow::Result<Data> {
+    let ((exported, said), (verified, found)) = match options.mode {
+        RehearsalMode::Virtual => write_tables(data, out).await?,
+        RehearsalMode::Process => order_tables(&options.program, data, out).await?,
+    };
     let failed = [(exported, "exported", said), (verified, "verified", found)];
     let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
     let wrong =
@@ -169,9 +162,42 @@ async fn read(program: &Path, data: &Path, out: &Path) -> anyhow::Result<Data> {
     })
 }
 
+/// The result of a command: whether it succeeded, and its output.
+type Told = (bool, String);
+
+/// Exports and verifies the data, each on a thread.
+async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
+    let (folder, out) = (data.to_owned(), out.to_owned());
+    let exported = tokio::spawn(async move {
+        let summary = dataset::export::export(&folder, &out, false).await?;
+        anyhow::Ok((summary.skipped.is_empty(), summary.to_string()))
+    });
+    let folder = data.to_owned();
+    let verified = tokio::spawn(async move {
+        let found = dataset::verify::verify(&folder).await?;
+        anyhow::Ok((found.is_fine(), found.to_string()))
+    });
+    Ok((exported.await??, verified.await??))
+}
+
+/// The same by commands of the program itself.
+async fn order_tables(program: &Path, data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
+    let (data, out) = (data.as_os_str(), out.as_os_str());
+    let export = [
+        "export".as_ref(),
+        "--data".as_ref(),
+        data,
+        "--out".as_ref(),
+        out,
+    ];
+    let exported = command(program, &export).await?;
+    let verified = command(program, &["verify".as_ref(), "--data".as_ref(), data]).await?;
+    Ok((exported, verified))
+}
+
 /// Runs a command of the program itself, as a process that ends with its caller; returns whether it succeeded, and its
 /// output.
-async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<(bool, String)> {
+async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<Told> {
     let mut command = tokio::process::Command::new(program);
     let done = command.args(args).kill_on_drop(true).stdout(Stdio::piped());
     let done = done.spawn()?.wait_with_output().await?;

@@ -1,8 +1,8 @@
-//! `coplay rehearse`: bots take part in a study through the real server and its protocol, before people do.
+//! `coplay rehearse`: bots take part in a study, with faults, before people do, and every session is judged.
 //!
-//! The server is the program itself, in a process of its own with its own database and archive. Its clock and the
-//! bots' run faster than real time, as fast as the machine keeps up with: when it lags behind, time slows down, so that
-//! a busy machine is not mistaken for a bad network. Everything else is as in a study.
+//! The bots are the same in both modes. In the virtual one, everything runs in this process on a virtual clock
+//! (`virtual_run`): the real arbiter, archive and database, and a simulated network. In the other one, the server is the
+//! program itself in a process of its own, over real sockets (`process`).
 
 mod answers;
 mod bot;
@@ -21,6 +21,7 @@ mod report;
 mod schedule;
 mod tables;
 mod trace;
+mod virtual_run;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use serde::Serialize;
 use study::{Assignment, EnvFactsByStage, StageKind, Study};
 
 use catalog::StartError;
@@ -38,9 +40,21 @@ use store::SqliteStore;
 pub use fault::{Fault, Faults};
 pub use report::RehearsalReport;
 
+/// The way in which a rehearsal is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RehearsalMode {
+    /// In one process, on a virtual clock.
+    Virtual,
+    /// Over the real program and real sockets.
+    Process,
+}
+
 /// How a rehearsal is run.
 #[derive(Clone, Debug)]
 pub struct RehearsalOptions {
+    /// The way in which it is run; the program, the speed and browsers belong to [`RehearsalMode::Process`] alone.
+    pub mode: RehearsalMode,
     /// The program whose `serve` is the server.
     pub program: PathBuf,
     /// Study folder.
@@ -94,7 +108,12 @@ async fn rehearsed(
         data.display()
     );
     let study = Arc::new(study);
-    let played = process::rehearse(options, study, facts, &data, scratch.path()).await?;
+    let played = match options.mode {
+        RehearsalMode::Virtual => virtual_run::rehearse(options, study, facts, &data).await?,
+        RehearsalMode::Process => {
+            process::rehearse(options, study, facts, &data, scratch.path()).await?
+        }
+    };
     judge::judge(played, &data, &scratch.path().join("tables")).await
 }
 
@@ -122,7 +141,8 @@ pub(crate) struct Played {
     /// Time of the study that passed, and time of the machine.
     lasted_us: u64,
     took: Duration,
-    cpu_s: f64,
+    /// Processor time of the server's process, if it had one.
+    cpu_s: Option<f64>,
     round_trips: Vec<u64>,
     kills: usize,
     /// Product name of the browser, if there was one.

@@ -5,15 +5,17 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Played;
 use super::fault::Fault;
 use super::record::{Phase, Record, Waited};
+use super::{Played, RehearsalMode};
 
 /// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]
 pub struct RehearsalReport {
     /// The study.
     pub study: String,
+    /// The way in which it was rehearsed.
+    pub mode: RehearsalMode,
     /// Seed of every random number.
     pub seed: u64,
     /// Sessions that were to take part.
@@ -147,12 +149,36 @@ pub struct TableCounts {
 pub struct Machine {
     /// Minutes of the study that the rehearsal lasted.
     pub study_min: f64,
-    /// Seconds of real time that it took.
-    pub took_s: f64,
-    /// Seconds of processor time that the server used.
-    pub server_cpu_s: f64,
+    /// Seconds of real time that it took. Reports of virtual rehearsals are equal if their seeds are, so JSON has it of
+    /// others alone.
+    #[serde(skip_serializing_if = "Elapsed::is_virtual")]
+    pub took_s: Elapsed,
+    /// Seconds of processor time that the server used, if it had a process of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu_s: Option<f64>,
     /// Round trips to the server, milliseconds of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<Spread>,
+}
+
+/// Seconds of real time.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(into = "f64")]
+pub struct Elapsed {
+    seconds: f64,
+    mode: RehearsalMode,
+}
+
+impl Elapsed {
+    fn is_virtual(&self) -> bool {
+        self.mode == RehearsalMode::Virtual
+    }
+}
+
+impl From<Elapsed> for f64 {
+    fn from(elapsed: Elapsed) -> Self {
+        elapsed.seconds
+    }
 }
 
 /// The figures that come from the data.
@@ -192,6 +218,7 @@ impl RehearsalReport {
         let acknowledged = given.filter(|given| given.is_acknowledged);
         Self {
             study: format!("{} {}", played.study.id, played.study.version),
+            mode: played.options.mode,
             seed: played.options.seed,
             sessions: sessions.len(),
             outcomes,
@@ -214,7 +241,10 @@ impl RehearsalReport {
             },
             machine: Machine {
                 study_min: played.lasted_us as f64 / 60e6,
-                took_s: played.took.as_secs_f64(),
+                took_s: Elapsed {
+                    seconds: played.took.as_secs_f64(),
+                    mode: played.options.mode,
+                },
                 server_cpu_s: played.cpu_s,
                 round_trip_ms: spread(played.round_trips.iter().map(|us| *us as f64 / 1e3)),
             },
@@ -283,9 +313,13 @@ impl fmt::Display for Spread {
 
 impl fmt::Display for RehearsalReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.mode {
+            RehearsalMode::Virtual => "on a virtual clock",
+            RehearsalMode::Process => "with the real program",
+        };
         writeln!(
             f,
-            "{}: {} sessions, seed {}",
+            "{}: {} sessions, seed {}, {how}",
             self.study, self.sessions, self.seed
         )?;
         if let Some(Browsers { sessions, product }) = &self.browsers {
@@ -415,14 +449,14 @@ impl RehearsalReport {
     fn machine(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Machine {
             study_min,
-            took_s,
+            took_s: Elapsed { seconds, .. },
             server_cpu_s,
             round_trip_ms,
         } = &self.machine;
-        write!(
-            f,
-            "{study_min:.1} minutes of the study in {took_s:.1} s; the server used {server_cpu_s:.1} s of processor time"
-        )?;
+        write!(f, "{study_min:.1} minutes of the study in {seconds:.1} s")?;
+        if let Some(server_cpu_s) = server_cpu_s {
+            write!(f, "; the server used {server_cpu_s:.1} s of processor time")?;
+        }
         if let Some(round_trip_ms) = round_trip_ms {
             write!(f, "\nRound trips to it in ms: {round_trip_ms}")?;
         }

@@ -8,7 +8,7 @@
 //! The simulated parts: WebSockets are ordered and slow, and lose what is under way when they close
 //! ([`wire`]); data channels come up a while after both pages asked, and lose, double and reorder ([`channels`],
 //! [`network_conditions`]); the disk may tear the write that a crash interrupts ([`disk`]); the database does one write after the
-//! other, or not at all ([`database`], [`server`]). A page's shell is as thin as in the browser ([`tab`]).
+//! other, or not at all ([`database`], [`server`]; a rehearsal has another [`storage`]). A page's shell is as thin as in the browser ([`tab`]).
 //!
 //! This crate must not know how anything is decided: it carries out what the cores say.
 
@@ -26,6 +26,7 @@ pub mod run;
 pub mod scenario;
 pub mod seeds;
 pub mod server;
+pub mod storage;
 pub mod study_draw;
 pub mod tab;
 pub mod trace;

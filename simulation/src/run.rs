@@ -189,8 +189,8 @@ impl Run {
         self.oracle.figures.late_us = late_us;
         let took_us = self.now_us;
         self.settle()?;
-        self.oracle.judge(&self.server.disk)?;
-        self.oracle.judge_typing(self.server.database())?;
+        self.oracle.judge(&self.server.storage().disk)?;
+        self.oracle.judge_typing(&self.server.storage().database)?;
         Ok(RunReport {
             figures: self.oracle.figures,
             delivered: self.delivered,
@@ -392,7 +392,7 @@ impl Run {
                 self.trace
                     .line(self.now_us, || "the server starts again".into());
                 self.server.start(self.now_us)?;
-                self.oracle.restarted(&self.server.disk)?;
+                self.oracle.restarted(&self.server.storage().disk)?;
                 self.send_out()?;
             }
             Happening::Accept(conn) => self.accept(conn),

@@ -1,24 +1,22 @@
-//! The real hub and archive, carried out as the server's driver does: effects in their order, the archive beside
+//! The real arbiter and archive, carried out as the server's driver does: effects in their order, the archive beside
 //! them with one queue an episode, all of it gone in a crash but for what the disk has.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use archive::Episode;
 use archive::work::perform_work;
-use archive::{Episode, OpenError};
 use protocol::Era;
 use protocol::change::Change;
 use protocol::control::{Report, ServerMessage};
-use protocol::log::Header;
 use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, RecordWork, Work, Write};
 use server_core::limits::Limits;
 use study::Study;
 
-use crate::agent::stored;
 use crate::database::Database;
-use crate::disk::Disk;
 use crate::fault_injection::FaultInjection;
 use crate::rng::SeededRng;
+use crate::storage::{MemoryStorage, Storage};
 
 /// The time of the server's clock when a run begins, microseconds.
 pub const EPOCH_US: u64 = 1_700_000_000_000_000;
@@ -45,16 +43,26 @@ pub struct Taken {
     pub reports: Vec<Report>,
 }
 
+/// The program of a server, and what it is told at its start.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The study.
+    pub study: Arc<Study>,
+    /// The facts of its env stages.
+    pub stages: EnvStages,
+    /// Limits.
+    pub limits: Limits,
+    /// True if people are let in without a link.
+    pub is_open: bool,
+}
+
 /// The machine: what is durable, and the process if it runs.
-pub struct Server {
-    study: Arc<Study>,
-    stages: EnvStages,
-    limits: Limits,
+pub struct Server<S = MemoryStorage> {
+    program: Program,
     rng: SeededRng,
     injected: FaultInjection,
-    /// The files, which outlive the process.
-    pub disk: Disk,
-    database: Database,
+    /// Its tables and files, which outlive the process.
+    storage: S,
     skew_us: u64,
     process: Option<Process>,
     outgoing: VecDeque<Outgoing>,
@@ -68,6 +76,12 @@ struct Process {
     /// The write that the database is busy with, and until when.
     storing: Option<(u64, Write)>,
     writers: BTreeMap<u16, EpisodeWriter>,
+    /// The episodes that have got work and may have nothing else to do.
+    ready: BTreeSet<u16>,
+    /// The episodes that are busy, with the time at which they are done.
+    busy: BTreeSet<(u64, u16)>,
+    /// When the arbiter wants to be called, server clock, microseconds.
+    due_us: Option<u64>,
 }
 
 /// Work of the hub that is done in its order.
@@ -102,16 +116,30 @@ pub fn limits() -> Limits {
 }
 
 impl Server {
-    /// A machine on which nothing runs yet.
+    /// A machine on which nothing runs yet, with everything in memory.
     pub fn new(seed: u64, study: Arc<Study>, stages: EnvStages, injected: FaultInjection) -> Self {
-        Self {
+        let program = Program {
             study,
             stages,
             limits: limits(),
+            is_open: true,
+        };
+        let storage = MemoryStorage {
+            database: Database::new(injected.lose_drafts),
+            ..MemoryStorage::default()
+        };
+        Self::with_storage(seed, program, storage, injected)
+    }
+}
+
+impl<S: Storage> Server<S> {
+    /// A machine on which nothing runs yet, with this storage.
+    pub fn with_storage(seed: u64, program: Program, storage: S, injected: FaultInjection) -> Self {
+        Self {
+            program,
             rng: SeededRng::new(seed, "server"),
             injected,
-            disk: Disk::default(),
-            database: Database::new(injected.lose_drafts),
+            storage,
             skew_us: 0,
             process: None,
             outgoing: VecDeque::new(),
@@ -119,9 +147,14 @@ impl Server {
         }
     }
 
-    /// The tables.
-    pub fn database(&self) -> &Database {
-        &self.database
+    /// The storage, which outlives the process.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// The same, once the machine is not needed any more.
+    pub fn into_storage(self) -> S {
+        self.storage
     }
 
     /// The server's clock.
@@ -141,42 +174,27 @@ impl Server {
     pub fn start(&mut self, now_us: u64) -> Result<(), String> {
         // Between two processes the clock of the machine may have been set.
         self.skew_us += self.rng.below(30_000);
+        let clock_us = self.clock_us(now_us);
+        let (restored, logs) = self.storage.restore(clock_us, &self.program.study)?;
         let mut writers = BTreeMap::new();
-        let mut rows = Vec::new();
-        for row in self.database.running() {
-            let file = self.disk.open(&row.episode);
-            let file = file.ok_or_else(|| format!("recovery: {} has no file", row.episode))?;
-            let episode = Episode::recover_from(Box::new(file), stored)
-                .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
+        for (era, episode) in logs {
             let writer = EpisodeWriter {
-                name: row.episode.clone(),
+                name: episode.header().episode.clone(),
                 episode: Some(episode),
                 ..EpisodeWriter::default()
             };
-            writers.insert(row.era.0, writer);
-            rows.push(row);
+            writers.insert(era.0, writer);
         }
-        let running: Vec<_> = rows
-            .into_iter()
-            .filter_map(|row| {
-                let episode = writers.get(&row.era.0)?.episode.as_ref()?;
-                Some((row, episode))
-            })
-            .collect();
-        let restored = self
-            .database
-            .restore(&self.study, &running)
-            .map_err(|error| format!("recovery: {error}"))?;
         let mut rng = SeededRng::new(self.rng.bits(), "secrets");
         let random = Box::new(move |bytes: &mut [u8]| {
             bytes.fill_with(|| rng.bits() as u8);
         });
         let hub = Arbiter::new(
-            self.clock_us(now_us),
-            Arc::clone(&self.study),
-            self.limits.clone(),
-            self.stages.clone(),
-            true,
+            clock_us,
+            Arc::clone(&self.program.study),
+            self.program.limits.clone(),
+            self.program.stages.clone(),
+            self.program.is_open,
             random,
             restored,
         );
@@ -185,6 +203,9 @@ impl Server {
             todo: VecDeque::new(),
             storing: None,
             writers,
+            ready: BTreeSet::new(),
+            busy: BTreeSet::new(),
+            due_us: None,
         });
         self.carry_out(now_us)
     }
@@ -193,7 +214,8 @@ impl Server {
     ///
     /// # Errors
     /// The database refuses the write that just made it.
-    pub fn crash(&mut self) -> Result<(), String> {
+    pub fn crash(&mut self, now_us: u64) -> Result<(), String> {
+        let clock_us = self.clock_us(now_us);
         let Some(process) = self.process.take() else {
             return Ok(());
         };
@@ -201,25 +223,26 @@ impl Server {
         if let Some((_, write)) = process.storing
             && self.rng.one_in(2)
         {
-            self.database.write(write)?;
+            self.storage.write(clock_us, write)?;
         }
         for writer in process.writers.into_values() {
-            let Some(file) = self.disk.open(&writer.name) else {
+            let Some(len) = self.storage.file_len(&writer.name) else {
                 continue;
             };
             match writer.busy {
                 Some((_, Event::Opened(..), _)) if self.rng.one_in(2) => {
-                    self.disk.forget(&writer.name);
+                    self.storage.forget(&writer.name);
                 }
                 Some((_, Event::Opened(..), _)) => {}
                 Some((_, _, before)) => {
-                    let written = file.len().saturating_sub(before) as u64;
-                    file.tear(before + self.rng.between(0, written) as usize);
+                    let written = len.saturating_sub(before) as u64;
+                    let kept = before + self.rng.between(0, written) as usize;
+                    self.storage.tear(&writer.name, kept);
                 }
                 None => {}
             }
             if self.injected.lose_writes {
-                file.tear(writer.before.max(1));
+                self.storage.tear(&writer.name, writer.before.max(1));
             }
         }
         Ok(())
@@ -240,12 +263,11 @@ impl Server {
     /// When [`Self::run`] wants to be called.
     pub fn next_us(&self) -> Option<u64> {
         let process = self.process.as_ref()?;
-        let hub = process.hub.poll_timeout();
-        let hub = hub.map(|(at_us, _)| at_us.saturating_sub(EPOCH_US + self.skew_us));
+        let hub = process.due_us;
+        let hub = hub.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
         let storing = process.storing.as_ref().map(|(until_us, _)| *until_us);
-        let writers = process.writers.values();
-        let busy = writers.filter_map(|writer| writer.busy.as_ref().map(|busy| busy.0));
-        busy.chain(hub).chain(storing).min()
+        let busy = process.busy.first().map(|(until_us, _)| *until_us);
+        [busy, hub, storing].into_iter().flatten().min()
     }
 
     /// Does what is due.
@@ -258,18 +280,9 @@ impl Server {
             return Ok(());
         };
         if let Some((_, write)) = process.storing.take_if(|(until_us, _)| *until_us <= now_us) {
-            self.database.write(write)?;
+            self.storage.write(clock_us, write)?;
         }
-        let mut done = Vec::new();
-        for writer in process.writers.values_mut() {
-            if let Some((_, event, before)) =
-                writer.busy.take_if(|(until_us, ..)| *until_us <= now_us)
-            {
-                writer.before = before;
-                done.push(event);
-            }
-        }
-        for event in done {
+        for event in process.finish(now_us) {
             if let Event::Ended(era, _) = &event {
                 process.writers.remove(&era.0);
             }
@@ -328,25 +341,42 @@ impl Server {
                 }
             }
         }
-        let Self {
-            process: Some(process),
-            disk,
-            rng,
-            injected,
-            taken,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        for (&era, writer) in &mut process.writers {
-            taken.extend(writer.work(now_us, Era(era), disk, rng, *injected));
+        for era in std::mem::take(&mut process.ready) {
+            let Some(writer) = process.writers.get_mut(&era) else {
+                continue;
+            };
+            let (storage, rng) = (&mut self.storage, &mut self.rng);
+            let taken = writer.work(now_us, Era(era), storage, rng, self.injected);
+            self.taken.extend(taken);
+            if let Some((until_us, ..)) = &writer.busy {
+                process.busy.insert((*until_us, era));
+            }
         }
+        process.due_us = process.hub.poll_timeout().map(|(at_us, _)| at_us);
         Ok(())
     }
 }
 
 impl Process {
+    /// The results of the episodes that are done with their work, in the order of their eras.
+    fn finish(&mut self, now_us: u64) -> Vec<Event> {
+        let later = self.busy.split_off(&(now_us + 1, 0));
+        let done = std::mem::replace(&mut self.busy, later);
+        let eras: BTreeSet<u16> = done.into_iter().map(|(_, era)| era).collect();
+        let mut events = Vec::new();
+        for era in eras {
+            let Some(writer) = self.writers.get_mut(&era) else {
+                continue;
+            };
+            if let Some((_, event, before)) = writer.busy.take() {
+                writer.before = before;
+                self.ready.insert(era);
+                events.push(event);
+            }
+        }
+        events
+    }
+
     /// Hands work to the thread of an episode; the failure if there is none.
     fn hand(&mut self, era: Era, work: Work) -> Option<Event> {
         if let Work::Open(header) = &work {
@@ -356,6 +386,7 @@ impl Process {
             };
             self.writers.insert(era.0, writer);
         }
+        self.ready.insert(era.0);
         match self.writers.get_mut(&era.0) {
             Some(writer) => writer.queue.push_back(work),
             None => return Some(work.failure_event(era)),
@@ -370,7 +401,7 @@ impl EpisodeWriter {
         &mut self,
         now_us: u64,
         era: Era,
-        disk: &mut Disk,
+        storage: &mut impl Storage,
         rng: &mut SeededRng,
         injected: FaultInjection,
     ) -> Option<Taken> {
@@ -387,8 +418,10 @@ impl EpisodeWriter {
         if injected.cut_at_least {
             cut_at_least(&mut work);
         }
-        let before = disk.open(&self.name).map_or(0, |file| file.len());
-        let event = perform_work(era, &mut self.episode, work, |header| create(disk, header));
+        let before = storage.file_len(&self.name).unwrap_or(0);
+        let event = perform_work(era, &mut self.episode, work, |header| {
+            storage.create(header)
+        });
         let taken = match (&event, reports) {
             (Event::Changed(_, _, Some(change)), Some(reports)) => Some(Taken {
                 era,
@@ -408,13 +441,6 @@ fn latency(rng: &mut SeededRng) -> u64 {
         0 => rng.between(1_000, 60_000),
         _ => rng.between(100, 1_000),
     }
-}
-
-fn create(disk: &mut Disk, header: Header) -> Result<Episode, OpenError> {
-    let file = disk
-        .create(&header.episode)
-        .ok_or_else(|| std::io::Error::other("the file is there"))?;
-    Episode::create_in(Box::new(file), header, stored)
 }
 
 /// Keeps the report that has least.

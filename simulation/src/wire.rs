@@ -4,11 +4,35 @@ use std::collections::BTreeMap;
 
 use crate::network_conditions::{End, NetworkConditions};
 
-/// Messages of one page in a second, and in a burst, that the server takes.
+/// Messages of one page that the server still takes: a bucket that fills steadily. Datagrams leave half of it to the
+/// others.
 #[derive(Clone, Copy, Debug)]
-struct Budget {
+pub struct Budget {
     left: f64,
     at_us: u64,
+}
+
+impl Budget {
+    /// A full one.
+    pub fn new(now_us: u64, burst: u32) -> Self {
+        Self {
+            left: f64::from(burst),
+            at_us: now_us,
+        }
+    }
+
+    /// True if the server takes another message, which is told whether it is a datagram, at a rate of messages in a
+    /// second and in a burst.
+    pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
+        let passed_us = now_us - self.at_us;
+        let most = f64::from(burst);
+        let filled = self.left + passed_us as f64 * f64::from(per_s) / 1e6;
+        (self.left, self.at_us) = (filled.min(most), now_us);
+        let kept = if is_datagram { most / 2.0 } else { 0.0 };
+        let enough = self.left >= kept + 1.0;
+        self.left -= f64::from(u8::from(enough));
+        enough
+    }
 }
 
 /// One connection.
@@ -48,14 +72,7 @@ impl Wire {
 
     /// True if the server takes another message of this page, which is told whether it is a datagram.
     pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
-        let passed_us = now_us - self.budget.at_us;
-        let most = f64::from(burst);
-        let filled = self.budget.left + passed_us as f64 * f64::from(per_s) / 1e6;
-        (self.budget.left, self.budget.at_us) = (filled.min(most), now_us);
-        let kept = if is_datagram { most / 2.0 } else { 0.0 };
-        let enough = self.budget.left >= kept + 1.0;
-        self.budget.left -= f64::from(u8::from(enough));
-        enough
+        self.budget.take(now_us, (per_s, burst), is_datagram)
     }
 }
 
@@ -79,10 +96,7 @@ impl Wires {
             up_us: 0,
             down_us: 0,
             down: 0,
-            budget: Budget {
-                left: f64::from(burst),
-                at_us: now_us,
-            },
+            budget: Budget::new(now_us, burst),
         };
         self.wires.insert(self.next, wire);
         self.next

@@ -38,9 +38,43 @@ impl Persistence {
         let store = SqliteStore::open(data.path())
             .await
             .context("the database cannot be opened")?;
+        Self::with_store(store, data, study).await
+    }
+
+    /// Opens the database of a rehearsal on a virtual clock, as [`SqliteStore::open_rehearsed`] does, at a time of it,
+    /// microseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// The database cannot be opened.
+    pub async fn open_rehearsed(
+        data: &DataDir,
+        study: Arc<Study>,
+        now_us: u64,
+    ) -> anyhow::Result<Self> {
+        let store = SqliteStore::open_rehearsed(data.path())
+            .await
+            .context("the database cannot be opened")?;
+        store.tell_time(now_us).await?;
+        Self::with_store(store, data, study).await
+    }
+
+    async fn with_store(
+        store: SqliteStore,
+        data: &DataDir,
+        study: Arc<Study>,
+    ) -> anyhow::Result<Self> {
         store.keep_study(&study.hash, &study.canonical).await?;
         let data = data.path().to_owned();
         Ok(Self { store, data, study })
+    }
+
+    /// Makes a change of a rehearsal durable at a time of its clock, microseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is then stored.
+    pub async fn write_at(&self, now_us: u64, write: Write) -> Result<(), StoreError> {
+        self.store.tell_time(now_us).await?;
+        self.write(write).await
     }
 
     /// Closes the database.

@@ -7,6 +7,7 @@ mod messages;
 mod payments;
 mod rows;
 mod sessions;
+mod told_time;
 
 use std::path::Path;
 use std::time::Duration;
@@ -61,6 +62,32 @@ impl SqliteStore {
         };
         store.migrate().await?;
         Ok(store)
+    }
+
+    /// Opens the store of a rehearsal on a virtual clock: nothing waits for the disk, and rows have the time that
+    /// [`Self::tell_time`] told last.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn open_rehearsed(data: &Path) -> Result<Self, StoreError> {
+        let options = options(data)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Memory)
+            .synchronous(SqliteSynchronous::Off);
+        let store = Self {
+            pool: connect(options).await?,
+        };
+        store.migrate().await?;
+        told_time::follow(&store.pool).await?;
+        Ok(store)
+    }
+
+    /// Tells a store of [`Self::open_rehearsed`] the time, microseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// [`StoreError`], also for any other store.
+    pub async fn tell_time(&self, now_us: u64) -> Result<(), StoreError> {
+        told_time::tell(&self.pool, now_us).await
     }
 
     /// Opens the store of a data folder for reading, also while a server writes to it.

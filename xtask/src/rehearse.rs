@@ -18,7 +18,7 @@ const DEFAULTS: [(&str, &str); 4] = [
     ("--arrivals-per-min", "60"),
 ];
 
-/// `cargo xtask rehearse`: the program reads its own options.
+/// `cargo xtask rehearse`: the program reads its own options, but for `--process`.
 pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
     become_program(order(&Workspace::find()?, &options))
@@ -27,7 +27,7 @@ pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
 /// The kill test with these options.
 pub(crate) fn order(workspace: &Workspace, options: &[OsString]) -> Command {
     let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
-    coplay.args(["--bin", "coplay", "--", "rehearse"]);
+    coplay.args(["--bin", "coplay", "--", "rehearse", "--process"]);
     coplay.arg(workspace.root.join(STUDY));
     for (name, value) in DEFAULTS {
         let is_given = |option: &OsString| {

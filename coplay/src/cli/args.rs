@@ -83,13 +83,16 @@ pub struct RehearseArgs {
     /// Seed of bots and faults.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Maximum speed, as a multiple of real time.
-    #[arg(long, default_value_t = 60.0, value_name = "TIMES", value_parser = positive)]
-    pub speed: f64,
-    /// Use real pages in a headless Chromium for this many sessions, the first ones.
+    /// Start the real program and use real sockets, instead of one process on a virtual clock.
+    #[arg(long)]
+    pub process: bool,
+    /// With --process: maximum speed, as a multiple of real time [default: 60].
+    #[arg(long, value_name = "TIMES", value_parser = positive)]
+    pub speed: Option<f64>,
+    /// With --process: use real pages in a headless Chromium for this many sessions, the first ones.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
     pub browsers: u32,
-    /// Chromium or Chrome to use [default: $COPLAY_CHROMIUM, otherwise the first in PATH].
+    /// With --process: Chromium or Chrome to use [default: $COPLAY_CHROMIUM, otherwise the first in PATH].
     #[arg(long, value_name = "PROGRAM")]
     pub chromium: Option<PathBuf>,
     /// Keep the data in this new folder, instead of deleting them at the end.
@@ -98,6 +101,21 @@ pub struct RehearseArgs {
     /// Print one JSON object for scripts.
     #[arg(long)]
     pub json: bool,
+}
+
+impl RehearseArgs {
+    /// The reason why these arguments do not go together, if they do not.
+    pub fn refusal(&self) -> Option<&'static str> {
+        let is_virtual = !self.process;
+        if is_virtual && (self.browsers > 0 || self.chromium.is_some()) {
+            return Some(
+                "a browser cannot run on a virtual clock; add --process, which starts the real program",
+            );
+        }
+        (is_virtual && self.speed.is_some()).then_some(
+            "a rehearsal on a virtual clock always runs as fast as it can; add --process, or leave --speed out",
+        )
+    }
 }
 
 /// Arguments of `coplay pay`.

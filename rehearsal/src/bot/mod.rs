@@ -237,7 +237,7 @@ impl Bot {
         due.min()
     }
 
-    /// What the bot has waited for in vain by now, and the number of that wait; the driver knows whether that is the
+    /// The event that the bot has awaited in vain by now, after the number of that wait; the driver knows if that is the
     /// fault of a slow machine, and otherwise calls [`Self::give_up`].
     pub(super) fn overdue(&self, now_us: u64) -> Option<(u64, String)> {
         let (at_us, number, what) = self.next_deadline();

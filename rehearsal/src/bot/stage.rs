@@ -43,6 +43,11 @@ impl Bot {
                     view: view.clone(),
                 };
                 self.drafts.check(&stage, draft.as_ref())?;
+                // Others may find somebody who still reads an outcome, and so never sees the lobby.
+                if matches!(stage.view, StageView::Lobby { .. }) && self.lobby_us.is_none() {
+                    self.lobby_us = Some(now_us);
+                    self.tempt(now_us, &stage);
+                }
             }
             ServerMessage::DraftKept { number } => {
                 let tab = self.tab.as_ref().map_or(0, |tab| tab.number);
@@ -95,12 +100,8 @@ impl Bot {
         (self.act, self.outcome_us) = (None, None);
         self.drafts.stop();
         self.talking = Talking::default();
-        let is_first_wait = matches!(stage.view, Lobby { .. }) && self.lobby_us.is_none();
-        if is_first_wait {
-            self.lobby_us = Some(now_us);
-        }
         self.meet(now_us, &stage)?;
-        if is_first_wait || !matches!(stage.view, Lobby { .. }) {
+        if !matches!(stage.view, Lobby { .. }) {
             self.tempt(now_us, &stage);
         }
         // It came while the outcome of the episode before was read.

@@ -330,7 +330,7 @@ impl Rehearsal {
             snapshots: self.snapshots,
             lasted_us,
             took,
-            cpu_s: self.cpu_s,
+            cpu_s: Some(self.cpu_s),
             round_trips,
             kills: self.killed,
             chromium: self.product,

@@ -166,7 +166,7 @@ impl Run {
         if !self.server.is_up() {
             return Ok(());
         }
-        self.server.crash()?;
+        self.server.crash(self.now_us)?;
         for conn in self.wires.accepted() {
             if let Some(wire) = self.wires.get(conn) {
                 wire.at_server = false;

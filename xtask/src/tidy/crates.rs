@@ -60,6 +60,7 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
     (
         "rehearsal",
         &[
+            "archive",
             "catalog",
             "client-core",
             "clock",
@@ -70,6 +71,7 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
             "policy",
             "protocol",
             "server-core",
+            "simulation",
             "store",
             "study",
             "survey",

@@ -1,0 +1,253 @@
+//! A rehearsal in one process, on a virtual clock: the same bots, the same arbiter, archive and database as in the real
+//! program, and a simulated network between them.
+//!
+//! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
+//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, each by itself, and
+//! then exchange what they sent.
+
+mod database;
+mod folder;
+mod machine;
+mod network;
+mod people;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use catalog::models;
+use server_core::arbiter::{EnvStage, EnvStages};
+use server_core::limits::Limits;
+use simulation::rng::SeededRng;
+use simulation::server::{EPOCH_US, Program};
+use store::data_folder::DataDir;
+use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
+
+use tracing::subscriber::NoSubscriber;
+
+use crate::bot::StudyInfo;
+use crate::entry::EntryWay;
+use crate::line::{Line, standing};
+use crate::record::{Phase, Shared};
+use crate::schedule::Schedule;
+use crate::{Played, RehearsalOptions};
+use database::Database;
+use folder::FolderStorage;
+use machine::Machine;
+use people::People;
+
+/// A second, microseconds.
+const S: u64 = 1_000_000;
+
+/// The secret of participant links in a data folder.
+const LINKS_KEY: &str = "links.key";
+
+/// How many steps pass between two looks at whether to show progress.
+const STEPS_A_LOOK: u32 = 256;
+
+/// Rehearses a study on a virtual clock.
+///
+/// # Errors
+/// The disk or the database failed.
+pub(crate) async fn rehearse(
+    options: &RehearsalOptions,
+    study: Arc<Study>,
+    facts: &EnvFactsByStage,
+    data: &Path,
+) -> anyhow::Result<Played> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let (options, facts, data) = (options.clone(), facts.clone(), data.to_owned());
+    let stop = Arc::clone(&is_stopped);
+    let work = move || VirtualRun::open(&options, study, facts, &data)?.run(&options, &data, &stop);
+    let thread = std::thread::Builder::new().name("rehearsal".to_owned());
+    let (done, result) = tokio::sync::oneshot::channel();
+    // A server of its own would log to a file; nobody is to take its notes for those of this program.
+    let work = move || tracing::subscriber::with_default(NoSubscriber::new(), work);
+    let thread = thread.spawn(move || drop(done.send(work())))?;
+    // Who does not want the result any more waits until nothing is written any more.
+    let _stopper = Stopper(is_stopped, Some(thread));
+    result.await.context("the rehearsal panicked")?
+}
+
+/// Stops a run and waits for its end when it is dropped.
+struct Stopper(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        // A panic is told by the missing result.
+        let _ = self.1.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+/// A run.
+struct VirtualRun {
+    study: Arc<Study>,
+    machine: Machine,
+    people: People,
+    sessions: Vec<(String, Shared)>,
+    began_us: u64,
+    now_us: u64,
+    line: Line,
+}
+
+impl VirtualRun {
+    fn open(
+        options: &RehearsalOptions,
+        study: Arc<Study>,
+        facts: EnvFactsByStage,
+        data: &Path,
+    ) -> anyhow::Result<Self> {
+        let links = match EntryWay::is_by_links(&study) {
+            true => options.sessions,
+            false => 0,
+        };
+        prepare(&study, data, options.seed)?;
+        let database = Database::open(data, Arc::clone(&study), links)?;
+        let program = Program {
+            study: Arc::clone(&study),
+            stages: env_stages(&study, facts),
+            limits: Limits::default(),
+            is_open: false,
+        };
+        let began_us = EPOCH_US + S;
+        let storage = FolderStorage::new(data, database);
+        let mut machine =
+            Machine::start(EPOCH_US, options.seed, options.sessions, program, storage)
+                .map_err(anyhow::Error::msg)?;
+        let schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
+        machine.kill_at(schedule.kills_us.clone());
+        let info = StudyInfo {
+            study: Arc::clone(&study),
+            partners: models::partners(&study),
+        };
+        let sessions = schedule.sessions();
+        let tickets = schedule.tickets.into_iter().enumerate().collect();
+        Ok(Self {
+            study,
+            machine,
+            people: People::new(options.seed, info, tickets),
+            sessions,
+            began_us,
+            now_us: EPOCH_US,
+            line: Line::new(),
+        })
+    }
+
+    fn run(
+        mut self,
+        options: &RehearsalOptions,
+        data: &Path,
+        is_stopped: &AtomicBool,
+    ) -> anyhow::Result<Played> {
+        let began = Instant::now();
+        let mut steps = 0_u32;
+        while !self.people.is_over() {
+            anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
+            self.step().map_err(anyhow::Error::msg)?;
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_A_LOOK) {
+                self.tell();
+            }
+        }
+        let lasted_us = self.settle(is_stopped)?.saturating_sub(self.began_us);
+        let kills = self.machine.killed;
+        let storage = self.machine.stop().map_err(anyhow::Error::msg)?;
+        let snapshots = storage.close()?;
+        // Anybody could know the tokens of links that come from a seed.
+        std::fs::remove_file(data.join(LINKS_KEY))?;
+        Ok(Played {
+            options: options.clone(),
+            study: self.study,
+            sessions: self.sessions,
+            snapshots,
+            lasted_us,
+            took: began.elapsed(),
+            cpu_s: None,
+            round_trips: Vec::new(),
+            kills,
+            chromium: None,
+            log: String::new(),
+        })
+    }
+
+    /// Runs everybody until the first of what they send now may arrive.
+    fn step(&mut self) -> Result<(), String> {
+        let times = [self.people.next_us(), self.machine.next_us()];
+        let next_us = times.into_iter().flatten().min();
+        let next_us = next_us.ok_or("nothing will ever happen again")?;
+        self.now_us = self.now_us.max(next_us);
+        let until_us = self.now_us + network::LEAST_US;
+        let up = self.people.run(until_us);
+        let down = self.machine.run(until_us)?;
+        up.into_iter().for_each(|sent| self.machine.take(sent));
+        down.into_iter().for_each(|sent| self.people.take(sent));
+        Ok(())
+    }
+
+    /// Waits until the server has ended by its own rules whatever nobody returns to: every episode, and every session
+    /// if the study lets sessions expire. Gives the time of the end.
+    fn settle(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<u64> {
+        let expires_h = self.study.keeping.expires_h;
+        let waits_s = u64::from(expires_h.unwrap_or(0)) * 3_600 + 1_800;
+        let until_us = self.now_us + waits_s * S;
+        loop {
+            anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
+            let (open, running) = self.machine.storage().unfinished();
+            let is_done = running == 0 && (open == 0 || expires_h.is_none());
+            let next_us = self.machine.next_us().filter(|at_us| *at_us < until_us);
+            let (false, Some(next_us)) = (is_done, next_us) else {
+                return Ok(self.now_us);
+            };
+            self.now_us = self.now_us.max(next_us);
+            let sent = self.machine.run(self.now_us + network::LEAST_US);
+            sent.map_err(anyhow::Error::msg)?;
+        }
+    }
+
+    fn tell(&mut self) {
+        let since_us = self.now_us.saturating_sub(self.began_us);
+        let sessions = &self.sessions;
+        self.line.tell(|| {
+            let phases = sessions
+                .iter()
+                .map(|(_, record)| record.lock().phase.clone());
+            standing(since_us, &phases.collect::<Vec<Phase>>())
+        });
+    }
+}
+
+/// Makes the data folder with what a server puts there at its start.
+fn prepare(study: &Study, data: &Path, seed: u64) -> anyhow::Result<()> {
+    let folder = DataDir::open(data)?;
+    folder.store_study(study)?;
+    for stage in &study.timeline {
+        if let StageKind::Env(env) = &stage.kind
+            && let Some(file) = &env.module
+        {
+            folder.store_module(&env.env, file.bytes.to_vec().into())?;
+        }
+    }
+    for model in &study.models {
+        folder.store_model(model)?;
+    }
+    let mut rng = SeededRng::new(seed, "links");
+    let mut key = [0; 32];
+    key.fill_with(|| rng.bits() as u8);
+    std::fs::write(data.join(LINKS_KEY), key).context("the secret of the participant links")
+}
+
+/// The facts of each env stage. Environments of this program are played natively, and so have no module.
+fn env_stages(study: &Study, facts: EnvFactsByStage) -> EnvStages {
+    let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
+        let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
+            return None;
+        };
+        let module = env.module.as_ref().map(|file| file.sha256.clone());
+        let module = module.unwrap_or_default();
+        Some(((index, params), EnvStage { facts, module }))
+    };
+    facts.into_iter().filter_map(stage).collect()
+}

@@ -1,0 +1,52 @@
+//! Times of rows by a clock that is told, not by the machine's: for rehearsals, whose time is virtual.
+//!
+//! The tables give their rows the time themselves. Triggers of the connection alone put the told time in its place, so
+//! nothing of it is in the file.
+
+use sqlx::sqlite::SqlitePool;
+use sqlx::{AssertSqlSafe, Row as _, raw_sql};
+
+use crate::StoreError;
+
+/// The table of the connection that has the time.
+const CLOCK: &str =
+    "CREATE TEMP TABLE told_time (at TEXT NOT NULL); INSERT INTO told_time VALUES ('');";
+
+/// The columns of the file that have a time.
+const COLUMNS: &str = "SELECT m.name, c.name FROM main.sqlite_schema AS m, pragma_table_info(m.name) AS c \
+                       WHERE m.type = 'table' AND c.type = 'TEXT' AND (c.name = 'at' OR c.name LIKE '%\\_at' ESCAPE '\\')";
+
+/// Has the connection write told times from now on.
+pub(super) async fn follow(pool: &SqlitePool) -> Result<(), StoreError> {
+    raw_sql(CLOCK).execute(pool).await?;
+    for row in sqlx::query(COLUMNS).fetch_all(pool).await? {
+        let (table, column): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        // Names of our own tables.
+        let trigger = |when: &str, event: &str, is_news: &str| {
+            format!(
+                "CREATE TEMP TRIGGER told_{when}_{table}_{column} AFTER {event} ON main.{table} WHEN {is_news} BEGIN \
+                 UPDATE {table} SET {column} = (SELECT at FROM temp.told_time) WHERE rowid = NEW.rowid; END;"
+            )
+        };
+        let is_there = format!("NEW.{column} IS NOT NULL");
+        let is_changed = format!("NEW.{column} IS NOT NULL AND NEW.{column} IS NOT OLD.{column}");
+        let triggers = [
+            trigger("insert", "INSERT", &is_there),
+            trigger("update", &format!("UPDATE OF {column}"), &is_changed),
+        ];
+        raw_sql(AssertSqlSafe(triggers.concat()))
+            .execute(pool)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Tells the time, microseconds since the Unix epoch.
+pub(super) async fn tell(pool: &SqlitePool, now_us: u64) -> Result<(), StoreError> {
+    let sql = "UPDATE temp.told_time SET at = strftime('%Y-%m-%dT%H:%M:%fZ', ? / 1e6, 'unixepoch')";
+    sqlx::query(sql)
+        .bind(now_us.cast_signed())
+        .execute(pool)
+        .await?;
+    Ok(())
+}
