@@ -2,6 +2,9 @@
 //!
 //! [`Arbiter`] is a state machine: events go in with the time, and effects come out, which the shell carries out in their
 //! order. It must not know of sockets, files, databases or clocks. Its random numbers come from a given source.
+//!
+//! It coordinates machines that do not know each other: `Sessions`, `Lobbies`, `Groups` and `Episodes` own their tables,
+//! and say when and why they want to be called. `session`, `group`, `episode` and `rows` are plain data.
 
 mod absence_rules;
 mod answers;
