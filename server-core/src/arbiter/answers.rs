@@ -11,9 +11,6 @@ const PAGES: usize = 50;
 /// Time from draft to draft, microseconds.
 const DRAFT_EACH_US: u64 = 500_000;
 
-/// The time by which a page's account of how long a stage was shown may exceed the server's, milliseconds.
-const AHEAD_MS: u64 = 3_000;
-
 impl Arbiter {
     /// A page is done with a stage: answers are durable, then the place, then the next stage is shown.
     pub(super) fn handle_stage_done(
@@ -24,7 +21,8 @@ impl Arbiter {
         answers: Vec<Answer>,
         pages_ms: Vec<u32>,
     ) {
-        if self.rests_too_short(now_us, who) || self.chats_too_short(now_us, who) {
+        let session = &self.sessions[who];
+        if session.rests_too_short(&self.study, now_us) || self.chats_too_short(now_us, who) {
             return self.show_stage(now_us, who);
         }
         if let StageKind::Debrief(debrief) = self.stage_kind(self.stage_of(who))
@@ -32,8 +30,11 @@ impl Arbiter {
         {
             return self.withdraw(now_us, who, at);
         }
-        let refused =
-            self.is_too_much(&answers, &pages_ms) || self.is_too_soon(now_us, who, &pages_ms);
+        let is_too_soon = match self.stage_kind(self.stage_of(who)) {
+            StageKind::Instructions(it) => self.sessions[who].reads_too_fast(now_us, it, &pages_ms),
+            _ => false,
+        };
+        let refused = is_too_soon || self.is_too_much(&answers, &pages_ms);
         let event = study::ProgressEvent::StageDone {
             at,
             answers: &answers,
@@ -128,29 +129,6 @@ impl Arbiter {
     fn is_too_much(&self, answers: &[Answer], pages_ms: &[u32]) -> bool {
         let is_long = |answer: &Answer| size(answer) > self.limits.answer_bytes;
         answers.len() > self.limits.answers || answers.iter().any(is_long) || pages_ms.len() > PAGES
-    }
-
-    /// Records when a stage is first shown.
-    pub(super) fn note_shown(&mut self, now_us: u64, who: SessionId) {
-        let shown_us = &mut self.sessions[who].shown_us;
-        if *shown_us == Some(0) {
-            *shown_us = Some(now_us);
-        }
-    }
-
-    /// True if a person has not taken the least time of the stage, or their page claims more time than the server has
-    /// seen.
-    fn is_too_soon(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
-        let StageKind::Instructions(it) = self.stage_kind(self.stage_of(who)) else {
-            return false;
-        };
-        if it.min_s == 0 {
-            return false;
-        }
-        let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
-        let seen_ms = |shown_us: u64| now_us.saturating_sub(shown_us) / 1_000;
-        let shown_us = self.sessions[who].shown_us;
-        !it.is_read(pages_ms) || shown_us.is_some_and(|at_us| said_ms > seen_ms(at_us) + AHEAD_MS)
     }
 }
 

@@ -50,7 +50,7 @@ impl Talk {
         self.bytes = self.lines.iter().map(|line| line.text.len()).sum();
     }
 
-    fn push(&mut self, line: Line) {
+    pub(super) fn push_line(&mut self, line: Line) {
         *self.turns.entry(line.place).or_default() = line.number + 1;
         self.bytes += line.text.len();
         self.lines.push_back(line);
@@ -105,23 +105,12 @@ impl Arbiter {
         members.filter(|(_, who)| writes(*who)).collect()
     }
 
-    fn place_in(&self, key: GroupId, who: SessionId) -> Option<Seat> {
-        let member = self.groups.find_member(key, who);
-        member.map(|(place, _)| place)
-    }
-
     /// The chat at a stage.
     fn chat(&self, stage: u16) -> Option<&Chat> {
         match self.stage_kind(stage) {
             StageKind::Chat(chat) => Some(chat),
             _ => None,
         }
-    }
-
-    /// True if a group has begun the chat of this visit.
-    pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
-        let talk = self.groups.get(key).and_then(|group| group.talk.as_ref());
-        talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
     }
 
     /// Those of a group who are here begin a chat.
@@ -155,7 +144,7 @@ impl Arbiter {
 
     fn show_chat(&mut self, now_us: u64, who: SessionId) {
         let shown = self.stage_message(who, self.stage_of(who), None);
-        self.note_shown(now_us, who);
+        self.sessions[who].note_shown(now_us);
         self.tell_session(who, shown);
         self.tell_talk(now_us, who);
     }
@@ -165,7 +154,8 @@ impl Arbiter {
         let Some((key, era)) = self.writes_in(who) else {
             return;
         };
-        let (Some(place), Some(round)) = (self.place_in(key, who), self.round_in(key, who)) else {
+        let (Some(place), Some(round)) = (self.groups.place_of(key, who), self.round_in(key, who))
+        else {
             return;
         };
         let stage = self.stage_of(who);
@@ -214,7 +204,7 @@ impl Arbiter {
         };
         let round = self.round_in(key, who).map_or(0, |round| round.number);
         let company = (0..).map(Seat).zip(self.company(key, round));
-        let own = self.place_in(key, who);
+        let own = self.groups.place_of(key, who);
         let mut others = company.filter(|(place, _)| Some(*place) != own);
         let left = self.chat_left_ms(now_us, key, who);
         left.is_some_and(|(may_ms, _)| may_ms > 0)
@@ -280,7 +270,7 @@ impl Arbiter {
     /// Takes a message. The error is the reason; `None` if the page has another number than the server.
     fn say(&mut self, now_us: u64, who: SessionId, saying: Saying) -> Result<(), Option<Unsaid>> {
         let (key, era) = self.writes_in(who).ok_or(Unsaid::Closed)?;
-        let place = self.place_in(key, who).ok_or(Unsaid::Closed)?;
+        let place = self.groups.place_of(key, who).ok_or(Unsaid::Closed)?;
         let here = self.round_in(key, who).ok_or(Unsaid::Closed)?;
         if here.number != saying.round {
             return Err(Some(Unsaid::Closed));
@@ -309,7 +299,7 @@ impl Arbiter {
         };
         self.store_line(key, who, era, &saying, &line);
         if let Some(talk) = self.groups.talk_at(key, saying.round) {
-            talk.push(line.clone());
+            talk.push_line(line.clone());
         }
         let round = saying.round;
         for (_, who) in self.writers(key) {
@@ -380,45 +370,6 @@ impl Arbiter {
                 let at = self.sessions[who].progress.position();
                 self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] });
                 self.show_stage(now_us, who);
-            }
-        }
-    }
-
-    /// Restores the messages of the groups in the data folder.
-    pub(super) fn restore_messages(&mut self, messages: Vec<MessageRow>) {
-        let keys = self.groups.iter();
-        let keys: BTreeMap<String, GroupId> =
-            keys.map(|(key, group)| (group.id.clone(), key)).collect();
-        for row in messages {
-            let Some(group) = keys
-                .get(&row.group)
-                .and_then(|key| self.groups.get_mut(*key))
-            else {
-                continue;
-            };
-            group.said = row.number + 1;
-            // A chat may have begun since; what was written before it is not told there.
-            if group
-                .talk
-                .as_ref()
-                .is_some_and(|talk| talk.round > row.round)
-            {
-                continue;
-            }
-            if group
-                .talk
-                .as_ref()
-                .is_none_or(|talk| talk.round < row.round)
-            {
-                group.talk = Some(Talk::new(row.round));
-            }
-            if let Some(talk) = &mut group.talk {
-                talk.push(Line {
-                    place: row.place,
-                    number: row.turn,
-                    at_us: row.at_us,
-                    text: row.text,
-                });
             }
         }
     }

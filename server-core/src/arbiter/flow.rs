@@ -117,11 +117,13 @@ impl Arbiter {
         }
         let stage = self.stage_of(who);
         match self.stage_kind(stage) {
-            StageKind::Env(_) if self.is_resting(who) => self.show_rest(now_us, who),
+            StageKind::Env(_) if self.sessions[who].is_resting(&self.study) => {
+                self.show_rest(now_us, who)
+            }
             kind if kind.is_together() => self.join_group_visit(now_us, who),
             StageKind::Env(_) => self.set_up_episode(now_us, None, &[SeatAssignment::Person(who)]),
             _ => {
-                self.note_shown(now_us, who);
+                self.sessions[who].note_shown(now_us);
                 self.give_ticket(who);
                 let message = self.stage_message(who, stage, None);
                 self.tell_session(who, message);

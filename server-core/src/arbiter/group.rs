@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 
 use protocol::Seat;
-use protocol::control::Absent;
+use protocol::control::{Absent, Line};
 use study::UnitAssignment;
 
 use super::chat::Talk;
 use super::lobbies::Room;
+use super::rows::MessageRow;
 use super::session::SessionId;
 
 /// A group.
@@ -113,6 +114,27 @@ impl Group {
             .iter()
             .flat_map(|one| after(*one).map(|other| (*one, *other)));
         pairs.collect()
+    }
+
+    /// Restores a message; those of the data folder come in their order.
+    pub(super) fn restore_message(&mut self, row: MessageRow) {
+        self.said = row.number + 1;
+        let round = self.talk.as_ref().map(|talk| talk.round);
+        // A chat may have begun since; what was written before it is not told there.
+        if round.is_some_and(|round| round > row.round) {
+            return;
+        }
+        if round.is_none_or(|round| round < row.round) {
+            self.talk = Some(Talk::new(row.round));
+        }
+        if let Some(talk) = &mut self.talk {
+            talk.push_line(Line {
+                place: row.place,
+                number: row.turn,
+                at_us: row.at_us,
+                text: row.text,
+            });
+        }
     }
 
     pub(super) fn member_mut(&mut self, who: SessionId) -> Option<&mut Member> {

@@ -127,7 +127,7 @@ impl Arbiter {
             return vec![Transition::Enter(who)];
         }
         let round = self.round_in(key, who).map_or(0, |round| round.number);
-        if self.is_chatting(key, round) {
+        if self.groups.is_chatting(key, round) {
             self.join_chat(now_us, key, who);
             return Vec::new();
         }

@@ -8,6 +8,7 @@ use protocol::Seat;
 
 use super::chat::Talk;
 use super::group::{DepartureReason, Group, GroupId, Member};
+use super::rows::MessageRow;
 use super::session::SessionId;
 
 /// The groups of a study.
@@ -51,6 +52,24 @@ impl Groups {
     pub(super) fn find_member(&self, key: GroupId, who: SessionId) -> Option<(Seat, Member)> {
         let mut members = self.get(key)?.members();
         members.find(|(_, member)| member.who == who)
+    }
+
+    /// The seat among those of people that somebody has in a group.
+    pub(super) fn place_of(&self, key: GroupId, who: SessionId) -> Option<Seat> {
+        self.find_member(key, who).map(|(place, _)| place)
+    }
+
+    /// The last group that one of these lobbies made with somebody.
+    pub(super) fn find_earlier(
+        &self,
+        who: SessionId,
+        is_lobby: impl Fn(u16) -> bool,
+    ) -> Option<GroupId> {
+        let mut own = self.iter().rev().filter(|(_, group)| {
+            let is_in = || group.members().any(|(_, member)| member.who == who);
+            group.is_kept && is_lobby(group.lobby) && is_in()
+        });
+        own.next().map(|(key, _)| key)
     }
 
     /// True if a group is durable, so that it cannot come to nothing any more.
@@ -102,6 +121,25 @@ impl Groups {
             *talk = Some(Talk::new(round));
         }
         talk.as_mut()
+    }
+
+    /// True if a group has begun the chat of this visit.
+    pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
+        let talk = self.get(key).and_then(|group| group.talk.as_ref());
+        talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
+    }
+
+    /// Restores the messages of the data folder.
+    pub(super) fn restore_messages(&mut self, messages: Vec<MessageRow>) {
+        let keys: BTreeMap<String, GroupId> = (self.iter())
+            .map(|(key, group)| (group.id.clone(), key))
+            .collect();
+        for row in messages {
+            let key = keys.get(&row.group);
+            if let Some(group) = key.and_then(|key| self.by_key.get_mut(key)) {
+                group.restore_message(row);
+            }
+        }
     }
 
     /// Forgets the messages of somebody in all chats, or of all who chatted with them.

@@ -6,30 +6,11 @@ use super::flow::Transition;
 use super::{Arbiter, Place, SessionId};
 
 impl Arbiter {
-    /// True if a session rests between two episodes.
-    pub(super) fn is_resting(&self, who: SessionId) -> bool {
-        self.sessions[who].progress.rest(&self.study).is_some()
-    }
-
-    /// For how long a session has rested, and for how long it must and may, microseconds.
-    fn rest_us(&self, now_us: u64, who: SessionId) -> Option<(u64, u64, Option<u64>)> {
-        let session = &self.sessions[who];
-        let rest = session.progress.rest(&self.study)?;
-        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
-        let rested_us = now_us.saturating_sub(session.rest_us.unwrap_or(now_us));
-        Some((rested_us, us(rest.min_s), rest.max_s.map(us)))
-    }
-
-    /// True if a page says too early that its person continues.
-    pub(super) fn rests_too_short(&self, now_us: u64, who: SessionId) -> bool {
-        let rest = self.rest_us(now_us, who);
-        rest.is_some_and(|(rested_us, least_us, _)| rested_us < least_us)
-    }
-
     /// Shows a connected participant the rest, with the time that is left of it, unless that is over.
     pub(super) fn show_rest(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         self.sessions[who].rest_us.get_or_insert(now_us);
-        let Some((rested_us, least_us, most_us)) = self.rest_us(now_us, who) else {
+        let rest = self.sessions[who].rest_times(&self.study, now_us);
+        let Some((rested_us, least_us, most_us)) = rest else {
             return Vec::new();
         };
         if most_us.is_some_and(|most_us| most_us <= rested_us) {
@@ -68,7 +49,10 @@ impl Arbiter {
     pub(super) fn settle_rests(&mut self, now_us: u64) {
         for who in self.sessions.poll_rested(now_us) {
             let session = &self.sessions[who];
-            if session.conn.is_some() && session.place == Place::Page && self.is_resting(who) {
+            if session.conn.is_some()
+                && session.place == Place::Page
+                && session.is_resting(&self.study)
+            {
                 let next = self.end_rest(who);
                 self.make_transitions(now_us, next);
             }

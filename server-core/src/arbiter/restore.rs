@@ -116,7 +116,7 @@ impl Arbiter {
         for group in restored.groups {
             arbiter.restore_group(group);
         }
-        arbiter.restore_messages(restored.messages);
+        arbiter.groups.restore_messages(restored.messages);
         for episode in restored.episodes {
             arbiter.restore_episode(now_us, episode);
         }

@@ -1,12 +1,16 @@
 //! The session of one participant: plain data.
 
-use study::Payment;
+use study::stage::Instructions;
+use study::{Payment, Study};
 
 use super::bucket::Bucket;
 use super::group::GroupId;
 use super::lobbies::Room;
 use super::{ConnId, Identity, WaitRow};
 use protocol::Era;
+
+/// The time by which a page's account of how long a stage was shown may exceed the server's, milliseconds.
+const AHEAD_MS: u64 = 3_000;
 
 /// A session inside the arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,6 +105,44 @@ impl Session {
         if matches!(self.place, Place::Chat(_)) {
             self.place = Place::Page;
         }
+    }
+
+    /// True if it rests between two episodes.
+    pub(super) fn is_resting(&self, study: &Study) -> bool {
+        self.progress.rest(study).is_some()
+    }
+
+    /// For how long it has rested, and for how long it must and may, microseconds.
+    pub(super) fn rest_times(&self, study: &Study, now_us: u64) -> Option<(u64, u64, Option<u64>)> {
+        let rest = self.progress.rest(study)?;
+        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        let rested_us = now_us.saturating_sub(self.rest_us.unwrap_or(now_us));
+        Some((rested_us, us(rest.min_s), rest.max_s.map(us)))
+    }
+
+    /// True if a page says too early that its person continues.
+    pub(super) fn rests_too_short(&self, study: &Study, now_us: u64) -> bool {
+        let rest = self.rest_times(study, now_us);
+        rest.is_some_and(|(rested_us, least_us, _)| rested_us < least_us)
+    }
+
+    /// Records when a stage is first shown.
+    pub(super) fn note_shown(&mut self, now_us: u64) {
+        if self.shown_us == Some(0) {
+            self.shown_us = Some(now_us);
+        }
+    }
+
+    /// True if a person has not taken the least time of instructions, or their page claims more time than the server
+    /// has seen.
+    pub(super) fn reads_too_fast(&self, now_us: u64, it: &Instructions, pages_ms: &[u32]) -> bool {
+        if it.min_s == 0 {
+            return false;
+        }
+        let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
+        let seen_ms = |shown_us: u64| now_us.saturating_sub(shown_us) / 1_000;
+        let is_ahead = |shown_us| said_ms > seen_ms(shown_us) + AHEAD_MS;
+        !it.is_read(pages_ms) || self.shown_us.is_some_and(is_ahead)
     }
 
     /// Takes note that the page is there, or was until now.

@@ -78,12 +78,8 @@ impl Arbiter {
     /// The group that a lobby is to bring together again, of somebody.
     fn earlier_group(&self, stage: u16, who: SessionId) -> Option<GroupId> {
         let id = self.study.lobby(stage)?.matching.reunite.as_ref()?;
-        let groups = self.groups.iter().rev();
-        let mut own = groups.filter(|(_, group)| {
-            let is_it = group.is_kept && self.study.timeline[usize::from(group.lobby)].id == *id;
-            is_it && group.members().any(|(_, member)| member.who == who)
-        });
-        own.next().map(|(key, _)| key)
+        let is_it = |lobby: u16| self.study.timeline[usize::from(lobby)].id == *id;
+        self.groups.find_earlier(who, is_it)
     }
 
     /// Has those rooms settled in which groups come together again: somebody has moved, who may be one who is missing.
