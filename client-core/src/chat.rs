@@ -122,9 +122,9 @@ impl Chat {
         })
     }
 
-    /// The time at which a message is to be sent, page clock, microseconds; `None` if none waits.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        self.queue.front().map(|_| self.due_us)
+    /// The time at which a message is to be sent, page clock, microseconds, and the reason; `None` if none waits.
+    pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
+        self.queue.front().map(|_| (self.due_us, "chat message"))
     }
 
     /// The texts not known to be durable, with the one in the field: each text under the number that its

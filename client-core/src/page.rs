@@ -84,17 +84,17 @@ impl<W: World> Page<W> {
     pub fn poll_timeout(&mut self, now_us: u64) -> Option<(u64, &'static str)> {
         let now = self.now(now_us);
         let is_welcomed = self.connection.is_welcomed();
-        let clock = self.clock.poll_timeout();
+        let clock_us = self.clock.next_question_us();
         let chat = self.writing.chat().and_then(Chat::poll_timeout);
         let drafts = self.drafts.poll_timeout();
         let episode = self.peer.as_ref();
         let timeouts = [
             self.connection.poll_timeout(),
-            Some((clock, "clock")).filter(|_| is_welcomed),
-            chat.map(|due_us| (due_us, "chat")).filter(|_| is_welcomed),
+            Some((clock_us, "clock")).filter(|_| is_welcomed),
+            chat.filter(|_| is_welcomed),
             drafts.filter(|_| is_welcomed && !self.stages.is_done()),
             self.stages.poll_timeout(),
-            episode.map(|peer| (peer.poll_timeout(now), "episode")),
+            episode.map(|peer| peer.poll_timeout(now)),
         ];
         timeouts.into_iter().flatten().min()
     }

@@ -53,7 +53,7 @@ pub struct ServerClock {
 impl ServerClock {
     /// True if it is time to ask the server; if so, the question counts as asked.
     pub fn ask(&mut self, page_us: u64) -> bool {
-        let due = page_us >= self.poll_timeout();
+        let due = page_us >= self.next_question_us();
         if due {
             self.asked_us = Some(page_us);
         }
@@ -61,7 +61,7 @@ impl ServerClock {
     }
 
     /// The time of the next question, page clock, microseconds; 0 for now.
-    pub fn poll_timeout(&self) -> u64 {
+    pub fn next_question_us(&self) -> u64 {
         let pause_us = if self.is_set() { STEADY_US } else { QUICK_US };
         self.asked_us.map_or(0, |asked_us| asked_us + pause_us)
     }

@@ -161,14 +161,14 @@ impl<W: World> Peer<W> {
         self.net.poll_effect()
     }
 
-    /// When [`Peer::handle_timeout`] is due at the latest, page clock, microseconds.
-    pub fn poll_timeout(&self, now: Now) -> u64 {
+    /// The time at which [`Peer::handle_timeout`] is due at the latest, page clock, microseconds, and its reason.
+    pub fn poll_timeout(&self, now: Now) -> (u64, &'static str) {
+        let beat = (self.beat_us, "beat");
         let session = self.session().filter(|_| !self.is_cut_short());
-        let tick_us = session.map(Session::poll_timeout);
-        let tick_us = tick_us.filter(|&due_us| due_us < u64::MAX);
-        tick_us.map_or(self.beat_us, |due_us| {
-            now.page_us_of(due_us).min(self.beat_us)
-        })
+        match session.and_then(Session::poll_timeout) {
+            Some((due_us, reason)) => beat.min((now.page_us_of(due_us), reason)),
+            None => beat,
+        }
     }
 
     /// The networks of [`Plan::networks`] are loaded; told before the world is given.

@@ -251,15 +251,17 @@ impl<W: World> Session<W> {
         self.events.pop_front()
     }
 
-    /// When `handle_timeout` wants to be called next, shared clock, microseconds; `u64::MAX` if not at all.
-    pub fn poll_timeout(&self) -> u64 {
+    /// The time at which `handle_timeout` wants to be called next, shared clock, microseconds, and its reason; `None`
+    /// if not at all.
+    pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         if self.may_run() && !self.config.rules.turns {
-            self.schedule.due_us(self.current)
+            Some((self.schedule.due_us(self.current), "tick"))
         } else if self.listeners().0 == 0 {
-            u64::MAX
+            None
         } else {
             let sent_us = self.sent_us.unwrap_or(self.config.t0_us);
-            sent_us.saturating_add(self.schedule.period_us())
+            let again_us = sent_us.saturating_add(self.schedule.period_us());
+            Some((again_us, "packets to send again"))
         }
     }
 

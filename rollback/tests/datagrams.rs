@@ -58,7 +58,7 @@ fn sent(conditions: Conditions, patience: u32) -> Vec<Sent> {
             if rng.below(8 * patience) == 0 {
                 peer.handle_action(now_us, rng.below(ACTIONS) as Action);
             }
-            if now_us >= peer.poll_timeout() {
+            if (peer.poll_timeout()).is_some_and(|(due_us, _)| due_us <= now_us) {
                 peer.handle_timeout(now_us);
             }
             let is_held = peer.current().0 - peer.confirmed().0 >= u32::from(WINDOW);

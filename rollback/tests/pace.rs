@@ -168,8 +168,9 @@ fn no_delay_puts_the_next_tick_off_by_more_than_half_a_second() {
     session
         .handle_datagram(due(2), Seat(1), &packet(0, 0, 60_000))
         .unwrap();
-    assert_eq!(session.poll_timeout(), T0_US + 300_000 + 401_000);
-    assert_eq!(session.poll_timeout(), due(2) + 500_000);
+    let due_us = session.poll_timeout().map(|(due_us, _)| due_us);
+    assert_eq!(due_us, Some(T0_US + 300_000 + 401_000));
+    assert_eq!(due_us, Some(due(2) + 500_000));
 }
 
 #[test]

@@ -313,7 +313,7 @@ impl Rig {
             tab.acts_us = now_us + 40_000 + mix(tab.acted) % 200_000;
             let action = (mix(tab.acted ^ 5) % ACTIONS) as u16;
             self.with(seat, |page, now| page.handle_action(now, action));
-        } else if tab.page.poll_timeout(now) <= page_us {
+        } else if tab.page.poll_timeout(now).0 <= page_us {
             self.with(seat, |page, now| page.handle_timeout(now));
         }
         let started = self.server.t0_us.is_some_and(|t0_us| now_us >= t0_us);

@@ -62,7 +62,7 @@ impl Tab {
         let page_us = self.page_us(now_us);
         let now = self.page.now(page_us);
         let peer = self.page.peer();
-        peer.is_some_and(|peer| peer.poll_timeout(now) <= page_us)
+        peer.is_some_and(|peer| peer.poll_timeout(now).0 <= page_us)
     }
 
     /// The stage that is shown.

@@ -153,7 +153,7 @@ impl Contestant for Player {
             self.session.handle_action(now_us, wish);
         }
         let before = self.session.current();
-        if self.session.poll_timeout() <= now_us {
+        if (self.session.poll_timeout()).is_some_and(|(due_us, _)| due_us <= now_us) {
             self.session.handle_timeout(now_us);
         }
         while let Some(event) = self.session.poll_event() {

@@ -105,7 +105,7 @@ fn a_page_that_loses_its_seat_stands_still() {
     run(&mut session, 3..9);
     assert_eq!(session.current(), Tick(3));
     assert!(session.poll_transmit().is_none());
-    assert_eq!(session.poll_timeout(), u64::MAX);
+    assert_eq!(session.poll_timeout(), None);
     Packet::of(2, 1, &[UP; 3], 3)
         .give(&mut session, due(9))
         .unwrap();

@@ -136,7 +136,7 @@ fn two_finished_sessions_fall_silent() {
     for peer in &mut peers {
         assert!(peer.finished());
         assert_eq!(peer.ended(), Some(Tick(20)));
-        assert_eq!(peer.poll_timeout(), u64::MAX);
+        assert_eq!(peer.poll_timeout(), None);
         peer.handle_timeout(due(30));
         assert_eq!(packets(peer).len(), 0);
     }
@@ -157,7 +157,7 @@ fn a_finished_session_answers_a_peer_that_has_not_heard() {
         packets(right);
     }
     assert!(peers[1].finished() && !peers[0].finished());
-    assert_eq!(peers[1].poll_timeout(), u64::MAX);
+    assert_eq!(peers[1].poll_timeout(), None);
     peers[0].handle_timeout(due(24));
     exchange(&mut peers, due(24));
     assert!(peers[0].finished());

@@ -171,7 +171,7 @@ impl Match {
             let wanted = self
                 .pages
                 .each_ref()
-                .map(|page| page.peer.poll_timeout(now));
+                .map(|page| page.peer.poll_timeout(now).0);
             // A page is called a millisecond late, as pages are.
             let next_us = wanted[0].min(wanted[1]).saturating_sub(AHEAD_US);
             let next_us = next_us.max(self.now_us).saturating_add(1_000);

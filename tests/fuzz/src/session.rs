@@ -206,7 +206,7 @@ impl Match {
     fn run(&mut self) {
         for who in 0..2 {
             let session = &mut self.peers[who].session;
-            if session.poll_timeout() <= self.now_us {
+            if (session.poll_timeout()).is_some_and(|(due_us, _)| due_us <= self.now_us) {
                 session.handle_timeout(self.now_us);
             }
             let sent: Vec<_> =

@@ -35,7 +35,7 @@ impl Play {
         });
         let due_us = session.map_or(now.page_us, |s| match s.config().rules.turns {
             true => now.page_us + TURN_US,
-            false => now.page_us_of(s.poll_timeout()),
+            false => (s.poll_timeout()).map_or(now.page_us, |(due_us, _)| now.page_us_of(due_us)),
         });
         if self.pictured == Some(shown) {
             return;
@@ -188,7 +188,9 @@ fn until_own_s(peer: &EpisodePeer, now: Now) -> Option<u64> {
     let session = peer.session()?;
     let ticks = peer.plays_from().0.saturating_sub(session.current().0);
     let left_us = u64::from(ticks) * 1_000_000 / u64::from(session.config().tick_hz);
-    (session.poll_timeout() > now.server_us).then(|| left_us.div_ceil(1_000_000))
+    let is_due = |(due_us, _): (u64, &str)| due_us <= now.server_us;
+    let waits = !session.poll_timeout().is_some_and(is_due);
+    waits.then(|| left_us.div_ceil(1_000_000))
 }
 
 /// Figures beside the picture: those of the study, or else the round if there are several, the score, and the

@@ -54,10 +54,7 @@ impl<W: World> Peer<W> {
     }
 
     pub(super) fn set_alarm(&mut self, now_us: u64) {
-        let wanted = self
-            .session
-            .as_ref()
-            .map_or(u64::MAX, Session::poll_timeout);
+        let wanted = self.session.as_ref().and_then(Session::poll_timeout);
         let slack = if self.slowness > 0 {
             0
         } else {
@@ -65,8 +62,8 @@ impl<W: World> Peer<W> {
         };
         let error_us = self.clock(now_us).cast_signed() - now_us.cast_signed();
         let next = match wanted {
-            u64::MAX => u64::MAX,
-            wanted => wanted.saturating_add_signed(-error_us).max(now_us + 500) + slack,
+            None => u64::MAX,
+            Some((wanted, _)) => wanted.saturating_add_signed(-error_us).max(now_us + 500) + slack,
         };
         self.wakes_us = if self.wakes_us > now_us {
             self.wakes_us.min(next)
