@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
+use axum::serve::ListenerExt as _;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Provider, RecruiterAction};
 use study::stage::Env;
@@ -225,6 +226,10 @@ impl Server {
             Some(wrap) => wrap(handler),
             None => handler,
         };
+        let listener = listener.tap_io(|stream| {
+            // A message waits for no other one. Without it entry takes 40 ms longer; a socket that refuses is closing.
+            let _ = stream.set_nodelay(true);
+        });
         let serving = axum::serve(listener, handler).with_graceful_shutdown(async {
             // A sender that is gone means the same.
             let _ = shutting.await;

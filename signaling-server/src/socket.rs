@@ -18,6 +18,9 @@ use crate::app::App;
 use server_core::arbiter::{ConnId, Event};
 use server_core::limits::Limits;
 
+/// Bytes that a connection reads at once. It keeps a buffer of this size while it is idle, and most messages are shorter.
+const READ_BUFFER: usize = 4 * 1024;
+
 /// The open connections, and the queue of what each is to be sent.
 #[derive(Debug, Default)]
 pub struct Connections {
@@ -84,6 +87,7 @@ pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> R
     // What is a little too long is still read, so that the page can be told; the rest is cut off.
     let bytes = 2 * app.limits.message_bytes;
     socket
+        .read_buffer_size(READ_BUFFER)
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
