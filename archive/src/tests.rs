@@ -57,7 +57,7 @@ fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
         let all = played(&header);
         let mut episode = Episode::create(dir.path(), header).unwrap();
         for (from, to) in [(0, 7), (7, 15), (15, 20)] {
-            episode.absorb(ZERO, &part(&all, from, to)).unwrap();
+            episode.append_upload(ZERO, &part(&all, from, to)).unwrap();
         }
         let log = log_of(&mut episode);
         let own = log.records.iter().filter_map(|record| match record {
@@ -76,21 +76,33 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
     let header = header([PERSON, PERSON], 20);
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 7)).unwrap(), fine(7));
-    assert_eq!(episode.absorb(ONE, &part(&all, 0, 5)).unwrap(), fine(7));
-    assert_eq!(episode.absorb(ONE, &part(&all, 5, 13)).unwrap(), fine(13));
+    assert_eq!(
+        episode.append_upload(ZERO, &part(&all, 0, 7)).unwrap(),
+        fine(7)
+    );
+    assert_eq!(
+        episode.append_upload(ONE, &part(&all, 0, 5)).unwrap(),
+        fine(7)
+    );
+    assert_eq!(
+        episode.append_upload(ONE, &part(&all, 5, 13)).unwrap(),
+        fine(13)
+    );
     assert!(matches!(
         episode.end(EndReason::Played),
         Err(Refused::NotOver { through: Tick(13) })
     ));
-    let last = episode.absorb(ZERO, &part(&all, 7, 20)).unwrap();
+    let last = episode.append_upload(ZERO, &part(&all, 7, 20)).unwrap();
     assert!(last.last);
     let over = last.over.unwrap();
     assert_eq!(
         (over.ticks, over.reason, over.digest),
         (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
     );
-    assert_eq!(episode.absorb(ONE, &part(&all, 13, 20)).unwrap(), last);
+    assert_eq!(
+        episode.append_upload(ONE, &part(&all, 13, 20)).unwrap(),
+        last
+    );
     // The environment has the last word on the reason.
     assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
     assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
@@ -121,7 +133,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let mut answers = vec![(start, 0)];
     for to in [4, 6, 9] {
         let first = episode.through().0;
-        episode.absorb(ZERO, &part(&all, first, to)).unwrap();
+        episode.append_upload(ZERO, &part(&all, first, to)).unwrap();
         answers.push((fs::metadata(&path).unwrap().len() as usize, to));
     }
     let ending = episode.end(EndReason::Played).unwrap();
@@ -150,7 +162,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
         assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
         // The page still has what was not acknowledged, and sends it again.
         let back = episode
-            .absorb(ZERO, &part(&all, acknowledged.unwrap(), 9))
+            .append_upload(ZERO, &part(&all, acknowledged.unwrap(), 9))
             .unwrap();
         assert_eq!(
             (back.over, back.diverged, back.notes),
@@ -191,7 +203,7 @@ fn what_is_uploaded_twice_is_stored_once() {
         ..Timing::default()
     });
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let answer = episode.absorb(ONE, &part(&all, 0, 10)).unwrap();
+    let answer = episode.append_upload(ONE, &part(&all, 0, 10)).unwrap();
     assert_eq!(
         answer,
         AppendedUpload {
@@ -200,11 +212,17 @@ fn what_is_uploaded_twice_is_stored_once() {
         }
     );
     let stored = episode.file.read().unwrap();
-    assert_eq!(episode.absorb(ONE, &part(&all, 0, 10)).unwrap(), answer);
+    assert_eq!(
+        episode.append_upload(ONE, &part(&all, 0, 10)).unwrap(),
+        answer
+    );
     assert_eq!(episode.file.read().unwrap(), stored);
     drop(episode);
     let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
-    assert_eq!(episode.absorb(ONE, &part(&all, 2, 10)).unwrap(), answer);
+    assert_eq!(
+        episode.append_upload(ONE, &part(&all, 2, 10)).unwrap(),
+        answer
+    );
     assert_eq!(episode.file.read().unwrap(), stored);
     // A note after the next one would leave a gap, and is not acknowledged.
     let mut more = part(&all, 2, 10);
@@ -213,12 +231,15 @@ fn what_is_uploaded_twice_is_stored_once() {
         (timing.number, timing.refused) = (number, 7);
     };
     numbered(&mut more, 2);
-    assert_eq!(episode.absorb(ONE, &more).unwrap(), answer);
+    assert_eq!(episode.append_upload(ONE, &more).unwrap(), answer);
     assert_eq!(episode.file.read().unwrap(), stored);
     numbered(&mut more, 1);
-    assert_eq!(episode.absorb(ONE, &more).unwrap().notes, 2);
+    assert_eq!(episode.append_upload(ONE, &more).unwrap().notes, 2);
     // Each page counts its own.
-    assert_eq!(episode.absorb(ZERO, &part(&all, 0, 10)).unwrap(), answer);
+    assert_eq!(
+        episode.append_upload(ZERO, &part(&all, 0, 10)).unwrap(),
+        answer
+    );
     let told: Vec<_> = log_of(&mut episode)
         .records
         .into_iter()
@@ -236,7 +257,7 @@ fn what_no_page_sends_is_refused_without_harm() {
     let header = header([PERSON, ai("idle")], 20);
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.absorb(ZERO, &part(&all, 0, 4)).unwrap();
+    episode.append_upload(ZERO, &part(&all, 0, 4)).unwrap();
     let stored = episode.file.read().unwrap();
     let good = part(&all, 4, 8);
     let with = |change: &dyn Fn(&mut Upload)| {
@@ -262,20 +283,23 @@ fn what_no_page_sends_is_refused_without_harm() {
         }),
     ] {
         assert!(
-            matches!(episode.absorb(ZERO, &wrong), Err(Refused::Malformed(_))),
+            matches!(
+                episode.append_upload(ZERO, &wrong),
+                Err(Refused::Malformed(_))
+            ),
             "{wrong:?}"
         );
     }
     for nobody in [ONE, Seat(2), Seat(255)] {
         assert!(matches!(
-            episode.absorb(nobody, &good),
+            episode.append_upload(nobody, &good),
             Err(Refused::Malformed(_))
         ));
     }
     for first in [5, u32::MAX] {
         let gap = with(&|upload| upload.first = Tick(first));
         assert!(matches!(
-            episode.absorb(ZERO, &gap),
+            episode.append_upload(ZERO, &gap),
             Err(Refused::Gap { through: Tick(4) })
         ));
     }
@@ -283,7 +307,7 @@ fn what_no_page_sends_is_refused_without_harm() {
         (episode.file.read().unwrap(), episode.through()),
         (stored, Tick(4))
     );
-    assert_eq!(episode.absorb(ZERO, &good).unwrap(), fine(8));
+    assert_eq!(episode.append_upload(ZERO, &good).unwrap(), fine(8));
 }
 
 #[test]
@@ -292,7 +316,7 @@ fn nothing_follows_the_end() {
     let header = header([PERSON, PERSON], 20);
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.absorb(ZERO, &part(&all, 0, 9)).unwrap();
+    episode.append_upload(ZERO, &part(&all, 0, 9)).unwrap();
     let ending = episode.end(EndReason::PartnerLeft).unwrap();
     assert_eq!(
         (ending.ticks, ending.reason),
@@ -301,7 +325,7 @@ fn nothing_follows_the_end() {
     let stored = episode.file.read().unwrap();
     let mut late = part(&all, 0, 15);
     late.timing.get_or_insert_default().rtt_us = vec![5, 5];
-    assert_eq!(episode.absorb(ONE, &late).unwrap().through, Tick(9));
+    assert_eq!(episode.append_upload(ONE, &late).unwrap().through, Tick(9));
     assert_eq!(episode.file.read().unwrap(), stored);
     drop(episode);
     let episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
@@ -381,7 +405,7 @@ fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     let told = upload.digests.clone();
     let mut episode = Episode::create(dir.path(), header).unwrap();
     upload.digests = told.repeat(100);
-    assert!(!episode.absorb(ZERO, &upload).unwrap().diverged);
+    assert!(!episode.append_upload(ZERO, &upload).unwrap().diverged);
     let of_page = |record: &&Record| matches!(record, Record::Digest { seat: Some(_), .. });
     assert_eq!(
         log_of(&mut episode).records.iter().filter(of_page).count(),
@@ -389,5 +413,5 @@ fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     );
     // Two digests for one tick cannot both be right.
     upload.digests = vec![told[0], (told[0].0, !told[0].1)];
-    assert!(episode.absorb(ONE, &upload).unwrap().diverged);
+    assert!(episode.append_upload(ONE, &upload).unwrap().diverged);
 }

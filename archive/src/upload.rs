@@ -34,13 +34,17 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
-    pub fn absorb(&mut self, seat: Seat, upload: &Upload) -> Result<AppendedUpload, Refused> {
+    pub fn append_upload(
+        &mut self,
+        seat: Seat,
+        upload: &Upload,
+    ) -> Result<AppendedUpload, Refused> {
         self.check(seat, upload)?;
         if !self.listens_to(seat, upload.life) {
             let last_words = self.last_words(seat, upload);
             let last_words = self.with_room(seat, last_words)?;
             self.append(last_words)?;
-            return Ok(self.absorbed(seat));
+            return Ok(self.appended(seat));
         }
         let first = self.through();
         if upload.first > first {
@@ -62,11 +66,11 @@ impl Episode {
         Ok(AppendedUpload {
             last: upload.ended.is_some(),
             stopped,
-            ..self.absorbed(seat)
+            ..self.appended(seat)
         })
     }
 
-    fn absorbed(&self, seat: Seat) -> AppendedUpload {
+    fn appended(&self, seat: Seat) -> AppendedUpload {
         let page = &self.pages[seat.index()];
         AppendedUpload {
             through: self.through(),

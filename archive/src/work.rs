@@ -72,7 +72,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
 }
 
 fn append(episode: &mut Episode, seat: Seat, upload: &Upload) -> Appended {
-    match episode.absorb(seat, upload) {
+    match episode.append_upload(seat, upload) {
         Ok(taken) if taken.stopped => Appended::Failed,
         Ok(taken) => Appended::Durable {
             through: taken.through,

@@ -178,7 +178,13 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     };
     let acts = upload.rows.iter().filter(|action| **action != 6).count();
     assert!(acts > 8, "{acts}");
-    assert!(episode.absorb(Seat(0), &upload).unwrap().over.is_some());
+    assert!(
+        episode
+            .append_upload(Seat(0), &upload)
+            .unwrap()
+            .over
+            .is_some()
+    );
     episode.end(EndReason::Played).unwrap();
     drop(episode);
     let path = archive::path(&data.episodes(), "E-1").unwrap();

@@ -141,7 +141,13 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
         timing: None,
         ended: Some(Tick(20)),
     };
-    assert!(episode.absorb(Seat(0), &upload).unwrap().over.is_some());
+    assert!(
+        episode
+            .append_upload(Seat(0), &upload)
+            .unwrap()
+            .over
+            .is_some()
+    );
     let ending = episode.end(EndReason::Played).unwrap();
     assert_eq!((ending.ticks, ending.score), (Tick(20), 20));
     drop(episode);

@@ -42,9 +42,9 @@ fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
 /// The page of seat 0 uploads up to `to`.
 fn advance(episode: &mut Episode, to: u32) -> AppendedUpload {
     let upload = next(episode, ZERO, to);
-    let absorbed = episode.absorb(ZERO, &upload).unwrap();
-    assert_eq!((absorbed.through, absorbed.diverged), (Tick(to), false));
-    absorbed
+    let appended = episode.append_upload(ZERO, &upload).unwrap();
+    assert_eq!((appended.through, appended.diverged), (Tick(to), false));
+    appended
 }
 
 /// The inputs of seat 1 that the page of seat 0 has.
@@ -96,8 +96,8 @@ fn a_cut_is_the_furthest_that_anybody_has_and_brings_the_last_inputs() {
     assert_eq!(other.rows[3], 4);
     other.rows[3] = 0;
     other.digests.clear();
-    let absorbed = episode.absorb(ZERO, &other).unwrap();
-    assert_eq!((absorbed.through, absorbed.diverged), (Tick(5), true));
+    let appended = episode.append_upload(ZERO, &other).unwrap();
+    assert_eq!((appended.through, appended.diverged), (Tick(5), true));
     // It had that from the page that was cut.
     let found = equivocations(&mut episode);
     assert_eq!(found, [equivocation(ONE, 5, ZERO, 4, 0)]);
@@ -136,7 +136,7 @@ fn a_lie_that_an_upload_told_is_not_told_again_by_a_report() {
     };
     let known = lied_to.rows[2 * 5 + 1];
     lied_to.rows[2 * 5 + 1] = known ^ 1;
-    assert!(episode.absorb(ZERO, &lied_to).unwrap().diverged);
+    assert!(episode.append_upload(ZERO, &lied_to).unwrap().diverged);
     let expected = [equivocation(ONE, 5, ZERO, known, known ^ 1)];
     assert_eq!(equivocations(&mut episode), expected);
     let change = episode.take(ONE, VACANT, &[report(7, &[known ^ 1, 3])]);
@@ -182,8 +182,8 @@ fn a_seat_without_a_person_plays_what_its_controller_chooses() {
         let played = &mut other.rows[2 * (12 - 4) + 1];
         *played = u16::from(*played == 0);
         other.digests.clear();
-        let absorbed = episode.absorb(ZERO, &other).unwrap();
-        assert_eq!((absorbed.through, absorbed.diverged), (Tick(12), true));
+        let appended = episode.append_upload(ZERO, &other).unwrap();
+        assert_eq!((appended.through, appended.diverged), (Tick(12), true));
     }
 }
 
@@ -337,33 +337,33 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
         stopped: false,
     };
     // Its notes are taken, and neither rows nor digests.
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     let (seat, life, timing) = (ONE, Life(0), words);
     let record = Record::Timing { seat, life, timing };
     assert_eq!(log_of(&mut episode).records.last(), Some(&record));
     let stored = episode.file.read().unwrap();
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     // Nothing is heard of one that has no seat yet, nor are rows that would leave a gap.
     late.timing.as_mut().unwrap().number = 1;
     late.life = Life(2);
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     late.first = Tick(9);
-    assert_eq!(episode.absorb(ONE, &late).unwrap(), heard);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     assert_eq!(episode.file.read().unwrap(), stored);
     episode.give(ONE, PERSON).unwrap();
     // Nor of the earlier page, once another one has the seat.
     let stored = episode.file.read().unwrap();
     late.life = Life(0);
-    assert_eq!(episode.absorb(ONE, &late).unwrap().notes, 0);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap().notes, 0);
     assert_eq!(episode.file.read().unwrap(), stored);
     late.life = Life(2);
     late.timing.as_mut().unwrap().number = 0;
     assert!(matches!(
-        episode.absorb(ONE, &late),
+        episode.append_upload(ONE, &late),
         Err(Refused::Gap { through: Tick(4) })
     ));
     late.first = Tick(4);
-    assert_eq!(episode.absorb(ONE, &late).unwrap().notes, 1);
+    assert_eq!(episode.append_upload(ONE, &late).unwrap().notes, 1);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_seat_is_given_beyond_the_lease_with_the_state_that_is_durable() {
     let mut wrong = next(&mut episode, ZERO, 12);
     wrong.rows[1] ^= 1;
     wrong.digests.clear();
-    assert!(episode.absorb(ZERO, &wrong).unwrap().diverged);
+    assert!(episode.append_upload(ZERO, &wrong).unwrap().diverged);
     let change = episode.give(ONE, PERSON).unwrap();
     // Two seconds at 4 Hz, and one.
     let expected = Change {

@@ -12,7 +12,7 @@ fn every_frame_is_rebuilt_as_it_was_shown() {
     let pages = two_pages(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     for (seat, page) in (0..).map(Seat).zip(&pages) {
-        assert!(!episode.absorb(seat, &page.upload).unwrap().diverged);
+        assert!(!episode.append_upload(seat, &page.upload).unwrap().diverged);
     }
     let log = log_of(&mut episode);
     let screens = Screens::new(&log);
@@ -60,7 +60,7 @@ fn what_cannot_have_been_shown_is_told() {
         });
         let folder = tempfile::tempdir_in(dir.path()).unwrap();
         let mut episode = Episode::create(folder.path(), header.clone()).unwrap();
-        episode.absorb(ZERO, &upload).unwrap();
+        episode.append_upload(ZERO, &upload).unwrap();
         let log = log_of(&mut episode);
         let screens = Screens::new(&log);
         let mut found = screens.pages(no_modules).unwrap();
@@ -122,7 +122,7 @@ fn frames_are_rebuilt_one_by_one_until_something_cannot_be_so() {
             seen,
             ..Timing::default()
         });
-        episode.absorb(ZERO, &upload).unwrap();
+        episode.append_upload(ZERO, &upload).unwrap();
     }
     let log = log_of(&mut episode);
     let screens = Screens::new(&log);

@@ -25,14 +25,14 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let header = header([PERSON, PERSON], 20);
     let all = played(&header);
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.absorb(ZERO, &part(&all, 0, 5)).unwrap();
+    episode.append_upload(ZERO, &part(&all, 0, 5)).unwrap();
     episode.file = Box::new(Full(episode.file));
     assert!(matches!(
-        episode.absorb(ZERO, &part(&all, 5, 9)),
+        episode.append_upload(ZERO, &part(&all, 5, 9)),
         Err(Refused::Disk(_))
     ));
     assert!(matches!(
-        episode.absorb(ZERO, &part(&all, 0, 5)),
+        episode.append_upload(ZERO, &part(&all, 0, 5)),
         Err(Refused::Disk(_))
     ));
     assert!(matches!(
@@ -46,7 +46,10 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     drop(episode);
     let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
     assert_eq!(episode.through(), Tick(5));
-    assert_eq!(episode.absorb(ZERO, &part(&all, 5, 9)).unwrap(), fine(9));
+    assert_eq!(
+        episode.append_upload(ZERO, &part(&all, 5, 9)).unwrap(),
+        fine(9)
+    );
 }
 
 #[test]
@@ -273,7 +276,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
         stopped: true,
         ..fine(3)
     };
-    assert_eq!(episode.absorb(ZERO, &upload).unwrap(), expected);
+    assert_eq!(episode.append_upload(ZERO, &upload).unwrap(), expected);
     let ending = episode.end(EndReason::Technical).unwrap();
     assert_eq!(
         (ending.ticks, ending.reason),

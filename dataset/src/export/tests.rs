@@ -84,7 +84,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     header.participants[1].clear();
     let all = played(&header);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    episode.absorb(ZERO, &all).unwrap();
+    episode.append_upload(ZERO, &all).unwrap();
     episode.end(EndReason::Played).unwrap();
     let mut other = archive::Episode::create(
         &dir,
@@ -94,7 +94,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         },
     )
     .unwrap();
-    other.absorb(ZERO, &part(&all, 0, 5)).unwrap();
+    other.append_upload(ZERO, &part(&all, 0, 5)).unwrap();
     fs::write(dir.join("e-3.coplay"), b"\x01COPLAY\nnothing of ours").unwrap();
 
     let summary = export(data.path(), &data.path().join("out"), false)
@@ -146,7 +146,9 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     fs::create_dir(&dir).unwrap();
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    episode.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    episode
+        .append_upload(ZERO, &part(&played(&header), 0, 5))
+        .unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     let new = NewEpisode {
         id: header.episode.clone(),
@@ -178,7 +180,9 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     fs::create_dir(&dir).unwrap();
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    episode.absorb(ZERO, &part(&played(&header), 0, 3)).unwrap();
+    episode
+        .append_upload(ZERO, &part(&played(&header), 0, 3))
+        .unwrap();
     episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
     // At 4 Hz the lease ends at tick 12.
     episode.give(Seat(1), ai("idle")).unwrap();
@@ -195,8 +199,8 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
         digests: vec![],
         ..part(&played(&header), 3, 3)
     };
-    let absorbed = episode.absorb(ZERO, &upload).unwrap();
-    assert_eq!((absorbed.through, absorbed.diverged), (Tick(15), false));
+    let appended = episode.append_upload(ZERO, &upload).unwrap();
+    assert_eq!((appended.through, appended.diverged), (Tick(15), false));
 
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
@@ -244,7 +248,7 @@ async fn a_seat_has_its_place_in_the_study() {
     });
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let upload = part(&played(&header), 0, 3);
-    episode.absorb(ZERO, &upload).unwrap();
+    episode.append_upload(ZERO, &upload).unwrap();
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
@@ -303,11 +307,11 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         digests: vec![(Tick(8), 7)],
         ..part(&played(&header), 0, 8)
     };
-    assert!(episode.absorb(Seat(1), &upload).unwrap().diverged);
+    assert!(episode.append_upload(Seat(1), &upload).unwrap().diverged);
     let mut told = part(&played(&header), 0, 8);
     let played = std::mem::replace(&mut told.rows[7], 0);
     assert_ne!(played, 0);
-    assert!(episode.absorb(Seat(0), &told).unwrap().diverged);
+    assert!(episode.append_upload(Seat(0), &told).unwrap().diverged);
     for (at_us, presence) in [(1_500, Presence::Gone), (2_501_000, Presence::Returning)] {
         let at_us = header.t0_us + at_us;
         let seat = Seat(1);
@@ -418,7 +422,7 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let pages = two_pages(&header);
     for (seat, page) in (0..).map(Seat).zip(&pages) {
-        episode.absorb(seat, &page.upload).unwrap();
+        episode.append_upload(seat, &page.upload).unwrap();
     }
     let out = data.path().join("out");
     let summary = export(data.path(), &out, false).await.unwrap();
@@ -458,7 +462,7 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
     let [mut one, other] = two_pages(&header);
     one.upload.timing.as_mut().unwrap().seen.truncate(5);
     for (seat, page) in [(Seat(0), &one), (Seat(1), &other)] {
-        episode.absorb(seat, &page.upload).unwrap();
+        episode.append_upload(seat, &page.upload).unwrap();
     }
     let out = data.path().join("out");
     let summary = export(data.path(), &out, true).await.unwrap();

@@ -31,7 +31,7 @@ fn folder() -> (tempfile::TempDir, PathBuf, Header) {
     )
     .unwrap();
     let mut episode = Episode::create(&data.path().join(archive::FOLDER), header.clone()).unwrap();
-    episode.absorb(ZERO, &played(&header)).unwrap();
+    episode.append_upload(ZERO, &played(&header)).unwrap();
     episode.end(EndReason::Played).unwrap();
     let path = archive::path(&data.path().join(archive::FOLDER), "e-1").unwrap();
     (data, path, header)
@@ -63,7 +63,9 @@ async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
         ..header.clone()
     };
     let mut episode = Episode::create(path.parent().unwrap(), running).unwrap();
-    episode.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    episode
+        .append_upload(ZERO, &part(&played(&header), 0, 5))
+        .unwrap();
     let second = path.with_file_name("e-2.coplay");
     let mut bytes = fs::read(&second).unwrap();
     bytes.extend([9, 0, 0]);
@@ -226,7 +228,9 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
         ..header.clone()
     };
     let mut running = Episode::create(path.parent().unwrap(), of("e-2")).unwrap();
-    running.absorb(ZERO, &part(&played(&header), 0, 5)).unwrap();
+    running
+        .append_upload(ZERO, &part(&played(&header), 0, 5))
+        .unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     known(&store, &of("e-2")).await;
     // Reading the last file waits until somebody writes it, and then the others have been read.
@@ -273,7 +277,9 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
 fn handed_over(header: &Header) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    episode.absorb(ZERO, &part(&played(header), 0, 4)).unwrap();
+    episode
+        .append_upload(ZERO, &part(&played(header), 0, 4))
+        .unwrap();
     episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
     episode.give(Seat(1), PERSON).unwrap();
     drop(episode);
@@ -379,7 +385,7 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let mut wrong = part(&played(&header), 0, 8);
     wrong.digests[0].1 ^= 1;
-    assert!(episode.absorb(Seat(1), &wrong).unwrap().diverged);
+    assert!(episode.append_upload(Seat(1), &wrong).unwrap().diverged);
     episode.take(Seat(1), ai("idle"), &[]).unwrap();
     drop(episode);
     let path = archive::path(dir.path(), "e-1").unwrap();
@@ -434,12 +440,12 @@ async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let all = played(&header);
-    episode.absorb(ZERO, &part(&all, 0, 8)).unwrap();
+    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
     let mut told = part(&all, 0, 8);
     let durable = told.rows[2 * 5];
     told.rows[2 * 5] = durable ^ 1;
     told.digests[1].1 ^= 1;
-    assert!(episode.absorb(Seat(1), &told).unwrap().diverged);
+    assert!(episode.append_upload(Seat(1), &told).unwrap().diverged);
     let path = archive::path(dir.path(), "e-1").unwrap();
     let records = log::read(&fs::read(path).unwrap()).unwrap().records;
     let (found, because) = judged(&header, &records).await;
@@ -491,7 +497,7 @@ async fn every_frame_that_was_shown_is_rebuilt() {
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let pages = two_pages(&header);
     for (seat, page) in (0..).map(Seat).zip(&pages) {
-        episode.absorb(seat, &page.upload).unwrap();
+        episode.append_upload(seat, &page.upload).unwrap();
     }
     let path = archive::path(dir.path(), "e-1").unwrap();
     let records = log::read(&fs::read(path).unwrap()).unwrap().records;

@@ -185,10 +185,12 @@ impl Arbiter {
             return;
         };
         let here = group.members().filter(|(_, member)| member.gone.is_none());
-        let left = here.filter(|(_, member)| self.has_left(member.who));
-        let left: Vec<SessionId> = left.map(|(_, member)| member.who).collect();
-        left.into_iter()
-            .for_each(|who| self.give_up(key, who, DepartureReason::Left));
+        let people: Vec<SessionId> = here.map(|(_, member)| member.who).collect();
+        for who in people {
+            if self.has_left(who) {
+                self.give_up(key, who, DepartureReason::Left);
+            }
+        }
     }
 
     /// True if somebody's way has ended otherwise than by completion, by a partner who left, or by a technical failure.

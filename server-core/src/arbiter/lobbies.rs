@@ -87,9 +87,8 @@ impl Lobbies {
 
     /// Has the rooms of these lobby stages settled.
     pub(super) fn touch_stages(&mut self, is_meant: impl Fn(u16) -> bool) {
-        let rooms = self.rooms.iter();
-        let rooms = rooms.filter(|((stage, _), _)| is_meant(*stage));
-        self.changed.extend(rooms.map(|(_, room)| *room));
+        let meant = self.rooms.iter().filter(|((stage, _), _)| is_meant(*stage));
+        self.changed.extend(meant.map(|(_, room)| *room));
     }
 
     /// Has those rooms settled whose time has come.

@@ -139,8 +139,8 @@ impl Arbiter {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
             Event::Closed(conn) => self.handle_closed(now_us, conn),
             Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
-            Event::Appended(era, seat, absorbed) => {
-                self.handle_absorbed(now_us, era, seat, absorbed)
+            Event::Appended(era, seat, appended) => {
+                self.handle_appended(now_us, era, seat, appended)
             }
             Event::Ended(era, ending) => self.handle_ended(now_us, era, ending),
             Event::Changed(era, _, change) => self.handle_changed(now_us, era, change, None),

@@ -443,9 +443,10 @@ impl Seats {
                 (Some(since_us + rules.witness_us), "witnesses of a fence"),
             ]);
         }
-        let all = all.into_iter();
-        let all = all.filter_map(|(at_us, reason)| Some((at_us?, reason)));
-        all.filter(|(at_us, _)| *at_us > at.now_us).min()
+        all.into_iter()
+            .filter_map(|(at_us, reason)| Some((at_us?, reason)))
+            .filter(|(at_us, _)| *at_us > at.now_us)
+            .min()
     }
 }
 

@@ -63,12 +63,11 @@ impl IndexMut<SessionId> for Sessions {
 impl Sessions {
     /// None yet, and the participant links by the hash of their token.
     pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>) -> Self {
-        let links = links.into_iter().map(|link| (link, None));
         let (hours, days) = (study.keeping.expires_h, study.keeping.retention_days);
         Self {
             list: Vec::new(),
             by_token: BTreeMap::new(),
-            links: links.collect(),
+            links: links.into_iter().map(|link| (link, None)).collect(),
             by_conn: BTreeMap::new(),
             by_ticket: BTreeMap::new(),
             by_identity: BTreeMap::new(),
@@ -277,8 +276,8 @@ impl Sessions {
 
     /// Takes the sessions whose rest is over.
     pub(super) fn poll_rested(&mut self, now_us: u64) -> Vec<SessionId> {
-        let due = self.rests.iter().filter(|(_, at_us)| **at_us <= now_us);
-        let due: Vec<SessionId> = due.map(|(who, _)| *who).collect();
+        let is_due = |(who, at_us): (&SessionId, &u64)| (*at_us <= now_us).then_some(*who);
+        let due = self.rests.iter().filter_map(is_due).collect();
         self.rests.retain(|_, at_us| *at_us > now_us);
         due
     }
@@ -286,10 +285,12 @@ impl Sessions {
     /// The time at which something is due, microseconds, and its reason. Retention is looked after every day.
     pub(super) fn poll_timeout(&self, now_us: u64) -> Option<(u64, &'static str)> {
         let rests = self.rests.values().map(|at_us| (*at_us, "end of a rest"));
-        let expiring = self.expiring.first();
-        let expiring = expiring.map(|(at_us, _)| (*at_us, "end of an absent session"));
-        let fading = self.fading.first();
-        let fading = fading.map(|(at_us, _)| ((*at_us).min(now_us + DAY_US), "retention"));
-        rests.chain(expiring).chain(fading).min()
+        let end_us = self.expiring.first().map(|(at_us, _)| *at_us);
+        let fading_us = self.fading.first().map(|(at_us, _)| *at_us);
+        let look_us = fading_us.map(|at_us| at_us.min(now_us + DAY_US));
+        rests
+            .chain(end_us.map(|at_us| (at_us, "end of an absent session")))
+            .chain(look_us.map(|at_us| (at_us, "retention")))
+            .min()
     }
 }

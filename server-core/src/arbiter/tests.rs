@@ -78,7 +78,7 @@ impl Shelf {
         change
     }
 
-    fn absorb(&mut self, seat: Seat, upload: &Upload) -> Appended {
+    fn append_upload(&mut self, seat: Seat, upload: &Upload) -> Appended {
         let (controller, life) = &self.seats[seat.index()];
         if upload.first > self.through {
             return Appended::Gap(self.through);
@@ -100,7 +100,9 @@ impl Shelf {
     fn perform(&mut self, era: Era, work: Work) -> Event {
         match work {
             Work::Open(_) => Event::Opened(era, true),
-            Work::Append(seat, upload) => Event::Appended(era, seat, self.absorb(seat, &upload)),
+            Work::Append(seat, upload) => {
+                Event::Appended(era, seat, self.append_upload(seat, &upload))
+            }
             Work::Record(record) => self.record(era, record),
         }
     }

@@ -64,12 +64,12 @@ impl Arbiter {
     }
 
     /// The archive has seen an upload.
-    pub(super) fn handle_absorbed(
+    pub(super) fn handle_appended(
         &mut self,
         now_us: u64,
         era: Era,
         seat: Seat,
-        absorbed: Appended,
+        appended: Appended,
     ) {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
@@ -80,9 +80,9 @@ impl Arbiter {
         };
         let flying = &mut play.flying[seat.index()];
         *flying = flying.saturating_sub(1);
-        let is_durable = matches!(absorbed, Appended::Durable { .. });
+        let is_durable = matches!(appended, Appended::Durable { .. });
         let again = *flying == 0 && std::mem::take(&mut play.dropped[seat.index()]);
-        match absorbed {
+        match appended {
             Appended::Durable {
                 through,
                 over,

@@ -293,7 +293,7 @@ mod tests {
             memory.store.create_episode(&new).await.unwrap();
             // A crash came after the end was in the file, and before it was in the database.
             if id == "e-1" {
-                file.absorb(ZERO, &played(&header)).unwrap();
+                file.append_upload(ZERO, &played(&header)).unwrap();
                 file.end(EndReason::Played).unwrap();
             }
         }

@@ -236,10 +236,10 @@ impl Match {
             timing: None,
             ended: session.ended(),
         };
-        let absorbed = self.archive.absorb(Seat(who as u8), &upload);
+        let appended = self.archive.append_upload(Seat(who as u8), &upload);
         assert!(
-            !self.honest || absorbed.as_ref().is_ok_and(|absorbed| !absorbed.diverged),
-            "an honest page diverged: {absorbed:?}"
+            !self.honest || appended.as_ref().is_ok_and(|appended| !appended.diverged),
+            "an honest page diverged: {appended:?}"
         );
         self.tell_through();
     }
